@@ -34,6 +34,8 @@ class Actions:
     ) -> None:
         self._window, self._controller, self._tell, self._changed = window, controller, tell, changed
         self.report: Report | None = None
+        self.before: Report | None = None
+        """The report from before a cure, if there was one."""
         self.history: History = ()
         self.theme: Theme = LIGHT_THEME
 
@@ -47,6 +49,11 @@ class Actions:
 
     def place(self, finding: Finding, folder: bool) -> None:
         """Let the person name a cuDNN: a folder, or an archive or a wheel."""
+        if source := self.choose_cudnn(folder=folder):
+            self.fix(finding, source)
+
+    def choose_cudnn(self, *, folder: bool) -> str:
+        """Return what the person points to; empty for nothing."""
         from PySide6.QtWidgets import QFileDialog
 
         if folder:
@@ -54,8 +61,7 @@ class Actions:
         else:
             kinds = _("cuDNN as NVIDIA offers it") + " (*.zip *.tar.xz *.tgz *.tar.gz *.whl)"
             source, _kind = QFileDialog.getOpenFileName(self._window, _("An archive or a wheel of cuDNN"), "", kinds)
-        if source:
-            self.fix(finding, source)
+        return source
 
     def undo(self, ids: tuple[str, ...]) -> None:
         """Show what taking back these entries of the history would change."""
@@ -102,7 +108,7 @@ class Actions:
         from PySide6.QtWidgets import QFileDialog
 
         name, _kind = QFileDialog.getSaveFileName(
-            self._window, _("Save report"), "convalesce-report.json", "JSON (*.json)"
+            self._window, _("Save report"), report_export.suggested_name(), ";;".join(report_export.FORMS.values())
         )
         if name:
             self.save_to(Path(name))
@@ -110,4 +116,4 @@ class Actions:
     def save_to(self, path: Path) -> None:
         """Write the report, and say so."""
         if self.report is not None:
-            self._tell(*report_export.save_report(self.report, path))
+            self._tell(*report_export.save_report(self.report, path, self.before))

@@ -14,6 +14,7 @@ from core.doctor.engine import Engine, Preview
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from core.doctor.named import Choice
     from core.model.facts import Snapshot
     from core.model.findings import Finding, Report
 
@@ -41,6 +42,10 @@ class Controller(QObject):
     finished = Signal(object)
     """A Done: a plan was carried out, refused, rolled back or undone."""
     cancelled = Signal()
+    taken = Signal(object)
+    """A Given: what the person gave to be read."""
+    compared = Signal(str)
+    """What differs between two computers, in lines."""
     failed = Signal(str)
     """A fault of Convalesce's own, in one sentence."""
     _ended = Signal(object, object, object)
@@ -52,6 +57,9 @@ class Controller(QObject):
         self._watch: Progress | None = None
         self._waiting: Callable[[], None] | None = None
         self._closed = False
+        self._changing = False
+        self.running: tuple[Choice, ...] = ()
+        """Programs that ran at the last look, and that the person may name."""
         self._ended.connect(self._end)
 
     @property
@@ -59,11 +67,35 @@ class Controller(QObject):
         """Whether work is under way."""
         return self._watch is not None
 
+    @property
+    def changing(self) -> bool:
+        """Whether the machine is being changed."""
+        return self.busy and self._changing
+
     # --- verbs: each does nothing while other work is under way -----------------------------------------------
 
-    def scan(self) -> None:
-        """Start looking at the machine."""
-        self._start(self._scan, self._take_scan)
+    def scan(self, named: str = "") -> None:
+        """Start looking at the machine; ``named``: at what the person named above all."""
+        self._start(partial(self._scan, named), self._take_scan)
+
+    def take(self, path: str = "", text: str = "") -> None:
+        """Read what the person gave; as soon as work that is under way has ended."""
+        if self.busy:
+            self._waiting = lambda: self.take(path, text)
+            return
+        self._start(lambda _watch: self._engine.take(path, text), self.taken.emit)
+
+    def compare(self, here: Report, there: Report | None = None, path: str = "") -> None:
+        """Compare two computers; the other one's report may lie in a file."""
+        self._start(lambda _watch: self._engine.compare(here, there, path), self.compared.emit)
+
+    def instead(self, verb: Callable[[], None]) -> None:
+        """Stop what is under way, and do this as soon as it has ended."""
+        if not self.busy:
+            verb()
+            return
+        self.cancel()
+        self._waiting = verb
 
     def benchmark(self, report: Report, *, quick: bool) -> None:
         """Run the benchmark on what a report has seen."""
@@ -114,6 +146,7 @@ class Controller(QObject):
             self._only_from(lambda: watch, self.progressed), self._only_from(lambda: watch, self.section_changed)
         )
         self._watch = watch
+        self._changing = then == self._done
         self.busy_changed.emit(True)
         self._executor().submit(self._run, work, then, watch)
 
@@ -151,7 +184,8 @@ class Controller(QObject):
         if problem:
             self.failed.emit(problem)
         elif result is None:
-            self.cancelled.emit()
+            if self._waiting is None:  # else it only made way for what is begun now
+                self.cancelled.emit()
         else:
             then(result)
         waiting, self._waiting = self._waiting, None
@@ -160,15 +194,17 @@ class Controller(QObject):
 
     # --- pieces of work ---------------------------------------------------------------------------------------
 
-    def _scan(self, watch: Progress) -> object:
-        report = self._engine.examine(watch)
+    def _scan(self, named: str, watch: Progress) -> object:
+        report = self._engine.examine(watch, named)
         watch.check()  # a cancelled examination is no result
-        import gui.pages.details  # noqa: F401 - the pages want it next, and here its loading holds nobody up
+        import gui.pages.details
+        import gui.road.answer  # noqa: F401 - they are wanted next, and here their loading holds nobody up
 
-        return report, self._engine.history()
+        return report, self._engine.history(), self._engine.running()
 
     def _take_scan(self, result: Any) -> None:
-        report, history = result
+        report, history, running = result
+        self.running = running
         self.history_changed.emit(history)
         self.report_changed.emit(report)
 

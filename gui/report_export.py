@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QDate, QStandardPaths, Qt
 from PySide6.QtGui import QGuiApplication
 
 from core.common.i18n import _
@@ -25,13 +26,37 @@ def copy_report(report: Report) -> Said:
     return Severity.GOOD, _("The report is on the clipboard, without names of people and machines.")
 
 
-def save_report(report: Report, path: Path) -> Said:
-    """Write the report as JSON; return what to say."""
-    from core.report.json_form import to_json
-    from core.report.redact import redact
+FORMS = {"html": "HTML (*.html)", "md": "Markdown (*.md)", "json": "JSON (*.json)"}
+"""End of a file's name, and how a dialog offers it."""
 
+
+def suggested_name() -> str:
+    """Return where a report is saved unless the person says otherwise: among the documents, named for the day."""
+    folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    return f"{folder}/convalesce-{QDate.currentDate().toString(Qt.DateFormat.ISODate)}.html"
+
+
+def save_report(report: Report, path: Path, before: Report | None = None) -> Said:
+    """Write the report in the form that the file's name asks for; return what to say.
+
+    ``before``: what the computer was like before a cure; HTML and Markdown show both.
+    """
     try:
-        path.write_bytes(to_json(redact(report)))
+        path.write_bytes(_written(report, path.suffix.lower(), before))
     except OSError as e:
         return Severity.ERROR, _("The report could not be written: {reason}", reason=e.strerror)
     return Severity.GOOD, _("The report was saved to {path}", path=path)
+
+
+def _written(report: Report, form: str, before: Report | None) -> bytes:
+    from core.report.html import as_html
+    from core.report.json_form import to_json
+    from core.report.redact import redact
+    from core.report.text import as_markdown
+
+    clean = redact(report)
+    if form in (".html", ".htm"):
+        return as_html(clean, before).encode()
+    if form == ".md":
+        return as_markdown(clean, before).encode()
+    return to_json(clean)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QByteArray, QRectF, QSettings, QSize
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 import resources
 from core.common.i18n import _
@@ -193,6 +193,15 @@ def style_sheet(t: Theme) -> str:
     QToolButton[flat="true"]:focus, QPushButton[flat="true"]:focus {{ {focus} }}
     QTableView, QTreeView, QPlainTextEdit {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px;
         gridline-color: {t.line}; selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
+    QListWidget#choices {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px; outline: none; padding: 3px; }}
+    QListWidget#choices::item {{ padding: 4px 6px; border-radius: 5px; color: {t.text}; }}
+    QListWidget#choices::item:selected {{ background: {t.accent}; color: {t.on_accent}; }}
+    QListWidget#choices:focus {{ {focus} }}
+    QRadioButton {{ padding: 4px; spacing: 10px; border: 2px solid transparent; border-radius: 7px; }}
+    QRadioButton:focus {{ {focus} }}
+    QRadioButton::indicator {{ width: 14px; height: 14px; border: 2px solid {t.muted}; border-radius: 9px;
+        background: {t.base}; }}
+    QRadioButton::indicator:checked {{ border: 5px solid {t.accent}; width: 8px; height: 8px; }}
     QPlainTextEdit {{ padding: 4px; placeholder-text-color: {t.muted}; }}
     QTextEdit {{ background: transparent; border: none; }}
     QTextEdit#lines {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px; padding: 8px; }}
@@ -275,6 +284,16 @@ def apply_theme(app: QApplication, theme: Theme, text_size: int) -> None:
     app.setFont(font)
     app.setStyleSheet(style_sheet(theme))
     app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)  # nothing here moves by itself
+
+
+def icon_side(widget: QWidget) -> int:
+    """Return the side of an icon on a button, in pixels: as high as its text."""
+    return max(20, widget.fontMetrics().height())
+
+
+def square(side: int) -> QSize:
+    """Return the size of an icon."""
+    return QSize(side, side)
 
 
 def fixed_font() -> QFont:

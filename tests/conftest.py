@@ -34,3 +34,15 @@ def english() -> Iterator[None]:
     yield
     os.environ[i18n.LANGUAGE_VARIABLE] = i18n.ENGLISH
     i18n.use_language(i18n.ENGLISH)
+
+
+BY_HAND = ("world", "engines")
+"""Markers of tests that install real frameworks (18 GB), or need engines of Debian's."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is run by hand, unless it is asked for by its marker."""
+    unasked = [marker for marker in BY_HAND if marker not in config.getoption("markexpr")]
+    left = [item for item in items if any(item.get_closest_marker(m) for m in unasked)]
+    items[:] = [item for item in items if item not in left]
+    config.hook.pytest_deselected(items=left)

@@ -23,6 +23,7 @@ sudo chmod apt get install reinstall dnf dpkg rpm pip python pythonexe conda for
 etc ld so conf ldconfig nvidia smi mv ren old modprobe mokutil dmesg grep wsl shutdown systemctl convalesce scan try thorough explain out report undo
 lspci setx rnxF opt usr lib lib64 local cache tools Program Files System32 FASTEST FIRST BUS ID cuda12 cuda13 drop prepend python3 url https download whl cu118 cu121 cu124 cu126 cu128 cu129 cu130 index org docker podman run gpus all device com gpu wheel usermod aG USER update initramfs import os add dll directory pth whl
 uv uninstall y upgrade force r site packages bin activate source true false null None venv kernel module load
+blacklist options modeset lsmod dracut mkinitcpio P libcuda1 ptxjitcompiler1 ml1 ctk cdi generate output yaml pacman S zypper xorg x11 drv libs modprobe rm f c u NVENC
 """
 """Words of commands that a person copies."""
 NAMES = """
@@ -30,7 +31,7 @@ Convalesce CUDA cuDNN NVIDIA GPU GPUs Python PyTorch TensorFlow JAX ONNX Runtime
 NVML cuInit cuDriverGetVersion PATH LD_LIBRARY_PATH MiB GiB bytes TFLOP/s MHz ms PCI RECORD SHA Xid AVX PTX WDDM MIG driver toolkit
 cudnn environment frameworks benchmark loader API DLL C DejaVu Sans Esc Ctrl English Deutsch ECC conda html markdown json JSON FILE
 github com pytorch issues developer Microsoft Store SASS torch nvcc forward fp16 fp32 tf32 bf16 int8 NCHW NHWC GEMM FFT Winograd error warning
-GlobalMemoryStatusEx UTC note good unknown cpu only Apache The Qt
+cuModuleLoadData GlobalMemoryStatusEx UTC note good unknown cpu only Apache The Qt
 """
 """Names that every language keeps."""
 

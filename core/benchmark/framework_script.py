@@ -232,10 +232,8 @@ try:
 except Exception as e:  # the edge of the process: it becomes data
     emit(problem=told(e)[:600])
 finally:
-    try:
-        emit(mapped=mapped(), at=now())
-    except Exception as e:  # likewise
-        emit(unmapped=told(e))
+    emit(at=now())
+    look()
 _out.write(b"\n.\n")
 '''
 )

@@ -76,8 +76,6 @@ class FrameworkEvent(msgspec.Struct, frozen=True):
     problem: str = ""
     at: float | None = None
     """Seconds since the script began."""
-    mapped: tuple[str, ...] = ()
-    unmapped: str = ""
 
 
 def frameworks_to_run(
@@ -156,6 +154,7 @@ def _run(
         input=json.dumps(script_request(problems, 0 if only else gpu.ordinal, seconds)).encode(),
         watch=request.watch,
         account=verdict.account,
+        kind="answering",
     )
     run = read_script_answer(read_answer(completed, FrameworkEvent), problems, request, trial, predicted=predicted)
     return replace(run, seconds=round(time.monotonic() - start, 2))
@@ -213,7 +212,7 @@ def read_script_answer(
     name = last("framework") or f"{trial.distribution} {trial.version}"
     numbered = [s for s in said if s.number is not None and 0 <= s.number < len(problems)]
     where = sysroot_of(request.host)
-    paths = (p for s in said for p in s.mapped if is_cuda_file(where.name(p)))
+    paths = (p for p in answer.mapped if is_cuda_file(where.name(p)))
     small = next((s.small for s in said if s.small is not None), None)
     right, detail = _check_small(small)
     problem = next((s.problem for s in reversed(said) if s.problem and s.number is None), "")

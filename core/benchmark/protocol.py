@@ -61,7 +61,6 @@ class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
     state: GpuState | None = None
     version: int | None = None
     library: str = ""
-    mapped: str = ""
 
 
 def step_id(kind: str, problem: Problem) -> str:

@@ -32,6 +32,7 @@ from core.knowledge.gpu_rates import gpu_rates, rate_limits
 from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
 from core.probes.driver.kernel_log import kernel_log
 from core.probes.loading.origin import file_origin
+from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import variables
@@ -139,10 +140,9 @@ class _GpuEvents:
                 self.checks.append(said.check)
             if said.timing:
                 self.timings.append(said.timing)
-            if said.mapped:
-                self.mapped.setdefault(said.mapped)
             self.card = said.card or self.card
             self.version = said.version or self.version
+        self.mapped |= dict.fromkeys(answer.mapped)
         if answer.output and answer.output not in self.output:
             self.output = (self.output + answer.output)[:4096]
         if not answer.ended:
@@ -314,6 +314,7 @@ class _GpuBenchmark:
             mapped=tuple(
                 Mapped(path=p, name=self._where.name(p), origin=file_origin(p, prefix, self._request.env, self._where))
                 for p in heard.mapped
+                if is_cuda_file(self._where.name(p))
             ),
             predicted=chosen.predicted if chosen else (),
             before=self._states[0] if self._states else None,

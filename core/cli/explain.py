@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,12 @@ from core.common.i18n import _
 
 if TYPE_CHECKING:
     import argparse
+
+_FILE_NAME = re.compile(
+    r"(?i)(?:[^\s]{1,200}|[^\n]{0,200}[\\/][^\n\\/]{1,200})\.(?:log|txt|out|err|json|md|csv|html|gz|zip|png|jpe?g|webp|gif|bmp|pdf)"
+)
+"""What can be no message, only the name of a file."""
+PICTURE_STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF")
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -60,10 +67,20 @@ def _given_text(given: str) -> str:
     try:
         if path.is_file():
             with path.open("rb") as file:
-                return decode_text(file.read(MAX_TEXT_BYTES))
+                data = file.read(MAX_TEXT_BYTES)
+            if data.startswith(PICTURE_STARTS):
+                raise UsageError(
+                    _(
+                        "{given} is a picture. Copy the message as text, or type its words: explain reads text.",
+                        given=given,
+                    )
+                )
+            return decode_text(data)
     except OSError as e:
         if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
             raise UsageError(_("{given} cannot be read: {strerror}.", given=given, strerror=e.strerror)) from None
     except ValueError:  # no path can hold a zero byte
         pass
+    if _FILE_NAME.fullmatch(given):
+        raise UsageError(_("There is no file {given}.", given=given))
     return given

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from core.cli.terminal import UsageError, progress_on_stderr, say_json, say_result, status_of
+from core.common.consent import consent_hint, is_consent
 from core.common.exit_codes import OK, REFUSED, STUCK
 from core.common.i18n import _, format_number, join_sentences
 from core.common.text import printable
@@ -314,8 +315,8 @@ def _ask_agreement(question: str) -> bool:
     if not sys.stdin.isatty():
         print("convalesce: " + _("there is nobody to ask; use --yes to consent in a script."), file=sys.stderr)
         return False
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    print(f"{question} {consent_hint()} ", end="", file=sys.stderr, flush=True)
+    return is_consent(sys.stdin.readline())
 
 
 def _row(entry: Entry | UnreadableEntry) -> str:

@@ -48,7 +48,7 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
         print(f"convalesce: {e}", file=sys.stderr)
         status = USAGE
     except KeyboardInterrupt:
-        print(f"convalesce: {_('stopped. Nothing was changed.')}", file=sys.stderr)
+        print(f"convalesce: {_stopped(arguments)}", file=sys.stderr)
         status = INTERRUPTED
     except (BrokenPipeError, streams.UnwritableError):
         raise
@@ -60,6 +60,12 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
         status = FAILED
     sys.stdout.flush()
     return status
+
+
+def _stopped(arguments: list[str]) -> str:
+    if {"fix", "undo"} & set(arguments):  # what was done before stands, and what was under way is taken back
+        return _("stopped. `convalesce undo --list` shows what was changed.")
+    return _("stopped. Nothing was changed.")
 
 
 def _choose_language(arguments: list[str]) -> list[str]:
@@ -101,10 +107,10 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
     return command(options)
 
 
-def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a row an option
+def _parser() -> argparse.ArgumentParser:
     import argparse
 
-    from core.cli import benchmark, report
+    from core.cli import benchmark, check, mcp, report
 
     if (
         i18n.current_language() != i18n.ENGLISH
@@ -117,7 +123,8 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a row an option
         epilog=_(
             "Exit status: 0 nothing wrong; 1 at least one fault; 2 invalid usage; 3 internal error in "
             "Convalesce; 4 a fix was refused or rolled back; 5 nothing wrong was found, but something that "
-            "was named or would be loaded here could not be examined."
+            "was named or would be loaded here could not be examined; 6 a change is stuck, and is taken back "
+            "at the next start."
         ),
     )
     parser.add_argument(
@@ -140,6 +147,13 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a row an option
         "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
     )
     scan.add_argument(
+        "--program",
+        action="append",
+        default=[],
+        metavar="PATH|PID",
+        help=_("a program or a running process to examine: what it needs, and what it finds"),
+    )
+    scan.add_argument(
         "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
     )
     scan.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))
@@ -150,6 +164,14 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a row an option
         help=_("also import the frameworks and convolve, in their interpreters"),
     )
     scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    scan.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help=_(
+            "examine the Linux system below DIR (a mounted disk, a container's host); nothing of it is loaded or run"
+        ),
+    )
     scan.set_defaults(command=_scan)
 
     fix = commands.add_parser("fix", help=_("fix a finding: shown first, rehearsed, and only with your consent"))
@@ -187,6 +209,15 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a row an option
     undo.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     undo.set_defaults(command=_undo)
 
+    _add_explain(commands)
+    report.add_commands(commands)
+    check.add_check_command(commands)
+    mcp.add_mcp_command(commands)
+    benchmark.add_benchmark_command(commands)
+    return parser
+
+
+def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     explain = commands.add_parser(
         "explain", help=_("paste an error message: its causes, proved or refuted on this machine")
     )
@@ -205,10 +236,6 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a row an option
     replay.add_argument("report", type=Path, metavar="REPORT.json")
     replay.add_argument("--json", action="store_true")
     replay.set_defaults(command=_replay)
-
-    report.add_commands(commands)
-    benchmark.add_benchmark_command(commands)
-    return parser
 
 
 def _fix(options: argparse.Namespace) -> int:

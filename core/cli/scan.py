@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from typing import TYPE_CHECKING
 
 from core.cli.terminal import (
@@ -20,6 +21,7 @@ from core.common.i18n import _
 if TYPE_CHECKING:
     import argparse
 
+    from core.host.interface import Host
     from core.model.findings import Report
     from core.model.steps import Step
 
@@ -28,23 +30,56 @@ def _scan(options: argparse.Namespace) -> int:
     gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
     from core.doctor.examine import examine
     from core.doctor.history import with_history
+    from core.doctor.programs import scan_options
+    from core.host.this_host import this_host
     from core.report.redact import redact
     from core.transaction.session_host import current_host
 
-    steps = _steps(options.only)
-    pythons = tuple(options.python)
+    steps = chosen_steps(options.only)
+    other = _other_root(options) if options.root else None
+    named = scan_options(options.program, other or this_host())
+    if named.problem:
+        raise UsageError(named.problem)
+    pythons = (*options.python, *named.pythons)
     with progress_on_stderr() as watch:
         report = examine(
-            current_host(), watch, steps=steps, thorough=options.thorough, trials=options.trials, pythons=pythons
+            other or current_host(),
+            watch,
+            steps=steps,
+            thorough=options.thorough,
+            trials=options.trials,
+            pythons=pythons,
+            programs=named.programs,
         )
-    report = with_history(report)
+    report = report if other else with_history(report)
     if not options.full_names:
         report = redact(report)
     if options.out:
         from core.report.json_form import to_json
 
         write_file(options.out, to_json(report))
-    return _show(report, as_json=options.json)
+    status = _show(report, as_json=options.json)
+    gc.freeze()  # nor does the interpreter look for any at its end
+    return status
+
+
+def _other_root(options: argparse.Namespace) -> Host:
+    """Return the system below the folder that was named.
+
+    Raises:
+        UsageError: it is no Linux system, or something of it should be run.
+    """
+    if sys.platform == "win32":
+        raise UsageError(_("--root examines Linux systems, and on Linux only."))
+    if options.trials:
+        raise UsageError(_("--try does not go with --root: nothing of another system is run."))
+    from core.doctor.other_root import OtherRootHost, is_linux_root
+
+    if not is_linux_root(options.root):
+        raise UsageError(
+            _("{folder} is not the root of a Linux system: it has no folders etc and usr.", folder=options.root)
+        )
+    return OtherRootHost(options.root)
 
 
 def _replay(options: argparse.Namespace) -> int:
@@ -57,7 +92,12 @@ def _replay(options: argparse.Namespace) -> int:
     return _show(again, as_json=options.json)
 
 
-def _steps(only: str) -> tuple[Step, ...]:
+def chosen_steps(only: str) -> tuple[Step, ...]:
+    """Return the steps that ``--only`` names.
+
+    Raises:
+        UsageError: it names something else.
+    """
     from core.model.steps import Step
 
     words = [w.strip() for w in only.split(",") if w.strip()]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from core.common.i18n import _
-from core.common.progress import Progress
+from core.common.i18n import _, n_
+from core.common.progress import CancelledError, Progress
 
 if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
+    from core.doctor.given import Given
+    from core.doctor.named import Choice
     from core.doctor.repair import Proposal, RepairContext
     from core.explain import Explanation
     from core.host.interface import Host
@@ -45,8 +48,20 @@ class ActionResult:
 class Engine(Protocol):
     """The verbs behind the window's buttons. Each is called on the worker's thread, one at a time."""
 
-    def examine(self, watch: Progress) -> Report:
-        """Look at the machine and diagnose it."""
+    def examine(self, watch: Progress, named: str = "") -> Report:
+        """Look at the machine and diagnose it; ``named``: at what the person named above all."""
+        ...
+
+    def running(self) -> tuple[Choice, ...]:
+        """Return the programs that run now and that the person may name."""
+        ...
+
+    def take(self, path: str, text: str) -> Given:
+        """Read what the person gave: a file, or a text."""
+        ...
+
+    def compare(self, here: Report, there: Report | None, path: str) -> str:
+        """Return in lines what differs between this computer and another, whose report may lie in a file."""
         ...
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
@@ -87,6 +102,7 @@ class ThisMachine:
         self._make = make
         self._how = look
         self._made: RepairContext | None = None
+        self._named = ""
 
     def _shop(self) -> RepairContext:
         if self._made is None:
@@ -97,16 +113,52 @@ class ThisMachine:
             repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
         return self._made
 
-    def examine(self, watch: Progress) -> Report:
+    def examine(self, watch: Progress, named: str = "") -> Report:
         """See Engine."""
+        self._named = named  # what is cured is tried as it was found
         return self._look(self._shop().seen(), watch)
+
+    def running(self) -> tuple[Choice, ...]:
+        """See Engine."""
+        from core.doctor.named import running
+
+        return running()
+
+    def take(self, path: str, text: str) -> Given:
+        """See Engine."""
+        from core.doctor.given import read_file, read_text
+
+        return read_file(path) if path else read_text(text)
+
+    def compare(self, here: Report, there: Report | None, path: str) -> str:
+        """See Engine."""
+        from core.doctor.given import comparison, read_file
+
+        given = read_file(path) if there is None else None
+        other = there or (given.report if given else None)
+        if other is None:
+            return (given.problem if given else "") or _("This file is not a report.")
+        return comparison(here, other)
 
     def _look(self, host: Host, watch: Progress) -> Report:
         from core.doctor.examine import examine
+        from core.doctor.named import environment_in
+        from core.doctor.programs import scan_options
 
-        report = self._how(host, watch) if self._how else examine(host, watch, pythons=self._pythons)
+        if self._how:
+            report = self._how(host, watch)
+        else:
+            chosen = scan_options((environment_in(self._named),) if self._named else (), host)
+            pythons = (*chosen.pythons, *self._pythons)
+            report = examine(host, watch, pythons=pythons, programs=chosen.programs, trials=bool(self._named))
         watch.check()  # a cancelled examination is no result, and what was being verified is taken back
         return report
+
+    def _look_again(self, shop: RepairContext, watch: Progress) -> Report | None:
+        """Look after a change that stands, whatever becomes of the look: to stop it takes nothing back."""
+        with suppress(CancelledError):
+            return self._look(shop.seen(), watch)
+        return None
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         """See Engine."""
@@ -161,7 +213,7 @@ class ThisMachine:
         if outcome.kind != "done":
             return ActionResult(outcome)
         # what verified it has seen the machine as new programs will; a look from here would still see the old variables
-        report = seen[-1] if seen else self._look(shop.seen(), watch)
+        report = seen[-1] if seen else self._look_again(shop, watch)
         return ActionResult(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
 
     def undo(self, entries: tuple[str, ...], watch: Progress) -> ActionResult:
@@ -170,12 +222,18 @@ class ThisMachine:
 
         shop = self._shop()
         outcome = repair.undo(entries[0], shop)
-        for entry in entries[1:]:
+        for n, entry in enumerate(entries[1:], 1):
             if outcome.kind != "undone":
                 break
-            watch.check()
+            if watch.cancelled:
+                left = len(entries) - n
+                from msgspec.structs import replace
+
+                note = n_("{n} change was left as it is.", "{n} changes were left as they are.", left)
+                outcome = replace(outcome, notes=(*outcome.notes, note))
+                break
             outcome = repair.undo(entry, shop)
-        return ActionResult(outcome, self._look(shop.seen(), watch) if outcome.kind == "undone" else None)
+        return ActionResult(outcome, self._look_again(shop, watch) if outcome.kind == "undone" else None)
 
     def history(self) -> tuple[Entry | UnreadableEntry, ...]:
         """See Engine."""

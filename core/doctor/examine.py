@@ -28,10 +28,18 @@ def examine(
     thorough: bool = False,
     trials: bool = False,
     pythons: tuple[str, ...] = (),
+    programs: tuple[str, ...] = (),
 ) -> Report:
     """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it lies."""
     snapshot = take_snapshot(
-        host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=preload_rules
+        host,
+        watch,
+        steps=steps,
+        thorough=thorough,
+        trials=trials,
+        pythons=pythons,
+        programs=programs,
+        meanwhile=preload_rules,
     )
     watch.say(_("Finding the cause"))
     return diagnose_snapshot(snapshot, steps)

@@ -21,12 +21,15 @@ from core.model.steps import SECTIONS_OF_STEP, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
 from core.probes.known_names import with_known_names
+from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
-from core.probes.python import builds, records
+from core.probes.programs import probe as programs_probe
+from core.probes.python import builds, imports, records
 from core.probes.python import probe as frameworks
 from core.probes.python import trials as framework_run
 from core.probes.silent import unexamined_places
+from core.probes.starting import probe as starting
 from core.probes.toolkit import probe as toolkit
 from core.probes.variables import probe as environment
 
@@ -37,13 +40,18 @@ PROBES: tuple[Probe, ...] = (
     Probe("driver", driver.look, timeout=20),
     Probe("environment", environment.look),
     Probe("pythons", frameworks.look, needs=("environment",)),
+    Probe("imports", imports.look, needs=("pythons",)),
     # it would be ready before cudnn; after it, it uses the time in which loads waits for children
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
+    Probe("closures", closure.look, needs=("pythons",), timeout=30),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
+    Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
+    Probe("programs", programs_probe.look, needs=("environment", "cudnn", "toolkits"), timeout=60),
+    Probe("start_looks", starting.look_again, needs=("starts", "loads"), timeout=90),
 )
 """Every probe, and the sections that it reads. A new probe is a row here and a section in core/model/facts."""
 
@@ -51,12 +59,17 @@ PROGRESS_TEXTS = {
     "driver": N_("Querying the driver and the GPU"),
     "environment": N_("Reading the variables and search paths"),
     "pythons": N_("Looking for Python environments"),
+    "imports": N_("Reading where Python's modules come from"),
     "frameworks": N_("Reading how frameworks were built"),
     "records": N_("Comparing the frameworks' libraries with their packages' records"),
     "trials": N_("Testing the frameworks in their own interpreters"),
     "toolkits": N_("Looking for CUDA toolkits"),
     "cudnn": N_("Reading every copy of cuDNN"),
+    "closures": N_("Following what the frameworks' libraries need"),
     "loads": N_("Loading every cuDNN library in a child process"),
+    "starts": N_("Reading how programs are started here"),
+    "programs": N_("Following the programs that were named"),
+    "start_looks": N_("Comparing the ways of starting a program"),
 }
 THOROUGH_FACTOR = 20
 """With --thorough whole files are hashed: each time-out is this much longer."""
@@ -89,6 +102,7 @@ def take_snapshot(
     thorough: bool = False,
     trials: bool = False,
     pythons: tuple[str, ...] = (),
+    programs: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = PROBES,
     meanwhile: Callable[[Snapshot], object] = _nothing,
 ) -> Snapshot:
@@ -101,8 +115,8 @@ def take_snapshot(
     behind, and starts anew without that folder, which is told in ``unexamined_places``.
     """
     wanted = wanted_sections(steps, probes)
-    if not (trials or thorough):  # an import alone takes longer than everything else together
-        wanted.discard("trials")
+    # an import alone takes longer than everything else together
+    wanted -= {s for s, asked in (("programs", bool(programs)), ("trials", trials or thorough)) if not asked}
     snapshot = Snapshot(
         machine=host.machine(), taken=datetime.now(UTC).isoformat(timespec="seconds"), thorough=thorough
     )
@@ -113,6 +127,7 @@ def take_snapshot(
         watch=watch,
         thorough=thorough,
         pythons=(*pythons, *getattr(host, "pythons", ())),
+        programs=programs,
     )
     waiting = [p for p in probes if p.section in wanted]
     running: dict[str, float] = {}

@@ -11,15 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.common.i18n import N_, _
+from core.doctor.fresh_start import fresh_environment, is_as_before
 from core.fixes.variables import has_activation, target_environments
 from core.host.interface import Host
 from core.host.provenance import environment_for, may_run
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
-from core.model.changes import Change, EditPath, ExchangePackages, FileSet, SetVariable
+from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
 from core.model.paths import is_inside
+from core.model.system_steps import TAKES_EFFECT_LATER, SystemStep
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
 from core.rehearsal.rehearse import Examine, remaining_finding, remaining_problem
 from core.rules.snapshot_queries import python_of
@@ -53,6 +55,8 @@ def verify(
     activations is for what is started through them, every other for what is started from here. The session is looked at
     last, so that its report is the newest.
     """
+    if all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes):
+        return "", ()  # nothing that is started before the next sign-in or start sees it
     through = _activated_by(changes)
     environments = through or _concerned_environments(finding, changes, before.snapshot)
     starts = _program_starts(environments, before.snapshot, session, inherited)
@@ -61,10 +65,40 @@ def verify(
         if start.host is None:
             return _("The activation of {prefix} failed.", prefix=start.at), ()
     reports = _examine_starts(starts, examine)
+    edited = [c for c in changes if isinstance(c, EditLine)]
     for start, report in zip(starts, reports, strict=True):
         if start in meant and report and (problem := remaining_problem(finding, before, report)):
             return problem, ()
-    return "", tuple(_judge_start(finding, s, environments, r) for s, r in zip(starts, reports, strict=True))
+    fresh = _judge_edited(finding, edited, reports[0], inherited)
+    for again in fresh:
+        if again.holds is False:
+            return _sentence(again), ()
+    judged = tuple(_judge_start(finding, s, environments, r) for s, r in zip(starts, reports, strict=True))
+    return "", (*judged, *fresh)
+
+
+def _judge_edited(
+    finding: Finding, edited: Sequence[EditLine], after: Report | None, host: Host
+) -> tuple[VerifiedFor, ...]:
+    """Return for each way of starting that reads an edited line whether the fault is gone: by a start of its shell where
+    that can be made, else by reading its files anew.
+    """
+    seen = {s.id: s for s in (after.snapshot.starts if after else None) or ()}
+    left = next(
+        (f for f in (after.findings if after else ()) if (f.id, f.subject) == (finding.id, finding.subject)), None
+    )
+    rows = []
+    for way in dict.fromkeys(i for c in edited for i in c.starts):
+        start = seen.get(way)
+        if start is None:
+            continue  # the line was all that made it a way of its own
+        holds = not (left and left.severity >= finding.severity and (not left.ways or way in left.ways))
+        real = fresh_environment(start, host)
+        for change in edited if real is not None and holds else ():
+            if way in change.starts and real is not None and is_as_before(change, real.get(change.name)):
+                holds = False
+        rows.append(VerifiedFor(way=start.kind, at=start.at, holds=holds, supposed=real is None, edited=True))
+    return tuple(rows)
 
 
 def _activated_by(changes: Sequence[Change]) -> list[str]:
@@ -180,6 +214,77 @@ WAY_TEXTS: dict[Way, tuple[str, str, str]] = {
 """Way of starting a program -> that the fault is gone, is still there, or is not decided."""
 
 
+FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
+    "login": (
+        N_("Started anew in a login shell ({at}): the fault is gone."),
+        N_("Started anew in a login shell ({at}): the fault is still there."),
+        N_("In a login shell ({at}): not decided."),
+        N_("In a login shell ({at}), as its files read now: the fault is gone. Sign out and back in."),
+    ),
+    "terminal": (
+        N_("Started anew in a terminal ({at}): the fault is gone."),
+        N_("Started anew in a terminal ({at}): the fault is still there."),
+        N_("In a terminal ({at}): not decided."),
+        N_("In a terminal ({at}), as its files read now: the fault is gone. Open a new terminal."),
+    ),
+    "desktop": (
+        N_("Started anew as the desktop's session does: the fault is gone. Sign out and back in."),
+        N_("Started anew as the desktop's session does: the fault is still there."),
+        N_("For programs of the desktop: not decided."),
+        N_("For programs of the desktop, as its files read now: the fault is gone. Sign out and back in."),
+    ),
+    "ssh": (
+        N_("Started anew as a command over ssh ({at}): the fault is gone."),
+        N_("Started anew as a command over ssh ({at}): the fault is still there."),
+        N_("For commands over ssh ({at}): not decided."),
+        N_("For commands over ssh ({at}), as its files read now: the fault is gone."),
+    ),
+    "cron": (
+        N_("Started anew as a cron job: the fault is gone."),
+        N_("Started anew as a cron job: the fault is still there."),
+        N_("For cron jobs ({at}): not decided."),
+        N_("For cron jobs ({at}), as its files read now: the fault is gone."),
+    ),
+    "notebook": (
+        N_("In the kernel {at}: the fault is gone."),
+        N_("In the kernel {at}: the fault is still there."),
+        N_("In the kernel {at}: not decided."),
+        N_("In the kernel {at}, as its files read now: the fault is gone. Restart the kernel."),
+    ),
+    "activation": (
+        N_("Started while {at} is active: the fault is gone."),
+        N_("Started while {at} is active: the fault is still there."),
+        N_("Started while {at} is active: not decided, because the scan was incomplete."),
+        N_("Started while {at} is active, as its files read now: the fault is gone. Activate it again."),
+    ),
+    "service": (
+        N_("In the service {at}: the fault is gone."),
+        N_("In the service {at}: the fault is still there."),
+        N_("In the service {at}: not decided."),
+        N_("In the service {at}, as its files read now: the fault is gone. Run systemctl daemon-reload, and restart it."),
+    ),
+    "editor": (
+        N_("In the editor's terminals: the fault is gone."),
+        N_("In the editor's terminals: the fault is still there."),
+        N_("In the editor's terminals: not decided."),
+        N_("In the editor's terminals, as its files read now: the fault is gone. Open a new one."),
+    ),
+    "direnv": (
+        N_("In the folder of {at}: the fault is gone."),
+        N_("In the folder of {at}: the fault is still there."),
+        N_("In the folder of {at}: not decided."),
+        N_("In the folder of {at}, as its files read now: the fault is gone. Run direnv allow, and enter it again."),
+    ),
+    "module": (
+        N_("With the environment modules loaded anew: the fault is gone."),
+        N_("With the environment modules loaded anew: the fault is still there."),
+        N_("With the environment modules loaded anew: not decided."),
+        N_("With the environment modules loaded anew, as their files read now: the fault is gone."),
+    ),
+}  # fmt: skip
+"""Way of starting whose line was edited -> that the fault is gone, is still there, is not decided, or is gone by reading."""
+
+
 def verification_sentences(found: Sequence[VerifiedFor]) -> tuple[str, ...]:
     """Return in sentences for which ways of starting a program the fault is gone; none where nobody looked."""
     if not found:
@@ -194,6 +299,9 @@ def verification_sentences(found: Sequence[VerifiedFor]) -> tuple[str, ...]:
 
 
 def _sentence(found: VerifiedFor) -> str:
+    if found.edited:
+        row = 3 if found.supposed and found.holds else (True, False, None).index(found.holds)
+        return _(FRESH_TEXTS[found.way][row], at=found.at)
     if found.supposed and found.holds:
         return _("Started from here, once this session has the new values: the fault is gone.")
     return _(WAY_TEXTS[found.way][(True, False, None).index(found.holds)], at=found.at)

@@ -21,6 +21,10 @@ _ALIASES = {"tf": "tensorflow", "pytorch": "torch", "jaxlib": "jax", "onnx runti
 _ANY_VERSION = re.compile(r"\b[4-9]\.\d{1,2}\.\d{1,3}|\(\d{1,2}, ?\d{1,3}, ?\d{1,4}\)|\b(?:[4-8]\d{3}|9\d{4})\b")
 _COMPATIBILITY = re.compile(r"\(compatibility version \d{4,5}\)")
 _CAPABILITY = re.compile(r"(?:sm_?|compute_|capability:?\s{0,3}(?:of\s|\(|is\s)?)(\d{1,2})\.?(\d)(?![\d.])a?\b")
+_NO_CUDA = re.compile(
+    r"is_available\(\)\)?[\s:=>\-]{0,8}(?:is |returns? |gives? |prints? )?false\b|cuda(?: is)? available\W{1,3}false\b|cuda device is not av"
+)
+"""How people and programs write that PyTorch sees no GPU."""
 _MODELS: tuple[tuple[str, int], ...] = (
     # compute capability x 10 of product lines (developer.nvidia.com/cuda-gpus)
     (r"rtx\s?(?:pro\s)?50\d0|\bb[12]00\b|\bgb\d{2,3}\b|blackwell", 120),
@@ -100,6 +104,8 @@ def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName
         found.add("windows")
     if re.search(r"(?<![\w.:])/(?:usr|home|opt|lib|root|dev|proc|etc|mnt)/", low):
         found.add("linux")
+    if re.search(r"(?<![a-z:\w\\/])/users/[^/\s:]{1,40}/", low):
+        found.add("macos")
     if so_far & {"wsl", "container", "ubuntu"}:
         found.add("linux")
     if {"windows", "linux"} <= so_far | found and "wsl" not in so_far:
@@ -131,6 +137,8 @@ def _frameworks(
     python = versions.get("python")
     if python and python[0] == 3 and len(python) > 1:
         found.add("python>=3.8" if python >= (3, 8) else "python<3.8")
+    if _NO_CUDA.search(low):
+        found.add("cpu-fallback")
     # the wording itself dates the interpreter: "while importing" and "(or one of its dependencies)" came with 3.8
     if "dll load failed while importing" in low or "constructor syntax" in low:
         found.add("python>=3.8")

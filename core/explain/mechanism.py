@@ -15,6 +15,7 @@ from core.common.i18n import _
 from core.common.versions import version_tuple
 from core.explain.context import compiled_and_loaded
 from core.explain.reading import CUDA_NUMBERS, ParsedText, named_libraries, read_text
+from core.explain.refutations import zlib_inside
 from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName
 from core.model.facts import LibraryFile, Snapshot
 from core.model.findings import Evidence, Finding
@@ -123,6 +124,11 @@ def same_set(reading: ParsedText, about: FaultFacts) -> bool:
     kind = OF_KIND.get(about.cause)
     blamed = [x for x in _blamed_libraries(reading) if kind is None or (x.family in kind)]
     return any(_same(x, y) for x in blamed for y in about.files)
+
+
+def zlib_is_inside(reading: ParsedText, about: FaultFacts) -> bool:
+    """The text misses a zlib that this machine's cuDNN has inside: it says so whichever of its own parts it cannot open."""
+    return bool(zlib_inside(reading, about.seen)) and any(x.family == "cudnn" and x.part for x in about.files)
 
 
 def same_symbol(reading: ParsedText, about: FaultFacts) -> bool:
@@ -264,6 +270,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "this file does not load": _family(UNLOADABLE_MARKS, same_file),
     "this library is not found": _family(NOT_FOUND + " cudnn-unable-any", same_set),
     "this library does not load": _family(UNLOADABLE_MARKS, same_set),
+    "zlib in place of a part": _family("missing:zlibwapi", zlib_is_inside, "windows"),
     # a library without a name
     "some cuDNN is not found": _family("cudnn-not-found-words dnn-not-found", no_name, shared=True),
     "some library is not found": _family("load-failed dll-load-failed ctypes-load winmod-name torch-dll", no_name, "windows", shared=True),
@@ -292,7 +299,7 @@ COMPLAINTS: dict[str, Complaint] = {
     # the GPU
     "no code for this GPU": _family("no-kernel-image not-compatible-gpu gpu-too-old-words cudnn-arch nvrtc-arch unknown-arch gpu:too-new gpu:too-old"),
     "no memory": _family("oom"),
-    "a failing GPU": _family("hardware-words"),
+    "a failing GPU": _family("hardware-words xid-card xid-link bus-lost ecc k-power-cables"),
     # statuses that many faults share
     "cuDNN does not start": _family("cudnn-not-init cudnn-handle dnn-not-found", shared=True),
     "a computation fails": _family("cudnn-exec illegal-access", shared=True),
@@ -307,6 +314,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "packages that do not fit": _family("broken-pins symbol-framework", same_package),
     "a module of Python": _family("no-module"),
     "a build of an extension": _family("nvcc-mismatch"),
+    "another NumPy": _family("numpy-abi"),
     "the toolkit's variable": _family("cuda-home-bad"),
     "NVRTC": _family("nvrtc-builtins nvrtc-words caffe2-nvrtc", same_compiler),
     "the page file": _family("page-file"),
@@ -320,6 +328,7 @@ COMPLAINTS: dict[str, Complaint] = {
 _SET = ("this library is not found", "some cuDNN is not found", "some library is not found", "a part cannot be loaded")
 _FILE = (
     "this file is not found",
+    "zlib in place of a part",
     "what the parts answer here",
     "a part cannot be loaded",
     "the process ends inside cuDNN",
@@ -356,6 +365,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "cuda_path_env_wrong": ("the toolkit's variable",),
     "nvrtc_missing_or_mismatch": ("NVRTC",),
     "nvcc_toolkit_mismatch_build": ("a build of an extension",),
+    "numpy_abi_mismatch": ("another NumPy",),
     "libcuda_wrong_library": _DRIVER,
     "python_dll_search_change": _SET,
     "process_env_not_inherited": (*_SET, "another session"),
@@ -472,7 +482,7 @@ FRAMEWORK_DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
     "opencv": ("opencv",),
 }
 CAPABILITY_PATTERN = re.compile(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm_?)?(\d{1,2})\.?(\d)\b")
-GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|[ahlvtpkb]\d{1,3}s?)\b(?= |,|\.|$|\n)")  # fmt: skip
+GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|(?:a(?:2|10|10g|16|30|40|100|800|6000)|h(?:20|100|200|800)|l(?:4|20|40|40s)|t4|v100|p(?:4|40|100)|k(?:20|40|80)|m(?:40|60)|b[123]00|gb\d{2,3}))\b(?=[ ,.:;)]|$|\n)")  # fmt: skip
 
 
 OWN_WORDS = {
@@ -567,6 +577,19 @@ def another_copy(reading: ParsedText, about: FaultFacts) -> str:
     )
 
 
+ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected"})
+"""Marks of messages that a loaded module, or the kernel that refused it, alone leads to."""
+
+
+def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
+    """In the text a driver gives its version or is refused for its signature; on this machine none is loaded."""
+    if about.cause != "driver_module_not_loaded":
+        return ""
+    if reading.marks & ANSWERS_OF_A_MODULE or "(found version " in reading.low or "nvrm version" in reading.low:
+        return _("In the message a driver answers; on this machine none does.")
+    return ""
+
+
 OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_system,
     engines_message,
@@ -575,6 +598,7 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_library,
     another_release,
     another_copy,
+    a_driver_answers,
 )
 
 

@@ -14,6 +14,12 @@ BASE_RATE_WEIGHT = 0.8
 """Weight of the base rates beside the clues."""
 LOG_ODDS_DIVISOR = 1.25
 """Divides the log-odds, because clues of one text overlap and would count twice."""
+LATER_SHARE = 0.6
+"""What an exact message counts that stands after another one: in a log, the first error is the reason, and others follow."""
+SAME_MESSAGE_CHARACTERS = 300
+"""Nearer than this, two messages are one error."""
+UNNAMED_LOSS = 6.0
+"""Log-odds that a cause loses that an exact message of the text does not name: no word of the surroundings outvotes it."""
 
 
 def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
@@ -21,13 +27,20 @@ def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]]
     table = known_clues()
     odds = {cause: BASE_RATE_WEIGHT * log(count) for cause, count in table.base.items()}
     said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in odds}
-    for clue in table.clues:
-        if not conditions_hold(clue.when, reading.marks):
-            continue
+    named: set[str] = set()
+    holding = [clue for clue in table.clues if conditions_hold(clue.when, reading.marks)]
+    earliest = min(
+        (place for clue in holding if clue.exact and (place := _place(clue, reading)) is not None), default=0
+    )
+    for clue in holding:
+        named |= {cause for cause, weight in clue.causes.items() if clue.exact and weight > 0}
+        later = clue.exact and (_place(clue, reading) or 0) > earliest + SAME_MESSAGE_CHARACTERS
         for cause, weight in clue.causes.items():
-            odds[cause] += weight
+            odds[cause] += weight * (LATER_SHARE if later and weight > 0 else 1.0)
             if clue.because and weight > 0:
                 said[cause].append((weight, clue.because))
+    if named:
+        odds = {cause: x if cause in named else x - UNNAMED_LOSS for cause, x in odds.items()}
     top = max(odds.values())
     shares = {cause: exp((x - top) / LOG_ODDS_DIVISOR) for cause, x in odds.items()}
     whole = sum(shares.values())
@@ -35,10 +48,16 @@ def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]]
         (
             cause,
             MAX_TEXT_BELIEF * shares[cause] / whole,
-            tuple(text for _, text in sorted(said[cause], key=lambda s: -s[0])),
+            tuple(dict.fromkeys(text for _, text in sorted(said[cause], key=lambda s: -s[0]))),
         )
         for cause in sorted(shares, key=lambda c: -shares[c])
     )
+
+
+def _place(clue: Clue, reading: ParsedText) -> int | None:
+    """Return where what a clue is about first stands in the text; None for what is no message of the table."""
+    words = (word for part in clue.when if not part.startswith("!") for word in part.split("|"))
+    return min((reading.first[word] for word in words if word in reading.first), default=None)
 
 
 def conditions_hold(when: Iterable[str], marks: frozenset[str]) -> bool:

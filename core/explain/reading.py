@@ -6,10 +6,12 @@ Codes and file names decide, not prose: they are the same in every language.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from core.explain import context
 from core.explain.extract import relevant_part
+from core.knowledge.kernel_log import kernel_log_table, logged_xids
 from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName, parse_library_name
 from core.knowledge.messages import Message, known_messages
 
@@ -80,19 +82,31 @@ class ParsedText:
     """Those that it says were found and loaded."""
     symptoms: tuple[Message, ...] = ()
     harmless: tuple[Message, ...] = ()
+    first: Mapping[str, int] = field(default_factory=dict)
+    """Where each message of the table first stands: what comes first is the reason more often than what follows."""
+    xids: tuple[int, ...] = ()
+    """Numbers of the driver's lines in the kernel's log."""
 
 
 def read_text(text: str) -> ParsedText:
     """Read an error text or a log. Never raises; the cost is linear in the length of the text."""
     kept = relevant_part(text)
-    low = kept.lower()
+    # a heading of nvidia-smi's table, on every machine
+    low = kept.lower().replace("mig m.", "")
     named, marks = _codes(low)
     low = low + "\n" + "\n".join(named)
-    found = tuple(m for m in known_messages() if any(_has_phrase(p, low) for p in m.phrases))
+    known = known_messages()
+    first = {m.id: at for m in known if (at := first_place(m, low)) is not None}
+    found = tuple(m for m in known if m.id in first)
     marks |= {m.id for m in found}
+    xids = logged_xids(low)
+    marks |= _xid_marks(xids) if xids else set()
     libraries, blamed, loaded, of_files = _files(low)
     marks |= of_files
     marks |= context.comparison_marks(kept, low, libraries, marks)
+    symptoms = tuple(m for m in found if m.kind == "symptom")
+    harmless = tuple(m for m in found if m.kind == "harmless")
+    marks |= {"harmless-only"} if harmless and not symptoms and not blamed else set()
     return ParsedText(
         text=kept,
         low=low,
@@ -100,9 +114,18 @@ def read_text(text: str) -> ParsedText:
         libraries=libraries,
         blamed=blamed,
         opened=loaded,
-        symptoms=tuple(m for m in found if m.kind == "symptom"),
-        harmless=tuple(m for m in found if m.kind == "harmless"),
+        symptoms=symptoms,
+        harmless=harmless,
+        first=first,
+        xids=xids,
     )
+
+
+def _xid_marks(numbers: tuple[int, ...]) -> set[str]:
+    """Return whose fault the numbers mostly are: a program's, the card's, or that of a link."""
+    kinds = {x.kind for x in kernel_log_table().xids if x.code in numbers and x.cause}
+    by_kind = {"program": "xid-program", "card": "xid-card", "link": "xid-link"}
+    return {by_kind[kind] for kind in kinds if kind in by_kind}
 
 
 def _codes(low: str) -> tuple[list[str], set[str]]:
@@ -115,18 +138,23 @@ def _codes(low: str) -> tuple[list[str], set[str]]:
     return [CUDA_NUMBERS[n] for n in sorted(numbers) if n in CUDA_NUMBERS] + [f"0x{n}" for n in sorted(nt)], marks
 
 
-def _has_phrase(phrase: str, low: str) -> bool:
-    """Whether the text has the phrase as words; the pieces beside a ``*`` must stand in one line, near each other."""
+def first_place(message: Message, low: str) -> int | None:
+    """Return where a message first stands in the text (lower case); None for nowhere."""
+    return min((at for phrase in message.phrases if (at := _place(phrase, low)) is not None), default=None)
+
+
+def _place(phrase: str, low: str) -> int | None:
+    """Return where the text has the phrase as words; the pieces beside a ``*`` must stand in one line, near each other."""
     first, *rest = phrase.split("*")
     at = low.find(first)
     for _ in range(50):
         if at < 0:
-            return False
+            return None
         end = at + len(first)
         if _is_at_word(low, at, end, first) and _pieces_follow(rest, low, end):
-            return True
+            return at
         at = low.find(first, at + 1)
-    return False
+    return None
 
 
 def _is_at_word(low: str, start: int, end: int, phrase: str) -> bool:

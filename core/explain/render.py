@@ -18,6 +18,9 @@ VERDICT_SIGNS = {
 }
 """Sign, words and ANSI colour of each verdict: never colour alone."""
 
+BY_TEXT_WORDS = {"proved": N_("proved by the text itself"), "refuted": N_("refuted by the text itself")}
+"""The same where the text shows its own machine."""
+
 
 def to_json(explanation: Explanation) -> bytes:
     """Return the contract's form: causes best first, codes; and sentence, says, shows, link, warnings, foreign, decide, lines beside them."""
@@ -94,25 +97,36 @@ def link_sentence(shown: MachineFault) -> str:
 
 
 def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
-    """Return the cure of what is proved or near, else the steps of what the text points to, and what would decide."""
+    """Return the cure of what is proved or near, else the steps of what the text points to, and what would decide.
+
+    One question whose answers part the causes comes before the steps of what is only possible.
+    """
     lines: list[str] = []
+    asked = [
+        line
+        for at, text in enumerate(e.decide.split("\n"))
+        for line in _wrap_lines(text, "    " if at else "  ", width)
+    ]
+    asks_one = "\n" in e.decide
+    if asks_one:
+        lines += asked
     first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or [r for r in e.causes if r.steps][:2]
     for r in first:
         fix = r.finding.fix if r.finding else None
-        lines += _wrap_lines(fix.title if fix else _("If this is the cause: {meaning}", meaning=r.meaning), "  ", width)
+        lead = r.meaning if r.verdict == "proved" else _("If this is the cause: {meaning}", meaning=r.meaning)
+        lines += _wrap_lines(fix.title if fix else lead, "  ", width)
         for step in (fix.advice if fix else r.steps).split("\n"):
             lines += _wrap_lines(step, "    ", width) if step else []
         if fix and fix.changes and r.finding:
             lines += _wrap_lines(_("Convalesce can fix it: convalesce fix {id}", id=r.finding.id), "    ", width)
-    if e.decide:
-        lines += _wrap_lines(e.decide, "  ", width)
-    return lines
+    return lines if asks_one or not e.decide else lines + asked
 
 
 def _cause(r: RankedCause, colour: bool, width: int) -> list[str]:
     sign, words, code = VERDICT_SIGNS[r.verdict]
     mark = f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
     words = N_("this machine can make it") if r.may else words
+    words = BY_TEXT_WORDS.get(r.verdict, words) if r.by_text else words
     verdict = "" if r.verdict == "open" and not r.may else f"  ({_(words)})"
     lines = [f"  {mark} {r.score:4.0%}  {printable(r.meaning) or r.cause}  [{r.cause}]{verdict}"]
     for because in r.because[:2] if r.verdict != "refuted" else ():

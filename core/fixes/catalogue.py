@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from core.common.i18n import _
 from core.common.shell import quote
 from core.fixes.files import add_dll_folders, complete_set, give_plain_name, put_aside, put_cache_aside
+from core.fixes.lines import edit_lines, edited_variable
 from core.fixes.packages.remedies import install_packages, put_package_back
 from core.fixes.search_paths import add_folder, drop_dead_entries, prefer_folder, take_out_folders
 from core.fixes.variables import activation_change, in_single_scope, persistent_values, set_value, target_environments
 from core.model import path_list
-from core.model.changes import Change, ExchangePackages, FileSet
+from core.model.changes import Change, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Fix
 from core.model.path_list import PathError
@@ -34,10 +35,15 @@ from core.model.remedies import (
     PutCacheAside,
     PutPackageBack,
     Remedy,
+    SetForEnvironments,
     TakeOut,
     Unset,
+    UseSystemTool,
 )
 from core.model.steps import Severity
+from core.model.system_steps import SystemStep
+from core.rules.snapshot_queries import limit_rows
+from core.rules.ways import THIS_SESSION, line_evidence
 
 
 def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
@@ -46,10 +52,14 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     if remedy is None:
         return finding
     finding = _with_lines(finding, remedy, snapshot)
+    if finding.severity > Severity.NOTE and (name := edited_variable(remedy)):
+        known = {e.source for e in finding.evidence}
+        rows = [e for e in line_evidence(snapshot, name, finding.ways) if e.source not in known]
+        finding = replace(finding, evidence=(*finding.evidence, *limit_rows(rows)))
     if finding.severity <= Severity.NOTE and not isinstance(remedy, DropDead):
         return finding
     try:
-        changes = changes_of(remedy, snapshot)
+        changes = _with_edits(changes_of(remedy, snapshot), remedy, finding, snapshot)
     except PathError:
         return finding  # the search path is in no state to be edited: the advice stays
     if not changes:
@@ -58,7 +68,21 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
 
 
-def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: PLR0912 - a flat table
+def _with_edits(
+    changes: tuple[Change, ...], remedy: Remedy, finding: Finding, snapshot: Snapshot
+) -> tuple[Change, ...]:
+    """Return the changes with the lines that are to be edited, which spare the environments' activations.
+
+    A fault of other ways of starting than this one is cured where they get it, or not at all.
+    """
+    edits = edit_lines(remedy, finding, snapshot)
+    lasting = [c for c in changes if not isinstance(c, SetVariable) or c.scope != "environment"]
+    if edits:
+        return in_single_scope([*lasting, *edits])
+    return tuple(lasting) if finding.ways and THIS_SESSION not in finding.ways else changes
+
+
+def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: C901, PLR0912 - a flat table
     """Return the changes that a remedy comes to on this machine; none where only the person should act.
 
     Raises:
@@ -91,6 +115,11 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
             return put_package_back(remedy, snapshot)
         case InstallPackages():
             return install_packages(remedy, snapshot)
+        case UseSystemTool():
+            return (SystemStep(kind=remedy.kind, subject=remedy.subject, value=remedy.value),)
+        case SetForEnvironments():
+            steps = f"set {remedy.value}"
+            return tuple(activation_change(p, steps, remedy.variable) for p in target_environments(snapshot))
         case _:
             assert_never(remedy)
 
@@ -123,6 +152,8 @@ def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
         return fix.title
     if isinstance(first, FileSet):
         return first.title
+    if not isinstance(first, SetVariable | EditPath):
+        return fix.title
     return _("{title}, in this environment", title=fix.title) if first.scope == "environment" else fix.title
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.host.activation_scripts import ACTIVATION_KIND
-from core.model.changes import Change, EditPath, PersistentScope, SetVariable, Value
+from core.model.changes import Change, EditLine, EditPath, PersistentScope, SetVariable, Value
 from core.model.facts import Snapshot, System, Variable
 from core.rules.consumer_loads import environment_rank
 
@@ -23,7 +23,12 @@ def persistent_values(snapshot: Snapshot, name: str) -> list[Variable]:
 def _is_editable(v: Variable, snapshot: Snapshot) -> bool:
     if snapshot.machine.system == "windows":
         return v.kind in ("REG_SZ", "REG_EXPAND_SZ") and "Volatile" not in v.source
-    return v.source == "/etc/environment" or (v.source.endswith(".conf") and "/environment.d/" in v.source)
+    return is_kept_file(v.source) and "$" not in v.value
+
+
+def is_kept_file(path: str) -> bool:
+    """Whether a file of Linux is one of plain assignments, whose variables are changed as such."""
+    return path == "/etc/environment" or (path.endswith(".conf") and "/.config/environment.d/" in path)
 
 
 def scope_of(v: Variable) -> PersistentScope:
@@ -56,7 +61,7 @@ def set_value(v: Variable, after: str | None, system: System) -> SetVariable:
 
 def in_single_scope(changes: Sequence[Change]) -> tuple[Change, ...]:
     """Return the changes if one person can make all of them; a plan is the user's or the administrator's, never both."""
-    scopes = {c.scope for c in changes if isinstance(c, SetVariable | EditPath)}
+    scopes = {c.scope for c in changes if isinstance(c, SetVariable | EditPath | EditLine)}
     return tuple(changes) if len(scopes) <= 1 else ()
 
 

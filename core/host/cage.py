@@ -47,20 +47,20 @@ def enter() -> bool:
         return False
     libc = ctypes.CDLL(None)
     libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    program = _program(os.uname().machine, os.getpid())
-    if not program:
+    rules = program(os.uname().machine, os.getpid())
+    if not rules:
         return False
-    code = b"".join(c.to_bytes(2, "little") + bytes((t, f)) + k.to_bytes(4, "little") for c, t, f, k in program)
+    code = b"".join(c.to_bytes(2, "little") + bytes((t, f)) + k.to_bytes(4, "little") for c, t, f, k in rules)
     kept = ctypes.create_string_buffer(code, len(code))
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
-    form = Program(len(program), ctypes.addressof(kept))
+    form = Program(len(rules), ctypes.addressof(kept))
     return bool(libc.prctl(SET_SECCOMP, MODE_FILTER, ctypes.byref(form), 0, 0) == 0)
 
 
-def _program(machine: str, own: int) -> list[tuple[int, int, int, int]]:
+def program(machine: str, own: int) -> list[tuple[int, int, int, int]]:
     """Return the filter's instructions: (code, jump if true, jump if false, value)."""
     if machine not in MACHINES:
         return []

@@ -4,11 +4,12 @@ The function has the form ``work(request, emit)``: it gets one frozen request an
 that what was learnt before a crash is not lost. ``core.host.child_main`` is the child's side.
 
 The order goes to the child's stdin, marshalled: it comes from ourselves, and reading it costs no import. The answer comes
-as JSON, since a library may have spoilt the memory that it came from: on a private copy of stdout one line for each
+as JSON, since a library may have spoilt the memory that it came from: on a pipe of its own (``core.host.answer_pipe``) one line for each
 event (``+`` and JSON; before it ``~`` and JSON for how each of its sentences was made) and a last line: ``.`` when the
 work came to its end, ``!`` and a text when it raised. Each starts with a line feed and a token that only the order names:
-a line without it, or one after the last, is not ours, and then no line counts. File descriptors 1 and
-2 lead elsewhere, so that nothing that a native library prints can mix in.
+a line without it, or one after the last, is not ours, and then no line counts. What a native library prints
+goes to the standard streams. At a line ``?`` the parent looks at which files are mapped (``emit(None)``), and ``-`` says that
+the system has no cage.
 
 A module with ``PLAIN = True`` saves its children most of their start, the import of msgspec and what that needs (30 of 45
 ms): its functions get a request with the same attributes, and emit dictionaries. The types are the parent's alone.
@@ -59,6 +60,10 @@ class ChildAnswer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     timed_out: bool = False
     started: bool = True
     """False: the system refused to start it, so nothing was asked."""
+    mapped: tuple[str, ...] = ()
+    """The files that it had mapped when it asked to be looked at."""
+    uncaged: bool = False
+    """This system could not hold it in a cage."""
 
 
 def order_of(work: Callable[..., None], request: object, token: str = "") -> bytes:
@@ -113,7 +118,7 @@ def child_command() -> list[str]:
 
 
 def ask_child(
-    work: Callable[[R, Callable[[E], None]], None],
+    work: Callable[[R, Callable[[E | None], None]], None],
     request: R,
     event: type[E],
     *,
@@ -139,29 +144,27 @@ def ask_child(
             ended=fact_text("could not be asked: a name in the request is not valid text ({reason})", reason=e.reason)
         )
     env = {**env, **frozen.child_variables()}
-    done = host.run(child_command(), timeout=timeout, env=env, input=order, watch=watch, account=account)
+    done = host.run(
+        child_command(), timeout=timeout, env=env, input=order, watch=watch, account=account, kind="answering"
+    )
     return read_answer(done, event, token)
 
 
 def read_answer(completed: CompletedProcess, event: type[E], token: str = "") -> ChildAnswer[E]:
     """Return what a finished child said: its whole event lines, its output and its end.
 
-    With a ``token`` every line from the first that begins with it does, and nothing follows the last one: what does not
-    is somebody else's.
+    With a ``token`` every line begins with it, and nothing follows the last one: what does not is somebody else's.
     """
     decoder = msgspec.json.Decoder(event)
-    events, forms, ended, finished = [], [], completed.ended, False
-    begun = not token
+    events, forms, ended, finished, uncaged = [], [], completed.ended, False, False
     for whole in completed.out.split("\n")[:-1]:  # what follows the last line feed is a line cut short
-        begun = begun or whole.startswith(token)
-        if not begun:
-            continue  # what was printed before the child was ours: by a library that LD_PRELOAD names
         if token and whole and (finished or not whole.startswith(token)):
             return ChildAnswer(
                 output=_printable(completed.err)[:MAX_OUTPUT_BYTES], ended=FORGED, timed_out=completed.timed_out
             )
         line = whole.removeprefix(token)
         finished = finished or line == "."
+        uncaged = uncaged or line == "-"
         try:
             if line.startswith("+"):
                 events.append(decoder.decode(line[1:]))
@@ -179,7 +182,13 @@ def read_answer(completed: CompletedProcess, event: type[E], token: str = "") ->
         ended = fact_text("ended with status 0 before its work was done")
     output = _printable(completed.err)[:MAX_OUTPUT_BYTES]
     return ChildAnswer(
-        events=tuple(events), output=output, ended=ended, timed_out=completed.timed_out, started=completed.started
+        events=tuple(events),
+        output=output,
+        ended=ended,
+        timed_out=completed.timed_out,
+        started=completed.started,
+        mapped=completed.mapped,
+        uncaged=uncaged,
     )
 
 

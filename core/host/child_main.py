@@ -17,20 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
+ANSWER_VARIABLE = "CONVALESCE_ANSWER"
+"""Names the two pipes of a program that answers us (``core.host.answer_pipe``): where it says, where it waits."""
+
 
 def main() -> NoReturn:
     """Be the child: read the order, do the work, and end at once, before any native library's exit code can crash."""
     for name in frozen.child_variables():
         os.environ.pop(name, None)
     frozen.restore_dll_search()
-    out = _private_stdout()
+    out, go = _answer_pipe()
+    _standard_streams()
     work, parent, request, token = marshal.loads(_all_of(0))  # noqa: S302 - it comes from our own parent
     mark = b"\n" + token.encode()
-    _write(out, mark + b"*\n")
     _be_quiet(parent)
     status = 0
     try:
-        _do(work, request, lambda line: _tell(out, mark, line))
+        _do(work, request, _Answer(out, go, mark))
         _write(out, mark + b".\n")
     except Exception as e:  # noqa: BLE001  # the edge of the process: it becomes data
         _end_as_windows_would(e)
@@ -45,10 +48,26 @@ def main() -> NoReturn:
     os._exit(status)
 
 
-def _tell(out: int, mark: bytes, event: bytes) -> None:
-    for form in taken_forms():
-        _write(out, mark + b"~" + as_json(form) + b"\n")
-    _write(out, mark + b"+" + event + b"\n")
+class _Answer:
+    """What the parent hears."""
+
+    def __init__(self, out: int, go: int, mark: bytes) -> None:
+        self._out, self._go, self._mark = out, go, mark
+
+    def event(self, event: bytes) -> None:
+        """Say what happened, and how each sentence in it was made."""
+        for form in taken_forms():
+            _write(self._out, self._mark + b"~" + as_json(form) + b"\n")
+        _write(self._out, self._mark + b"+" + event + b"\n")
+
+    def look(self) -> None:
+        """Wait until the parent has looked at what this process has mapped."""
+        _write(self._out, self._mark + b"?\n")
+        os.read(self._go, 1)
+
+    def uncaged(self) -> None:
+        """Say that the cage does not hold here."""
+        _write(self._out, self._mark + b"-\n")
 
 
 def _end_as_windows_would(error: Exception) -> None:
@@ -63,7 +82,7 @@ def _end_as_windows_would(error: Exception) -> None:
         os._exit(status - (1 << 32))
 
 
-def _do(name: str, request: Any, line: Callable[[bytes], None]) -> None:
+def _do(name: str, request: Any, answer: _Answer) -> None:
     module_name, _, function = name.partition(":")
     __import__(module_name)
     module = sys.modules[module_name]
@@ -71,16 +90,21 @@ def _do(name: str, request: Any, line: Callable[[bytes], None]) -> None:
     if getattr(module, "CAGED", False):
         from core.host import cage
 
-        cage.enter()
+        if not cage.enter():
+            answer.uncaged()
+
+    def emit(event: Any, encode: Callable[[Any], bytes] = as_json) -> None:
+        answer.look() if event is None else answer.event(encode(event))
+
     if not isinstance(request, bytes):
-        work(_to_struct(request), lambda event: line(as_json(event)))
+        work(_to_struct(request), emit)
         return
     from typing import Any, get_type_hints
 
     import msgspec
 
     form = next((kind for argument, kind in get_type_hints(work).items() if argument != "return"), Any)
-    work(msgspec.json.decode(request, type=form), lambda event: line(msgspec.json.encode(event)))
+    work(msgspec.json.decode(request, type=form), lambda event: emit(event, msgspec.json.encode))
 
 
 def _to_struct(value: Any) -> Any:
@@ -121,15 +145,28 @@ def _json(value: Any) -> str:
     raise TypeError(f"{type(value).__name__} has no form in JSON here")
 
 
-def _private_stdout() -> int:
-    """Keep the original stdout for ourselves; from now on file descriptor 1 is the captured stream of 2."""
-    out = os.dup(1)
-    os.dup2(2, 1)
+def _answer_pipe() -> tuple[int, int]:
+    """Return the two descriptors that the parent made; nothing that is started from here gets them."""
+    numbers = [int(n) for n in os.environ.pop(ANSWER_VARIABLE, "").split(",") if n.isdigit()]
+    if len(numbers) != 2:
+        os._exit(2)  # somebody else started this
+    if sys.platform == "win32":
+        import msvcrt
+
+        for handle in numbers:
+            os.set_handle_inheritable(handle, False)
+        said, go = (msvcrt.open_osfhandle(handle, os.O_BINARY) for handle in numbers)
+        return said, go
+    for number in numbers:
+        os.set_inheritable(number, False)
+    return numbers[0], numbers[1]
+
+
+def _standard_streams() -> None:
     sys.stdout, sys.stderr = (
         open(descriptor, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115  # as long as we live
         for descriptor in (1, 2)  # a windowed program has none of its own
     )
-    return out
 
 
 def _all_of(descriptor: int) -> bytes:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from core.common.progress import Progress
 from core.model.facts import Frozen, Machine, PciDevice, Signature, System, Variable
+
+ProgramKind = Literal["program", "answering", "tool"]
 
 
 class CompletedProcess(Frozen, frozen=True, kw_only=True):
@@ -26,6 +28,8 @@ class CompletedProcess(Frozen, frozen=True, kw_only=True):
     timed_out: bool = False
     started: bool = True
     """False: the system refused to start it."""
+    mapped: tuple[str, ...] = ()
+    """Files that it had mapped whenever it waited for that to be looked at, as the system told us."""
 
 
 class Account(Frozen, frozen=True, kw_only=True):
@@ -96,11 +100,14 @@ class Host(Protocol):
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        kind: ProgramKind = "program",
     ) -> CompletedProcess:
         """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
 
         A cancelled watch kills it, too. ``env`` None stands for our own environment; the current folder is a neutral
-        one. ``account``: whose rights it gets, for an administrator alone; one's own for None. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
+        one. ``account``: whose rights it gets, for an administrator alone; one's own for None. ``kind`` "answering": it has a
+        pipe of its own for its answer, ``out``, as ``core.host.answer_pipe`` says; what it prints is in ``err``; "tool": on Linux it gets no new privileges, and nothing that it starts outlives
+        it. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
         a stream is dropped; invalid UTF-8 is replaced.
         """
         ...

@@ -8,15 +8,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import IO, Any, Protocol
 
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
+from core.host.answer_pipe import AnswerPipe
 from core.host.exit_status import describe_exit
-from core.host.interface import Account, CompletedProcess
+from core.host.interface import Account, CompletedProcess, ProgramKind
 
 MAX_STREAM_BYTES = 4 << 20
 """Bytes of each stream that are kept; what comes after is read and dropped."""
@@ -36,6 +37,7 @@ def run_program(
     input: bytes = b"",
     watch: Progress | None = None,
     account: Account | None = None,
+    kind: ProgramKind = "program",
 ) -> CompletedProcess:
     """Run a program, feed it ``input`` and return what it wrote and how it ended. ``Host.run`` on every system.
 
@@ -45,10 +47,11 @@ def run_program(
     if watch is not None and watch.cancelled:
         return CompletedProcess(status=None, ended=fact_text("was not started: the work was cancelled"))
     try:
-        process = _start(argv, env, account)
+        pipe = AnswerPipe() if kind == "answering" else None
+        process = _start(argv, env, account, pipe, leashed=kind == "tool")
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
         return CompletedProcess(status=None, ended=fact_text("could not be started: {e}", e=_reason(e)), started=False)
-    return _Running(process, input, watch.on_output if watch else _ignore_output).finish(timeout, watch)
+    return _Running(process, input, watch.on_output if watch else _ignore_output, pipe).finish(timeout, watch)
 
 
 class _Tree(Protocol):
@@ -58,6 +61,9 @@ class _Tree(Protocol):
 
     def wait(self) -> None:
         """Wait for the process' end, kill what it left behind, and collect its exit status."""
+
+    def mapped(self) -> Iterable[str]:
+        """Return the files that it has mapped."""
 
 
 class _Group:
@@ -80,29 +86,48 @@ class _Group:
         self.kill()
         with self._lock:
             self._process.wait()
+        if sys.platform != "win32":
+            from core.host.linux import leash
+
+            leash.end(self._process.pid)
+
+    def mapped(self) -> Iterable[str]:
+        from core.host.linux.processes import mapped_files
+
+        return mapped_files(self._process.pid)
 
 
 class _Running:
     """A started process: one thread for each pipe and one for its end, so that nobody ever has to poll."""
 
-    def __init__(self, process: subprocess.Popen[bytes], input: bytes, hear: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], input: bytes, hear: Callable[[bytes], None], pipe: AnswerPipe | None
+    ) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
-        assert process.stderr is not None
         self._process = process
         self._tree = _tree(process)
         self._happened: SimpleQueue[str] = SimpleQueue()
         self._out, self._err = bytearray(), bytearray()
-        self._readers = (
-            _thread(_keep, process.stdout, self._out, hear),
-            _thread(_keep, process.stderr, self._err, _ignore_output),
-        )
+        self._mapped: dict[str, None] = {}
+        if pipe:
+            printed, answered = _thread(_keep, process.stdout, self._err, _ignore_output), _heard(self._out, hear)
+            self._readers = (printed, _thread(pipe.hear, answered, self._look))
+        else:
+            assert process.stderr is not None
+            self._readers = (
+                _thread(_keep, process.stdout, self._out, hear),
+                _thread(_keep, process.stderr, self._err, _ignore_output),
+            )
         _thread(_feed, process.stdin, input)
         self._waiter = _thread(self._wait)
 
     def _wait(self) -> None:
         self._tree.wait()
         self._happened.put("ended")
+
+    def _look(self) -> None:
+        self._mapped |= dict.fromkeys(self._tree.mapped())
 
     def finish(self, timeout: float, watch: Progress | None) -> CompletedProcess:
         """Wait for whatever comes first, kill the rest, and describe the end."""
@@ -132,7 +157,12 @@ class _Running:
         if status is None:
             ended = fact_text("{ended}; it could not be killed, so it hangs inside the operating system", ended=ended)
         return CompletedProcess(
-            status=status, out=_text(self._out), err=_text(self._err), ended=ended, timed_out=what == "time-out"
+            status=status,
+            out=_text(self._out),
+            err=_text(self._err),
+            ended=ended,
+            timed_out=what == "time-out",
+            mapped=tuple(self._mapped),
         )
 
 
@@ -144,18 +174,35 @@ def _tree(process: subprocess.Popen[bytes]) -> _Tree:
     return _Group(process)
 
 
-def _start(argv: Sequence[str], env: Mapping[str, str] | None, account: Account | None) -> subprocess.Popen[bytes]:
-    if sys.platform == "win32":
-        from core.host.windows.job import start_process
+def _start(
+    argv: Sequence[str],
+    env: Mapping[str, str] | None,
+    account: Account | None,
+    answers: AnswerPipe | None,
+    *,
+    leashed: bool,
+) -> subprocess.Popen[bytes]:
+    if answers:
+        env = {**(os.environ if env is None else env), **answers.variable}
+    with answers.handed_over() if answers else nullcontext(()) as ends:
+        if sys.platform == "win32":
+            from core.host.windows.job import start_process
 
-        return start_process(argv, env)
-    pipe = subprocess.PIPE
-    rights: dict[str, Any] = {}
-    if account:
-        rights = {"user": account.uid, "group": account.gid, "extra_groups": account.groups}
-    return subprocess.Popen(
-        argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, bufsize=0, start_new_session=True, cwd="/", **rights
-    )
+            return start_process(argv, env, ends)
+        from core.host.linux import leash
+
+        pipe = subprocess.PIPE
+        rights: dict[str, Any] = {}
+        if account:
+            rights = {"user": account.uid, "group": account.gid, "extra_groups": account.groups}
+
+        def make() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT if ends else pipe, env=env, bufsize=0,
+                start_new_session=True, cwd="/", pass_fds=ends, **rights,
+            )  # fmt: skip
+
+        return leash.start(make, leashed=leashed)
 
 
 def _thread(work: Callable[..., None], *args: object) -> threading.Thread:
@@ -169,6 +216,14 @@ def _keep(stream: IO[bytes], kept: bytearray, hear: Callable[[bytes], None]) -> 
         while chunk := stream.read(1 << 16):
             kept += chunk[: MAX_STREAM_BYTES - len(kept)]
             hear(chunk)
+
+
+def _heard(kept: bytearray, hear: Callable[[bytes], None]) -> Callable[[bytes], None]:
+    def take(chunk: bytes) -> None:
+        kept.extend(chunk[: MAX_STREAM_BYTES - len(kept)])
+        hear(chunk)
+
+    return take
 
 
 def _ignore_output(_data: bytes) -> None:

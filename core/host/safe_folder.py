@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -216,6 +215,8 @@ class SafeFolder:
         if stat.S_ISDIR(found.st_mode):
             return "folder"
         with os.fdopen(self.open(name), "rb") as file:
+            import hashlib  # OpenSSL's library comes with it
+
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -315,6 +316,8 @@ def make_folders(path: str, mode: int = 0o755) -> None:
 
 def copy_bytes(source: int, target: int) -> str:
     """Copy an open file to another one; return the SHA-256 of the bytes that were written."""
+    import hashlib  # OpenSSL's library comes with it
+
     digest = hashlib.sha256()
     while chunk := os.read(source, CHUNK_BYTES):
         digest.update(chunk)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import re
-import secrets
 import shutil
 import stat
 import sys
@@ -58,7 +57,7 @@ def scratch_folder(parent: str | os.PathLike[str] | None = None) -> Iterator[Pat
 def _make_locked(parent: str | os.PathLike[str] | None) -> tuple[Path, int]:
     base = Path(os.path.realpath(parent or tempfile.gettempdir()))
     while True:
-        place = base / f"convalesce-{secrets.token_hex(4)}"
+        place = base / f"convalesce-{os.urandom(4).hex()}"
         fd = os.open(lock_file(place), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         if _lock(fd) and os.fstat(fd).st_nlink:  # else one that clears took it for a dead one's in between
             place.mkdir(mode=0o700)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from core.common.progress import Progress
-from core.host.interface import Account, CompletedProcess, Host
+from core.host.interface import Account, CompletedProcess, Host, ProgramKind
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
-@dataclass(frozen=True)
-class HostWithEnvironment:
+class HostWithEnvironment(msgspec.Struct, frozen=True):
     """The real host, whose newly started programs get another environment."""
 
     host: Host
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = {}
     pythons: tuple[str, ...] = ()
     """Python environments to look at although this environment may not lead to them."""
 
@@ -68,7 +68,8 @@ class HostWithEnvironment:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        kind: ProgramKind = "program",
     ) -> CompletedProcess:
         """The real one's, in the environment as it would be."""
         given = self.fresh_environment() if env is None else env
-        return self.host.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+        return self.host.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind)

@@ -6,7 +6,6 @@ not judged, which only Windows can do; a file that was damaged after it was sign
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from collections.abc import Callable
 
@@ -54,6 +53,8 @@ def _hash_agrees(source: Source, tick: Callable[[], None]) -> bool | None:
     signature = source.read(place, size)
     if SHA_256 not in signature:
         return None
+    import hashlib  # OpenSSL's library comes with it
+
     digest = hashlib.sha256()
     for begin, end in ((0, checksum), (checksum + 4, entry), (entry + 8, place), (place + size, source.size)):
         at = begin

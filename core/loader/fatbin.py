@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import struct
 import time
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.loader.files import MAX_READ_BYTES, Source, UnfitError, path_under_root
@@ -27,8 +26,8 @@ MAX_GAP_BYTES = 1 << 16
 """How far behind one fat binary the next is looked for: they are padded with zeros."""
 
 REGION_HEADER = struct.Struct("<IHHQ")
-ENTRY_HEADER = struct.Struct("<HHIQ12xI8xQ")
-BOTH_HEADERS = struct.Struct("<IHHQHHIQ12xI8xQ")
+ENTRY_HEADER = struct.Struct("<H2xIQ12xI8xQ")
+BOTH_HEADERS = struct.Struct("<I2xHQH2xIQ12xI8xQ")
 """A fat binary's header and, mostly at once behind it, that of its first entry."""
 
 
@@ -63,13 +62,19 @@ def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: floa
     Some 20 ms for 500 MB in the page cache.
     """
     found: set[tuple[int, int, int]] = set()
+    """Kind, architecture and flags."""
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:
             deadline = time.monotonic() + seconds
             for section in file.named(*FATBIN_SECTIONS):
-                found.update(_entries(file.source, section, deadline))
+                _collect(file.source, section, deadline, found)
     except (UnfitError, UndecidedError):
         return None
+    found = {
+        (kind, number, ONE_ARCHITECTURE if flags & ONE_ARCHITECTURE else flags & ARCHITECTURE_FAMILY)
+        for kind, number, flags in found
+        if kind in (PTX, CUBIN) and 10 <= number < 1000
+    }
     suffixed = sorted(
         (kind, number, suffix)
         for kind, number, suffix in found
@@ -87,33 +92,33 @@ def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: floa
     )
 
 
-def _entries(source: Source, section: Section, deadline: float) -> Iterator[tuple[int, int, int]]:
-    """Yield kind, architecture and suffix (ONE, FAMILY or 0) of every entry of a section's fat binaries."""
+def _collect(source: Source, section: Section, deadline: float, found: set[tuple[int, int, int]]) -> None:
+    """Add kind, architecture and flags of every entry of a section's fat binaries: tens of thousands, a handful different."""
     end = section.offset + section.size
     at = section.offset
     seen = 0
-    hop, unpack = source.hop, BOTH_HEADERS.unpack
+    hop, unpack, unpack_entry, add = source.hop, BOTH_HEADERS.unpack, ENTRY_HEADER.unpack, found.add
+    shortest = ENTRY_HEADER.size
     while at < end:
         both = hop(BOTH_HEADERS.size, at)
         if len(both) < BOTH_HEADERS.size:
             both += bytes(BOTH_HEADERS.size - len(both))
-        magic, _version, header, size, kind, _version, inner, length, architecture, flags = unpack(both)
+        magic, header, size, kind, inner, length, architecture, flags = unpack(both)
         if magic != FATBIN_MAGIC or header < REGION_HEADER.size:
             at = _next(source, at, end)
             continue
         place, stop = at + header, min(at + header + size, end)
-        while place + ENTRY_HEADER.size <= stop:
+        while place + shortest <= stop:
             seen += 1
             if seen > MAX_FATBIN_ENTRIES or (seen % 256 == 0 and time.monotonic() > deadline):
                 raise UndecidedError
             if place != at + REGION_HEADER.size:
-                raw = hop(ENTRY_HEADER.size, place)
-                if len(raw) < ENTRY_HEADER.size:
+                raw = hop(shortest, place)
+                if len(raw) < shortest:
                     return
-                kind, _version, inner, length, architecture, flags = ENTRY_HEADER.unpack(raw)
-            if kind in (PTX, CUBIN) and 10 <= architecture < 1000:
-                yield kind, architecture, ONE_ARCHITECTURE if flags & ONE_ARCHITECTURE else flags & ARCHITECTURE_FAMILY
-            if inner < ENTRY_HEADER.size:
+                kind, inner, length, architecture, flags = unpack_entry(raw)
+            add((kind, architecture, flags))
+            if inner < shortest:
                 break
             place += inner + length
         at = max(stop, at + REGION_HEADER.size)

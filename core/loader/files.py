@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 
 from core.common.fact_text import fact_text
 from core.common.patience import call_patiently
+from core.host.refusal import why_refused
 from core.loader.image import NoFile
 from core.model.facts import FileState
 
@@ -104,12 +105,52 @@ class Source:
         return self.size
 
 
+class OtherRoot(str):
+    """The root folder of a Linux system that does not run here: its absolute links lead to places below it, as for itself.
+
+    It is the folder's own path, without links.
+    """
+
+    __slots__ = ()
+
+    def place(self, path: str) -> str:
+        """Return where a path leads, every link followed inside; what is not there, or a loop, as far as it goes."""
+        return call_patiently(_place_inside, str(self), path)
+
+
+MAX_LINKS = 40
+"""Links that are followed for one path, as in Linux (MAXSYMLINKS)."""
+
+
+def _place_inside(base: str, path: str) -> str:
+    todo, links = [p for p in path.split("/") if p][::-1], 0
+    done: list[str] = []
+    while todo:
+        part = todo.pop()
+        if part == "..":
+            done = done[:-1]
+        elif part != ".":
+            try:
+                target = os.readlink(base + "/" + "/".join((*done, part)))  # noqa: PTH115 - plain text paths
+            except (OSError, ValueError):
+                target = ""
+            links += bool(target)
+            if not target or links > MAX_LINKS:
+                done.append(part)
+                continue
+            done = [] if target.startswith("/") else done
+            todo += [p for p in target.split("/") if p][::-1]
+    return base.rstrip("/") + "/" + "/".join(done)
+
+
 def path_under_root(root: str | os.PathLike[str], path: str) -> str:
     r"""Return where an absolute path of the examined system lies; links inside are followed by the running system.
 
-    A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml
+    In an ``OtherRoot`` they are followed here, and stay inside. A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml
     (C/ml on Windows, where no folder's name holds a colon).
     """
+    if isinstance(root, OtherRoot):
+        return root.place(path)
     base = os.fspath(root)
     drive, rest = ntpath.splitdrive(base)
     if rest in ("", "/", "\\") and (drive or not base.strip("/\\")):
@@ -155,7 +196,8 @@ def stat_regular_file(path: str | os.PathLike[str]) -> os.stat_result:
 def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitError:
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.EACCES, errno.EPERM):
-        return UnfitError("unreadable", fact_text("lies in a folder that this user may not enter"))
+        reason = call_patiently(why_refused, os.path.abspath(os.fsdecode(path)), "read")  # noqa: PTH100 - text
+        return UnfitError("unreadable", fact_text("may not be looked at by this user: {reason}", reason=reason))
     if isinstance(error, TimeoutError):
         return UnfitError("unreadable", fact_text("lies in a place that gives no answer"))
     if number == errno.ELOOP:
@@ -187,7 +229,8 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
         stream = io.FileIO(call_patiently(os.open, os.fsdecode(path), flags), "rb")
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM):
-            raise UnfitError("unreadable", fact_text("may not be read by this user")) from None
+            reason = call_patiently(why_refused, os.path.abspath(os.fsdecode(path)), "read")  # noqa: PTH100 - text
+            raise UnfitError("unreadable", fact_text("may not be read by this user: {reason}", reason=reason)) from None
         raise UnfitError(
             "unreadable", fact_text("could not be opened: {reason}", reason=os.strerror(error.errno or 0))
         ) from None

@@ -114,8 +114,8 @@ class LibrarySearch:
         """Return a program as the end of a chain; its links are followed, for its $ORIGIN is where it really lies."""
         return self.load(_real(path) if path_under_root(self.policy.root, path) == path else path)
 
-    def resolve(self, name: str, chain: Sequence[LoadedFile] = ()) -> Resolution:
-        """Return every candidate for ``name``, in order.
+    def resolve(self, name: str, chain: Sequence[LoadedFile] = (), *, first: bool = False) -> Resolution:
+        """Return every candidate for ``name``, in order; ``first``: as far as the one that the loader takes.
 
         ``chain``: who asks, then who loaded that, up to the program itself; empty for a program without search paths
         of its own. Works for DT_NEEDED and for dlopen alike: glibc searches both in the same way.
@@ -126,6 +126,7 @@ class LibrarySearch:
             attempts: Iterable[Attempt] = (self._attempt(path, How.DIRECT, path_text(name)),)
         else:
             attempts = concatenate.from_iterable(self._try(name, part) for part in self._lists(name, chain))
+        attempts = _as_far_as_taken(attempts) if first else attempts
         return Resolution(name=path_text(name), wanted_by=wanted_by, attempts=tuple(attempts))
 
     def _lists(self, name: str, chain: Sequence[LoadedFile]) -> Iterator[list[SearchPlace]]:
@@ -233,6 +234,14 @@ class LibrarySearch:
         if chain:
             words["ORIGIN"] = posixpath.dirname(self._absolute(chain[0].path))
         return PATH_TOKEN.sub(lambda found: words.get(found[1] or found[2], found[0]), entry)
+
+
+def _as_far_as_taken(attempts: Iterable[Attempt]) -> Iterator[Attempt]:
+    """Yield attempts up to the one that ends the search; no file behind it is looked at."""
+    for attempt in attempts:
+        yield attempt
+        if attempt.stops or attempt.outcome in ("found", "damaged"):
+            return
 
 
 PATH_TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")

@@ -9,8 +9,9 @@ import msgspec
 
 from core.common.i18n import _, format_number
 from core.model import path_list
-from core.model.facts import Frozen, System
+from core.model.facts import Frozen, LineForm, System
 from core.model.path_list import PathError
+from core.model.system_steps import SystemStep
 
 PersistentScope = Literal["user", "machine", "environment"]
 """Whom a variable is for: this user, everybody on the machine, or one Python environment while it is active."""
@@ -197,6 +198,69 @@ class FileSet(Frozen, frozen=True, kw_only=True, tag_field="change", tag="files"
         return tuple(shown)
 
 
+class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"):
+    """Edit one line of a start-up file; every other byte stays.
+
+    First it says only which variable, and what becomes of it. Once it is resolved, ``before`` and ``after`` are the very
+    text of the lines, ends included; only then can it be carried out.
+    """
+
+    path: str
+    """The file; once resolved, with every link followed."""
+    form: LineForm
+    line: int
+    """The first line that is edited, from 1."""
+    name: str
+    """The variable."""
+    scope: PersistentScope = "user"
+    """Whether the file is this user's or everybody's."""
+    entry: str = ""
+    """The folder that is taken out of it; empty: the whole assignment is."""
+    among: tuple[str, ...] = ()
+    """All folders that the line gives the variable."""
+    value: str = ""
+    """What the variable gets instead, where it is changed and not taken out."""
+    reason: str = ""
+    """Stands in a comment beside the line, where the format allows one."""
+    starts: tuple[str, ...] = ()
+    """Ways of starting that read the line (``Start.id``)."""
+    held: str = ""
+    """What the variable holds in programs that read the line."""
+    file: str = ""
+    """Once resolved: the file as programs open it, links not followed."""
+    before: str = ""
+    after: str = ""
+    before_hash: str = ""
+    """SHA-256 of the whole file before; empty as long as it is not resolved."""
+    after_hash: str = ""
+    encoding: Literal["utf-8", "latin-1"] = "utf-8"
+    """How the lines' bytes are written as text here."""
+    back: bool = False
+    """Whether it takes one back."""
+
+    def inverse(self) -> EditLine:
+        """Return the change that takes this one back."""
+        return msgspec.structs.replace(
+            self,
+            before=self.after,
+            after=self.before,
+            before_hash=self.after_hash,
+            after_hash=self.before_hash,
+            back=not self.back,
+        )
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the preview: the file and the line, what stands there and what will."""
+        rows = (
+            f"  {self.path}:{self.line}",
+            *(f"- {_CONTROL.sub(_REPLACED, row)}" for row in self.before.splitlines()),
+            *(f"+ {_CONTROL.sub(_REPLACED, row)}" for row in self.after.splitlines()),
+        )
+        if self.before_hash:
+            return rows
+        return (*rows, f"- {self.name} {self.entry}".rstrip(), *([f"+ {self.name} {self.value}"] if self.value else []))
+
+
 class Package(Frozen, frozen=True, kw_only=True):
     """One distribution that goes or comes."""
 
@@ -271,7 +335,7 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
         return (*shown, *("+ " + _("the files that {name} lists", name=name) for name in self.restore))
 
 
-Change: TypeAlias = SetVariable | EditPath | FileSet | ExchangePackages
+Change: TypeAlias = SetVariable | EditPath | FileSet | EditLine | SystemStep | ExchangePackages
 """All changes. A Change is data: it is shown, journalled, handed to an elevated process and undone."""
 
 
@@ -339,6 +403,7 @@ def _entry(value: Value, index: int, system: System, name: str) -> str:
 
 # --- words -------------------------------------------------------------------------------------------------
 
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 

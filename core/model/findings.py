@@ -50,6 +50,9 @@ class Finding(Frozen, frozen=True, kw_only=True):
     """All that it is about, ``subject`` first, where that is more than one thing."""
     consumers: tuple[str, ...] = ()
     """Whom it concerns: ``Consumer.full_id`` of each; empty for a fault that is nobody's in particular."""
+    ways: tuple[str, ...] = ()
+    """Where it does not hold for every way of starting a program: ``Start.id`` of those for which it does, and
+    "process" for what is started from this session."""
     evidence: tuple[Evidence, ...] = ()
     fix: Fix | None = None
     primary: bool = False

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from core.model.facts import Frozen
+from core.model.system_steps import StepKind
 
 T = TypeVar("T")
 
@@ -39,6 +40,8 @@ class AddFolder(Frozen, frozen=True, kw_only=True, tag=True):
     """Put a folder on the search path."""
 
     folder: str
+    more: tuple[str, ...] = ()
+    """Further folders, behind it."""
     prefixes: tuple[str, ...] = ()
     """The environments that miss it."""
 
@@ -130,6 +133,21 @@ class InstallPackages(Frozen, frozen=True, kw_only=True, tag=True):
     """Without what they require."""
 
 
+class UseSystemTool(Frozen, frozen=True, kw_only=True, tag=True):
+    """Make a step with the system's own tools; see ``core.model.system_steps``."""
+
+    kind: StepKind
+    subject: str = ""
+    value: str = ""
+
+
+class SetForEnvironments(Frozen, frozen=True, kw_only=True, tag=True):
+    """Give a variable a value while the environments in use are active."""
+
+    variable: str
+    value: str
+
+
 Remedy: TypeAlias = (
     Unset
     | PointTo
@@ -143,6 +161,8 @@ Remedy: TypeAlias = (
     | GivePlainName
     | AddDllFolders
     | PutPackageBack
+    | UseSystemTool
+    | SetForEnvironments
     | InstallPackages
 )
 
@@ -150,7 +170,7 @@ Remedy: TypeAlias = (
 def join_remedies(one: Remedy | None, other: Remedy | None) -> Remedy | None:
     """Return the remedy for one fault of several programs: what differs by environment is joined, else the first stays."""
     match one, other:
-        case AddFolder(), AddFolder() if one.folder == other.folder:
+        case AddFolder(), AddFolder() if (one.folder, one.more) == (other.folder, other.more):
             return replace(one, prefixes=_each(one.prefixes, other.prefixes))
         case TakeOut(), TakeOut() if one.variable == other.variable:
             return replace(one, places=_each(one.places, other.places))

@@ -19,9 +19,9 @@ class Step(StrEnum):
 SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
     Step.DRIVER: ("driver",),
     Step.TOOLKIT: ("toolkits",),
-    Step.CUDNN: ("cudnn", "loads"),
-    Step.ENVIRONMENT: ("environment",),
-    Step.FRAMEWORKS: ("pythons", "frameworks", "trials", "records", "loads"),
+    Step.CUDNN: ("cudnn", "loads", "programs"),
+    Step.ENVIRONMENT: ("environment", "starts", "start_looks"),
+    Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures"),
     Step.BENCHMARK: (),
 }
 """Which sections of the Snapshot answer for a step."""

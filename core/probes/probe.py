@@ -26,6 +26,8 @@ class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
     thorough: bool = False
     pythons: tuple[str, ...] = ()
     """Interpreters or environment folders named by the person."""
+    programs: tuple[str, ...] = ()
+    """Programs named by the person: paths, or numbers of running processes."""
     keep: Callable[[Any], object] = lambda _item: None
     """Keep one item of the section as soon as it is there: it stays when the probe breaks off or runs out of time."""
     miss: Callable[[Unexamined], object] = lambda _item: None

@@ -15,7 +15,7 @@ import msgspec
 
 from core.common.patience import call_patiently, is_silent
 from core.host.interface import Host, PlannedFiles
-from core.loader.files import extended_path
+from core.loader.files import OtherRoot, extended_path
 from core.model import paths
 from core.model.facts import System
 from core.model.path_list import LIBRARY_VARIABLE, remove_from_path, split_entries
@@ -40,10 +40,13 @@ class Sysroot(msgspec.Struct, frozen=True):
     @property
     def whole(self) -> bool:
         r"""Whether the root is the running system's own: "/", or a drive such as "C:\\"."""
-        return paths.path_module("windows").splitdrive(self.root)[1] in ("", "/", "\\")
+        here = paths.path_module("windows").splitdrive(self.root)[1] in ("", "/", "\\")
+        return here and not isinstance(self.root, OtherRoot)
 
     def under(self, path: str) -> str:
         """Return where ``path`` lies for the running system."""
+        if isinstance(self.root, OtherRoot):
+            return self.root.place(path)
         if self.whole:
             return extended_path(path)
         relative = path.replace("\\", "/") if self.system == "windows" else path
@@ -95,7 +98,12 @@ class Sysroot(msgspec.Struct, frozen=True):
     def is_link(self, path: str) -> bool:
         """Whether ``path`` itself is a symbolic link, wherever it leads."""
         try:
-            return stat.S_ISLNK(call_patiently(os.lstat, self.under(path)).st_mode)
+            real = (
+                self.under(self.parent(path)) + "/" + self.name(path)
+                if isinstance(self.root, OtherRoot)
+                else self.under(path)
+            )
+            return stat.S_ISLNK(call_patiently(os.lstat, real).st_mode)
         except (OSError, ValueError):
             return False
 
@@ -166,4 +174,5 @@ def without_silent_folders(env: Mapping[str, str], where: Sysroot) -> dict[str, 
 def sysroot_of(host: Host) -> Sysroot:
     """Return the host's places."""
     planned = host.planned if isinstance(host, PlannedFiles) else {}
-    return Sysroot(system=host.system, root=os.fspath(host.root), planned=planned)
+    root = getattr(host, "sysroot", None) or os.fspath(host.root)
+    return Sysroot(system=host.system, root=root, planned=planned)

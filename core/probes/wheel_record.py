@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import csv
-import hashlib
 import os
 import re
 import stat
@@ -102,6 +101,8 @@ def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping
 
 def _sha256(path: str, watch: Progress) -> str:
     """Return a file's hash; empty when it cannot be read. OpenSSL lets go of Python's lock while it works."""
+    import hashlib  # OpenSSL's library comes with it
+
     digest = hashlib.sha256()
     block = memoryview(bytearray(HASH_BLOCK_BYTES))
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from core.host import activation_scripts
 from core.host.windows.environment import compose_environment
 from core.host.with_environment import HostWithEnvironment
-from core.model.changes import Change, EditPath, FileSet, SetVariable
+from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
 from core.model.facts import Variable
+from core.transaction.line_edit import planned_texts, value_after
 
 
-@dataclass(frozen=True)
-class PlannedHost(HostWithEnvironment):
+class PlannedHost(HostWithEnvironment, frozen=True):
     """A Host whose variables are those after some changes; everything else is the real one's."""
 
     changes: tuple[Change, ...] = ()
-    moved: Mapping[str, str] = field(default_factory=dict)
+    moved: Mapping[str, str] = {}
     """Folders whose files are not there yet -> where they lie for the rehearsal."""
 
     @property
     def planned(self) -> dict[str, str]:
         """The small texts that the changes would write."""
         sets = (c for c in self.changes if isinstance(c, FileSet))
-        return {i.path: i.text for c in sets for i in c.items if i.text is not None}
+        return {i.path: i.text for c in sets for i in c.items if i.text is not None} | planned_texts(self.changes)
 
     def variables(self) -> tuple[Variable, ...]:
         """The variables after the changes, and this process' own as a new program would get them."""
@@ -61,6 +60,10 @@ class PlannedHost(HostWithEnvironment):
             return compose_environment(self.variables())
         env = self.host.fresh_environment()
         for c in self.changes:
+            if isinstance(c, EditLine) and (kept := value_after(c, env.get(c.name))) is not None:
+                env[c.name] = kept
+            elif isinstance(c, EditLine):
+                env.pop(c.name, None)
             if not isinstance(c, SetVariable | EditPath):
                 continue
             now, before, after = env.get(c.name), c.before, c.after

@@ -35,11 +35,14 @@ SEVERITY_WORDS = {
 }
 
 
-def as_html(report: Report) -> str:
-    """Return the report as a page that a browser shows without any script or request, in light, dark and print."""
+def as_html(report: Report, before: Report | None = None) -> str:
+    """Return the report as a page that a browser shows without any script or request, in light, dark and print.
+
+    ``before``: the same computer before a cure; what has changed since is a part of the page.
+    """
     template = files("resources") / "templates"
     style = (template / "report.css").read_text(encoding="utf-8")
-    parts = tuple((name, title, body) for name, title, body in _parts(report) if body)
+    parts = tuple((name, title, body) for name, title, body in _parts(report, before) if body)
     worst = _worst(report)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return Template((template / "report.html").read_text(encoding="utf-8")).substitute(
@@ -120,16 +123,23 @@ def _origin_note(report: Report) -> str:
     )
 
 
-def _parts(report: Report) -> tuple[tuple[str, str, str], ...]:
+def _parts(report: Report, before: Report | None) -> tuple[tuple[str, str, str], ...]:
     """Return every part of the page: anchor, heading, body; one with an empty body is left out."""
     return (
         ("steps", _("The steps"), _steps(report)),
         *((f"step-{s.value}", _(STEP_NAMES[s]), "".join(_finding_in_step(f, s) for f in report.of(s))) for s in Step),
         ("machine", _("What is on the machine"), machine_facts(report.snapshot)),
         ("libraries", _("Which files would be loaded"), libraries_table(report.snapshot)),
+        ("before", _("Before and after"), _since(report, before) if before else ""),
         ("history", _("What was changed and undone"), history_table(report.history)),
         ("not-looked-at", _("What could not be examined"), _errors(report)),
     )
+
+
+def _since(report: Report, before: Report) -> str:
+    from core.report.before_after import before_after
+
+    return f"<ul>{''.join(html_cell(line, 'li') for line in before_after(before, report))}</ul>"
 
 
 def _steps(report: Report) -> str:

@@ -39,6 +39,7 @@ class _FindingForm(Frozen, frozen=True, kw_only=True):
     consumers: tuple[str, ...] = ()
     also: tuple[Step, ...] = ()
     headline: bool = False
+    ways: tuple[str, ...] = ()
 
 
 class _TextForm(Frozen, frozen=True, kw_only=True):

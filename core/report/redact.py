@@ -36,6 +36,7 @@ from core.report.redact_patterns import (
     STORAGE,
     TECHNICAL,
     TERM_WORDS,
+    Form,
 )
 
 T = TypeVar("T")
@@ -120,24 +121,23 @@ class Cleaner:
         self._kinds = {n.lower(): k for k, n in sorted(known, key=lambda x: (KINDS.index(x[0]), x[1]), reverse=True)}
         # a short or everyday name is taken out where its place says what it is
         places = tuple(
-            (partial(self._replace, kind=kind), pattern)
+            form
             for kind in KINDS
-            for pattern in _in_place(
+            for form in _in_place(
                 kind, [n for k, n in sorted(known) if k == kind and n.lower() not in ("", *COMMON_WORDS)]
             )
         )
 
-        home = _home_pattern(machine.home, windows=machine.system == "windows")
-        self._passes: tuple[tuple[Callable[[re.Match[str]], str], re.Pattern[str]], ...] = (
-            *((partial(self._replace, kind=kind), pattern) for kind, pattern in SECRET_FORMS),
+        home = _home_form(machine.home, windows=machine.system == "windows")
+        self._passes: tuple[tuple[Callable[[re.Match[str]], str], Form], ...] = (
+            *((partial(self._replace, kind=form.kind), form) for form in SECRET_FORMS),
             (self._replace_assignment, ASSIGNMENT),
             *(((self._own_home, home),) if home else ()),
             (self._in_home, HOME_FOLDER),
-            *((partial(self._replace, kind="share"), pattern) for pattern in SHARE_PATTERNS),
-            *places,
-            *((self._named, pattern) for pattern in _words([n for _, n in sorted(known) if _is_sure(n)])),
+            *((partial(self._replace, kind=form.kind), form) for form in (*SHARE_PATTERNS, *places)),
+            *((self._named, form) for form in _words([n for _, n in sorted(known) if _is_sure(n)])),
             (partial(self._replace, kind="domain"), DOMAIN_BEFORE_USER),
-            *((self._host, pattern) for pattern in HOSTS),
+            *((self._host, form) for form in HOSTS),
             (self._stored, STORAGE),
         )
 
@@ -222,9 +222,18 @@ class Cleaner:
     def _clean(self, text: str) -> str:
         if len(text) < 3:
             return text
-        for replaced, pattern in self._passes:
+        plain = _plain(text)
+        for replaced, form in self._passes:
+            if plain and form.signs:
+                for sign in form.signs:  # no any(): a scan comes here fifteen thousand times
+                    if sign in plain:
+                        break
+                else:
+                    continue
             self.work += len(text)
-            text = pattern.sub(replaced, text)
+            cleaned = form.pattern.sub(replaced, text)
+            if cleaned != text:
+                text, plain = cleaned, _plain(cleaned)
         return text
 
     def _own_home(self, _match: re.Match[str]) -> str:
@@ -331,14 +340,28 @@ def _any_of(names: Iterable[str]) -> str:
     return told(tree)
 
 
-def _words(names: list[str]) -> Iterator[re.Pattern[str]]:
+MANY_NAMES = 8
+"""Names from which on a pattern that is a tree finds them sooner than one look for each."""
+
+
+def _signs(names: list[str]) -> tuple[str, ...]:
+    few = len(names) <= MANY_NAMES and all(n.isascii() for n in names)
+    return tuple(n.lower() for n in names) if few else ()
+
+
+def _plain(text: str) -> str:
+    """Return an ASCII text in lower case; nothing for another: where case is ignored, its letters equal some of ASCII's."""
+    return text.lower() if text.isascii() else ""
+
+
+def _words(names: list[str]) -> Iterator[Form]:
     if names:
         # "Ada" may be a person, and is a generation of GPUs
-        text = rf"(?<![A-Za-z0-9<])(?:{_any_of(names)})(?![A-Za-z0-9]| Generation| Lovelace)"
-        yield re.compile(text, re.IGNORECASE)
+        source = rf"(?i)(?<![A-Za-z0-9<])(?:{_any_of(names)})(?![A-Za-z0-9]| Generation| Lovelace)"
+        yield Form("", source, _signs(names))
 
 
-def _in_place(kind: str, names: list[str]) -> Iterator[re.Pattern[str]]:
+def _in_place(kind: str, names: list[str]) -> Iterator[Form]:
     if not names:
         return
     bare = f"(?i:{_any_of(names)})"
@@ -352,18 +375,19 @@ def _in_place(kind: str, names: list[str]) -> Iterator[re.Pattern[str]]:
         ),
     }
     for form in forms.get(kind, ()):
-        yield re.compile(form)
+        yield Form(kind, form, _signs(names))
     if folders := [n for n in names if len(n) > 1 and n.lower() not in TERM_WORDS]:
-        yield re.compile(rf"(?i)(?<=[\\/])(?P<x>{_any_of(folders)})(?=[\\/]|\Z)")
+        yield Form(kind, rf"(?i)(?<=[\\/])(?P<x>{_any_of(folders)})(?=[\\/]|\Z)", _signs(folders))
 
 
-def _home_pattern(home: str, *, windows: bool) -> re.Pattern[str] | None:
-    """Return a pattern for a home folder at an unusual place; None for one that its form tells, or that tells nothing."""
+def _home_form(home: str, *, windows: bool) -> Form | None:
+    """Return the form of a home folder at an unusual place; None for one that its form tells, or that tells nothing."""
     parts = [p for p in re.split(r"[\\/]+", home) if p]
-    if len(parts) < 2 or HOME_FOLDER.search(home) or parts[-1].lower() in COMMON_WORDS:
+    if len(parts) < 2 or HOME_FOLDER.pattern.search(home) or parts[-1].lower() in COMMON_WORDS:
         return None
     start = r"[\\/]+" if home[0] in "\\/" else r"(?<!\w)"
-    return re.compile(start + r"[\\/]+".join(map(re.escape, parts)) + r"(?![\w-])", re.IGNORECASE if windows else 0)
+    source = ("(?i)" if windows else "") + start + r"[\\/]+".join(map(re.escape, parts)) + r"(?![\w-])"
+    return Form("home", source, _signs(parts[-1:]))
 
 
 def every_text(value: T, change: Callable[[str], str]) -> T:

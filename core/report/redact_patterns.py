@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _COMMON = (
@@ -31,65 +32,98 @@ ENGLISH_WORDS = frozenset(_ENGLISH.split())
 
 SHARED_HOMES = frozenset(("public", "default", "default user", "all users", "shared", "runneradmin"))
 
-HOME_FOLDER = re.compile(
-    r"(?P<before>[\\/](?:home|Users)[\\/]+)"
-    r"(?P<name>(?<=\\)[^\\/:*?\"<>|\n;]{1,64}?(?=\\)|[^\\/:;,*?\"'<>|\s)\]]+)",
-    re.IGNORECASE,
-)
-"""A home folder. Names on Windows may hold spaces where another backslash follows."""
-
 HOME_FIELD = re.compile(
     r"(?:[A-Za-z]:)?[\\/](?:home|Users)[\\/]+(?P<name>[^\\/:;<>\n]{1,64})(?:[\\/].*)?\Z", re.IGNORECASE
 )
 """A whole text that is a folder in somebody's home: here the name is known in full, spaces and all."""
 
 
-class SecretForm(NamedTuple):
+compiled = lru_cache(maxsize=256)(re.compile)
+"""Most texts hold no sign of most forms, so a scan needs few of the patterns."""
+
+
+class Form(NamedTuple):
     """A form that tells by itself what it is. The group ``x`` is replaced, or else the whole match."""
 
     kind: str
-    pattern: re.Pattern[str]
+    source: str
+    signs: tuple[str, ...] = ()
+    """In lower case: an ASCII text that holds none of them does not have the form. None: no such sign is known."""
 
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled source."""
+        return compiled(self.source)
+
+
+HOME_FOLDER = Form(
+    "user",
+    r"(?i)(?P<before>[\\/](?:home|Users)[\\/]+)"
+    r"(?P<name>(?<=\\)[^\\/:*?\"<>|\n;]{1,64}?(?=\\)|[^\\/:;,*?\"'<>|\s)\]]+)",
+    ("home", "users"),
+)
+"""A home folder. Names on Windows may hold spaces where another backslash follows."""
 
 _WORD = r"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?|COOKIE)"
+_WORD_SIGNS = (
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "credential",
+    "cookie",
+    "apikey",
+    "api_key",
+    "accesskey",
+    "access_key",
+    "privatekey",
+    "private_key",
+)
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 DISPLAY_CLASS = "4d36e968-e325-11ce-bfc1-08002be10318"
 """Windows' own identifier for display adapters: the same on every machine."""
 
-SECRET_FORMS: tuple[SecretForm, ...] = (
-    SecretForm("secret", re.compile(r"(?i)\bBearer\s+(?P<x>[\w.~+/=-]{8,})")),
-    SecretForm("secret", re.compile(rf"(?i){_WORD}\w{{0,40}}\s*=\s*(?P<x>\"[^\"\n]*\"|'[^'\n]*'|[^\s;,\"'<]+)")),
-    SecretForm("secret", re.compile(rf"(?i)--?\w{{0,40}}{_WORD}(?:=|\s+)(?P<x>[^\s;,\"'<]+)")),
-    SecretForm("secret", re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abprs]-|pypi-|nvapi-)[\w-]{16,}")),
-    SecretForm("secret", re.compile(r"\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]*")),
-    SecretForm("secret", re.compile(r"(?<=://)(?P<x>[^/@\s<>\"']+)(?=@)")),
-    SecretForm("proxy", re.compile(r"(?i)_PROXY\s*=\s*(?P<x>[^\s;\"'<]+)")),
-    SecretForm("mail", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b")),
-    SecretForm("identifier", re.compile(rf"(?:\b|(?<=_))(?!{DISPLAY_CLASS})(?P<x>{_UUID})\b")),
-    SecretForm("identifier", re.compile(r"\b(?:GPU|MIG)-(?P<x>[0-9a-f]{8})(?![-\w])")),
-    SecretForm("identifier", re.compile(r"\bS-1-5-21(?:-\d+){3,}\b")),
-    SecretForm(
-        "identifier", re.compile(r"(?<![\w:-])(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}(?![\w:-])")
+SECRET_FORMS: tuple[Form, ...] = (
+    Form("secret", r"(?i)\bBearer\s+(?P<x>[\w.~+/=-]{8,})", ("bearer",)),
+    Form("secret", rf"(?i){_WORD}\w{{0,40}}\s*=\s*(?P<x>\"[^\"\n]*\"|'[^'\n]*'|[^\s;,\"'<]+)", _WORD_SIGNS),
+    Form("secret", rf"(?i)--?\w{{0,40}}{_WORD}(?:=|\s+)(?P<x>[^\s;,\"'<]+)", _WORD_SIGNS),
+    Form(
+        "secret",
+        r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abprs]-|pypi-|nvapi-)[\w-]{16,}",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "sk-", "xox", "pypi-", "nvapi-"),
     ),
-    SecretForm("identifier", re.compile(r"\b[0-9a-f]{32}\b")),
-    SecretForm(
+    Form("secret", r"\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]*", ("akia", "eyj")),
+    Form("secret", r"(?<=://)(?P<x>[^/@\s<>\"']+)(?=@)", ("://",)),
+    Form("proxy", r"(?i)_PROXY\s*=\s*(?P<x>[^\s;\"'<]+)", ("_proxy",)),
+    Form("mail", r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b", ("@",)),
+    Form("identifier", rf"(?:\b|(?<=_))(?!{DISPLAY_CLASS})(?P<x>{_UUID})\b", ("-",)),
+    Form("identifier", r"\b(?:GPU|MIG)-(?P<x>[0-9a-f]{8})(?![-\w])", ("gpu-", "mig-")),
+    Form("identifier", r"\bS-1-5-21(?:-\d+){3,}\b", ("s-1-5-21",)),
+    Form(
+        "identifier", r"(?<![\w:-])(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}(?![\w:-])", (":", "-")
+    ),
+    Form("identifier", r"\b[0-9a-f]{32}\b"),
+    Form(
         "serial",
-        re.compile(
-            r"(?i)(?<!<)\b(?:serial(?:[ _-]?(?:number|num|no)\b\.?)?|S/N)\s*[:=#]?\s*(?P<x>(?=[\w-]{0,40}\d)[\w-]{5,40})"
-        ),
+        r"(?i)(?<!<)\b(?:serial(?:[ _-]?(?:number|num|no)\b\.?)?|S/N)\s*[:=#]?\s*(?P<x>(?=[\w-]{0,40}\d)[\w-]{5,40})",
+        ("serial", "s/n"),
     ),
 )
 """In this order: what holds others comes first."""
 
 _NO_ROOT = r"(?!(?:bin|boot|dev|etc|home|lib\w*|media|mnt|nix|opt|proc|root|run|sbin|snap|srv|sys|tmp|usr|var)/)"
-SHARE_PATTERNS: tuple[re.Pattern[str], ...] = (
-    re.compile(
-        r"(?<![\\\w:)\]])\\\\(?:\?\\UNC\\)?(?P<x>(?!wsl[$.])[\w.$-]+\\[^\\/:*?\"<>|;,\s]+(?: [^\\/:*?\"<>|;\n]{1,64}(?=\\))?)"
+SHARE_PATTERNS: tuple[Form, ...] = (
+    Form(
+        "share",
+        r"(?<![\\\w:)\]])\\\\(?:\?\\UNC\\)?(?P<x>(?!wsl[$.])[\w.$-]+\\[^\\/:*?\"<>|;,\s]+(?: [^\\/:*?\"<>|;\n]{1,64}(?=\\))?)",
+        ("\\\\",),
     ),
-    re.compile(r"(?<![\\\w:)\]])\\{4}(?P<x>(?!wsl[$.])[\w.$-]+\\\\[^\\/:*?\"<>|;,\s]+)"),
-    re.compile(rf"(?<![/\w:.])//{_NO_ROOT}(?P<x>\w[\w.-]*/[^/:*?\"<>|;,\s]+)"),
-    re.compile(
-        r"(?<![\w./-])(?P<x>[A-Za-z][\w-]*(?:\.[\w-]+)*\.(?!so|sh|py|dll|exe|conf|txt|log|json)[A-Za-z]{2,}:/[^/\s:]+)"
+    Form("share", r"(?<![\\\w:)\]])\\{4}(?P<x>(?!wsl[$.])[\w.$-]+\\\\[^\\/:*?\"<>|;,\s]+)", ("\\\\\\\\",)),
+    Form("share", rf"(?<![/\w:.])//{_NO_ROOT}(?P<x>\w[\w.-]*/[^/:*?\"<>|;,\s]+)", ("//",)),
+    Form(
+        "share",
+        r"(?<![\w./-])(?P<x>[A-Za-z][\w-]*(?:\.[\w-]+)*\.(?!so|sh|py|dll|exe|conf|txt|log|json)[A-Za-z]{2,}:/[^/\s:]+)",
+        (":/",),
     ),
 )
 r"""Network shares: \\server\share, the same with doubled backslashes, //server/share and server.domain:/export."""
@@ -111,19 +145,37 @@ HOST_IN_VALUE = re.compile(
     r"|(?!(?:tcp|udp|http|https|grpc|unix|file)://)[A-Za-z][\w-]{0,62}(?=:\d|\s*(?:,|;|\Z)))(?![\w<-]))"
 )
 DOMAIN_VARIABLES = frozenset(("USERDOMAIN", "USERDNSDOMAIN", "USERDOMAIN_ROAMINGPROFILE", "DNSDOMAINNAME"))
-ASSIGNMENT = re.compile(
+ASSIGNMENT = Form(
+    "",
     rf"(?i)\b(?P<variable>{'|'.join(sorted(PERSON_VARIABLES | HOST_VARIABLES | DOMAIN_VARIABLES, key=len, reverse=True))})"
-    r"=(?P<x>[^\s;,\"'<]+)"
+    r"=(?P<x>[^\s;,\"'<]+)",
+    ("=",),
 )
 SECRET_NAME = re.compile(rf"(?i){_WORD}|(?:^|_)(?:AUTH|PASS|PWD|KEY|SESSION)(?:_|$)")
 PROXY_NAME = re.compile(r"(?i)_PROXY\Z|_INDEX_URL\Z|_INDEX_URLS\Z|_REGISTRY\Z")
 """Variables whose whole value is taken out. PWD by itself is the current folder and is not one of them."""
 
-STORAGE = re.compile(
+STORAGE = Form(
+    "share",
     r"(?P<before>(?<![\w.>-])/(?:lustre|gpfs|beegfs|panfs|ceph|cephfs|scratch|afs|net|mnt|media|run/media|nfs|work|project|projects)"
     r"(?:/(?:users?|homes?|people|groups?|projects?|work|data|scratch|fs\d+|shared?))*/+)"
     r"(?P<x>[^/\\:;,*?\"'<>|\s)\]]{2,255})"
-    r"(?P<section>/(?:users?|homes?|people)(?:/[a-z])?/+(?P<person>[^/\\:;,*?\"'<>|\s)\]]{1,64}))?"
+    r"(?P<section>/(?:users?|homes?|people)(?:/[a-z])?/+(?P<person>[^/\\:;,*?\"'<>|\s)\]]{1,64}))?",
+    (
+        "/lustre",
+        "/gpfs",
+        "/beegfs",
+        "/panfs",
+        "/ceph",
+        "/scratch",
+        "/afs",
+        "/net",
+        "/mnt",
+        "/media",
+        "/nfs",
+        "/work",
+        "/project",
+    ),
 )
 """Shared storage: what its first folder is called tells whose it is (a server, a cell, a project or a person)."""
 TECHNICAL = re.compile(r"[-_.\d]+")
@@ -132,22 +184,32 @@ TECHNICAL = re.compile(r"[-_.\d]+")
 FOREIGN = (
     r"(?!(?:[\w-]+\.)*(?:nvidia|pytorch|python|github|pypi|readthedocs|tensorflow|microsoft|jax)\.(?:com|org|io|dev)\b)"
 )
-HOSTS: tuple[re.Pattern[str], ...] = (
-    re.compile(
-        r"(?i)(?<![\w./\\<-])(?P<x>[a-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6}\.(?:lan|local|internal|intern|corp|localdomain|hpc|cluster))(?![\w-]|\.\w)"
+HOSTS: tuple[Form, ...] = (
+    Form(
+        "host",
+        r"(?i)(?<![\w./\\<-])(?P<x>[a-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6}\.(?:lan|local|internal|intern|corp|localdomain|hpc|cluster))(?![\w-]|\.\w)",
+        (".lan", ".local", ".intern", ".corp", ".hpc", ".cluster"),
     ),
-    re.compile(rf"(?i)(?<=://){FOREIGN}(?P<x>[a-z\d][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,8}})(?=:\d{{2,5}}\b)"),
-    re.compile(
-        r"(?m)(?<![\w./<-])(?P<x>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6})(?=:\d{1,9}:\d{1,9} \[\d{1,4}\] NCCL )"
+    Form(
+        "host", rf"(?i)(?<=://){FOREIGN}(?P<x>[a-z\d][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,8}})(?=:\d{{2,5}}\b)", ("://",)
     ),
-    re.compile(r"(?<=\[)(?P<x>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6})(?=\]:\d{2,5}\b)"),
-    re.compile(
-        r"(?<![\w./\\:<-])(?P<x>(?=[\w-]{0,62}[\d.-])[A-Za-z][\w-]{0,62}(?:\.(?!py\b|cpp\b|cc\b|cu\b|h\b|c\b|so\b|hpp\b|cuh\b|pyx\b|rs\b|go\b|js\b|sh\b|log\b|txt\b)[\w-]{1,63}){0,6})(?=:\d{4,5}(?![\w.:]))"
+    Form(
+        "host",
+        r"(?m)(?<![\w./<-])(?P<x>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6})(?=:\d{1,9}:\d{1,9} \[\d{1,4}\] NCCL )",
+        ("] nccl ",),
     ),
-    re.compile(r"(?<![\w.=-])(?P<x>\d{1,3}(?:\.\d{1,3}){3})(?=:\d{2,5}(?![\w.]))"),
-    re.compile(r"(?<![\w.=-])(?P<x>192\.168(?:\.\d{1,3}){2})(?![\w.])"),
+    Form("host", r"(?<=\[)(?P<x>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6})(?=\]:\d{2,5}\b)", ("]:",)),
+    Form(
+        "host",
+        r"(?<![\w./\\:<-])(?P<x>(?=[\w-]{0,62}[\d.-])[A-Za-z][\w-]{0,62}(?:\.(?!py\b|cpp\b|cc\b|cu\b|h\b|c\b|so\b|hpp\b|cuh\b|pyx\b|rs\b|go\b|js\b|sh\b|log\b|txt\b)[\w-]{1,63}){0,6})(?=:\d{4,5}(?![\w.:]))",
+        (":",),
+    ),
+    Form("host", r"(?<![\w.=-])(?P<x>\d{1,3}(?:\.\d{1,3}){3})(?=:\d{2,5}(?![\w.]))", (":",)),
+    Form("host", r"(?<![\w.=-])(?P<x>192\.168(?:\.\d{1,3}){2})(?![\w.])", ("192.168",)),
 )
 """Names of hosts by the place where they stand: in addresses with a port, in NCCL's and PyTorch's own lines."""
 
-DOMAIN_BEFORE_USER = re.compile(r"(?i)(?<![\\/:\w.>-])(?!users\\|home\\)(?P<x>[A-Za-z][\w.-]*)(?=\\<user)")
+DOMAIN_BEFORE_USER = Form(
+    "domain", r"(?i)(?<![\\/:\w.>-])(?!users\\|home\\)(?P<x>[A-Za-z][\w.-]*)(?=\\<user)", ("\\<user",)
+)
 HOST_IN_LOG = r"(?<=\d\d:\d\d:\d\d )(?P<x>{})(?= )"

@@ -7,7 +7,7 @@ import re
 from core.common.i18n import N_, _, format_plain_number, translate_fact
 from core.common.text import printable
 from core.common.text_width import wrap
-from core.model.facts import Execution
+from core.model.facts import Execution, Snapshot
 from core.model.findings import Evidence, Finding, Report, Restart
 from core.model.steps import Severity
 from core.report.grid import as_lines
@@ -110,7 +110,18 @@ def _executions(report: Report, width: int) -> list[str]:
         _("What was run"),
         *(line for e in ran[:MOST_RUN] for line in _wrap_lines(execution(e), 2, width)),
         *more,
+        *(line for note in filter(None, [uncaged(report.snapshot)]) for line in _wrap_lines(note, 2, width)),
     ]
+
+
+def uncaged(seen: Snapshot) -> str:
+    """Return what to say where libraries were called without the cage; empty where it held."""
+    calls = (call for load in seen.loads or () for call in (load.roll_call, load.clean_roll_call))
+    if not any(call and call.uncaged for call in calls):
+        return ""
+    return _(
+        "This system has no cage (seccomp) for libraries that are called: they could start programs and reach the network."
+    )
 
 
 def execution(one: Execution) -> str:
@@ -191,8 +202,11 @@ def _wrap_lines(text: str, indent: int, width: int) -> list[str]:
     return wrap(text, width, pad, pad + "  ", whole_words=True) or [pad]
 
 
-def as_markdown(report: Report) -> str:
-    """Return the report for an issue tracker: the verdict first, evidence folded away."""
+def as_markdown(report: Report, before: Report | None = None) -> str:
+    """Return the report for an issue tracker: the verdict first, evidence folded away.
+
+    ``before``: the same computer before a cure; what has changed since follows.
+    """
     machine = report.snapshot.machine
     lines = [
         _(
@@ -215,6 +229,10 @@ def as_markdown(report: Report) -> str:
         lines += ["", f"<details><summary>{_('In order, and good to know ({n})', n=len(calm))}</summary>", ""]
         lines += [f"- **{_(SEVERITY_MARKS[f.severity][1])}**: {_md(f.title)}" for f in calm]
         lines += ["", "</details>"]
+    if before is not None:
+        from core.report.before_after import before_after  # it needs this module
+
+        lines += ["", f"**{_('Before and after')}**", "", *(f"- {_md(line)}" for line in before_after(before, report))]
     lines += ["", f"<sub>{_md(taken_out(report))}</sub>"]
     return "\n".join(lines) + "\n"
 

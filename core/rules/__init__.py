@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterator
 
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.rules import environment, newer, not_run, toolkit
+from core.rules import contracts, environment, newer, not_run, programs, toolkit
 from core.rules import incomplete_scan as scan
 from core.rules.benchmark import results as benchmark
 from core.rules.cudnn import copies as cudnn
 from core.rules.cudnn import loading
 from core.rules.driver import compatibility as gpu_fit
 from core.rules.driver import gpu_access as devices
+from core.rules.driver import parts
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
+from core.rules.frameworks import libraries
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
@@ -27,11 +29,15 @@ RULES: tuple[Rule, ...] = (
     *driver.RULES,
     *devices.RULES,
     *gpu_fit.RULES,
+    *parts.RULES,
     *toolkit.RULES,
     *loading.RULES,
     *cudnn.RULES,
     *environment.RULES,
+    *contracts.RULES,
+    *programs.RULES,
     *frameworks.RULES,
+    *libraries.RULES,
     *benchmark.RULES,
     *newer.RULES,
     *scan.RULES,

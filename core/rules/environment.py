@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from core.common.i18n import _, n_, translate_fact
 from core.common.shell import shell_command
 from core.model.facts import How, Mark, PathEntry, Snapshot
-from core.model.findings import Finding
+from core.model.findings import Evidence, Finding
 from core.model.remedies import DropDead
 from core.model.steps import Step
 from core.rules.consumer_loads import consumer_loads
 from core.rules.snapshot_queries import python_of
-from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import ERROR, GOOD, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
 
@@ -124,13 +124,15 @@ def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
     """Limits that a variable exceeds, and values of a wrong kind."""
     for limit in seen.environment.limits if seen.environment else ():
         beyond = limit.variable.upper() == "PATH" and limit.limit == LONGEST
+        lost = _not_found(seen) if beyond else []
         yield make_finding(
             Step.ENVIRONMENT,
-            NOTE if limit.kind == "no answer" else ERROR if beyond and _was_not_found(seen) else WARNING,
+            NOTE if limit.kind == "no answer" else ERROR if lost else WARNING,
             "limit",
             translate_fact(limit.text),
             cause="path_too_long" if beyond else "",
             why=_("Programs can get a shortened or unusable value."),
+            evidence=lost,
             subject=limit.text[:80],
             fix=manual_fix(
                 _("Shorten or repair the variable"),
@@ -139,10 +141,10 @@ def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-def _was_not_found(seen: Snapshot) -> bool:
-    """Whether a file that PATH should lead to was not found when it was really loaded."""
-    loads = [c for c in consumer_loads(seen) if c.winner and c.winner.how is How.PATH]
-    return any(c.load.roll_call and not c.load.roll_call.loaded for c in loads)
+def _not_found(seen: Snapshot) -> list[Evidence]:
+    """Return who did not get, when it was really loaded, a file to which PATH should lead."""
+    loads = [c.load for c in consumer_loads(seen) if c.winner and c.winner.how is How.PATH]
+    return [concern_row(load.consumer) for load in loads if load.roll_call and not load.roll_call.loaded]
 
 
 def writable_folders(seen: Snapshot) -> Iterator[Finding]:

@@ -84,4 +84,24 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-RULES = (probe_errors, unexamined_places)
+def only_files(seen: Snapshot) -> Iterator[Finding]:
+    """Another system than the running one was examined."""
+    if seen.machine.other_root:
+        yield make_finding(
+            Step.ENVIRONMENT,
+            NOTE,
+            "only-files",
+            _(
+                "Only files below {folder} were read. Nothing of that system was loaded or run.",
+                folder=seen.machine.other_root,
+            ),
+            why=_(
+                "Its driver was not asked, its libraries were not called, and variables that its shells or services set are not "
+                "known. To decide these, scan on the system itself while it runs."
+            ),
+            evidence=[observation(_("Processor"), seen.machine.architecture, seen.machine.release)],
+            subject=seen.machine.other_root,
+        )
+
+
+RULES = (probe_errors, unexamined_places, only_files)

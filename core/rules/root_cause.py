@@ -14,8 +14,10 @@ from core.model.paths import normalise
 from core.model.steps import Severity, Step
 from core.rules import RULES, Rule
 from core.rules.consumer_loads import environment_rank
+from core.rules.frameworks.libraries import LIBRARIES_ID, join_cards
 from core.rules.guard import rule_name, run_guarded
 from core.rules.undecided import deciding_steps
+from core.rules.ways import with_other_ways
 
 PLAIN_IMPORTANCE, NOBODY_IMPORTANCE = 2, 3
 """Importance of any program, which gets what the search path gives, and of a fault that is nobody's in particular."""
@@ -35,7 +37,7 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
 
     A rule that fails is a finding, too.
     """
-    found = _without_duplicates(run_rules(snapshot))
+    found = with_other_ways(found_by_rules(snapshot), snapshot, found_by_rules)
     head = _headline(found, importance_of_findings(snapshot))
     if head is not None and head.cause:
         found = [mark_consequences(f, head) for f in found]
@@ -50,6 +52,11 @@ def worst_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings worst first, the headline before all."""
     steps = list(Step)
     return tuple(sorted(found, key=lambda f: (not f.headline, -f.severity, bool(f.follows_from), steps.index(f.step))))
+
+
+def found_by_rules(snapshot: Snapshot) -> list[Finding]:
+    """Return what every rule finds, each thing once, and one card for all that a consumer's own binaries lack."""
+    return join_cards(_without_duplicates(run_rules(snapshot)), snapshot)
 
 
 def run_rules(snapshot: Snapshot) -> list[Finding]:
@@ -137,12 +144,16 @@ def is_consequence(finding: Finding, primary: Finding) -> bool:
     by_driver = dead and finding.id in DRIVER_EXPLAINS
     on_its_files = bool(set(finding.about) & set(primary.about))
     by_files = primary.step is Step.CUDNN and (same or on_its_files) and finding.step in (Step.CUDNN, Step.BENCHMARK)
+    lacking = primary.id.partition(".")[2].startswith(LIBRARIES_ID) and same
+    by_files = by_files or (lacking and finding.step in (Step.CUDNN, Step.TOOLKIT, Step.BENCHMARK))
+    by_files = by_files or (lacking and finding.cause == "requirement_broken")
     tried = finding.id.startswith("frameworks.trial-") and not finding.cause and finding.severity <= primary.severity
     by_driver = by_driver or (tried and dead)
     by_files = by_files or (tried and same)
     by_driver = by_driver or (primary.cause == "driver_too_old" == finding.cause)
+    by_search = finding.id == "cudnn.roll-call-failed" and primary.step is Step.ENVIRONMENT and same
     by_path = finding.id == "environment.broken-entry" and primary.cause.endswith("_not_on_search_path")
-    return by_driver or by_files or by_path
+    return by_driver or by_files or by_search or by_path
 
 
 def _share_consumer(one: Finding, other: Finding) -> bool:

@@ -14,6 +14,7 @@ from core.model import path_list
 from core.model.changes import (
     Change,
     ChangeError,
+    EditLine,
     EditPath,
     ExchangePackages,
     FileSet,
@@ -22,10 +23,12 @@ from core.model.changes import (
     values_agree,
 )
 from core.model.facts import Frozen
-from core.transaction import file_set, package_exchange
+from core.model.system_steps import SystemStep
+from core.transaction import file_set, line_edit, package_exchange, system_steps
 from core.transaction.file_set import NotRestored
 from core.transaction.journal import BegunError, Entry, Journal, State
 from core.transaction.preconditions import resolve, unmet_preconditions
+from core.transaction.system_steps import SystemTools
 from core.transaction.variable_store import VariableStore, error_sentence
 
 __all__ = ["Outcome", "Plan", "execute", "recover", "recover_locked", "resolve", "undo", "unmet_preconditions"]
@@ -44,9 +47,11 @@ class Plan(Frozen, frozen=True, kw_only=True):
         return tuple(line for change in self.changes for line in change.lines())
 
 
-Way = Literal["process", "activation", "bare", "login"]
+Way = Literal[
+    "process", "activation", "bare", "login", "terminal", "desktop", "ssh", "cron", "notebook", "service", "editor", "direnv", "module"
+]  # fmt: skip
 """How a program is started: from this session, while an environment is active, by an environment's own interpreter
-without its activation, or from a new log-in."""
+without its activation, or from a new log-in; the others as ``StartKind`` has them."""
 
 
 class VerifiedFor(Frozen, frozen=True, kw_only=True):
@@ -58,7 +63,10 @@ class VerifiedFor(Frozen, frozen=True, kw_only=True):
     holds: bool | None = None
     """None: not decided."""
     supposed: bool = False
-    """Whether this session is older than a change, so that its new values were supposed."""
+    """Whether this session is older than a change, so that its new values were supposed; of an edited line: whether its
+    files were read anew, and nothing was started."""
+    edited: bool = False
+    """Whether it is a way that reads a line which was edited."""
 
 
 Gate = Callable[[tuple[Change, ...], bool], tuple[str, ...]]
@@ -172,6 +180,12 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
     if isinstance(change, FileSet):
         file_set.place_files(change, entry, journal)
         return
+    if isinstance(change, SystemStep):
+        system_steps.make_step(change, SystemTools(writer.root))
+        return
+    if isinstance(change, EditLine):
+        line_edit.make_edit(change)
+        return
     if isinstance(change, ExchangePackages):
         package_exchange.put_in_place(change)
         return
@@ -238,9 +252,14 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
 def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journal) -> tuple[NotRestored, ...]:
     if isinstance(change, FileSet):
         return file_set.restore_files(change, entry, journal)
+    if isinstance(change, EditLine):
+        return line_edit.restore_line(change)
     if isinstance(change, ExchangePackages):
         return package_exchange.restore_packages(change)
     try:
+        if isinstance(change, SystemStep):
+            system_steps.make_step(change.inverse(), SystemTools(writer.root))
+            return ()
         now = writer.read(change.name, change.scope, change.at)
         if values_agree(change.before, now) or values_agree(change.after, now):
             writer.write(change.name, change.scope, change.at, change.before)
@@ -252,11 +271,20 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
                     _("Another program has changed {name} since, so Convalesce left it unchanged.", name=change.name)
                 ),
             )
-    except OSError as e:
+    except (OSError, system_steps.ToolError) as e:
         return (NotRestored(error_sentence(e), again=True),)
     except ChangeError as e:
-        return (NotRestored(error_sentence(e)),)
+        return () if _is_back(change, writer) else (NotRestored(error_sentence(e)),)
     return ()
+
+
+def _is_back(change: Change, writer: VariableStore) -> bool:
+    """Whether nothing is left to put back, although it cannot be written."""
+    if not isinstance(change, SetVariable | EditPath) or change.scope == "environment":  # which is several files
+        return False
+    with suppress(ChangeError, OSError):
+        return values_agree(change.before, writer.read(change.name, change.scope, change.at))
+    return False
 
 
 # --- taking back -----------------------------------------------------------------------------------------------

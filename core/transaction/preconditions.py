@@ -9,6 +9,7 @@ from core.model import path_list
 from core.model.changes import (
     Change,
     ChangeError,
+    EditLine,
     EditPath,
     ExchangePackages,
     FileSet,
@@ -16,8 +17,10 @@ from core.model.changes import (
     Value,
     values_agree,
 )
-from core.transaction import file_preconditions, package_exchange
+from core.model.system_steps import SystemStep
+from core.transaction import file_preconditions, line_edit, package_exchange
 from core.transaction.journal import Journal
+from core.transaction.system_steps import SystemTools, step_problems
 from core.transaction.variable_store import VariableStore, error_sentence
 
 
@@ -32,11 +35,13 @@ def resolve(changes: tuple[Change, ...], writer: VariableStore) -> tuple[Change,
     for change in changes:
         if isinstance(change, FileSet):
             out.append(file_preconditions.resolve_files(change))
+        elif isinstance(change, EditLine):
+            out.append(change)  # see below: several may edit one file
         elif isinstance(change, SetVariable) and change.scope == "environment" and change.after is not None:
             out.append(_with_steps(change, change.after, writer))
         else:
             out.append(change)
-    return tuple(out)
+    return line_edit.resolve_edits(out)
 
 
 def _with_steps(change: SetVariable, after: Value, writer: VariableStore) -> SetVariable:
@@ -63,6 +68,11 @@ def unmet_preconditions(
         if isinstance(change, ExchangePackages):
             rows += package_exchange.exchange_problems(change)
             continue
+        if isinstance(change, SystemStep):
+            rows += step_problems(change, SystemTools(writer.root))
+            continue
+        if isinstance(change, EditLine):
+            continue
         key = (change.name, change.scope, change.at)
         try:
             now = expected[key] if key in expected else writer.read(*key)
@@ -70,6 +80,7 @@ def unmet_preconditions(
         except (ChangeError, OSError) as e:
             rows.append(error_sentence(e))
         expected[key] = change.after
+    rows += line_edit.edit_problems([c for c in changes if isinstance(c, EditLine)])
     paths = [i.path for c in changes if isinstance(c, FileSet) for i in c.items]
     if len(set(paths)) != len(paths):
         rows.append(_("The plan names a file twice."))

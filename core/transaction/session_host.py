@@ -10,14 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from core.host import activation_scripts
 from core.host.interface import Host
 from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
-from core.model.changes import Change, ChangeError, EditPath, PersistentScope, SetVariable, Value, values_agree
+from core.model.changes import (
+    Change,
+    ChangeError,
+    EditLine,
+    EditPath,
+    PersistentScope,
+    SetVariable,
+    Value,
+    values_agree,
+)
 from core.model.facts import Activation, Renewal
 from core.model.paths import is_inside
 from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
@@ -29,8 +37,7 @@ ACTIVATION_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 """Variables that name the active environment."""
 
 
-@dataclass(frozen=True)
-class NewSessionHost(HostWithEnvironment):
+class NewSessionHost(HostWithEnvironment, frozen=True):
     """The real host, with the variables that newly started programs get, and what differs from this session's own."""
 
     renewals: tuple[Renewal, ...] = ()
@@ -75,9 +82,23 @@ def new_session_host(host: Host, entries: Iterable[Entry | UnreadableEntry], rea
             env.pop(change.name, None)
         else:
             env[change.name] = value
+    lines = [c for e in done if e.state == "done" for c in e.changes if isinstance(c, EditLine)]
+    for line in [c for c in lines if _line_stands(c)]:
+        kept = _line_value(line, env.get(line.name))
+        if kept is None:
+            env.pop(line.name, None)
+        else:
+            env[line.name] = kept
+    changed: list[Edit | EditLine] = [*changes, *lines]
     found = tuple(
-        Renewal(name=c.name, scope=c.scope, at=c.at, old=old.get(c.name), new=env.get(c.name))
-        for c in {c.name: c for c in changes}.values()
+        Renewal(
+            name=c.name,
+            scope=c.scope,
+            at=c.path if isinstance(c, EditLine) else c.at,
+            old=old.get(c.name),
+            new=env.get(c.name),
+        )
+        for c in {c.name: c for c in changed}.values()
         if old.get(c.name) != env.get(c.name)
     )
     activations = tuple(
@@ -138,6 +159,18 @@ def _of_the_active(steps: Sequence[tuple[Edit, str]], env: Mapping[str, str]) ->
         if mine:
             return mine
     return []
+
+
+def _line_stands(change: EditLine) -> bool:
+    from core.transaction import line_edit  # only where a line was ever edited
+
+    return line_edit.stands(change)
+
+
+def _line_value(change: EditLine, value: str | None) -> str | None:
+    from core.transaction import line_edit
+
+    return line_edit.value_after(change, value)
 
 
 def _holds(change: Edit, read: Read) -> bool:

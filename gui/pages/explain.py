@@ -128,6 +128,10 @@ class ExplainPage(LazyPage):
 
     def _cause(self, r: RankedCause, theme: Theme) -> QWidget:
         icon, colour, word = verdict_sign("may" if r.may else r.verdict, theme)
+        if r.by_text:
+            from core.explain.render import BY_TEXT_WORDS
+
+            word = _(BY_TEXT_WORDS[r.verdict])
         if r.verdict == "open" and not r.may:
             word = _("{word}; from the text alone: {share} %", word=word, share=round(r.score * 100))
         if r.finding is not None:

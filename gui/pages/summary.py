@@ -72,7 +72,10 @@ class SummaryPage(LazyPage):
         for finding in report.not_examined:
             box.addWidget(VerdictRow(finding.severity, finding.title, theme))
         if report.headline:
-            self.cards = [FindingCard(report.headline, theme, self._acts)]
+            from core.report.short_names import concerned_text  # not at the start: there is no report yet
+
+            who = concerned_text(report.headline, report)
+            self.cards = [FindingCard(report.headline, theme, self._acts, who=who)]
             box.addWidget(self.cards[0])
         elif texts.in_place(report):
             box.addWidget(plain_label(_("Every part was examined; the result of each:"), muted=True))

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QResizeEvent, QTextDocument, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTextEdit, QToolButton, QWidget
 
+from core.common.i18n import _
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
@@ -233,5 +234,21 @@ def copy_button(text: str, name: str, theme: Theme) -> QToolButton:
     button.setToolTip(tip(name))
     button.setAccessibleName(name)
     button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-    button.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
+    button.clicked.connect(lambda: _copy(button, text))
     return button
+
+
+def copy_text_button(text: str) -> QPushButton:
+    """Return a button that says "Copy", and then that it has copied."""
+    button = push_button(_("&Copy"), lambda: _copy(button, text))
+    return button
+
+
+def _copy(button: QToolButton | QPushButton, text: str) -> None:
+    """Put a text on the clipboard, and say so where one looks."""
+    QGuiApplication.clipboard().setText(text)
+    announce(button, _("Copied"))
+    if isinstance(button, QToolButton):
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+    button.setText(_("Copied"))

@@ -63,15 +63,15 @@ class WindowLoader:
         try:
             from core.doctor.engine import ThisMachine
             from gui.controller import Controller
-            from gui.window.window import Window
+            from gui.window.wizard import Wizard
 
-            window = Window(Controller(self._engine or ThisMachine()), self._settings)
+            window = Wizard(Controller(self._engine or ThisMachine()), self._settings)
         except Exception as e:  # noqa: BLE001 - Qt would print it and go on with an empty window
             self.problem = e
             QApplication.exit(1)
             return
         self._frame.hold(window)
-        window.steps.setFocus()
+        window.focus_first()
         listen_for_second(self._frame)
         gc.freeze()
         gc.enable()  # garbage, which nobody looked for while the window was made, matters from now on

@@ -25,7 +25,8 @@ class Frame(QMainWindow):
         self.setWindowTitle("Convalesce")
         self.setMinimumSize(MIN_WINDOW_SIZE)
         size = settings.value("size")
-        self.resize(size if isinstance(size, QSize) else USUAL_WINDOW_SIZE)
+        wanted = size if isinstance(size, QSize) else USUAL_WINDOW_SIZE
+        self.resize(wanted.boundedTo(self.screen().availableSize()))  # the screen may be another one by now
         QApplication.setPalette(theme.make_palette(theme.at_first(settings)))
         empty = QWidget()
         row = QHBoxLayout(empty)
@@ -51,7 +52,9 @@ class Frame(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Let what is held end its work, and keep the window's size."""
-        if held := self.centralWidget():
-            held.close()
+        held = self.centralWidget()
+        if held is not None and not held.close():
+            event.ignore()  # it is asked first
+            return
         self._settings.setValue("size", self.size())
         super().closeEvent(event)

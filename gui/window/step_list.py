@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings, QSize, Qt, Signal
-from PySide6.QtGui import QActionGroup, QFontMetrics
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -15,7 +14,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QMenu,
     QPushButton,
     QToolButton,
     QVBoxLayout,
@@ -24,9 +22,10 @@ from PySide6.QtWidgets import (
 
 from core.common.i18n import _
 from core.model.steps import SECTIONS_OF_STEP, Severity, Step
-from gui import language, texts
+from gui import texts
 from gui import theme as looks
 from gui.theme import Theme
+from gui.widgets.settings_button import SettingsButton
 from gui.widgets.text import enlarge, push_button
 
 if TYPE_CHECKING:
@@ -43,11 +42,17 @@ class StepList(QFrame):
 
     setting_changed = Signal()
 
-    def __init__(self, titles: tuple[str, ...], settings: QSettings, doors: tuple[Callable[[], object], ...]) -> None:
+    def __init__(
+        self,
+        titles: tuple[str, ...],
+        settings: QSettings,
+        doors: tuple[Callable[[], object], ...],
+        leave: Callable[[], object] | None = None,
+    ) -> None:
+        """``doors``: look again, and an error message. ``leave``: back to the four screens, where there are any."""
         super().__init__()
         self._titles = titles
         self._says = [""] * len(titles)
-        self._settings = settings
         self._compact = False
         self.setObjectName("rail")
         self.steps = QListWidget()
@@ -60,13 +65,18 @@ class StepList(QFrame):
             self.steps.addItem(QListWidgetItem(title))
             self.steps.item(i).setToolTip(f"{title} (Ctrl+{i + 1})")
         check, message = doors
+        self.leave = push_button(_("&Simple view"), leave) if leave else None
         self.again = push_button(_("Check &again"), check)
         self.message = push_button(_("I have an &error message"), message)
         self.message.setToolTip("Ctrl+E")
-        self.settings_button = self._settings_button()
+        self.settings_button = SettingsButton(settings)
+        self.settings_button.changed.connect(self.setting_changed)
         self._column = QVBoxLayout(self)
         self._column.setSpacing(6)
         self._column.addWidget(self._brand())
+        if self.leave:
+            self.leave.setToolTip("Ctrl+D")
+            self._column.addWidget(self.leave)
         self._column.addWidget(self.steps, 1)
         for button in (self.again, self.message, self.settings_button):
             self._column.addWidget(button)
@@ -84,49 +94,6 @@ class StepList(QFrame):
         row.addStretch(1)
         return self.brand
 
-    # --- settings ---------------------------------------------------------------------------------------------
-
-    def _settings_button(self) -> QToolButton:
-        button = QToolButton()
-        button.setAccessibleName(_("Settings"))
-        button.setProperty("flat", True)
-        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(button)
-        names = {
-            "system": _("Like the &desktop"),
-            "light": _("&Light"),
-            "dark": _("D&ark"),
-            "contrast": _("&High contrast"),
-        }
-        self._choices(menu.addMenu(_("&Colours")), "theme", names, "system")
-        self._choices(menu.addMenu(_("&Text size")), "text size", {n: f"{n} %" for n in looks.TEXT_SIZES}, "100")
-        self._choices(menu.addMenu(_("Lan&guage")), language.SETTING_KEY, language.language_choices(), "")
-        menu.addSeparator()
-        menu.addAction(_("&About Convalesce")).triggered.connect(self._about)
-        button.setMenu(menu)
-        return button
-
-    def _about(self) -> None:
-        from gui.window.about import AboutDialog  # a hundred pages of licences that few ask for
-
-        dialog = AboutDialog(self.window())
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
-
-    def _choices(self, menu: QMenu, key: str, names: dict[str, str], usual: str) -> None:
-        group = QActionGroup(menu)
-        for value, name in names.items():
-            action = menu.addAction(name)
-            action.setCheckable(True)
-            action.setChecked(str(self._settings.value(key, usual)) == value)
-            action.triggered.connect(partial(self.choose, key, value))
-            group.addAction(action)
-
-    def choose(self, key: str, value: str) -> None:
-        """Keep a setting, and tell."""
-        self._settings.setValue(key, value)
-        self.setting_changed.emit()
-
     # --- look -------------------------------------------------------------------------------------------------
 
     def dress(self, theme: Theme) -> None:
@@ -135,12 +102,17 @@ class StepList(QFrame):
         side = max(22, em)
         self.steps.setIconSize(QSize(side, side))
         self.sign.setPixmap(looks.make_icon("convalesce", theme.text, max(28, em)).pixmap(max(28, em)))
-        for button, icon in ((self.again, "again"), (self.message, "message"), (self.settings_button, "settings")):
+        icons = {self.again: "again", self.message: "message", self.settings_button: "settings"}
+        for button, icon in (icons | ({self.leave: "convalesce"} if self.leave else {})).items():
             button.setIcon(looks.make_icon(icon, theme.text if isinstance(button, QPushButton) else theme.note, side))
             button.setIconSize(QSize(side, side))
         self.name.setFont(QApplication.font())
         enlarge(self.name, 1.15)
         self._arrange()
+
+    def choose(self, key: str, value: str) -> None:
+        """Keep a setting, and tell."""
+        self.settings_button.choose(key, value)
 
     def fit(self, window: int) -> None:
         """Choose between words and icons for a window of this width (pixels)."""
@@ -174,6 +146,7 @@ class StepList(QFrame):
 
     def _words(self) -> tuple[tuple[QPushButton | QToolButton, str], ...]:
         return (
+            *(((self.leave, _("&Simple view")),) if self.leave else ()),
             (self.again, _("Check &again")),
             (self.message, _("I have an &error message")),
             (self.settings_button, _("Se&ttings")),

@@ -1,11 +1,12 @@
-"""The wizard's window: steps at the left, one page at a time, Back and Next. Next never changes anything."""
+"""All details: steps at the left, one page at a time, Back and Next. Next never changes anything."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, Signal
 from PySide6.QtGui import (
     QCloseEvent,
     QGuiApplication,
@@ -38,10 +39,16 @@ if TYPE_CHECKING:
 
 
 class Window(QWidget):
-    """All that the frame holds: shows what the controller reports. Owns no thread, decides nothing about the machine."""
+    """Shows what the controller reports, step by step. Owns no thread, decides nothing about the machine."""
 
-    def __init__(self, controller: Controller, settings: QSettings) -> None:
+    setting_changed = Signal()
+
+    def __init__(self, controller: Controller, settings: QSettings, leave: Callable[[], object] | None = None) -> None:
+        """``leave`` leads back to the four screens, where the window is the details of those."""
         super().__init__()
+        self._leave = leave
+        self.elsewhere = False
+        """Whether another computer's report is shown."""
         self.resize(USUAL_WINDOW_SIZE)  # where it stands alone; in a frame it gets the frame's size
         self._controller = controller
         self._settings = settings
@@ -86,7 +93,9 @@ class Window(QWidget):
             )
         )
         self.pages, self.summary, self.explain_page = self.stack.steps, self.stack.summary, self.stack.message
-        self.rail = StepList(tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message))
+        self.rail = StepList(
+            tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message), self._leave
+        )
         self.steps, self.again = self.rail.steps, self.rail.again
         self.notice = Banner()
         self.bottom = NavigationBar(self._controller.cancel, self._go)
@@ -102,6 +111,7 @@ class Window(QWidget):
         self.steps.currentRowChanged.connect(self._show_page)
         self.steps.itemClicked.connect(self._person_chose)
         self.rail.setting_changed.connect(self._apply_theme)
+        self.rail.setting_changed.connect(self.setting_changed)
 
     def _connect(self) -> None:
         self._connect_rail()
@@ -116,7 +126,7 @@ class Window(QWidget):
         says.busy_changed.connect(self._busy)
         says.progressed.connect(self._say)
         says.section_changed.connect(self._section)
-        says.report_changed.connect(self.show_report)
+        says.report_changed.connect(self._take_report)
         says.history_changed.connect(self._know_history)
         says.measured.connect(self._show_measured)
         says.explained.connect(self._show_explanation)
@@ -260,6 +270,12 @@ class Window(QWidget):
         self.errands.history = history
         self.summary.know_history(history)
 
+    def _take_report(self, report: Report) -> None:
+        if self.elsewhere and not self._scanning:
+            return  # another computer's is being read
+        self.elsewhere = False
+        self.show_report(report)
+
     def show_report(self, report: Report) -> None:
         """Fill every page, and land on the one with the cause, or on the summary."""
         self.errands.report, self._scanning = report, False
@@ -310,7 +326,7 @@ class Window(QWidget):
             self._tell(Severity.NOTE, _("There is no help page about this yet."))
 
     def _measure(self, quick: bool) -> None:
-        if self.report is not None and not self._controller.busy:
+        if self.report is not None and not self._controller.busy and not self.elsewhere:
             self.rail.mark(texts.shown_steps().index(Step.BENCHMARK), "looking", self._theme.muted, _("running"))
             self._scanning = True
             self._controller.benchmark(self.report, quick=quick)

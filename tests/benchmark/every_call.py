@@ -70,7 +70,7 @@ def in_a_fork(child: str, major: int, call: str, mode: str, switches: dict[str, 
     if pid == 0:
         os.environ.update(switches)
         try:
-            CHILDREN[child](major, lambda said: _write(writer, msgspec.json.encode(said)))
+            CHILDREN[child](major, lambda said: said and _write(writer, msgspec.json.encode(said)))
         except BaseException:  # noqa: BLE001 - the edge of the process
             _write(writer, b"!" + traceback.format_exc().replace("\n", " | ").encode())
         os._exit(0)

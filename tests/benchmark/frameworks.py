@@ -44,6 +44,7 @@ def run(python: str, module: str, todo: tuple[Problem, ...], env: dict[str, str]
         timeout=120,
         env={**os.environ, **(env or {})},
         input=json.dumps(script_request(todo, 0, 60, anywhere=True)).encode(),
+        kind="answering",
     )
     return read_script_answer(read_answer(completed, FrameworkEvent), todo, request, trial, predicted=False)
 

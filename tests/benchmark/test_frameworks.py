@@ -37,9 +37,9 @@ PYTHON = PythonEnvironment(prefix="/e", executable="/e/bin/python")
 TRIAL = Trial(PYTHON, "torch", "2.11.0", "torch")
 
 
-def its(out: str, err: str = "", ended: str = "") -> FrameworkRun:
+def its(out: str, err: str = "", ended: str = "", mapped: tuple[str, ...] = ()) -> FrameworkRun:
     request = ProbeRequest(host=LinuxHost(), seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Progress())
-    answer = read_answer(CompletedProcess(status=0, out=out, err=err, ended=ended), FrameworkEvent)
+    answer = read_answer(CompletedProcess(status=0, out=out, err=err, ended=ended, mapped=mapped), FrameworkEvent)
     return read_script_answer(answer, (ONE,), request, TRIAL, predicted=True)
 
 
@@ -65,7 +65,7 @@ END = "\n.\n"
 
 
 def test_a_frameworks_answer_is_read() -> None:
-    run = its(told() + line(mapped=["/e/libcudnn.so.9", "/lib/libc.so.6"]) + END)
+    run = its(told() + END, mapped=("/e/libcudnn.so.9", "/lib/libc.so.6"))
     assert (run.right, run.problem, run.cudnn, run.gpu, run.cuda) == (True, "", "9.19.0", True, "13.0")
     assert [t.milliseconds for t in run.timings] == [0.2]
     assert [m.name for m in run.mapped] == ["libcudnn.so.9"]
@@ -174,7 +174,7 @@ def test_no_time_is_kept_for_a_build_that_is_known_to_compute_on_the_processor()
 
 def test_where_a_frameworks_seconds_went_is_told() -> None:
     out = line(begin="import torch", at=0.25) + line(gpu=True, begin="a small convolution", at=3.25)
-    run = its(out + line(begin="fp16", at=4.5) + line(mapped=[], at=5.0) + END)
+    run = its(out + line(begin="fp16", at=4.5) + line(at=5.0) + END)
     assert run.steps == (("import torch", 3.0), ("a small convolution", 1.25), ("fp16", 0.5))
     assert its(told() + END).steps == ()
 

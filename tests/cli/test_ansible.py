@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from core.report.json_form import from_json
-from core.report.triage import triage_folder
+from core.report.triage.table import triage_folder
 
 ROOT = Path(__file__).parents[2]
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -122,3 +122,37 @@ PermitRootLogin prohibit-password
             yield port
         finally:
             process.terminate()
+
+
+def test_the_role_fails_on_a_sick_machine_alone(tmp_path: Path) -> None:
+    """The role of docs/engines, over the local connection, on a healthy and on a sick recorded machine."""
+    for name, failed in (("healthy", False), ("cnn-deleted", True)):
+        stand_in = tmp_path / "convalesce"
+        report = ROOT / f"tests/snapshots/h200/{name}.json"
+        stand_in.write_text(f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m core "$@" --report "{report}"\n')
+        stand_in.chmod(0o755)
+        book = tmp_path / "play.yml"
+        role = ROOT / "docs" / "engines" / "ansible-role"
+        book.write_text(
+            f"- hosts: all\n  gather_facts: false\n  roles:\n    - role: {role}\n      convalesce: {stand_in}\n"
+        )
+        (tmp_path / "hosts.ini").write_text(
+            f"one ansible_connection=local ansible_python_interpreter={sys.executable}\n"
+        )
+        ended = subprocess.run(
+            [sys.executable, "-m", "ansible", "playbook", "-i", str(tmp_path / "hosts.ini"), str(book)],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_HOME": str(tmp_path),
+                "HOME": str(tmp_path),
+                "LC_ALL": "C.UTF-8",
+            },
+        )
+        assert (ended.returncode != 0) is failed, ended.stdout + ended.stderr
+        assert ("libcudnn_cnn.so.9 is missing" in ended.stdout) is failed

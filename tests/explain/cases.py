@@ -81,6 +81,11 @@ def cudnn8(version: str = "8.9.0", folder: str = BIN) -> Snapshot:
     )
 
 
+def cudnn8_without_ops() -> Snapshot:
+    """A cuDNN 8 with zlib inside, of which cudnn_ops_infer is missing: its own message names zlibwapi.dll."""
+    return m.without_file(cudnn8("8.9.7"), "ops_infer")
+
+
 def cudnn8_with_a_32_bit_zlib() -> Snapshot:
     """The zlibwapi.dll that is found is for 32 bits."""
     wrong = Attempt(path=r"C:\tools\zlibwapi.dll", how=How.PATH, outcome="wrong architecture", detail="built for x86")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from core.doctor.examine import diagnose_snapshot
 from core.explain import explain
 from core.model.facts import Snapshot, Variable
 from tests import machines as m
@@ -87,6 +88,13 @@ def test_zlib_is_of_no_use_from_8_9_4_on() -> None:
     assert [w.id for w in new.warnings] == ["zlibwapi_useless"]
     verdict = {r.cause: r.verdict for r in new.causes}
     assert verdict["zlibwapi_missing"] == "refuted"
+
+
+def test_a_cudnn_with_zlib_inside_names_zlib_for_a_part_of_its_own() -> None:
+    text = "Could not locate zlibwapi.dll. Please make sure it is in your library path!"
+    seen = diagnose_snapshot(cases.cudnn8_without_ops())
+    verdict = {r.cause: r.verdict for r in explain(text, seen.snapshot, seen.findings).causes}
+    assert verdict == {"cudnn_sublibrary_missing": "proved", "zlibwapi_missing": "refuted"}
 
 
 def test_wrong_cures_on_the_machine() -> None:

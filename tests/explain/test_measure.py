@@ -1,37 +1,68 @@
-"""The measuring script: it reads cases, counts places, and fails when a goal is missed."""
+"""The measure: it counts places, fails on a gap, and the corpus keeps what is held out apart."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import pytest
 
 from tests import measure_explain
 from tests.explain.cases import CASES
+from tests.explain.threads import SETS, Thread, all_threads
 
 
-def written(folder: Path, cases: list[dict[str, str]]) -> str:
-    """Write cases as the script reads them."""
-    path = folder / "cases.jsonl"
-    path.write_text("".join(json.dumps(c) + "\n" for c in cases), encoding="utf-8")
-    return str(path)
+def thread(text: str, cause: str) -> Thread:
+    return Thread(
+        url="https://example.org/1",
+        source="example.org",
+        year=None,
+        system="linux",
+        framework="PyTorch",
+        set="first",
+        cause=cause,
+        text=text,
+    )
 
 
-def test_own_cases_reach_the_goals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
-        {"error_text": c.text, "os": "unknown", "framework": "", "root_cause": c.cause}
+def test_the_texts_are_messages_with_their_source_and_cause() -> None:
+    threads = all_threads()
+    assert len({t.url for t in threads}) == len(threads) > 450
+    assert all(t.url.startswith("https://") and t.text.strip() and t.cause and t.source for t in threads)
+    assert {t.set for t in threads} == set(SETS)
+
+
+def test_no_source_is_both_held_out_and_trained_on() -> None:
+    held = {t.source for t in all_threads(measure_explain.HELD_OUT)}
+    assert held
+    assert not held & {t.source for t in all_threads(measure_explain.TRAINED)}
+
+
+def test_places_are_counted() -> None:
+    right = measure_explain.answer(thread("CUDA out of memory", "gpu_memory_exhausted"))
+    wrong = measure_explain.answer(thread("CUDA out of memory", "zlibwapi_missing"))
+    assert right.place == 1 < wrong.place
+    assert measure_explain.recall([right, wrong], 1) == 0.5
+    assert measure_explain.row("x", [right, wrong]).startswith("| x | 2 | 50% |")
+
+
+def test_a_gap_between_the_samples_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    right, wrong = (
+        thread("CUDA out of memory", "gpu_memory_exhausted"),
+        thread("CUDA out of memory", "zlibwapi_missing"),
+    )
+    for unseen, status in ((right, 0), (wrong, 1)):
+        monkeypatch.setattr(
+            measure_explain,
+            "all_threads",
+            lambda sets, unseen=unseen: (right,) if sets == measure_explain.TRAINED else (unseen,),
+        )
+        assert measure_explain.main([]) == status
+    assert "out-of-sample" in capsys.readouterr().out
+
+
+def test_own_cases_reach_the_goals() -> None:
+    places = [
+        measure_explain.answer(thread(c.text, c.cause)).place
         for name, c in CASES.items()
         if "another interpreter" not in name
     ]
-    assert measure_explain.main(written(tmp_path, rows)) == 0
-    assert f"{len(rows)} cases" in capsys.readouterr().out
-
-
-def test_wrong_causes_miss_the_goals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
-        {"error_text": "CUDA out of memory", "os": "linux", "framework": "PyTorch", "root_cause": "zlibwapi_missing"},
-        {"error_text": "CUDA out of memory", "os": "linux", "framework": "PyTorch", "root_cause": "mig_misconfigured"},
-    ]
-    assert measure_explain.main(written(tmp_path, rows)) == 1
-    assert "zlibwapi_missing" in capsys.readouterr().out
+    assert sum(p == 1 for p in places) / len(places) >= 0.6
+    assert sum(p <= 5 for p in places) / len(places) >= 0.96

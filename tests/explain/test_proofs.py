@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from core.explain import explain
 from tests import measure_proofs as measure
 
 SAMPLE = (
@@ -39,10 +38,3 @@ def test_own_messages_are_proved(machines: dict[str, measure.Machine]) -> None:
     ]
     assert len(right) > 60
     assert sum(right) / len(right) >= measure.LEAST_OWN
-
-
-def test_the_texts_are_messages_with_their_source_and_cause() -> None:
-    threads = measure.threads()
-    assert len(threads) == 206
-    assert all(t.url.startswith("https://") and t.text.strip() for t in threads)
-    assert explain(threads[0].text).causes

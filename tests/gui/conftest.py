@@ -20,7 +20,9 @@ from pytestqt.qtbot import QtBot
 
 from core.model.findings import Report
 from gui.controller import Controller
+from gui.window.frame import USUAL_WINDOW_SIZE
 from gui.window.window import Window
+from gui.window.wizard import Wizard
 from tests.gui.engines import Showing
 
 
@@ -35,6 +37,7 @@ class AtOnce(Executor):
 
 Open = Callable[[Report], Window]
 Opened = Callable[[object], Window]
+OpenedWizard = Callable[..., Wizard]
 
 
 @pytest.fixture
@@ -68,7 +71,27 @@ def open_window(opened: Opened) -> Open:
     return lambda report: opened(Showing(report))
 
 
-def put_away(windows: list[QWidget] | list[Window]) -> None:
+@pytest.fixture
+def wizard(qtbot: QtBot, settings: QSettings) -> Iterator[OpenedWizard]:
+    """Return a function that opens the whole wizard on an engine and starts it; nothing of it may be left at the end."""
+    windows: list[Wizard] = []
+
+    def make(engine: object, executor: Executor | None = None) -> Wizard:
+        window = Wizard(Controller(engine, executor or AtOnce()), settings)  # type: ignore[arg-type]  # stand-ins
+        window.resize(USUAL_WINDOW_SIZE)
+        with qtbot.waitActive(window):
+            window.show()
+            window.activateWindow()
+        window.focus_first()
+        window.start()
+        windows.append(window)
+        return window
+
+    yield make
+    put_away(windows)
+
+
+def put_away(windows: list[QWidget] | list[Window] | list[Wizard]) -> None:
     """Close windows as a person does, and hold that no widget and no thread is left."""
     for window in windows:
         window.close()

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QLabel,
+    QListWidget,
+    QPlainTextEdit,
+    QPushButton,
+    QTextEdit,
+    QToolButton,
+    QWidget,
+)
 
 from gui.widgets.text import MachineText
 
@@ -15,6 +25,36 @@ def shown_text(widget: QWidget) -> str:
     """Return every text that is visible within a widget."""
     labels = [w.text() for w in widget.findChildren(QLabel) if w.isVisibleTo(widget)]
     return "\n".join(labels + [t.toPlainText() for t in widget.findChildren(MachineText) if t.isVisibleTo(widget)])
+
+
+def read_text(widget: QWidget) -> str:
+    """Return everything that a person reads without scrolling or unfolding: labels, buttons, rows, what a field asks for."""
+    found = []
+    for w in widget.findChildren(QWidget):
+        if not w.isVisible() or w.visibleRegion().isEmpty():
+            continue
+        if isinstance(w, QLabel):
+            found.append(w.text())
+        elif isinstance(w, QAbstractButton):
+            found.append("" if _is_icon(w) else re.sub(r"\(&\w\)|&(?!&)", "", w.text()))
+        elif isinstance(w, QPlainTextEdit):
+            found.append(w.toPlainText() or w.placeholderText())
+        elif isinstance(w, QTextEdit):
+            found.append(w.toPlainText())
+        elif isinstance(w, QListWidget):
+            rows = [w.item(i) for i in range(w.count())]
+            found += [r.text() for r in rows if w.viewport().rect().intersects(w.visualItemRect(r))]
+    return "\n".join(found)
+
+
+def _is_icon(button: QAbstractButton) -> bool:
+    """Whether a button shows its icon alone."""
+    return isinstance(button, QToolButton) and button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly
+
+
+def primary_buttons(widget: QWidget) -> list[QPushButton]:
+    """Return the buttons that stand out."""
+    return [b for b in widget.findChildren(QPushButton) if b.property("primary") and b.isVisible()]
 
 
 def tab_chain(start: QWidget, most: int = 2000) -> Iterator[QWidget]:

@@ -20,6 +20,7 @@ from gui.window import app
 from gui.window.app import FirstPaint
 from gui.window.frame import Frame
 from gui.window.window import Window
+from gui.window.wizard import Wizard
 from tests.gui import recorded, reports
 from tests.gui.conftest import AtOnce, put_away
 from tests.gui.engines import Showing
@@ -93,20 +94,31 @@ def test_the_frame_is_there_first_and_then_holds_the_wizard(qtbot: QtBot, settin
     FirstPaint(frame, held.make)
     with qtbot.waitActive(frame):
         frame.show()
-    qtbot.waitUntil(lambda: isinstance(frame.centralWidget(), Window))
+    qtbot.waitUntil(lambda: isinstance(frame.centralWidget(), Wizard))
     window = frame.centralWidget()
-    assert isinstance(window, Window)
-    qtbot.waitUntil(lambda: window.report is not None and window.again.isEnabled())
+    assert isinstance(window, Wizard)
+    qtbot.waitUntil(lambda: window.road.report is not None and not window.controller.busy)
     assert window.size() == frame.size()
     assert not frame.windowIcon().isNull()
-    assert reports.CAUSE.title in shown_text(frame)
+    assert "What does not work?" in shown_text(frame)
     focus = QApplication.focusWidget()
     assert focus is not None
     assert window.isAncestorOf(focus)
-    qtbot.keyClick(focus, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
-    assert window.stack.currentWidget() is window.pages[0]
+    qtbot.keyClick(focus, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    assert window.details is not None
+    assert reports.CAUSE.title in shown_text(frame)
+    qtbot.keyClick(window.details.steps, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    assert window.details.stack.currentWidget() is window.details.pages[0]
     assert app.raise_first_window()
     put_away([frame])
+
+
+def test_a_remembered_size_is_held_within_the_screen(settings: QSettings, qtbot: QtBot) -> None:
+    settings.setValue("size", QSize(9000, 7000))
+    frame = Frame(settings)
+    qtbot.addWidget(frame)
+    there = frame.screen().availableSize()
+    assert frame.size() == frame.size().boundedTo(there)
 
 
 def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSettings, qtbot: QtBot) -> None:
@@ -128,19 +140,19 @@ def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSetti
 def test_a_wizard_that_cannot_be_made_ends_with_the_reason(
     qtbot: QtBot, settings: QSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "gui.window.window", None)  # as where a file of the installation is missing
+    monkeypatch.setitem(sys.modules, "gui.window.wizard", None)  # as where a file of the installation is missing
     frame = Frame(settings)
     held = app.WindowLoader(frame, settings)
     QTimer.singleShot(0, held.make)
     assert QApplication.exec() == 1
     assert isinstance(held.problem, ImportError)
-    assert not isinstance(frame.centralWidget(), Window)
+    assert not isinstance(frame.centralWidget(), Wizard)
     put_away([frame])
 
 
 def test_the_engine_is_not_loaded_for_the_window_to_show() -> None:
     code = (
-        "import sys; import gui.window.app, gui.window.window; "
+        "import sys; import gui.window.app, gui.window.wizard; "
         "print([m for m in sys.modules if m.startswith(('core.doctor.scan', 'core.probes', 'core.rules', 'core.explain', 'core.model.facts', 'msgspec', 'elftools', 'pefile'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -148,9 +160,14 @@ def test_the_engine_is_not_loaded_for_the_window_to_show() -> None:
 
 
 def test_nothing_of_linux_alone_is_needed_to_load_the_window() -> None:
-    code = "import os, sys; vars(os).pop('getuid', 0), vars(os).pop('geteuid', 0); sys.modules.update(pwd=None, grp=None, resource=None, termios=None); import gui.window.app, gui.window.window, gui.dialogs.change_dialog, core.doctor.engine"
+    code = "import os, sys; vars(os).pop('getuid', 0), vars(os).pop('geteuid', 0); sys.modules.update(pwd=None, grp=None, resource=None, termios=None); import gui.window.app, gui.window.wizard, gui.window.window, gui.dialogs.change_dialog, core.doctor.engine"
     subprocess.run(
-        [sys.executable, "-c", f"{code}, gui.pages.details, gui.pages.explain, gui.pages.benchmark"], check=True
+        [
+            sys.executable,
+            "-c",
+            f"{code}, gui.pages.details, gui.pages.explain, gui.pages.benchmark, gui.road.answer, gui.road.change, gui.road.waiting",
+        ],
+        check=True,
     )
 
 
@@ -169,6 +186,7 @@ def test_size_theme_and_text_size_are_kept_for_the_next_start(settings: QSetting
     assert second.palette().window().color().name() == theme.DARK_THEME.window
     window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
     assert window._theme.name == "dark"
+    assert window.rail.settings_button.menu().actions()
     chosen = {a.text() for m in window.rail.findChildren(QMenu) for a in m.actions() if a.isChecked()}
     assert chosen == {"D&ark", "150 %", "&System language"}
     put_away([second, window])

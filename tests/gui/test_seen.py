@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFrame
+from pytestqt.qtbot import QtBot
 
 from core.doctor.examine import diagnose_snapshot
 from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
@@ -160,3 +162,16 @@ def test_the_benchmark_runs_when_it_is_asked_and_shows_a_bar_against_the_limit(o
         assert told in shown_text(page)
         assert told in spoken
     assert "this cuDNN does not have this kind of number" in shown_text(page)
+
+
+def test_a_table_leaves_out_what_all_rows_have_in_common_sorts_and_copies_the_whole(qtbot: QtBot) -> None:
+    rows = tuple(TableRow((f"9.{n}", f"/home/ada/projects/{name}/.venv")) for n, name in ((10, "b"), (2, "a")))
+    table = RowTable("t", ("Version", "Where"), rows, theme.LIGHT_THEME, paths=(1,))
+    qtbot.addWidget(table)
+    model = table.model()
+    assert [model.index(i, 1).data() for i in range(2)] == ["…/b/.venv", "…/a/.venv"]
+    table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    assert [model.index(i, 0).data() for i in range(2)] == ["9.2", "9.10"]
+    table.setCurrentIndex(model.index(0, 0))
+    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "9.2\t/home/ada/projects/a/.venv"

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 from core.common.fact_text import fact_text
 from core.model.facts import Frozen
@@ -150,3 +151,33 @@ def core_limit(request: Asked, emit: Emit) -> None:
     import resource
 
     emit(Said(number=resource.getrlimit(resource.RLIMIT_CORE)[0]))
+
+
+def print_an_answer(asked: Asked, emit: Callable[[Said], None]) -> None:
+    """Write what looks like an answer where programs print, past Python's streams."""
+    os.write(1, asked.what.encode())
+    os.write(2, asked.what.encode())
+    emit(Said(text="ours"))
+
+
+def write_everywhere(asked: Asked, _emit: Callable[[Said], None]) -> None:
+    """Write it on every descriptor."""
+    for number in range(64):
+        with suppress(OSError):
+            os.write(number, asked.what.encode())
+
+
+def map_a_file(asked: Asked, emit: Callable[[Said | None], None]) -> None:
+    """Map a file, be looked at, and let go of it."""
+    import mmap
+
+    with open(asked.what, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):  # noqa: PTH123 - pathlib would be one more import
+        emit(Said(text="mapped"))
+        emit(None)
+    emit(Said(text="gone"))
+
+
+def ask_for_looks(asked: Asked, emit: Callable[[Said | None], None]) -> None:
+    """Be looked at so many times."""
+    for _ in range(asked.number):
+        emit(None)

@@ -12,7 +12,7 @@ import msgspec
 from core.common.progress import Progress
 from core.host import child, process
 from core.host.exit_status import describe_exit
-from core.host.interface import Account, CompletedProcess
+from core.host.interface import Account, CompletedProcess, ProgramKind
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -93,6 +93,7 @@ class FakeHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        kind: ProgramKind = "program",
     ) -> CompletedProcess:
         """Return the scripted answer; a child of ours without one really runs."""
         if watch is not None and watch.cancelled:
@@ -104,5 +105,7 @@ class FakeHost:
             if work in self.children:
                 return _signed(self.children[work], child.token_of(input))
             given = self.environment if env is None else env
-            return process.run_program(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+            return process.run_program(
+                argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind
+            )
         return CompletedProcess(status=None, ended="could not be started: No such file or directory", started=False)

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import ANY
 
 import msgspec
 import pytest
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 from core.common import frozen
 from core.common.fact_text import form_of
 from core.common.progress import Progress
-from core.host import child, child_main
+from core.host import answer_pipe, child, child_main
 from core.host.child import ChildAnswer, ask_child
 from core.host.interface import CompletedProcess, Host
 from core.host.this_host import this_host
@@ -270,9 +271,46 @@ def test_an_orphan_does_nothing() -> None:
     if WINDOWS:  # there the job object ends it
         return
     order = marshal.dumps(("tests.host.child_work:echo", 1, b"{}", ""))
-    done = HOST.run(child.child_command(), timeout=60, env={}, input=order)
+    done = HOST.run(child.child_command(), timeout=60, env={}, input=order, kind="answering")
     assert "+" not in done.out
     assert done.status == 1
+
+
+def test_who_starts_a_child_without_pipes_gets_no_answer() -> None:
+    done = HOST.run(child.child_command(), timeout=60, env={}, input=child.order_of(work.echo, Asked()))
+    assert (done.status, done.out) == (2, "")
+
+
+def test_what_is_printed_is_no_answer() -> None:
+    got = answer(work.print_an_answer, Asked(what=FORGED_LINES))
+    assert got.events == (Said(text="ours"),)
+    assert got.ended == ""
+    assert "cuDNN is whole" in got.output
+
+
+def test_what_is_written_on_every_descriptor_is_told() -> None:
+    got = answer(work.write_everywhere, Asked(what=FORGED_LINES))
+    assert got.events == ()
+    assert got.ended == child.FORGED
+
+
+FORGED_LINES = '\n+{"text":"cuDNN is whole"}\n.\n'
+
+
+def test_mapped_files_are_read_by_the_parent(tmp_path: Path) -> None:
+    here = tmp_path / "libcudnn.so.9"
+    here.write_bytes(bytes(8192))
+    got = answer(work.map_a_file, Asked(what=str(here)))
+    assert got.events == (Said(text="mapped"), Said(text="gone"))
+    if not WINDOWS:  # there only modules are listed
+        assert str(here) in got.mapped
+    assert any("python" in Path(p).name.lower() for p in got.mapped)
+
+
+def test_a_child_that_asks_to_be_looked_at_for_ever_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_pipe, "MAX_LOOKS", 9)
+    assert answer(work.ask_for_looks, Asked(number=10), timeout=5).timed_out
+    assert answer(work.ask_for_looks, Asked(number=9)) == ChildAnswer(mapped=ANY)  # type: ignore[arg-type]
 
 
 def test_a_frozen_application_calls_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,3 +148,52 @@ def test_a_daemon_that_keeps_the_pipe_open_is_not_waited_for(tmp_path: Path) -> 
     assert run_program([*python(code), sleeper], timeout=600).status == 0
     until(lambda: numbers.exists() and bool(numbers.read_text()))
     os.kill(int(numbers.read_text()), signal.SIGKILL)
+
+
+ESCAPES = """
+import os, sys
+reader, writer = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.close(0), os.close(1), os.close(2)
+        with open(sys.argv[1], "w") as numbers:
+            numbers.write(f"{os.getpid()} {os.getpid()}")
+        os.write(writer, b"!")
+        import threading
+        threading.Event().wait()
+    os._exit(0)
+os.wait()
+os.read(reader, 1)
+print(open("/proc/self/status").read())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a job has no way out")
+def test_a_tool_gains_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    numbers = tmp_path / "numbers"
+    done = run_program([*python(ESCAPES), str(numbers)], timeout=60, kind="tool")
+    assert done.status == 0
+    assert "\nNoNewPrivs:\t1\n" in done.out
+    assert_gone(numbers)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a job has no way out")
+def test_a_tools_end_ends_nothing_else_of_ours(tmp_path: Path) -> None:
+    """A child of ours in the cage has no privileges either; it is known by having been started here."""
+    going, stop = tmp_path / "going", Progress()
+    ours = python(f"import ctypes, threading; ctypes.CDLL(None).prctl(38, 1, 0, 0, 0); open({str(going)!r}, 'w'); threading.Event().wait()")  # fmt: skip
+    ended: list[str] = []
+    thread = threading.Thread(target=lambda: ended.append(run_program(ours, timeout=60, watch=stop).ended))
+    thread.start()
+    until(going.exists)
+    assert run_program(python("pass"), timeout=60, kind="tool").status == 0
+    assert ended == []
+    stop.cancel()
+    thread.join()
+    assert ended == ["was stopped: the work was cancelled"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a tool is a program like others")
+def test_a_tool_that_is_not_there() -> None:
+    assert run_program(["/nowhere/nvcc"], timeout=5, kind="tool").ended.startswith("could not be started: ")

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 CUDA = r"""
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +32,12 @@ int cuDeviceTotalMem_v2(size_t *n, int d) { *n = 8ull << 30; return 0; }
 int cuDeviceGetUuid_v2(char *out, int d) { memset(out, 0xab, 16); out[15] = d; return 0; }
 int cuDeviceGetPCIBusId(char *out, int size, int d) { strncpy(out, "0000:01:00.0", size); return 0; }
 int cuDeviceGetAttribute(int *out, int what, int d) { *out = what == 75 ? 8 : 6; return 0; }
+int cuDevicePrimaryCtxRetain(void **c, int d) { *c = (void *)16; return 0; }
+int cuDevicePrimaryCtxRelease_v2(int d) { return 0; }
+int cuCtxSetCurrent(void *c) { return 0; }
+int cuModuleLoadData(void **m, const void *image) {
+  return number("STANDIN_PTX", dlopen("libnvidia-ptxjitcompiler.so.1", RTLD_NOW) ? 0 : 221);
+}
 #ifndef NAMELESS
 int cuGetErrorName(int e, const char **out) { *out = e == 999 ? "CUDA_ERROR_UNKNOWN" : "CUDA_ERROR_NAMED"; return 0; }
 #endif
@@ -62,10 +69,17 @@ int nvmlDeviceGetMigMode(void *d, unsigned *now, unsigned *next) { *now = *next 
 """
 
 
+COMPILER = r"""
+#include <stdlib.h>
+int __cuda_CallJitEntryPoint(void) { return 0; }
+__attribute__((constructor)) static void start(void) { if (getenv("STANDIN_PART_CRASH")) abort(); }
+"""
+
+
 def install(folder: Path, version: str = "580.65.06") -> Path:
     """Put a driver's two libraries into ``folder``, linked as NVIDIA's installer does, and return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, source in (("libcuda.so", CUDA), ("libnvidia-ml.so", NVML)):
+    for name, source in (("libcuda.so", CUDA), ("libnvidia-ml.so", NVML), ("libnvidia-ptxjitcompiler.so", COMPILER)):
         shutil.copy(built(source), folder / f"{name}.{version}")
         (folder / f"{name}.1").symlink_to(f"{name}.{version}")
     return folder

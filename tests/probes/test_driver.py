@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.model.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
+from core.model.facts import CudaInit, Driver, DriverLibrary, DriverPart, Gpu, Nvml
 from core.probes.driver import probe
 from core.probes.driver.probe import DriverAnswers, merge_gpus, stubs_told
 from core.probes.driver.protocol import DriverEvent
@@ -173,6 +173,81 @@ def test_a_hang_ends_at_the_time_out(tmp_path: Path, monkeypatch):
     assert seen.cuda.library == str(folder / "libcuda.so.580.65.06")
     assert seen.nvml is not None
     assert seen.nvml.status == 0
+
+
+# --- what libcuda opens later ----------------------------------------------------------------------------
+
+
+def test_the_compiler_for_ptx_is_loaded_as_libcuda_would(tmp_path: Path):
+    folder = install(tmp_path / "d")
+    assert look({"LD_LIBRARY_PATH": str(folder)}).parts == (
+        DriverPart(
+            name="libnvidia-ptxjitcompiler.so.1",
+            library=str(folder / "libnvidia-ptxjitcompiler.so.580.65.06"),
+            version="580.65.06",
+        ),
+    )
+
+
+@pytest.mark.parametrize("status", [221, 0])
+def test_a_compiler_that_is_gone_is_put_to_the_proof(tmp_path: Path, status: int):
+    folder = install(tmp_path / "d")
+    for file in folder.glob("libnvidia-ptx*"):
+        file.unlink()
+    [part] = look({"LD_LIBRARY_PATH": str(folder), "STANDIN_PTX": str(status)}).parts or ()
+    assert part.status == status
+    assert "cannot open shared object file" in part.problem
+
+
+def test_a_compiler_beside_libcuda_serves_it(tmp_path: Path):
+    folder, search = install(tmp_path / "d"), tmp_path / "search"
+    search.mkdir()
+    (search / "libcuda.so.1").symlink_to(folder / "libcuda.so.580.65.06")
+    [part] = look({"LD_LIBRARY_PATH": str(search)}).parts or ()
+    assert (part.problem, part.version) == ("", "580.65.06")
+
+
+def test_a_damaged_compiler_is_told_in_the_loaders_words(tmp_path: Path):
+    folder = install(tmp_path / "d")
+    (folder / "libnvidia-ptxjitcompiler.so.580.65.06").write_bytes(b"")
+    seen = look({"LD_LIBRARY_PATH": str(folder), "STANDIN_PTX": "221"})
+    [part] = seen.parts or ()
+    assert "file too short" in part.problem
+    assert [lib.problem for lib in seen.libraries or () if lib.path == str(folder / part.name)] == [
+        "is empty (0 bytes)"
+    ]
+
+
+def test_a_compiler_that_kills_the_process_leaves_cuinits_answer(tmp_path: Path):
+    seen = look({"LD_LIBRARY_PATH": str(install(tmp_path / "d")), "STANDIN_PART_CRASH": "1"})
+    assert seen.cuda is not None
+    assert (seen.cuda.status, seen.cuda.device_count, seen.cuda.problem) == (0, 1, "")
+    [part] = seen.parts or ()
+    assert "SIGABRT" in part.problem
+
+
+# --- two worlds ------------------------------------------------------------------------------------------
+
+
+def test_the_variable_that_keeps_cuda_from_starting_is_found_by_halving(tmp_path: Path, monkeypatch):
+    calls = []
+
+    def ask(_request, env, **_):
+        calls.append(env)
+        bad = "A" in env and "Z" in env
+        return DriverAnswers(cuda=CudaInit(status=999 if bad else 0, device_count=None if bad else 1, library="/l"))
+
+    monkeypatch.setattr(probe, "_cuda", ask)
+    given = request(ROOT, {"A": "1", "B": "1", "Y": "1", "Z": "1", "PATH": "/bin"})
+    failed = DriverAnswers(cuda=CudaInit(status=999, library="/l"))
+    bare, blamed = probe.two_worlds(given, (failed,), float("inf"))
+    assert bare is not None
+    assert (bare.status, blamed) == (0, ("A",))
+    assert all("PATH" in env for env in calls)
+    monkeypatch.setattr(probe, "_cuda", lambda *_, **__: failed)
+    assert probe.two_worlds(given, (failed,), float("inf")) == (failed.cuda, ())
+    assert probe.two_worlds(given, (failed,), 0.0) == (None, ())
+    assert probe.two_worlds(given, (DriverAnswers(cuda=WORKS),), float("inf")) == (None, ())
 
 
 # --- without a child -------------------------------------------------------------------------------------

@@ -13,7 +13,14 @@ import pytest
 from core.host.interface import CompletedProcess
 from core.model.facts import Machine
 from core.probes.driver.compute_cache import compute_cache
-from core.probes.driver.kernel import device_nodes, loaded_modules, module_version, secure_boot
+from core.probes.driver.kernel import (
+    cdi_specifications,
+    device_nodes,
+    expected_nodes,
+    loaded_modules,
+    module_version,
+    secure_boot,
+)
 from core.probes.driver.kernel_log import KernelLog, format_record, kernel_log, resumed_at, sift_lines
 from core.probes.driver.libraries import driver_libraries, search_folders
 from core.probes.sysroot import Sysroot
@@ -98,6 +105,41 @@ def test_nodes_are_opened_and_only_nvidias(tmp_path: Path, where: Sysroot):
         ("/dev/nvidia0", True, "0666", ""),
         ("/dev/nvidiactl", True, "0666", ""),
     ]
+
+
+DEVICES = "Character devices:\n  1 mem\n195 {main}\n195 nvidia-modeset\n195 nvidiactl\n508 nvidia-uvm\n237 nvidia-caps\n\nBlock devices:\n 8 sd\n"
+
+
+@pytest.mark.parametrize("main", ["nvidia", "nvidia-frontend"])
+def test_the_loaded_module_says_which_nodes_it_serves(tmp_path: Path, where: Sysroot, main: str):
+    write(tmp_path, "/proc/devices", DEVICES.format(main=main))
+    told = "Model: \t\t NVIDIA H200\nIRQ:   \t\t 30\nDevice Minor: \t {minor}\nGPU Excluded:\t No\n"
+    write(tmp_path, "/proc/driver/nvidia/gpus/0000:00:06.0/information", told.format(minor=0))
+    write(tmp_path, "/proc/driver/nvidia/gpus/0000:00:07.0/information", told.format(minor=3))
+    assert [(n.path, n.major, n.minor, n.gpu) for n in expected_nodes(where) or ()] == [
+        ("/dev/nvidiactl", 195, 255, ""),
+        ("/dev/nvidia-uvm", 508, 0, ""),
+        ("/dev/nvidia0", 195, 0, "0000:00:06.0"),
+        ("/dev/nvidia3", 195, 3, "0000:00:07.0"),
+    ]
+
+
+def test_what_containers_are_given_is_read_from_their_specifications(tmp_path: Path, where: Sysroot):
+    mount = "  - hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.575.57.08\n    containerPath: /usr/lib/libcuda.so.575.57.08\n"
+    write(tmp_path, "/etc/cdi/nvidia.yaml", f"cdiVersion: 0.5.0\nmounts:\n{mount}")
+    write(tmp_path, "/etc/cdi/nvidia.yaml.before", mount.replace("575", "570"))
+    write(tmp_path, "/etc/cdi/other.yaml", "kind: vendor.com/device\n")
+    write(tmp_path, "/var/run/cdi/management.json", '{"hostPath": "/usr/lib/libcuda.so.580.65"}')
+    assert [(c.path, c.version) for c in cdi_specifications(where)] == [
+        ("/etc/cdi/nvidia.yaml", "575.57.08"),
+        ("/var/run/cdi/management.json", "580.65"),
+    ]
+
+
+def test_without_the_module_no_node_is_expected(tmp_path: Path, where: Sysroot):
+    assert expected_nodes(where) is None
+    write(tmp_path, "/proc/devices", "Character devices:\n  1 mem\n")
+    assert expected_nodes(where) is None
 
 
 def test_a_fifo_or_a_file_in_a_nodes_place_is_not_opened(tmp_path: Path, where: Sysroot):

@@ -225,7 +225,9 @@ def test_windows_layouts(tmp_path: Path):
     }.items():
         for file in files:
             write(tmp_path, f"{prefix}\\{file}".replace("\\", "/"), b"MZ")
-    write(tmp_path, "C:/ml/pyvenv.cfg", "home = C:\\Python311\nversion = 3.11.4\n")
+    write(
+        tmp_path, "C:/ml/pyvenv.cfg", "home = C:\\Python311\ninclude-system-site-packages = false\nversion = 3.11.4\n"
+    )
     write(tmp_path, "C:/Users/ada/AppData/Roaming/Python/Python311/site-packages/x")
     env = {"APPDATA": r"C:\Users\ada\AppData\Roaming", "Path": r'"C:\Python311";C:\conda'}
     found = look(tmp_path, env, r"C:\ml\Scripts\python.exe", r"C:\conda", r"C:\tool", system="windows")

@@ -124,7 +124,7 @@ def test_requirements_on_packages_that_matter_are_kept_apart(tmp_path: Path):
     write(
         tmp_path,
         "/s/torchvision-0.23.0.dist-info/METADATA",
-        "Name: torchvision\nVersion: 0.23.0\nRequires-Dist: numpy\nRequires-Dist: torch==2.8.0\nRequires-Dist: Nvidia_cudnn_cu12 ==9.1\n",
+        "Name: torchvision\nVersion: 0.23.0\nRequires-Dist: pillow\nRequires-Dist: torch==2.8.0\nRequires-Dist: Nvidia_cudnn_cu12 ==9.1\n",
     )
     (found,) = find_distributions("/s", Sysroot(system="linux", root=str(tmp_path))) or ()
     assert (found.pins, found.requires) == (("torch==2.8.0",), ("Nvidia_cudnn_cu12 ==9.1",))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from core.host.child import ChildAnswer
+import msgspec
+
+from core.host.child import ChildAnswer, read_answer
+from core.host.interface import CompletedProcess
 from core.knowledge.cudnn import cudnn_knowledge
-from core.model.facts import Call
+from core.model.facts import Call, Consumer, Execution, Load, Machine, Snapshot
+from core.model.findings import Report
 from core.probes.loading.roll_call.parent import MAX_CHILDREN, SPARED_TEXT, run_roll_call
 from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallEvent, RollCallRequest
+from core.report.html import as_html
+from core.report.text import report_text
 
 KNOWN = cudnn_knowledge()
 ROLL = RollCallRequest(
@@ -40,7 +46,7 @@ class Children:
         if "dlopen" in self.fatal:
             return ChildAnswer(events=tuple(events), ended=ABORTED)
         events += [RollCallEvent(kind="call", name="dlopen", library=roll.main, result=0)]
-        events += [RollCallEvent(kind="loaded", name=roll.main), RollCallEvent(kind="mapped", name=roll.main)]
+        events += [RollCallEvent(kind="loaded", name=roll.main)]
         for name in (*roll.functions, *(p.name for p in roll.parts)):
             events.append(RollCallEvent(kind="begin", name=name))
             if name in self.fatal:
@@ -48,7 +54,7 @@ class Children:
             function = "dlopen" if name.startswith("lib") else name
             library = f"/c/{name}" if function == "dlopen" else ""
             events.append(RollCallEvent(kind="call", name=function, library=library, result=self.results.get(name, 0)))
-        return ChildAnswer(events=tuple(events))
+        return ChildAnswer(events=tuple(events), mapped=(roll.main, "/lib/libc.so.6"))
 
 
 def test_one_child_is_enough_for_a_healthy_set() -> None:
@@ -120,3 +126,16 @@ def test_statuses_have_names() -> None:
     meanings = {c.function: c.meaning for c in run_roll_call(ROLL, {}, KNOWN, Children(results=results)).calls}
     assert meanings["cudnnOpsInferVersionCheck"] == "CUDNN_STATUS_VERSION_MISMATCH"
     assert meanings["cudnnCnnInferVersionCheck"] == "status 77"
+
+
+def test_a_library_that_was_called_without_the_cage_is_told() -> None:
+    said = read_answer(CompletedProcess(status=0, out="\nab-\n\nab.\n"), RollCallEvent, "ab")
+    assert said.uncaged
+    roll = run_roll_call(ROLL, {}, KNOWN, lambda _roll: said)
+    load = Load(consumer=Consumer(id="plain", kind="plain", label="any program"), major=9, roll_call=roll)
+    told = Execution(what="roll call", path=ROLL.main, account="ada")
+    seen = Snapshot(machine=Machine(system="linux"), loads=(load,), executions=(told,))
+    for form in (report_text, as_html):
+        assert "no cage (seccomp)" in " ".join(form(Report(snapshot=seen)).split())
+        caged = msgspec.structs.replace(load, roll_call=msgspec.structs.replace(roll, uncaged=False))
+        assert "seccomp" not in form(Report(snapshot=msgspec.structs.replace(seen, loads=(caged,))))

@@ -19,10 +19,12 @@ from core.probes.known_names import _of_mounts, with_known_names
 from core.report.html import as_html
 from core.report.json_form import to_json
 from core.report.redact import Cleaner, redact
-from core.report.redact_patterns import COMMON_WORDS, ENGLISH_WORDS, TERM_WORDS
+from core.report.redact_patterns import COMMON_WORDS, ENGLISH_WORDS, SECRET_FORMS, SHARE_PATTERNS, STORAGE, TERM_WORDS
+from core.report.redact_patterns import HOSTS as HOST_FORMS
 from core.report.text import as_markdown, report_text
 from tests import machines
-from tests.report.test_redact import filled
+from tests.report.test_redact import SHORT, filled
+from tests.test_same_everywhere import MACHINES
 
 FORMS = (lambda r: to_json(r).decode(), report_text, as_markdown, as_html)
 SYLLABLES = st.sampled_from(
@@ -210,3 +212,33 @@ def test_owners_of_what_was_seen_and_who_is_behind_sudo_are_known(
     seen = Snapshot(machine=Machine(system="linux", user="root"), pythons=(PythonEnvironment(prefix="/team/env/x"),))
     found = with_known_names(seen, tmp_path, {"SUDO_USER": "carla", "SUDO_UID": "4711"}).machine
     assert set(found.people) == {"anna", "berta", "carla", "Anna Maria Schmidt"}
+
+
+class Unsifted(Cleaner):
+    """Goes over every text with every pattern, whatever signs it holds."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__(snapshot)
+        self._passes = tuple((replaced, form._replace(signs=())) for replaced, form in self._passes)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_what_has_no_sign_of_a_form_is_not_of_that_form(name: str) -> None:
+    seen = MACHINES[name]()
+    quick, slow = Cleaner(seen), Unsifted(seen)
+    assert quick.every(seen) == slow.every(seen)
+    assert quick.counts == slow.counts
+    assert quick.work < slow.work
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(max_size=40),
+    st.sampled_from(
+        (*SHORT, *(p for form in (*SECRET_FORMS, *SHARE_PATTERNS, *HOST_FORMS, STORAGE) for p in form.signs))
+    ),
+)
+def test_no_text_made_of_signs_escapes(noise: str, sign: str) -> None:
+    seen = Snapshot(machine=Machine(system="linux", user="maria", host_name="wks7.lab", people=("vera", "o'neil")))
+    for text in (noise + sign, sign.upper() + noise, f"{sign}{noise}{sign} maria@wks7:2222"):
+        assert Cleaner(seen).clean(text) == Unsifted(seen).clean(text)

@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import ComputeCache, CudaInit, DeviceNode, DriverLibrary, Gpu, Nvml, PciDevice, Snapshot
+from core.doctor.examine import diagnose_snapshot
+from core.model.changes import SetVariable, Value
+from core.model.facts import (
+    CdiSpecification,
+    ComputeCache,
+    CudaInit,
+    DeviceNode,
+    Distribution,
+    DriverLibrary,
+    DriverPart,
+    ExpectedNode,
+    FrameworkBuild,
+    Frameworks,
+    Gpu,
+    Nvml,
+    PciDevice,
+    Snapshot,
+)
 from core.model.findings import Finding
 from core.model.steps import Severity
-from core.rules.driver import compatibility, gpu_access, status
+from core.model.system_steps import SystemStep
+from core.rules.driver import compatibility, gpu_access, parts, status
 from core.rules.driver.gpu_access import hides_all
 from core.rules.root_cause import diagnose
 from tests import machines as m
@@ -86,6 +105,27 @@ def in_wsl(**fields: object) -> Callable[[], Snapshot]:
 def with_variable(name: str, value: str, build: Callable[[], Snapshot]) -> Callable[[], Snapshot]:
     """Return a builder of a machine on which a variable is set, too."""
     return lambda: m.with_variable(build(), name, value)
+
+
+NO_NVML = Nvml(problem="libnvidia-ml.so.1: cannot open shared object file")
+RTX_A = Gpu(
+    index=0,
+    name="NVIDIA GeForce RTX 3090",
+    compute_capability="8.6",
+    uuid="GPU-aaaa",
+    memory_total=24 << 30,
+    memory_free=23 << 30,
+)
+JIT = "libnvidia-ptxjitcompiler.so.1"
+EXPECTED = (
+    ExpectedNode(path="/dev/nvidiactl", major=195, minor=255),
+    ExpectedNode(path="/dev/nvidia-uvm", major=508, minor=0),
+    ExpectedNode(path="/dev/nvidia0", major=195, minor=0, gpu="0000:01:00.0"),
+)
+NODES = tuple(
+    DeviceNode(path=f"/dev/{name}", mode="0666", opened=True, major=major, minor=minor)
+    for name, major, minor in (("nvidia0", 195, 0), ("nvidiactl", 195, 255), ("nvidia-uvm", 508, 0))
+)
 
 
 TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
@@ -405,6 +445,77 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         "hardware_fault",
         WARNING,
     ),
+    "nvidia-uvm is absent": (
+        changed(cuda=CudaInit(status=999, library=LIBCUDA), nodes=NODES[:2], expected_nodes=EXPECTED),
+        "device_node_wrong",
+        ERROR,
+    ),
+    "nvidia-uvm has the number of another start": (
+        changed(
+            cuda=CudaInit(status=999, library=LIBCUDA),
+            nodes=(*NODES[:2], replace(NODES[2], major=510)),
+            expected_nodes=EXPECTED,
+        ),
+        "device_node_wrong",
+        ERROR,
+    ),
+    "a plain file in a node's place": (
+        changed(
+            cuda=NO_DEVICE,
+            nodes=(*NODES[1:], DeviceNode(path="/dev/nvidia0", mode="0644", problem="is not a device")),
+            expected_nodes=EXPECTED,
+        ),
+        "device_node_wrong",
+        ERROR,
+    ),
+    "CUDA starts without a variable": (
+        changed(cuda=CudaInit(status=999, library=LIBCUDA), cuda_bare=STARTS, blamed=("LD_PRELOAD",)),
+        "driver_broken_by_env",
+        ERROR,
+    ),
+    "the compiler for PTX is gone": (
+        changed(parts=(DriverPart(name=JIT, problem="cannot open shared object file", status=221),)),
+        "driver_component_missing",
+        WARNING,
+    ),
+    "the compiler for PTX is another driver's, and does not serve": (
+        changed(parts=(DriverPart(name=JIT, library="/usr/lib/x", version="570.10", status=218),)),
+        "driver_library_mismatch",
+        WARNING,
+    ),
+    "the compiler for PTX is gone, and Numba hands it every kernel": (
+        lambda: replace(
+            m.with_driver(
+                m.wheel_machine(), parts=(DriverPart(name=JIT, problem="cannot open shared object file", status=221),)
+            ),
+            pythons=(m.python(distributions=(Distribution(name="numba", version="0.61.0"),)),),
+        ),
+        "driver_component_missing",
+        ERROR,
+    ),
+    "NVML does not load": (
+        changed(nvml=Nvml(problem="libnvidia-ml.so.1: file too short")),
+        "driver_component_missing",
+        WARNING,
+    ),
+    "NVML was not passed into a container": (
+        with_variable(
+            "NVIDIA_DRIVER_CAPABILITIES", "compute,utility", lambda: m.with_driver(m.container_machine(), nvml=NO_NVML)
+        ),
+        "driver_component_missing",
+        WARNING,
+    ),
+    "NVML is another driver's": (changed(nvml=Nvml(status=18)), "driver_library_mismatch", WARNING),
+    "one of two GPUs is left out, and nothing says why": (
+        changed(nvml=Nvml(status=0, driver_version="580.65.06", device_count=2)),
+        "",
+        WARNING,
+    ),
+    "containers are given another driver's files": (
+        changed(cdi=(CdiSpecification(path="/etc/cdi/nvidia.yaml", version="575.57.08"),)),
+        "driver_library_mismatch",
+        WARNING,
+    ),
     "kernel log tells of a fallen GPU": (
         changed(kernel_log=("[ 9.1] NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.",)),
         "hardware_fault",
@@ -415,7 +526,9 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
 
 def findings(snapshot: Snapshot) -> list[Finding]:
     """Return what the topic's rules find."""
-    return [f for rule in (*status.RULES, *gpu_access.RULES, *compatibility.RULES) for f in rule(snapshot)]
+    return [
+        f for rule in (*status.RULES, *gpu_access.RULES, *compatibility.RULES, *parts.RULES) for f in rule(snapshot)
+    ]
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -451,6 +564,28 @@ CALM: dict[str, Callable[[], Snapshot]] = {
     "no memory told": changed(gpus=(replace(GTX, compute_capability="8.6", memory_free=None),)),
     "an index that cannot be checked": with_variable("CUDA_VISIBLE_DEVICES", "2", m.no_gpu_machine),
     "a cache that does not exist yet": changed(compute_cache=ComputeCache(path="/x", exists=False, writable=False)),
+    "the compiler for PTX is found by libcuda's own search": changed(
+        parts=(DriverPart(name=JIT, problem="cannot open shared object file", status=0),)
+    ),
+    "a container that asked for no NVML": with_variable(
+        "NVIDIA_DRIVER_CAPABILITIES", "compute,video", lambda: m.with_driver(m.container_machine(), nvml=NO_NVML)
+    ),
+    "containers are given this driver's files": changed(
+        cdi=(CdiSpecification(path="/etc/cdi/nvidia.yaml", version="580.65.06"),)
+    ),
+    "the full GPU is left out by its UUID": with_variable(
+        "CUDA_VISIBLE_DEVICES",
+        "GPU-b",
+        changed(gpus=(replace(RTX_A, memory_free=20 << 20), replace(RTX_A, index=1, uuid="GPU-bbbb"))),
+    ),
+    "nodes as they should be": changed(nodes=NODES, expected_nodes=EXPECTED),
+    "a node of another number that nobody needs": changed(
+        nodes=(*NODES[:2], replace(NODES[2], major=510)), expected_nodes=EXPECTED
+    ),
+    "a container was given one GPU of two": changed(
+        nodes=NODES,
+        expected_nodes=(*EXPECTED, ExpectedNode(path="/dev/nvidia1", major=195, minor=1, gpu="0000:02:00.0")),
+    ),
     "an application's own Xid": changed(kernel_log=("[ 9.1] NVRM: Xid (PCI:0000:01:00): 31, pid=1, MMU fault",)),
 }
 
@@ -517,3 +652,117 @@ def test_wsl_s_library_is_told_as_hidden_or_not_found(cuda: CudaInit, title: str
 def test_wsl_s_own_library_that_answers_with_an_error_is_not_to_blame() -> None:
     own = CudaInit(status=100, library="/usr/lib/wsl/lib/libcuda.so.1")
     assert [f for f in diagnose(in_wsl(cuda=own)()) if f.cause == "wsl_libcuda_not_found"] == []
+
+
+def test_gpus_that_are_left_out_are_named_with_what_leaves_them_out() -> None:
+    second = ExpectedNode(path="/dev/nvidia1", major=195, minor=1, gpu="0000:02:00.0")
+    third = ExpectedNode(path="/dev/nvidia2", major=195, minor=2, gpu="0000:03:00.0")
+    shut = DeviceNode(
+        path="/dev/nvidia2",
+        mode="0666",
+        opened=False,
+        problem="Operation not permitted",
+        errno="EPERM",
+        major=195,
+        minor=2,
+    )
+    seen = changed(nodes=(*NODES, shut), expected_nodes=(*EXPECTED, second, third))()
+    [found] = list(gpu_access.excluded_gpus(seen))
+    assert found.severity is NOTE
+    assert {e.label: e.value for e in found.evidence if e.label.startswith("/dev")} == {
+        "/dev/nvidia1 (0000:02:00.0)": "not there; the driver serves it as 195:1",
+        "/dev/nvidia2 (0000:03:00.0)": "0666 : Operation not permitted",
+    }
+
+
+def test_a_variable_that_leaves_one_gpu_of_two_is_named() -> None:
+    two = CudaInit(status=0, device_count=2, library=LIBCUDA)
+    seen = with_variable("CUDA_VISIBLE_DEVICES", "1", changed(cuda_unhidden=two, nvml=Nvml(status=0, device_count=2)))()
+    [found] = list(gpu_access.excluded_gpus(seen))
+    assert (found.severity, found.cause) == (NOTE, "gpu_hidden_by_env")
+    assert ("CUDA_VISIBLE_DEVICES", "'1'") in {(e.label, e.value) for e in found.evidence}
+
+
+def test_whoever_has_ptx_alone_for_this_gpu_needs_the_compiler() -> None:
+    lost = (DriverPart(name=JIT, problem="cannot open shared object file", status=221),)
+    old = FrameworkBuild(prefix=m.PREFIX, distribution="torch", version="2.6.0", sass=(50, 70), ptx=(70,))
+    for build, severity in ((old, ERROR), (replace(old, sass=(70, 86)), WARNING), (replace(old, sass=None), WARNING)):
+        seen = replace(m.with_driver(m.wheel_machine(), parts=lost), frameworks=Frameworks(builds=(build,)))
+        [found] = parts.lost_compiler(seen)
+        assert found.severity is severity
+        assert bool(found.consumers) == (severity is ERROR)
+
+
+def changes_offered(build: Callable[[], Snapshot]) -> list[object]:
+    """Return the changes of all findings of a machine."""
+    return [c for f in diagnose_snapshot(build()).findings for c in (f.fix.changes if f.fix else ())]
+
+
+def user(build: Callable[[], Snapshot], **fields: object) -> Callable[[], Snapshot]:
+    """Return a builder of a machine with other facts of itself."""
+    return lambda: replace(build(), machine=replace(build().machine, **fields))
+
+
+VIDEO_SHUT = tuple(replace(n, group="video") for n in SHUT)
+SLEPT: dict[str, object] = {
+    "cuda": CudaInit(status=999, library=LIBCUDA),
+    "nvml": Nvml(status=0, device_count=1),
+    "resumed": 5000.0,
+    "booted": 1000.0,
+}
+NOUVEAU: dict[str, object] = {"pci": (replace(CARD, bound_driver="nouveau"),), "modules": ("nouveau",)}
+OFFERS: dict[str, tuple[Callable[[], Snapshot], object]] = {
+    "the group of the device files": (
+        user(changed(nodes=VIDEO_SHUT, cuda=NO_DEVICE, nvml=Nvml(status=999)), user="ada"),
+        SystemStep(kind="device-group", subject="ada", value="video"),
+    ),
+    "another group is the administrator's": (
+        user(
+            changed(nodes=tuple(replace(n, group="gpuusers") for n in SHUT), cuda=NO_DEVICE, nvml=Nvml(status=999)),
+            user="ada",
+        ),
+        None,
+    ),
+    "nvidia_uvm after a suspend": (changed(**SLEPT), SystemStep(kind="reload-uvm")),
+    "not from inside a container": (user(changed(**SLEPT), container="docker"), None),
+    "nouveau where NVIDIA's driver is installed": (bare(**NOUVEAU), SystemStep(kind="nouveau-off")),
+    "nouveau where no other driver is there": (bare(**NOUVEAU, libraries=()), None),
+    "WSL's own folder": (in_wsl(cuda=GONE), SystemStep(kind="library-folder", subject="/usr/lib/wsl/lib")),
+    "the container toolkit's specification": (
+        changed(cdi=(CdiSpecification(path="/etc/cdi/nvidia.yaml", version="575.57.08"),)),
+        SystemStep(kind="cdi"),
+    ),
+    "another file is not ours to write": (
+        changed(cdi=(CdiSpecification(path="/var/run/cdi/x.yaml", version="575.57.08"),)),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OFFERS)
+def test_a_system_step_is_offered_where_it_cures(name: str) -> None:
+    build, wanted = OFFERS[name]
+    found = [c for c in changes_offered(build) if isinstance(c, SystemStep)]
+    assert found == ([wanted] if wanted else [])
+
+
+def test_the_other_gpu_is_offered_where_one_is_full() -> None:
+    full = replace(RTX_A, memory_free=20 << 20)
+    build = changed(gpus=(full, replace(RTX_A, index=1, uuid="GPU-bbbb")))
+    [change] = changes_offered(build)
+    assert isinstance(change, SetVariable)
+    assert (change.name, change.at, change.after) == (
+        "CUDA_VISIBLE_DEVICES",
+        m.PREFIX,
+        Value(text="set GPU-bbbb", kind="activation"),
+    )
+    assert changes_offered(changed(gpus=(full,))) == []
+    assert changes_offered(with_variable("CUDA_VISIBLE_DEVICES", "0", build)) == []
+
+
+def test_a_plain_path_is_offered_for_an_environment_with_brackets() -> None:
+    odd = m.wheel_machine()
+    folder = "/home/ada/models [new]"
+    text = msgspec.json.encode(odd).replace(m.PREFIX.encode(), folder.encode())
+    steps = [c for c in changes_offered(lambda: msgspec.json.decode(text, type=Snapshot)) if isinstance(c, SystemStep)]
+    assert steps == [SystemStep(kind="short-path", subject="/home/ada/convalesce-models-new", value=folder)]

@@ -310,7 +310,8 @@ def broken(package: str, specifier: str, installed: str, *, optional: bool = Fal
         (broken("nvidia-cublas-cu12", "==12.4.5.8", "11.11.3.6"), Severity.WARNING, "requirement_broken"),
         (broken("triton", "==3.2.0", "3.1.0"), Severity.WARNING, "requirement_broken"),
         (broken("triton", "==3.2.0", "3.1.0", optional=True), Severity.NOTE, "requirement_broken"),
-        (broken("numpy", ">=2.0", "1.26.4"), Severity.NOTE, "requirement_broken"),
+        (broken("numpy", ">=2.0", "1.26.4"), Severity.WARNING, "requirement_broken"),
+        (broken("numpy", ">=1.26.5", "1.26.4"), Severity.NOTE, "requirement_broken"),
     ],
 )
 def test_a_newer_library_of_the_same_major_usually_serves(

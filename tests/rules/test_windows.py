@@ -146,7 +146,8 @@ def test_path_beyond_its_limit_is_the_cause_once_something_is_lost() -> None:
     whole = m.windows_machine()
     long = replace(whole, environment=replace(whole.environment or Environment(), problems=(LIMIT,)))
     assert [(f.id, f.severity) for f in loud(long)] == [("environment.limit", Severity.WARNING)]
-    roll = RollCall(library="cudnn64_9.dll")
+    call = Call(function="LoadLibraryExW", library="cudnn64_9.dll", result=126, meaning="ERROR_MOD_NOT_FOUND")
+    roll = RollCall(library="cudnn64_9.dll", calls=(call,))
     lost = [f for f in loud(m.with_load(long, roll_call=roll)) if f.primary]
     assert [(f.cause, f.severity) for f in lost] == [("path_too_long", Severity.ERROR)]
 

@@ -32,7 +32,7 @@ MIN_MEASUREMENT_SECONDS = 0.15
 NO_TIME = fact_text("not measured: the time was used up")
 
 
-def run_job(job: BenchmarkJob, emit: Callable[[BenchmarkEvent], None]) -> None:
+def run_job(job: BenchmarkJob, emit: Callable[[BenchmarkEvent | None], None]) -> None:
     """Do a job. Runs in a child process: any step may end it."""
     end = time.monotonic() + job.seconds
     upper = _Upper(job, emit)
@@ -45,7 +45,7 @@ def run_job(job: BenchmarkJob, emit: Callable[[BenchmarkEvent], None]) -> None:
             emit(said)
     except CallError as e:
         emit(BenchmarkEvent(rung=failed_rung(fact_text("the GPU stays in order"), "device", e)))
-    upper.list_mapped()
+    emit(None)  # the parent looks at what is mapped
 
 
 def _steps(job: BenchmarkJob, bench: CudnnSession, end: float) -> Iterator[BenchmarkEvent]:
@@ -126,12 +126,11 @@ class _Upper:
 
     bench: CudnnSession
 
-    def __init__(self, job: BenchmarkJob, emit: Callable[[BenchmarkEvent], None]) -> None:
+    def __init__(self, job: BenchmarkJob, emit: Callable[[BenchmarkEvent | None], None]) -> None:
         self._job, self._emit = job, emit
         self._loader: Loader = system_loader(job.folders)
         self._lower = DriverLadder(LadderRequest(gpu=job.gpu))
         self._cudnn: Library
-        self._seen: set[str] = set()
 
     def rungs(self) -> tuple[tuple[str, Layer, str, Step], ...]:
         """Return the steps; the first ones only open the GPU again, in this process."""
@@ -141,13 +140,6 @@ class _Upper:
             (fact_text("cuDNN makes its handle"), "cudnn", "cudnnCreate", self._create),
             (fact_text("cuDNN convolves rightly"), "cudnn", "cudnnConvolutionForward", self._convolve),
         )
-
-    def list_mapped(self) -> None:
-        """Say which CUDA and cuDNN files this process has mapped; each once."""
-        for path in self._loader.mapped():
-            if path not in self._seen:
-                self._seen.add(path)
-                self._emit(BenchmarkEvent(mapped=path))
 
     def _load(self) -> str:
         for path in self._job.preload:
@@ -173,7 +165,7 @@ class _Upper:
         if self._cudnn.has("cudnnBackendExecute"):
             ways.insert(0, partial(GraphApi, self._cudnn, handle))
         self.bench = CudnnSession(device, self._cudnn, major, tuple(ways))
-        self.list_mapped()
+        self._emit(None)
         return ""
 
     def _convolve(self) -> str:
@@ -182,7 +174,7 @@ class _Upper:
             checks = check_exact(self.bench, SIMPLEST_PROBLEM)
         finally:
             self.bench.close()
-            self.list_mapped()
+            self._emit(None)
         for check in checks:
             self._emit(BenchmarkEvent(check=check))
         if wrong := next((c for c in checks if c.right is False), None):

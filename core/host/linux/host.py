@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.common.progress import Progress
 from core.host import process
-from core.host.interface import Account, CompletedProcess
+from core.host.interface import Account, CompletedProcess, ProgramKind
 from core.host.linux.files import (
     container_of,
     environment_file,
@@ -22,6 +22,7 @@ from core.host.linux.files import (
     os_release,
     pci_devices,
     processor_instructions,
+    tegra_of,
     without_bundle_variables,
 )
 from core.host.provenance import environment_for, may_run
@@ -59,6 +60,7 @@ class LinuxHost:
             libc=_libc(),
             instructions=processor_instructions(self._root),
             wsl=is_wsl(self._root),
+            tegra=tegra_of(self._root),
             container=container_of(self._root, self._environ),
             elevated=uid == 0,
             user=_user(uid),
@@ -136,10 +138,13 @@ class LinuxHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        kind: ProgramKind = "program",
     ) -> CompletedProcess:
         """Run a program; see ``Host.run``."""
         given = self.fresh_environment() if env is None else env
-        return process.run_program(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+        return process.run_program(
+            argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind
+        )
 
     def _home(self) -> str:
         home = self._environ.get(b"HOME", b"")

@@ -16,7 +16,7 @@ from pathlib import Path
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host import process
-from core.host.interface import Account, CompletedProcess
+from core.host.interface import Account, CompletedProcess, ProgramKind
 from core.host.linux.files import loader_architecture
 from core.host.windows.environment import compose_environment, is_display, pci_address, pci_ids, release_name
 from core.model.facts import Machine, PciDevice, Scope, Signature, System, Variable, path_text
@@ -133,9 +133,10 @@ class WindowsHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        kind: ProgramKind = "program",
     ) -> CompletedProcess:
         """Run a program; see ``Host.run``."""
-        return process.run_program(argv, timeout=timeout, env=env, input=input, watch=watch, account=account)
+        return process.run_program(argv, timeout=timeout, env=env, input=input, watch=watch, account=account, kind=kind)
 
     def announce_environment(self, timeout: float = 5.0) -> bool:
         """Tell all windows that variables changed (WM_SETTINGCHANGE); False when one did not answer in time (seconds).

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from ctypes import wintypes
 from pathlib import Path
@@ -22,6 +22,7 @@ assert sys.platform == "win32"  # tells mypy, too
 
 _KILL_ON_JOB_CLOSE = 0x2000
 _EXTENDED_LIMIT_INFORMATION = 9
+_BASIC_PROCESS_ID_LIST = 3
 
 _starting = threading.Lock()
 
@@ -41,6 +42,12 @@ class _Limits(ctypes.Structure):
     )
 
 
+class _Processes(ctypes.Structure):
+    """JOBOBJECT_BASIC_PROCESS_ID_LIST (winnt.h)."""
+
+    _fields_ = (("assigned", wintypes.DWORD), ("listed", wintypes.DWORD), ("numbers", ctypes.c_size_t * 64))
+
+
 def _kernel32() -> ctypes.WinDLL:
     """Return a kernel32 of our own, so that nobody else's argtypes disturb ours."""
     kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
@@ -48,6 +55,10 @@ def _kernel32() -> ctypes.WinDLL:
     kernel32.CreateJobObjectW.argtypes = (ctypes.c_void_p, wintypes.LPCWSTR)
     kernel32.SetInformationJobObject.argtypes = (wintypes.HANDLE, ctypes.c_int, ctypes.c_void_p, wintypes.DWORD)
     kernel32.AssignProcessToJobObject.argtypes = (wintypes.HANDLE, wintypes.HANDLE)
+    kernel32.QueryInformationJobObject.argtypes = (
+        *(wintypes.HANDLE, ctypes.c_int, ctypes.c_void_p, wintypes.DWORD),
+        ctypes.c_void_p,
+    )
     kernel32.TerminateJobObject.argtypes = (wintypes.HANDLE, wintypes.UINT)
     kernel32.SetDllDirectoryW.argtypes = (wintypes.LPCWSTR,)
     kernel32.GetDllDirectoryW.argtypes = (wintypes.DWORD, wintypes.LPWSTR)
@@ -72,8 +83,10 @@ def find_program(name: str, env: Mapping[str, str]) -> str:
     raise FileNotFoundError(errno.ENOENT, fact_text("No such program on PATH"), name)
 
 
-def start_process(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
-    """Start a process with three pipes, no window, no error dialogs and the system's own DLL search order.
+def start_process(
+    argv: Sequence[str], env: Mapping[str, str] | None, handles: tuple[int, ...] = ()
+) -> subprocess.Popen[bytes]:
+    """Start a process with three pipes (two where it also gets ``handles``), no window, no error dialogs and the system's own DLL search order.
 
     A frozen application's SetDllDirectory reaches the processes that it starts (PyInstaller's manual, "Launching
     external programs"), so it is taken back while one starts.
@@ -87,6 +100,7 @@ def start_process(argv: Sequence[str], env: Mapping[str, str] | None) -> subproc
         env = {**env, "SystemRoot": system_root}  # the C run time does not start without it
     program = find_program(argv[0], os.environ if env is None else env)
     pipe = subprocess.PIPE
+    more = subprocess.STARTUPINFO(lpAttributeList={"handle_list": list(handles)}) if handles else None
     with _starting:
         msvcrt.SetErrorMode(msvcrt.SetErrorMode(0) | msvcrt.SEM_FAILCRITICALERRORS | msvcrt.SEM_NOGPFAULTERRORBOX)
         buffer = ctypes.create_unicode_buffer(32768)
@@ -97,7 +111,8 @@ def start_process(argv: Sequence[str], env: Mapping[str, str] | None) -> subproc
                 [program, *argv[1:]],
                 stdin=pipe,
                 stdout=pipe,
-                stderr=pipe,
+                stderr=subprocess.STDOUT if handles else pipe,
+                startupinfo=more,
                 env=env,
                 bufsize=0,
                 cwd=system_root,
@@ -131,6 +146,19 @@ class Job:
                 self._kernel32.TerminateJobObject(self._handle, 1)
         with suppress(OSError):
             self._process.kill()
+
+    def mapped(self) -> Iterator[str]:
+        """Yield the modules of all its processes: a virtual environment's python.exe starts the real one."""
+        from core.host.windows.processes import loaded_modules
+
+        listed = _Processes()
+        with self._lock:
+            if self._handle:
+                self._kernel32.QueryInformationJobObject(
+                    self._handle, _BASIC_PROCESS_ID_LIST, ctypes.byref(listed), ctypes.sizeof(listed), None
+                )
+        for process in listed.numbers[: listed.listed]:
+            yield from loaded_modules(process)
 
     def wait(self) -> None:
         """Wait for the process' end, kill what it left behind, and collect its exit status."""

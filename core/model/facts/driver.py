@@ -46,6 +46,42 @@ class DeviceNode(Frozen, frozen=True, kw_only=True):
     problem: str = ""
     errno: str = ""
     """Name of the error that opening it gave: EACCES, EPERM, ...; empty for none, and in older reports."""
+    major: int | None = None
+    """Of a device of characters; None for anything else, and in older reports."""
+    minor: int | None = None
+
+
+class ExpectedNode(Frozen, frozen=True, kw_only=True):
+    """A device node as the loaded kernel module would have it: /proc/devices and /proc/driver/nvidia/gpus."""
+
+    path: str
+    major: int
+    minor: int
+    gpu: str = ""
+    """Address on the bus of the GPU that it leads to; empty for a node of the driver itself."""
+
+
+class CdiSpecification(Frozen, frozen=True, kw_only=True):
+    """A specification of the Container Device Interface that names a driver's files (NVIDIA Container Toolkit)."""
+
+    path: str
+    version: str
+    """Of the libcuda that it names."""
+
+
+class DriverPart(Frozen, frozen=True, kw_only=True):
+    """A library that comes with the driver and that libcuda opens by name when it is needed, as a child process loads it."""
+
+    name: str
+    """As libcuda asks the loader for it: "libnvidia-ptxjitcompiler.so.1"."""
+    library: str = ""
+    """The file that was really mapped; empty when none was."""
+    version: str | None = None
+    """Version in that file's name."""
+    problem: str = ""
+    """The loader's own words where it did not load."""
+    status: int | None = None
+    """What loading a kernel in PTX gave (a CUresult), where the library alone left that open; None: not asked."""
 
 
 class DriverLibrary(Frozen, frozen=True, kw_only=True):
@@ -139,6 +175,16 @@ class Driver(Frozen, frozen=True, kw_only=True):
     """Loaded kernel modules that matter: nvidia, nvidia_uvm, nouveau, ..."""
     libraries: tuple[DriverLibrary, ...] | None = None
     nodes: tuple[DeviceNode, ...] | None = None
+    expected_nodes: tuple[ExpectedNode, ...] | None = None
+    """The nodes that the loaded kernel module serves; None where it does not say."""
+    cdi: tuple[CdiSpecification, ...] | None = None
+    """What containers are given of the driver, where that is written down; None: not looked at."""
+    parts: tuple[DriverPart, ...] | None = None
+    """Libraries that libcuda opens later; None where CUDA did not start, so that nothing would open them."""
+    cuda_bare: CudaInit | None = None
+    """The same call with none of this session's variables but those that every program has; None where it was not asked."""
+    blamed: tuple[str, ...] = ()
+    """Of these variables those without which CUDA starts; empty where taking away no few of them does it."""
     secure_boot: bool | None = None
     kernel_log: tuple[str, ...] | None = None
     """Lines of the kernel log that name NVRM, nvidia, a rejected key or an Xid; None when it could not be read."""

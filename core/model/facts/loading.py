@@ -184,6 +184,8 @@ class RollCall(Frozen, frozen=True, kw_only=True):
     """What the libraries printed."""
     ended: str = ""
     """How the child ended, in one sentence; empty when it ended well."""
+    uncaged: bool = False
+    """The system has no cage for it (seccomp is missing, or another kind of processor): it could start and reach what it liked."""
 
 
 class Load(Frozen, frozen=True, kw_only=True):

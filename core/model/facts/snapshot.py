@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from core.model.facts.base import Frozen
 from core.model.facts.benchmark import Benchmark
+from core.model.facts.closure import Closure
 from core.model.facts.driver import Driver
 from core.model.facts.environment import Environment
 from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
+from core.model.facts.imports import ImportSearch
 from core.model.facts.libraries import CudnnCopy, Toolkit
 from core.model.facts.loading import Load
 from core.model.facts.machine import Execution, Machine, ProbeError, Unexamined
+from core.model.facts.starting import ExaminedProgram, Start, StartLook
 
 
 class Snapshot(Frozen, frozen=True, kw_only=True):
@@ -25,10 +28,19 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     environment: Environment | None = None
     pythons: tuple[PythonEnvironment, ...] | None = None
     frameworks: Frameworks | None = None
+    imports: tuple[ImportSearch, ...] | None = None
     trials: tuple[FrameworkTrial, ...] | None = None
     """None: none was asked for."""
     records: tuple[PackageRecords, ...] | None = None
     loads: tuple[Load, ...] | None = None
+    closures: tuple[Closure, ...] | None = None
+    """What each framework's and extension's own binaries lead to."""
+    starts: tuple[Start, ...] | None = None
+    """The ways in which programs are started here, beside that of this session."""
+    start_looks: tuple[StartLook, ...] | None = None
+    """What differs for programs of some of these ways; ways that are not named here agree with this session."""
+    programs: tuple[ExaminedProgram, ...] | None = None
+    """Programs that the person named; None: none was."""
     benchmark: Benchmark | None = None
     """None: it was not asked for."""
     errors: tuple[ProbeError, ...] = ()

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from core.common.fact_text import fact_text
-from core.model.facts import DeviceNode, path_text
+from core.model.facts import CdiSpecification, DeviceNode, ExpectedNode, path_text
 from core.probes.driver.compute_cache import group_name, owner_name
 from core.probes.driver.kernel_log import kernel_log, resumed_at
 from core.probes.probe import ProbeRequest
@@ -27,6 +27,14 @@ NODE_TIMEOUT_SECONDS = 4.0
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 """Four bytes of attributes, then 1 for on: UEFI specification, section on global variables."""
 
+_GPU_MINOR = re.compile(r"^Device Minor:\s*(\d{1,3})\s*$", re.MULTILINE)
+CONTROL_MINOR = 255
+"""Minor number of /dev/nvidiactl: NVIDIA driver's README, "How and why are device nodes created"."""
+
+CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
+"""Where container engines look for specifications (Container Device Interface, SPEC.md)."""
+_NAMED_LIBCUDA = re.compile(r"/libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\b")
+
 _NODE = re.compile(r"nvidia(ctl|\d+|-uvm|-uvm-tools|-modeset)")
 _RELEASE = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
 
@@ -35,15 +43,18 @@ def look_at_kernel(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
     """Return the fields of Driver that only Linux has."""
     modules = loaded_modules(where)
     booted = boot_time(where)
-    log = kernel_log(request, where)
+    alive = not request.seen.machine.other_root  # the nodes and the log of another system are not ours to open
+    log = kernel_log(request, where) if alive else None
     return {
         "modules": modules,
         "module_version": module_version(modules, where),
-        "nodes": device_nodes(where),
+        "nodes": device_nodes(where) if alive else None,
+        "expected_nodes": expected_nodes(where),
+        "cdi": cdi_specifications(where),
         "secure_boot": secure_boot(where),
         "kernel_log": log.lines if log is not None else None,
         "booted": booted,
-        "resumed": resumed_at(log, booted, where, now=time.time(), asleep=seconds_asleep()),
+        "resumed": resumed_at(log, booted, where, now=time.time(), asleep=seconds_asleep()) if alive else None,
     }
 
 
@@ -93,6 +104,39 @@ def device_nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
     return tuple(found.get(path) or DeviceNode(path=path, problem=silent.problem) for path in paths)
 
 
+def expected_nodes(where: Sysroot) -> tuple[ExpectedNode, ...] | None:
+    """Return the nodes that the loaded kernel module serves, by its own lists; None where it does not say.
+
+    The first name of the module's main device was nvidia-frontend, and is nvidia since driver 550.
+    """
+    listed = where.text("/proc/devices", 1 << 16) or ""
+    majors = {m[2]: int(m[1]) for m in re.finditer(r"^\s*(\d{1,5}) (nvidia[\w-]*)$", listed, re.MULTILINE)}
+    main = next((majors[n] for n in ("nvidia-frontend", "nvidia", "nvidiactl") if n in majors), None)
+    if main is None:
+        return None
+    found = [ExpectedNode(path="/dev/nvidiactl", major=majors.get("nvidiactl", main), minor=CONTROL_MINOR)]
+    if "nvidia-uvm" in majors:
+        found.append(ExpectedNode(path="/dev/nvidia-uvm", major=majors["nvidia-uvm"], minor=0))
+    for address in where.names("/proc/driver/nvidia/gpus") or ():
+        said = _GPU_MINOR.search(where.text(f"/proc/driver/nvidia/gpus/{address}/information", 4096) or "")
+        if said:
+            minor = int(said[1])
+            found.append(ExpectedNode(path=f"/dev/nvidia{minor}", major=main, minor=minor, gpu=path_text(address)))
+    return tuple(found)
+
+
+def cdi_specifications(where: Sysroot) -> tuple[CdiSpecification, ...]:
+    """Return the specifications in CDI's two folders that name a libcuda, each with its version."""
+    found = []
+    for folder in CDI_FOLDERS:
+        for name in where.names(folder) or ():
+            path = where.join(folder, name)
+            said = _NAMED_LIBCUDA.search(where.text(path, 1 << 20) or "") if name.endswith((".yaml", ".json")) else None
+            if said:
+                found.append(CdiSpecification(path=path_text(path), version=said[1]))
+    return tuple(found)
+
+
 def open_device_node(path: str, where: Sysroot) -> DeviceNode:
     """Open and close one device node for reading and writing, as the driver's library does; nothing is written."""
     real = where.under(path)
@@ -118,6 +162,8 @@ def open_device_node(path: str, where: Sysroot) -> DeviceNode:
         opened=opened,
         problem=problem,
         errno=name,
+        major=os.major(seen.st_rdev),
+        minor=os.minor(seen.st_rdev),
     )
 
 

@@ -13,8 +13,13 @@ from core.model.facts import DriverLibrary, path_text
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 from core.probes.sysroot import Sysroot
 
-LINUX_NAMES = ("libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1")
-WINDOWS_NAMES = ("nvcuda.dll", "nvml.dll")
+LINUX_NAMES = (
+    "libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler.so.1", "libnvidia-nvvm.so.4",
+    "libnvidia-opencl.so.1", "libnvidia-encode.so.1", "libnvcuvid.so.1",
+)  # fmt: skip
+"""The driver's own, and those of its further libraries that programs or libcuda open by name (utility_libs, compute_libs and
+video_libs of src/nvc_info.c in NVIDIA/libnvidia-container)."""
+WINDOWS_NAMES = ("nvcuda.dll", "nvml.dll", "nvcuvid.dll", "nvEncodeAPI64.dll")
 
 MAX_STUB_BYTES = 1 << 20
 """Bytes. Real drivers' libcuda and libnvidia-ml are larger; the toolkit's stubs have some tens of kilobytes."""
@@ -54,6 +59,8 @@ def _usual_folders() -> Iterator[DriverFolder]:
     for folder in ("/usr/lib/aarch64-linux-gnu", "/usr/lib64/nvidia", "/usr/lib/x86_64-linux-gnu/nvidia/current"):
         yield DriverFolder(folder, fact_text("distribution's folder for drivers"))
     yield DriverFolder("/usr/lib/wsl/lib", "WSL")
+    for folder in (f"/run/nvidia/driver/usr/lib/{processor}-linux-gnu" for processor in ("x86_64", "aarch64")):
+        yield DriverFolder(folder, fact_text("driver container of the GPU operator"))
     for folder in ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"):
         yield DriverFolder(folder, fact_text("container runtime"))
     yield DriverFolder("/usr/local/cuda/compat", fact_text("CUDA compatibility package"))

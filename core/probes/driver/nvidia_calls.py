@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from msgspec.structs import replace
 
-    from core.model.facts import CudaInit, Gpu, Nvml
+    from core.model.facts import CudaInit, DriverPart, Gpu, Nvml
     from core.probes.driver.protocol import DriverEvent, DriverQuery
 
     T = TypeVar("T")
 else:
-    CudaInit = Gpu = Nvml = DriverEvent = dict
+    CudaInit = DriverPart = Gpu = Nvml = DriverEvent = dict
 
     def replace(said, **changed):
         """Return what was said with some fields changed."""
@@ -48,6 +48,13 @@ STATUS_NAMES = {
 }
 """For libraries that do not name their own statuses, such as the stub. Source: cuda.h of CUDA 13."""
 
+PTX_COMPILER = "libnvidia-ptxjitcompiler.so.1"
+"""What libcuda opens for a kernel in PTX; without it, 221: CUDA_ERROR_JIT_COMPILER_NOT_FOUND (cuda.h; the loader's
+record of its search in github.com/anduril/jetpack-nixos/issues/184)."""
+
+PTX = b".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry nothing() { ret; }\n"
+"""A kernel that every driver since CUDA 9 compiles for every GPU that it serves."""
+
 _MODELS = {0: "WDDM", 1: "TCC", 2: "MCDM"}
 """nvmlDriverModel_t: nvml.h."""
 
@@ -58,7 +65,8 @@ def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     said = CudaInit(problem=fact_text("It gave no answer."))
     try:
         cuda = _load_cuda(name)
-        said = replace(said, library=mapped_file(cuda, "cuInit", name))
+        file = mapped_file(cuda, "cuInit", name)
+        said = replace(said, library=file)
         emit(DriverEvent(cuda=said))
         status = int(cuda.cuInit(0))
     except OSError as error:
@@ -74,6 +82,49 @@ def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     emit(DriverEvent(cuda=replace(said, device_count=count)))
     for index in range(min(count or 0, MAX_GPUS)):
         emit(DriverEvent(gpu=_cuda_gpu(cuda, index)))
+    if request.parts and count:
+        _ask_part(cuda, PTX_COMPILER, file, emit)
+
+
+def _ask_part(cuda: Any, name: str, cuda_file: str, emit: Callable[[DriverEvent], None]) -> None:
+    """Load a library as libcuda does: by its name, else from libcuda's own folder, which its RUNPATH may lead to."""
+    emit(DriverEvent(part=DriverPart(name=name, problem=fact_text("It gave no answer."))))
+    file = problem = ""
+    for path in (name, cuda_file.rpartition("/")[0] + "/" + name):
+        try:
+            library = ctypes.CDLL(path)
+        except OSError as error:
+            problem = problem or _reason(error)
+            continue
+        # it has this function from the first release on; the file is what is mapped at its address
+        file, problem = mapped_file(library, "__cuda_CallJitEntryPoint", name), ""
+        break
+    part = DriverPart(name=name, library=file, version=_version_in(file), problem=problem)
+    emit(DriverEvent(part=part))
+    if problem or _version_in(file) != _version_in(cuda_file):
+        emit(DriverEvent(part=replace(part, status=_load_ptx(cuda))))
+
+
+def _version_in(path: str) -> str | None:
+    """Return 580.65.06 of libcuda.so.580.65.06."""
+    tail = path.rpartition(".so.")[2] if ".so." in path else ""
+    return tail if tail.count(".") >= 1 and tail.replace(".", "").isdigit() else None
+
+
+def _load_ptx(cuda: Any) -> int | None:
+    """Load a kernel in PTX on the first GPU and return the status; None where it does not come to it."""
+    device, context, module = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
+    if not _is_working(cuda, "cuDeviceGet", ctypes.byref(device), 0):
+        return None
+    if not _is_working(cuda, "cuDevicePrimaryCtxRetain", ctypes.byref(context), device):
+        return None
+    try:
+        if not _is_working(cuda, "cuCtxSetCurrent", context):
+            return None
+        entry = getattr(cuda, "cuModuleLoadData", None)
+        return None if entry is None else int(entry(ctypes.byref(module), PTX))
+    finally:
+        _is_working(cuda, "cuDevicePrimaryCtxRelease_v2", device)
 
 
 def _load_cuda(name: str) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text
 from core.host.child import ChildAnswer, ask_child
 from core.host.provenance import Verdict
-from core.model.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
+from core.model.facts import CudaInit, Driver, DriverLibrary, DriverPart, Gpu, Nvml
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 from core.probes.driver import kernel
 from core.probes.driver.compute_cache import compute_cache
@@ -31,7 +32,44 @@ CUDA_TIMEOUT_SECONDS = 9.0
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 """Variables by which cuInit may give a process no GPU. NVIDIA_VISIBLE_DEVICES matters only when a container is started."""
 
-T = TypeVar("T", Nvml, CudaInit)
+PLAIN_VARIABLES = frozenset(
+    [
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "TERM",
+        "LANG",
+        "TMPDIR",
+        "TMP",
+        "TEMP",
+        "SYSTEMROOT",
+        "SYSTEMDRIVE",
+        "WINDIR",
+        "COMSPEC",
+        "PROGRAMDATA",
+        "PROGRAMFILES",
+        "PROGRAMFILES(X86)",
+        "APPDATA",
+        "LOCALAPPDATA",
+        "USERPROFILE",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "USERNAME",
+        "PATHEXT",
+    ]
+)
+"""Variables that a new log-in has without anybody's wish; the driver's library starts with them everywhere."""
+
+MAX_HALVES = 6
+"""Times that suspects are halved at most: 64 variables."""
+BLAME_SECONDS = 6.0
+"""Seconds after which no further call is made: a driver that answers slowly leaves no time for it."""
+MAX_BLAMED = 3
+"""More variables than these together are no answer."""
+
+T = TypeVar("T", Nvml, CudaInit, DriverPart)
 
 
 class DriverAnswers(msgspec.Struct, frozen=True):
@@ -41,17 +79,21 @@ class DriverAnswers(msgspec.Struct, frozen=True):
     cuda: CudaInit | None = None
     gpus: tuple[Gpu, ...] = ()
     driver_model: str = ""
+    parts: tuple[DriverPart, ...] | None = None
 
 
 def look(request: ProbeRequest) -> Driver:
     """Ask NVML and the CUDA driver, each in a child of the consumer's environment, and look at the files meanwhile."""
+    start = time.monotonic()
     where = sysroot_of(request.host)
+    if request.seen.machine.other_root:
+        return Driver(**_files(request, where))
     env = of_search_paths(without_silent_folders(request.env, where), request, where)
     request = replace(request, env=env)
     hidden = [name for name in HIDING_VARIABLES if name in env]
     with ThreadPoolExecutor(max_workers=4) as pool:
         nvml = pool.submit(_nvml, request)
-        cuda = pool.submit(_cuda, request, env)
+        cuda = pool.submit(_cuda, request, env, parts=where.system == "linux")
         shown = pool.submit(_cuda, request, without_variables(env, hidden)) if hidden else None
         cleaned = pool.submit(_cuda, request, _clean(env)) if brings_driver(env, where) else None
         seen = _files(request, where)
@@ -61,6 +103,7 @@ def look(request: ProbeRequest) -> Driver:
             clean = _cuda(request, _clean(env))
         managed = nvml.result()
         unhidden = shown.result() if shown else None
+    bare, blamed = two_worlds(request, (answer, unhidden, clean), start + BLAME_SECONDS)
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
         told("driver", library, Verdict(may=True), request)
     return Driver(
@@ -70,6 +113,9 @@ def look(request: ProbeRequest) -> Driver:
         cuda=answer.cuda,
         cuda_unhidden=unhidden.cuda if unhidden else None,
         cuda_clean=clean.cuda if clean else None,
+        cuda_bare=bare,
+        blamed=blamed,
+        parts=answer.parts,
         windows_driver_model=managed.driver_model,
     )
 
@@ -122,10 +168,47 @@ def _nvml(request: ProbeRequest) -> DriverAnswers:
     )
 
 
-def _cuda(request: ProbeRequest, env: Mapping[str, str]) -> DriverAnswers:
+def two_worlds(
+    request: ProbeRequest, asked: Sequence[DriverAnswers | None], until: float
+) -> tuple[CudaInit | None, tuple[str, ...]]:
+    """Return what cuInit answers without this session's variables, and those that keep it from starting.
+
+    Asked where the library is there and CUDA starts in no way so far. The variables are halved until one is left: a cuInit for
+    each half, at most MAX_HALVES of them, and none after ``until`` (of the monotonic clock). Where only several together do it,
+    all that are left are told.
+    """
+    answers = [a.cuda for a in asked if a and a.cuda]
+    if not answers or not answers[0].library or any(a.status == 0 and a.device_count != 0 for a in answers):
+        return None, ()
+    if any(a.status is None and not a.asked for a in answers):
+        return None, ()
+    suspects = [n for n in request.env if n.upper() not in PLAIN_VARIABLES]
+    if not suspects or time.monotonic() > until:
+        return None, ()
+    bare = _cuda(request, without_variables(request.env, suspects)).cuda
+    if bare is None or bare.status != 0 or bare.device_count == 0:
+        return bare, ()
+    suspects.sort(key=lambda n: not n.startswith(("LD_", "CUDA", "NVIDIA", "__NV")))
+    for _ in range(MAX_HALVES):
+        if len(suspects) == 1 or time.monotonic() > until:
+            break
+        half = suspects[: len(suspects) // 2]
+        halves = (half, suspects[len(half) :])
+        freed = next((h for h in halves if _starts(_cuda(request, without_variables(request.env, h)))), None)
+        if freed is None:
+            break  # it takes some of either half
+        suspects = freed
+    return bare, tuple(suspects) if len(suspects) <= MAX_BLAMED else ()
+
+
+def _starts(answer: DriverAnswers) -> bool:
+    return answer.cuda is not None and answer.cuda.status == 0 and answer.cuda.device_count != 0
+
+
+def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False) -> DriverAnswers:
     answer = ask_child(
         ask_cuda,
-        DriverQuery(),
+        DriverQuery(parts=parts),
         DriverEvent,
         host=request.host,
         env=env,
@@ -133,7 +216,9 @@ def _cuda(request: ProbeRequest, env: Mapping[str, str]) -> DriverAnswers:
         watch=request.watch,
     )
     heard = last_answers(answer)
-    return DriverAnswers(cuda=with_child_end(heard.cuda or CudaInit(), answer, "cuInit"), gpus=heard.gpus)
+    if heard.cuda and heard.cuda.status == 0 and heard.parts:  # cuInit had answered: what killed the child is the part
+        return replace(heard, parts=tuple(with_child_end(p, answer, p.name) for p in heard.parts))
+    return replace(heard, cuda=with_child_end(heard.cuda or CudaInit(), answer, "cuInit"), nvml=None)
 
 
 def last_answers(answer: ChildAnswer[DriverEvent]) -> DriverAnswers:
@@ -142,6 +227,7 @@ def last_answers(answer: ChildAnswer[DriverEvent]) -> DriverAnswers:
         nvml=next((s.nvml for s in reversed(answer.events) if s.nvml), None),
         cuda=next((s.cuda for s in reversed(answer.events) if s.cuda), None),
         gpus=tuple(s.gpu for s in answer.events if s.gpu),
+        parts=tuple({s.part.name: s.part for s in answer.events if s.part}.values()) or None,
         driver_model=next((s.driver_model for s in answer.events if s.driver_model), ""),
     )
 
@@ -151,9 +237,10 @@ def with_child_end(said: T, answer: ChildAnswer[DriverEvent], call: str) -> T:
     if not answer.ended:
         return said
     how = fact_text("gave no answer in time") if answer.timed_out else answer.ended
-    return replace(
-        said, problem=fact_text("The process that called {call} {how}.", call=call, how=how), asked=answer.started
-    )
+    problem = fact_text("The process that called {call} {how}.", call=call, how=how)
+    if isinstance(said, DriverPart):
+        return replace(said, problem=problem)
+    return replace(said, problem=problem, asked=answer.started)
 
 
 def merge_gpus(nvml: DriverAnswers, shown: DriverAnswers, cuda: DriverAnswers) -> tuple[Gpu, ...] | None:

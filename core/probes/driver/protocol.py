@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.model.facts import CudaInit, Frozen, Gpu, Nvml
+from core.model.facts import CudaInit, DriverPart, Frozen, Gpu, Nvml
 
 
 class DriverQuery(Frozen, frozen=True, kw_only=True):
@@ -10,6 +10,8 @@ class DriverQuery(Frozen, frozen=True, kw_only=True):
 
     library: str = ""
     """Name or path to load; empty for the name that programs use."""
+    parts: bool = False
+    """Whether to load what libcuda opens later, too."""
 
 
 class DriverEvent(Frozen, frozen=True, kw_only=True):
@@ -19,3 +21,4 @@ class DriverEvent(Frozen, frozen=True, kw_only=True):
     cuda: CudaInit | None = None
     gpu: Gpu | None = None
     driver_model: str = ""
+    part: DriverPart | None = None

@@ -13,7 +13,7 @@ from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.model.facts import Consumer, CudnnCopy, Load, PythonEnvironment
 from core.probes.loading.consumer_load import test_load
 from core.probes.loading.consumers import CudnnRequirement, cudnn_requirements
-from core.probes.loading.plan import LoadContext
+from core.probes.loading.plan import LoadContext, plan_load
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 
@@ -45,6 +45,21 @@ def look(request: ProbeRequest) -> tuple[Load, ...]:
         return made
 
     return tuple(made for made in map_in_threads(wants, one, threads=LOADING_THREADS) if made is not None)
+
+
+def look_again(request: ProbeRequest) -> tuple[Load, ...]:
+    """Return the loads with the variables of another way of starting. What finds the same files is not loaded again."""
+    where = sysroot_of(request.host)
+    known = cudnn_knowledge()
+    setting = LoadContext(request, where, known, request.env)
+    before = {(load.consumer.full_id, load.major): load for load in request.seen.loads or ()}
+    found = []
+    for want in find_consumers(request, where, known):
+        old = before.get((want.consumer.full_id, want.wish.major))
+        plan = plan_load(want.consumer, want.wish, want.python, setting)
+        same = old is not None and old.resolutions == plan.resolutions
+        found.append(old if old and same else test_load(want.consumer, want.wish, want.python, setting))
+    return tuple(found)
 
 
 def find_consumers(request: ProbeRequest, where: Sysroot, known: CudnnKnowledge) -> Iterator[ConsumerRequirement]:

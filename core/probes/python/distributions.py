@@ -10,11 +10,18 @@ from core.probes.sysroot import Sysroot
 
 RELEVANT_DISTRIBUTION = re.compile(
     r"(nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|keras|jax.*|onnxruntime.*|ctranslate2|faster-whisper"
-    r"|cupy.*|paddlepaddle.*|mxnet.*|tensorrt.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit)"
+    r"|xformers|bitsandbytes|flash-attn.*|torchao|torch-[a-z].*|pytorch3d|deepspeed|vllm|llama-cpp-python|cupy.*|paddlepaddle.*|mxnet.*"
+    r"|tensorrt.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit|numpy)"
 )
-"""Normalised names of the distributions that are listed."""
+"""Normalised names of the distributions that are listed wherever they lie."""
 
-MAX_METADATA_BYTES = 256 << 10
+ANCHORS = re.compile(
+    r"(torch|torchvision|torchaudio|tensorflow|keras|jax|jaxlib|onnxruntime|ctranslate2|triton|cupy-cuda\d+x|numba"
+    r"|numpy|protobuf|ml-dtypes)"
+)
+"""Requirements that are kept of every other distribution of an environment that is near."""
+
+FIRST_BYTES, MAX_METADATA_BYTES = 8 << 10, 256 << 10
 """Bytes of metadata that are read; the headers come first, long descriptions after them."""
 
 _FOLDER = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*?)(?:-(?P<version>[^-]+))?(?:-py[\d.]+)?\.(?:dist|egg)-info")
@@ -25,37 +32,66 @@ def normalise_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def find_distributions(folder: str, where: Sysroot) -> tuple[Distribution, ...] | None:
-    """Return the distributions in one folder of packages, duplicates too; None when it cannot be listed."""
+def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> tuple[Distribution, ...] | None:
+    """Return the distributions in one folder of packages, duplicates too; None when it cannot be listed.
+
+    ``every``: also those that require one of ANCHORS, or that one of the others requires.
+    """
     names = where.names(folder)
     if names is None:
         return None
-    return tuple(d for n in names if n.endswith(("-info",)) for d in _distribution(folder, n, where))
+    found = [d for n in names if n.endswith("-info") for d in _distribution(folder, n, where, every=every)]
+    wanted = {_required_name(r) for d in found if is_relevant(d.name) for r in (*d.requires, *d.pins)}
+    return tuple(d for d in found if is_relevant(d.name) or d.pins or d.name in wanted)
 
 
-def _distribution(folder: str, entry: str, where: Sysroot) -> Iterator[Distribution]:
+def is_relevant(name: str) -> bool:
+    """Whether a distribution is listed wherever it lies; ``name`` is normalised."""
+    return bool(RELEVANT_DISTRIBUTION.fullmatch(name))
+
+
+def _distribution(folder: str, entry: str, where: Sysroot, *, every: bool) -> Iterator[Distribution]:
     m = _FOLDER.fullmatch(entry)
-    if not m or not RELEVANT_DISTRIBUTION.fullmatch(normalise_name(m["name"])):
+    if not m:
+        return
+    its_name = normalise_name(m["name"])
+    relevant = is_relevant(its_name)
+    if not (relevant or every):
         return
     path = where.join(folder, entry)
-    files = (path,) if where.is_file(path) else tuple(where.join(path, n) for n in ("METADATA", "PKG-INFO"))
-    content = next((t for f in files if (t := where.text(f, MAX_METADATA_BYTES)) is not None), "")
-    headers = tuple(_headers(content))
-    wishes = tuple(v for k, v in headers if k == "requires-dist")
-    name = next((v for k, v in headers if k == "name"), m["name"])
+    headers = tuple(_headers(_metadata(path, where)))
+    wishes = [v for k, v in headers if k == "requires-dist"]
+    name = normalise_name(next((v for k, v in headers if k == "name"), its_name))
+    if relevant and not is_relevant(name):
+        name = its_name
     yield Distribution(
-        name=normalise_name(name)
-        if RELEVANT_DISTRIBUTION.fullmatch(normalise_name(name))
-        else normalise_name(m["name"]),
+        name=name,
         version=next((v for k, v in headers if k == "version"), m["version"] or ""),
         location=path_text(folder),
-        requires=tuple(v for v in wishes if normalise_name(v).startswith("nvidia-")),
-        pins=tuple(
-            v
-            for v in wishes
-            if not normalise_name(v).startswith("nvidia-") and RELEVANT_DISTRIBUTION.fullmatch(_required_name(v))
-        ),
+        requires=tuple(v for v in wishes if normalise_name(v).startswith("nvidia-")) if relevant else (),
+        pins=tuple(v for v in wishes if not normalise_name(v).startswith("nvidia-") and _is_kept(v, relevant, every)),
     )
+
+
+def _is_kept(requirement: str, relevant: bool, every: bool) -> bool:
+    """Whether a requirement is kept: of what matters here all that count without an extra; of others those on ANCHORS."""
+    name = _required_name(requirement)
+    if relevant and (is_relevant(name) or (every and "extra" not in requirement.partition(";")[2])):
+        return True
+    return every and bool(ANCHORS.fullmatch(name)) and "extra" not in requirement.partition(";")[2]
+
+
+def _metadata(path: str, where: Sysroot) -> str:
+    """Return the headers of a distribution's metadata, which end at the first empty line."""
+    files = tuple(where.join(path, n) for n in ("METADATA", "PKG-INFO"))
+    for file in files if path.endswith(".dist-info") else (*files, path):
+        for limit in (FIRST_BYTES, MAX_METADATA_BYTES):
+            content = where.text(file, limit)
+            if content is None:
+                break
+            if len(content) < limit // 4 or "\n\n" in content or "\n\r\n" in content or limit == MAX_METADATA_BYTES:
+                return content
+    return ""
 
 
 def _required_name(requirement: str) -> str:

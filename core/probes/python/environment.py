@@ -73,9 +73,14 @@ def find_interpreter(prefix: str, where: Sysroot) -> str:
     return next((p for n in names if where.is_file(p := where.join(prefix, n))), "")
 
 
-def describe_environment(prefix: str, given: str, env: Mapping[str, str], where: Sysroot) -> PythonEnvironment:
-    """Return what the files of one environment tell. A broken one has ``problem``; this never raises."""
-    settings = _settings(where.text(where.join(prefix, "pyvenv.cfg")))
+def describe_environment(
+    prefix: str, given: str, env: Mapping[str, str], where: Sysroot, *, every: bool = False
+) -> PythonEnvironment:
+    """Return what the files of one environment tell. A broken one has ``problem``; this never raises.
+
+    ``every``: also distributions that only require what matters here, or are required by it.
+    """
+    settings = read_settings(where.text(where.join(prefix, "pyvenv.cfg")))
     executable = given if given.startswith(prefix) and where.is_file(given) else find_interpreter(prefix, where)
     kind = _kind(prefix, settings, where)
     folders = tuple(site_packages(prefix, kind, settings, env, where))
@@ -83,7 +88,7 @@ def describe_environment(prefix: str, given: str, env: Mapping[str, str], where:
     unreadable: list[str] = []
     found: list[Distribution] = []
     for folder in folders:
-        its = find_distributions(folder, where)
+        its = find_distributions(folder, where, every=every)
         found.extend(its or ())
         if its is None:
             unreadable.append(folder)
@@ -142,7 +147,7 @@ def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
                                 yield added
 
 
-def _settings(content: str | None) -> dict[str, str] | None:
+def read_settings(content: str | None) -> dict[str, str] | None:
     """Return pyvenv.cfg's settings with lower-case names; None when there is no such file."""
     if content is None:
         return None

@@ -67,7 +67,7 @@ def from_path(request: ProbeRequest) -> Iterator[Candidate]:
 def from_current_folder(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield .venv and venv of the current folder."""
     where = sysroot_of(request.host)
-    here = _here(where)
+    here = working_folder(where)
     for name in (".venv", "venv"):
         if here and where.is_folder(path := where.join(here, name)):
             yield Candidate(path=path, found_by=fact_text("{name} in the current folder", name=name), way="here")
@@ -89,7 +89,8 @@ FIND_STEPS = (from_command_line, from_activation_variables, from_path, from_curr
 """What the person named or works in: these environments are near."""
 
 
-def _here(where: Sysroot) -> str:
+def working_folder(where: Sysroot) -> str:
+    """Return the folder that the person works in; empty where it was removed."""
     try:
         return where.shown(str(Path.cwd()))
     except OSError:  # the current folder was removed
@@ -101,7 +102,7 @@ def _absolute(path: str, where: Sysroot) -> str:
         return path
     if path.startswith("~"):
         return where.shown(str(users_home() / path[2:])) if path[1:2] in ("", "/", "\\") else path
-    here = _here(where)
+    here = working_folder(where)
     return where.join(here, path) if here else path
 
 

@@ -12,8 +12,10 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text, joined
 from core.model.facts import PythonEnvironment, Way, path_text
 from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import find_distributions
 from core.probes.python.environment import describe_environment, prefix_of
 from core.probes.python.locations import DEEP_FIND_STEPS, FIND_STEPS, Candidate
+from core.probes.python.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import of_environment
 
@@ -71,7 +73,7 @@ def find_environments(
     *,
     keep: bool = False,
 ) -> tuple[PythonEnvironment, ...]:
-    """Follow ``steps`` in order. ``keep``: as parts of the section. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
+    """Follow ``steps`` in order. ``keep``: as parts of the section, with every distribution that has to do with a framework. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
     where = sysroot_of(request.host)
     end = clock() + READ_BUDGET_SECONDS
     ways: dict[str, dict[str, Way]] = {}
@@ -95,7 +97,8 @@ def find_environments(
                 its.setdefault(candidate.found_by, candidate.way)
     described = []
     for same, (prefix, candidate) in chosen.items():
-        described.append(_named_only(_describe(prefix, candidate, request, where, late=clock() > end), ways[same]))
+        its_own = _describe(prefix, candidate, request, where, late=clock() > end, every=keep)
+        described.append(_named_only(its_own, ways[same]))
         if keep:
             request.keep(described[-1])
     return tuple(described)
@@ -111,7 +114,7 @@ def _named_only(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnviro
 
 
 def _describe(
-    prefix: str, candidate: Candidate, request: ProbeRequest, where: Sysroot, *, late: bool
+    prefix: str, candidate: Candidate, request: ProbeRequest, where: Sysroot, *, late: bool, every: bool
 ) -> PythonEnvironment:
     if not prefix:
         problem = fact_text("There is no Python environment here.")
@@ -120,5 +123,26 @@ def _describe(
         return PythonEnvironment(prefix=path_text(candidate.path), problem=problem)
     if late:
         return PythonEnvironment(prefix=path_text(prefix), problem=fact_text("It was not read: time ran out."))
-    its = describe_environment(prefix, candidate.path, request.env, where)
+    its = describe_environment(prefix, candidate.path, request.env, where, every=every)
+    if every:
+        its = _with_further_folders(its, request, where)
     return replace(its, changeable=of_environment(its, where))
+
+
+def _with_further_folders(its: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> PythonEnvironment:
+    """Add the packages that PYTHONPATH and .pth files lead to, all in the order of the search: the first of a name wins."""
+    python = read_interpreter(its.prefix, its.executable, where)
+    if python is None:
+        return its
+    order = [
+        e.path for e in python_search_path(python, request.env, "", where).entries if e.origin != "standard library"
+    ]
+    known = {where.real(f) for f in its.site_packages}
+    new = {f: d for f in order if where.real(f) not in known and (d := find_distributions(f, where, every=True))}
+    place = {f: n for n, f in enumerate(order)}
+    found = (*its.distributions, *(d for its_own in new.values() for d in its_own))
+    return replace(
+        its,
+        site_packages=(*its.site_packages, *new),
+        distributions=tuple(sorted(found, key=lambda d: place.get(d.location, len(order)))),
+    )

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.loader import read_image
-from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment
+from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment, SharedFiles, path_text
 from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import is_relevant
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import RecordRow, hash_files, read_record, record_rows, record_state
 
@@ -121,7 +122,21 @@ def _environment(
         files=len(mine),
         hashed=count,
         damaged=tuple(damaged[:MAX_DAMAGED]),
+        shared=tuple(_shared_files(one for one in listed if owners[one.path] > 1)),
     )
+
+
+def _shared_files(listed: Iterable[ListedLibrary]) -> Iterator[SharedFiles]:
+    """Yield the libraries that distributions of several names list, together by these names."""
+    owners: dict[str, dict[str, str]] = {}
+    for one in listed:
+        owners.setdefault(one.path, {})[one.what.name] = f"{one.what.name} {one.what.version}"
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for path, names in owners.items():
+        if len(names) > 1:
+            groups.setdefault(tuple(names.values()), []).append(path)
+    for group, paths in groups.items():
+        yield SharedFiles(distributions=group, files=len(paths), example=path_text(paths[0]))
 
 
 def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool) -> Iterator[ListedLibrary]:
@@ -141,8 +156,8 @@ def _missing_modules(
 ) -> Iterator[DamagedFile]:
     """Yield the Python modules that a RECORD lists and that are not there, nor their byte code in their place."""
     for what in python.distributions:
-        if _by_conda(what, where):
-            continue  # it rewrites what it packs
+        if not is_relevant(what.name) or _by_conda(what, where):
+            continue  # conda rewrites what it packs
         folders: dict[str, list[str]] = {}
         for m in MODULE_PATTERN.finditer(read_record(what, where)):
             folders.setdefault(m[1] or "", []).append(m[2])

@@ -2,50 +2,35 @@
 
 SCRIPT_START = r"""
 import json, os, sys
-_out = os.fdopen(os.dup(1), "wb", 0)
-os.dup2(2, 1)
+_out, _go = map(int, os.environ.pop("CONVALESCE_ANSWER").split(","))
 if sys.platform == "win32":
-    import ctypes
+    import ctypes, msvcrt
+    for _handle in (_out, _go):
+        os.set_handle_inheritable(_handle, False)
+    _out, _go = (msvcrt.open_osfhandle(_handle, os.O_BINARY) for _handle in (_out, _go))
     ctypes.WinDLL("kernel32").SetErrorMode(0x8003)  # no dialog boxes
 else:
     import resource
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for _number in (_out, _go):
+        os.set_inheritable(_number, False)
+_out = os.fdopen(_out, "wb", 0)
 
 
 def emit(**said):
     _out.write(("\n+" + json.dumps(said, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
 
 
-def mapped():
-    if sys.platform == "win32":
-        import ctypes
-        from ctypes import wintypes
-        k = ctypes.WinDLL("kernel32")
-        k.GetCurrentProcess.restype = ctypes.c_void_p
-        k.K32EnumProcessModules.argtypes = (
-            ctypes.c_void_p, ctypes.c_void_p, wintypes.DWORD, ctypes.POINTER(wintypes.DWORD))
-        k.GetModuleFileNameW.argtypes = (ctypes.c_void_p, wintypes.LPWSTR, wintypes.DWORD)
-        all_of, needed = (ctypes.c_void_p * 4096)(), wintypes.DWORD()
-        k.K32EnumProcessModules(k.GetCurrentProcess(), all_of, ctypes.sizeof(all_of), ctypes.byref(needed))
-        paths, name = [], ctypes.create_unicode_buffer(32768)
-        for handle in all_of[: min(4096, needed.value // ctypes.sizeof(ctypes.c_void_p))]:
-            if k.GetModuleFileNameW(handle, name, 32768):
-                paths.append(name.value)
-        return paths
-    paths = []
-    with open("/proc/self/maps", "rb") as maps:
-        for line in maps:
-            path = line[73:].strip()
-            if path.startswith(b"/") and b".so" in path:
-                paths.append(path.decode("utf-8", "backslashreplace"))
-    return list(dict.fromkeys(paths))
+def look():
+    _out.write(b"\n?\n")
+    os.read(_go, 1)
 
 
 def told(e):
     words = (type(e).__name__ + ": " + str(e)).encode("utf-8", "backslashreplace").decode("utf-8")
     return words if len(words) <= 4000 else words[:2000] + " ... " + words[-2000:]
 """
-"""The private stream for what is said, the files that are mapped, an exception in words.
+"""The pipes of ``core.host.answer_pipe``, by which the parent hears what is said and looks at what is mapped; an exception in words.
 
 The form of the lines is that of ``core.host.child``. It writes nothing: -B keeps byte code from being stored.
 """
@@ -244,14 +229,13 @@ def paddle():
 
 
 try:
+    if sys.argv[2:3] > ['']:
+        os.chdir(sys.argv[2])  # the entry '' of sys.path follows
     globals()[sys.argv[1]]()
 except Exception as e:  # the edge of the trial's process: it becomes data
     emit(problem=told(e), winerror=getattr(e, "winerror", None) or 0)
 finally:
-    try:
-        emit(mapped=mapped())
-    except Exception as e:  # likewise
-        emit(unmapped=told(e))
+    look()
 _out.write(b"\n.\n")
 '''
 """Every stage that is passed is emitted at once, so that a crash does not lose it; what libraries print goes to stderr."""

@@ -19,12 +19,13 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text
 from core.common.versions import whole_number
 from core.host import child
-from core.host.provenance import Verdict
+from core.host.provenance import Verdict, may_run
 from core.knowledge.cudnn_file_names import version_text
-from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined, full_id
+from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined, full_id, path_text
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
+from core.probes.python.locations import working_folder
 from core.probes.python.trial_script import TRIAL_SCRIPT
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
 from core.probes.trust import of_interpreter, told, variables
@@ -65,8 +66,6 @@ class TrialEvent(msgspec.Struct, frozen=True):
     backward: bool = False
     problem: str = ""
     winerror: int = 0
-    mapped: tuple[str, ...] = ()
-    unmapped: str = ""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -149,11 +148,12 @@ def run_trial(
 ) -> FrameworkTrial:
     """Run one trial to its end or its time-out in the environment ``env``, with the rights that ``verdict`` says."""
     env = variables(verdict, without_silent_folders(env, where))
-    command = (trial.python.executable, "-B", "-c", TRIAL_SCRIPT, trial.module)
+    folder = started_in(where, verdict)
+    command = (trial.python.executable, "-B", "-c", TRIAL_SCRIPT, trial.module, where.under(folder) if folder else "")
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
     done = request.host.run(
-        command, timeout=TRIAL_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account
+        command, timeout=TRIAL_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account, kind="answering"
     )
     answer = child.read_answer(done, TrialEvent)
     said = answer.events
@@ -164,6 +164,7 @@ def run_trial(
     return FrameworkTrial(
         prefix=trial.python.prefix,
         framework=trial.distribution,
+        folder=path_text(folder),
         version=last("version") or trial.version,
         reached=next((s for s in TRIAL_STAGES if any(e.stage == s for e in said)), "nothing"),
         gpu=next((e.gpu for e in said if e.gpu is not None), None),
@@ -174,7 +175,7 @@ def run_trial(
         cudnn_compiled=last("cudnn_compiled"),
         right=next((e.right for e in said if e.right is not None), None),
         backward=any(e.backward for e in said),
-        mapped=_mapped_files(said, trial, env, where),
+        mapped=_mapped_files(answer.mapped, trial, env, where),
         printed=_printed_lines(answer.output),
         problem=last("problem") or (_tail(answer.output) if answer.ended else ""),
         ended=answer.ended,
@@ -183,10 +184,15 @@ def run_trial(
     )
 
 
-def _mapped_files(
-    said: tuple[TrialEvent, ...], trial: Trial, env: Mapping[str, str], where: Sysroot
-) -> tuple[Mapped, ...]:
-    paths = (p for e in said for p in e.mapped if is_cuda_file(where.name(p)))
+def started_in(where: Sysroot, verdict: Verdict) -> str:
+    """Return the person's working folder, from which Python imports first; none where its files may not be run."""
+    folder = working_folder(where)
+    mine = verdict.account is None and folder and may_run({where.under(folder): True})
+    return folder if mine and mine.may and mine.account is None else ""
+
+
+def _mapped_files(mapped: tuple[str, ...], trial: Trial, env: Mapping[str, str], where: Sysroot) -> tuple[Mapped, ...]:
+    paths = (p for p in mapped if is_cuda_file(where.name(p)))
     return tuple(
         Mapped(path=path, name=where.name(path), origin=file_origin(path, trial.python.prefix, env, where))
         for path in dict.fromkeys(paths)

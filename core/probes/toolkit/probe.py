@@ -32,7 +32,7 @@ def look(request: ProbeRequest) -> tuple[Toolkit, ...]:
 
 def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
     """Ask the nvcc that programs find on PATH for its version, and no other: it is theirs to run."""
-    if "nvcc on PATH" not in toolkit.named_by or toolkit.nvcc_version:
+    if "nvcc on PATH" not in toolkit.named_by or toolkit.nvcc_version or request.seen.machine.other_root:
         return toolkit
     where = sysroot_of(request.host)
     verdict = checked(may_run({where.under(toolkit.nvcc): True})) if runs_here(where) else Verdict(may=True)
@@ -41,7 +41,8 @@ def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
         return toolkit
     env = variables(verdict, without_silent_folders(request.env, where))
     done = request.host.run(
-        [toolkit.nvcc, "--version"], timeout=NVCC_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account
-    )
+        [toolkit.nvcc, "--version"], timeout=NVCC_TIMEOUT_SECONDS, env=env, watch=request.watch,
+        account=verdict.account, kind="tool",
+    )  # fmt: skip
     said = NVCC_RELEASE.search(done.out)
     return replace(toolkit, nvcc_version=said[1]) if said else toolkit

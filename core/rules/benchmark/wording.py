@@ -25,6 +25,8 @@ DRIVER_CAUSES: dict[int, Cause] = {
     100: "gpu_hidden_by_env",
     101: "gpu_hidden_by_env",
     214: "hardware_fault",
+    220: "hardware_fault",
+    221: "driver_component_missing",
     803: "driver_library_mismatch",
     804: "cuda_compat_unsupported",
 }

@@ -55,7 +55,9 @@ def _leaked_files(c: ConsumerLoad) -> list[Evidence]:
 def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
     """The roll call failed, and nothing that was seen explains it."""
     rows = load_failures(c)
-    if not rows or c.winner is None:
+    roll = c.load.roll_call
+    by_path = roll is not None and file_name(c.system, roll.library) != roll.library  # a wheel's, without any search
+    if not rows or not (c.winner or by_path):
         return
     yield make_finding(
         Step.CUDNN,
@@ -139,7 +141,7 @@ def not_tried(c: ConsumerLoad) -> Iterator[Finding]:
     if c.winner and c.load.roll_call is None and not c.load.refused:
         yield make_finding(
             Step.CUDNN,
-            UNKNOWN,
+            NOTE if c.seen.machine.other_root else UNKNOWN,
             "not-called",
             _(
                 "Whether {copy} loads for {label} was not tested.",

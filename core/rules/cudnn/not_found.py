@@ -227,7 +227,7 @@ def _unusable_file(c: ConsumerLoad, attempt: Attempt) -> Finding:
         if shut
         else _("The loader skips {name}, and there is no other.", name=name),
         cause="library_unreadable" if shut else "dll_wrong_architecture",
-        why=_("The file is there, but its permissions exclude this user.")
+        why=_("The file is there, but the system does not let this user read it.")
         if shut
         else _("The file is there, but it was built for another processor."),
         evidence=candidate_evidence(c.main),

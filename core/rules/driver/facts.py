@@ -33,6 +33,7 @@ def on_bus(seen: Snapshot) -> bool | None:
         (driver.nvml and driver.nvml.device_count)
         or cuda_starts(driver.cuda_unhidden)
         or cuda_starts(driver.cuda_clean)
+        or cuda_starts(driver.cuda_bare)
     ):
         return True
     if seen.machine.wsl:  # WSL shows no PCI device for the GPU of Windows; it brings that driver's library instead
@@ -63,6 +64,7 @@ def driver_answers(driver: Driver) -> list[Evidence]:
         ("cuInit", driver.cuda),
         (_("cuInit without the variable"), driver.cuda_unhidden),
         (_("cuInit without LD_LIBRARY_PATH"), driver.cuda_clean),
+        (_("cuInit without this session's variables"), driver.cuda_bare),
     )
     for label, cuda in calls:
         if cuda is not None:

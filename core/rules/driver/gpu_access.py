@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.shell import quote, shell_command
 from core.common.text import join_names
-from core.knowledge.releases import Hints
-from core.knowledge.tables import read_table
-from core.model.facts import DeviceNode, Driver, Snapshot, Variable
+from core.knowledge.kernel_log import kernel_log_table
+from core.model.facts import DeviceNode, Driver, ExpectedNode, Gpu, Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
-from core.model.remedies import PutCacheAside, Unset
+from core.model.remedies import PutCacheAside, SetForEnvironments, Unset, UseSystemTool
 from core.model.steps import Step
-from core.rules.counter import CounterOutcome, blame, of_cuda
+from core.rules.counter import CounterOutcome, blame, cuda_starts, of_cuda
 from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
 from core.rules.snapshot_queries import effective_variable
-from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 """Variables by which CUDA gives a program no GPU. NVIDIA_VISIBLE_DEVICES (heeded when a container starts) and
 GPU_DEVICE_ORDINAL are none of them: cuInit of driver 580.159.04 gave both GPUs with either, whatever it said."""
 DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
+DEVICE_GROUPS = ("video", "render")
+"""Groups of device files into which a person is taken; any other is the administrator's decision."""
 MIN_FREE_BYTES = 200 << 20
 """Bytes of free GPU memory below which cuDNN cannot even start: its kernels alone take about 150 MB from 8.5 on."""
 
@@ -53,12 +55,19 @@ def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     outcome = of_cuda(driver.cuda, driver.cuda_unhidden)
     count = driver.nvml.device_count if driver.nvml else None
     names = _hiding(seen, count if count is not None else len(driver.gpus or ()) or None)
-    asked = driver.cuda is not None and (driver.cuda.status in (100, 101) or driver.cuda.device_count == 0)
+    asked = (
+        driver.cuda is not None and (driver.cuda.status in (100, 101) or driver.cuda.device_count == 0)
+    ) or _of_another_way(driver)
     if outcome is CounterOutcome.PROVED:
         names = names or [v for name in HIDING_VARIABLES if (v := effective_variable(seen, name)) is not None]
     elif outcome is CounterOutcome.CHANGED or not (names and asked):
         return
     yield from blame(outcome, lambda: _hidden(seen, names, driver_answers(driver), certain=True))
+
+
+def _of_another_way(driver: Driver) -> bool:
+    """Whether the driver answered without the variable alone: it is one that programs of another way get."""
+    return driver.cuda is None and cuda_starts(driver.cuda_unhidden)
 
 
 def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
@@ -162,7 +171,7 @@ def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def closed_nodes(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def closed_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The GPU's device nodes are closed to this user."""
     shut = [n for n in driver.nodes or () if n.opened is False and _refusal(n)]
     if not shut or driver_works(driver):
@@ -187,13 +196,188 @@ def closed_nodes(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "" if join else _("Ask the administrator for access: the owner and mode of the files are shown above."),
             restart="session" if join else "",
         ),
+        remedy=UseSystemTool(kind="device-group", subject=seen.machine.user, value=groups[0])
+        if len(groups) == 1 and groups[0] in DEVICE_GROUPS and seen.machine.user and not seen.machine.container
+        else None,
+    )
+
+
+def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """A device node of the driver is absent, is no device, or leads to another device than the loaded module's."""
+    if driver_works(driver) or seen.machine.wsl or not driver.expected_nodes or driver.nodes is None:
+        return
+    wrong = list(_unfit_nodes(driver))
+    missing = [row for row in wrong if row.node is None]
+    nothing = not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
+    if not wrong or (nothing and seen.machine.container):
+        return  # with none at all it is a container without the GPU
+    steps = [_("sudo rm -f {path}", path=quote(row.wanted.path)) for row in wrong if row.node is not None]
+    if seen.machine.container:
+        steps = [
+            _("Start the container again with --gpus all, or with CDI: --device nvidia.com/gpu=all."),
+            _("Mount no single device files by hand."),
+        ]
+    else:
+        steps += ["sudo nvidia-modprobe -c 0 -u", _("If that is refused, restart the computer.")]
+    yield make_finding(
+        Step.DRIVER,
+        ERROR,
+        "node-wrong",
+        _(
+            "A device file of the GPU is missing: {paths}.",
+            paths=join_names(row.wanted.path for row in missing),
+        )
+        if len(missing) == len(wrong)
+        else _(
+            "A device file of the GPU does not lead to the driver: {paths}.",
+            paths=join_names(row.wanted.path for row in wrong),
+        ),
+        cause="device_node_wrong",
+        why=_(
+            "Programs reach the driver through these files. The loaded kernel module serves them under numbers of its own; "
+            "a file without them, or with others, leads nowhere or to another device."
+        ),
+        evidence=[*(row.evidence() for row in wrong), *driver_answers(driver)],
+        fix=manual_fix(_("Let the driver create its device files"), *steps),
+    )
+
+
+class UnfitNode(NamedTuple):
+    """A node that the driver expects, and what is in its place."""
+
+    wanted: ExpectedNode
+    node: DeviceNode | None
+
+    def evidence(self) -> Evidence:
+        """Return what is there and what should be."""
+        numbers = f"{self.wanted.major}:{self.wanted.minor}"
+        if self.node is None:
+            words = _("not there; the driver serves it as {numbers}", numbers=numbers)
+        elif self.node.major is None:
+            words = _("{problem}; the driver serves it as {numbers}", problem=_said(self.node), numbers=numbers)
+        else:
+            there = f"{self.node.major}:{self.node.minor}"
+            words = _("is {there}; the driver serves it as {numbers}", there=there, numbers=numbers)
+        return observation(self.wanted.path, words, "/proc/devices")
+
+
+def _said(node: DeviceNode) -> str:
+    return translate_fact(node.problem) or _("unknown")
+
+
+def _unfit_nodes(driver: Driver) -> Iterator[UnfitNode]:
+    """Yield each expected node that is absent, no device, or another device.
+
+    A node whose numbers were not seen (older reports) is none of them.
+    """
+    there = {n.path: n for n in driver.nodes or ()}
+    for wanted in driver.expected_nodes or ():
+        node = there.get(wanted.path)
+        plain = (
+            node is not None and node.major is None and node.opened is None and bool(node.problem) and node.mode != ""
+        )
+        other = node is not None and node.major is not None and (node.major, node.minor) != (wanted.major, wanted.minor)
+        if node is None or plain or other:
+            yield UnfitNode(wanted, node)
+
+
+def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
+    """CUDA gives a program fewer GPUs than the machine has: each that is left out is named, with what leaves it out."""
+    driver = seen.driver
+    if driver is None or not driver_works(driver) or driver.cuda is None or driver.cuda.device_count is None:
+        return
+    managed = driver.nvml.device_count if driver.nvml and driver.nvml.status == 0 else None
+    served = [n for n in driver.expected_nodes or () if n.gpu]
+    unhidden = driver.cuda_unhidden.device_count if driver.cuda_unhidden else None
+    whole = max(n for n in (managed, len(served), unhidden, 0) if n is not None)
+    count = driver.cuda.device_count
+    if count >= whole or any(g.mig for g in driver.gpus or ()):
+        return  # a divided GPU is counted by its parts
+    rows = [
+        observation(_("GPUs of this machine"), str(whole), "NVML"),
+        observation("cuInit", str(count), "CUDA driver"),
+    ]
+    shut = {n.path: n for n in driver.nodes or () if n.opened is False}
+    left_out = 0
+    for wanted in served:
+        reason = next((row.evidence().value for row in _unfit_nodes(driver) if row.wanted is wanted), "")
+        if wanted.path in shut:
+            reason = _node_words(shut[wanted.path])
+        if reason:
+            left_out += 1
+            rows.append(observation(f"{wanted.path} ({wanted.gpu})", reason, "/dev"))
+    hidden = (unhidden or count) - count
+    for name in HIDING_VARIABLES if hidden else ():
+        if (variable := effective_variable(seen, name)) is not None:
+            rows.append(observation(name, repr(variable.value), variable.source or variable.scope))
+    explained = left_out + hidden >= whole - count
+    yield make_finding(
+        Step.DRIVER,
+        NOTE if explained else WARNING,
+        "gpus-excluded",
+        n_(
+            "Programs get {count} of this machine's {n} GPU.",
+            "Programs get {count} of this machine's {n} GPUs.",
+            whole,
+            count=count,
+        ),
+        cause="gpu_hidden_by_env" if hidden and explained and not left_out else "",
+        why=_(
+            "A variable, a device file that is closed or absent, or a control group (container, Slurm, systemd) leaves the "
+            "others out. That may be intended."
+        )
+        if explained
+        else _("Nothing that was seen says why: no variable hides them, and their device files open."),
+        evidence=rows,
+        fix=None
+        if explained
+        else manual_fix(
+            _("Find out why"),
+            _("nvidia-smi -q -d COMPUTE shows the compute mode: Prohibited or Exclusive_Process keeps programs out."),
+            _("Check the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm"),
+        ),
+    )
+
+
+def blamed_variable(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """CUDA starts once some of this session's variables are gone: found by halving them."""
+    bare = driver.cuda_bare
+    if of_cuda(driver.cuda, bare) is not CounterOutcome.PROVED:
+        return
+    names = driver.blamed
+    values = [v for n in names if (v := effective_variable(_seen, n)) is not None]
+    hides = any(n in HIDING_VARIABLES for n in names)
+    yield make_finding(
+        Step.DRIVER,
+        ERROR,
+        "blamed-variable",
+        _("CUDA starts without {names}, and not with it.", names=join_names(names))
+        if names
+        else _("CUDA starts with none of this session's variables, and not with them."),
+        cause="gpu_hidden_by_env" if hides else "driver_broken_by_env",
+        why=_("The same call was made in a new process twice, and only the variables differed."),
+        evidence=[
+            *(observation(v.name, repr(v.value), v.source or v.scope) for v in values),
+            observation(_("cuInit without these variables"), "0", bare.library if bare else ""),
+            *driver_answers(driver),
+        ],
+        subject=names[0] if names else "",
+        fix=manual_fix(
+            _("Remove the variable where it is set"),
+            *(shell_command("unset", n) for n in names),
+            "" if names else _("Compare: env -i HOME=$HOME PATH=$PATH nvidia-smi, then add your variables one by one."),
+            restart="terminal",
+        ),
+        remedy=Unset(variable=names[0]) if len(names) == 1 and names[0] != "LD_LIBRARY_PATH" else None,
     )
 
 
 def _nodes(nodes: list[DeviceNode]) -> list[Evidence]:
-    return [
-        observation(n.path, f"{n.mode} {n.owner}:{n.group} {translate_fact(n.problem)}".strip(), "/dev") for n in nodes
-    ]
+    return [observation(n.path, _node_words(n), "/dev") for n in nodes]
+
+
+def _node_words(node: DeviceNode) -> str:
+    return f"{node.mode} {node.owner}:{node.group} {translate_fact(node.problem)}".strip()
 
 
 REFUSAL_CODES = {"Permission denied": "EACCES", "Operation not permitted": "EPERM"}
@@ -228,13 +412,11 @@ def mig_without_instance(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
     """Other programs hold nearly all of a GPU's memory."""
-    for gpu in (seen.driver.gpus if seen.driver else ()) or ():
-        if (
-            gpu.memory_free is not None
-            and gpu.memory_total
-            and gpu.memory_free < min(MIN_FREE_BYTES, gpu.memory_total // 4)
-        ):
-            free, total = gpu.memory_free >> 20, gpu.memory_total >> 20
+    gpus = [g for g in (seen.driver.gpus if seen.driver else ()) or () if not _is_left_out(g, seen)]
+    for gpu in gpus:
+        if _is_full(gpu):
+            roomy = max((g for g in gpus if g.uuid and not _is_full(g)), key=lambda g: g.memory_free or 0, default=None)
+            free, total = (gpu.memory_free or 0) >> 20, (gpu.memory_total or 0) >> 20
             yield make_finding(
                 Step.DRIVER,
                 WARNING,
@@ -257,9 +439,30 @@ def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
                 fix=manual_fix(
                     _("Free the GPU's memory"),
                     _("nvidia-smi lists the programs that use it; close them."),
+                    _("Or use the other GPU: export CUDA_VISIBLE_DEVICES={uuid}", uuid=roomy.uuid) if roomy else "",
                     restart="program",
                 ),
+                remedy=SetForEnvironments(variable="CUDA_VISIBLE_DEVICES", value=roomy.uuid)
+                if roomy and effective_variable(seen, "CUDA_VISIBLE_DEVICES") is None
+                else None,
             )
+
+
+def _is_full(gpu: Gpu) -> bool:
+    """Whether hardly any of a GPU's memory is free."""
+    return (
+        gpu.memory_free is not None
+        and bool(gpu.memory_total)
+        and gpu.memory_free < min(MIN_FREE_BYTES, (gpu.memory_total or 0) // 4)
+    )
+
+
+def _is_left_out(gpu: Gpu, seen: Snapshot) -> bool:
+    """Whether CUDA_VISIBLE_DEVICES names GPUs by their UUIDs, and not this one."""
+    named = effective_variable(seen, "CUDA_VISIBLE_DEVICES")
+    words = [w.strip() for w in named.value.split(",")] if named else []
+    by_uuid = bool(words) and all(w.startswith("GPU-") and len(w) > len("GPU-") for w in words)
+    return by_uuid and bool(gpu.uuid) and not any(gpu.uuid.startswith(w) for w in words)
 
 
 def compute_cache(seen: Snapshot) -> Iterator[Finding]:
@@ -295,10 +498,15 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
+SAID_BY_THE_CARD = ("unknown", "restart_computer", "check_power")
+"""Actions of the catalogue that the steps for every card say already."""
+
+
 def kernel_log(seen: Snapshot) -> Iterator[Finding]:
     """The kernel logged a fault of the GPU itself."""
     log = (seen.driver.kernel_log if seen.driver else ()) or ()
-    for known in (row for row in read_table("hints", Hints).codes if row.api == "xid"):
+    table = kernel_log_table()
+    for known in (row for row in table.xids if row.cause == "hardware_fault"):
         lines = [line for line in log if f"): {known.code}," in line and "Xid" in line]
         if lines:
             yield make_finding(
@@ -316,7 +524,7 @@ def kernel_log(seen: Snapshot) -> Iterator[Finding]:
                     number=known.code,
                 ),
                 evidence=[observation(_("Kernel log"), line.strip(), "kernel") for line in lines[-3:]],
-                fix=_card(_(known.next) if known.next else ""),
+                fix=_card("" if known.action in SAID_BY_THE_CARD else _(table.advice(known))),
             )
 
 
@@ -330,4 +538,4 @@ def _card(first: str) -> Fix:
     )
 
 
-RULES = (hidden_unasked, gpu_memory_full, compute_cache, kernel_log)
+RULES = (hidden_unasked, excluded_gpus, gpu_memory_full, compute_cache, kernel_log)

@@ -22,7 +22,7 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
         yield _good(driver)
         return
     there = on_bus(seen)
-    if there:
+    if there or seen.machine.other_root:
         return
     broken = any(lib.problem or lib.stub for lib in cuda_libraries(driver)) or bool(driver.module_version)
     if there is None and not seen.machine.wsl and broken:
@@ -110,6 +110,7 @@ EXPLANATIONS = (
     user_mode.compatibility_library,
     user_mode.hidden_library,
     gpu_access.hidden_gpus,
+    gpu_access.blamed_variable,
     user_mode.container_without_gpu,
     user_mode.wsl_library,
     user_mode.lost_gpu,
@@ -117,6 +118,7 @@ EXPLANATIONS = (
     kernel_module.module_not_loaded,
     kernel_module.version_mismatch,
     user_mode.no_library,
+    gpu_access.wrong_nodes,
     gpu_access.lost_devices,
     gpu_access.closed_nodes,
     gpu_access.mig_without_instance,

@@ -136,11 +136,18 @@ def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
     )
 
 
-def for_jetson() -> Fix:
-    """Return what holds for every framework on a Jetson."""
+JETSON_INDEX = "https://developer.download.nvidia.com/compute/redist/jp"
+"""NVIDIA's own place for builds of PyTorch for Jetson, a folder for each JetPack (NVIDIA, "Installing PyTorch for Jetson Platform")."""
+
+
+def for_jetson(release: str) -> Fix:
+    """Return what holds for every framework on a Jetson of this release of NVIDIA's Linux."""
     return manual_fix(
         _("Install the build for Jetson"),
         _("This is a Jetson: builds that use its GPU are made for its JetPack release and come from NVIDIA."),
+        _("Take the folder for {release}: {index}", release=release, index=JETSON_INDEX)
+        if release.startswith("L4T")
+        else _("cat /etc/nv_tegra_release tells the release; take its folder: {index}", index=JETSON_INDEX),
         _("For this processor, the builds on pip's default index and on pytorch.org are for servers."),
     )
 
@@ -148,7 +155,7 @@ def for_jetson() -> Fix:
 def no_torch(side: GpuSide) -> Fix:
     """Return what is left where no known build of PyTorch suits, or where the tables do not reach."""
     if side.tegra:
-        return for_jetson()
+        return for_jetson(side.release)
     if side.is_unlisted or side.processor not in framework_tables().processors:
         return manual_fix(
             _("Choose the build at {where}", where=PYTORCH_SITE),
@@ -180,7 +187,7 @@ def no_torch(side: GpuSide) -> Fix:
 def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str, ...], version: str) -> Fix:
     """Return how to have onnxruntime-gpu alone: all of them away first, since they share one folder."""
     if gpu_side(seen).tegra:
-        return for_jetson()
+        return for_jetson(seen.machine.tegra)
     wanted = f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"
     return manual_fix(
         _("Remove both packages, then install onnxruntime-gpu"),
@@ -230,7 +237,7 @@ def tensorflow_on_windows(seen: Snapshot) -> Fix:
 def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     """Return how to have TensorFlow with the CUDA libraries that it pins."""
     if gpu_side(seen).tegra:
-        return for_jetson()
+        return for_jetson(seen.machine.tegra)
     if is_beyond_horizon("tensorflow", version):
         return newer_framework("TensorFlow", "tensorflow", version, "tensorflow.org/install/pip")
     if version_tuple(version) >= (2, 14):
@@ -263,7 +270,7 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     """Return how to give JAX its CUDA plugin: the newest whose driver is here."""
     side = gpu_side(seen)
     if side.tegra:
-        return for_jetson()
+        return for_jetson(side.release)
     if is_beyond_horizon("jax", version):
         return newer_framework("JAX", "jax", version, "docs.jax.dev/en/latest/installation.html")
     if seen.machine.system == "windows":

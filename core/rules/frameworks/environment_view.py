@@ -65,6 +65,14 @@ def environment_views(seen: Snapshot) -> Iterator[EnvironmentView]:
         )
 
 
+def first_of_each(home: EnvironmentView) -> list[Distribution]:
+    """Return the distributions that are found: of two with one name the first on sys.path."""
+    known: dict[str, Distribution] = {}
+    for distribution in home.python.distributions:
+        known.setdefault(distribution.name, distribution)
+    return list(known.values())
+
+
 class UnmetRequirement(msgspec.Struct, frozen=True):
     """A requirement that what is installed does not meet."""
 
@@ -83,8 +91,8 @@ def unmet_requirements(home: EnvironmentView) -> Iterator[UnmetRequirement]:
 
     Extras may be alternatives (one for CUDA 12, one for 13): where one of them is met, the others were not asked for.
     """
-    installed = {d.name: d.version for d in home.python.distributions}
-    for distribution in home.python.distributions:
+    installed = {d.name: d.version for d in reversed(home.python.distributions)}  # of two the first is found
+    for distribution in first_of_each(home):
         wishes = [
             w
             for raw in (*distribution.requires, *distribution.pins)
@@ -97,6 +105,14 @@ def unmet_requirements(home: EnvironmentView) -> Iterator[UnmetRequirement]:
                 continue
             if version is None or not _is_met(specifier, version):
                 yield UnmetRequirement(distribution, name, str(specifier), version or "", optional)
+
+
+def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> Iterator[str]:
+    """Yield the versions of ``name`` that a distribution requires here, as text; nothing that an extra asks for."""
+    for raw in (*distribution.requires, *distribution.pins):
+        wish = _applicable_requirement(raw, home)
+        if wish is not None and wish[0] == name and not wish[2]:
+            yield str(wish[1])
 
 
 def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, join_sentences
+from core.common.i18n import _, join_sentences, n_
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
+from core.knowledge.modules import NumpyTwo, module_table
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
+from core.model.paths import normalise
 from core.model.remedies import InstallPackages
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime, reinstall_requirement
 from core.rules.frameworks.environment_view import (
     EnvironmentView,
     UnmetRequirement,
+    asked_of,
     environment_views,
+    first_of_each,
     unmet_requirements,
 )
 from core.rules.frameworks.fit import framework_tables, gpu_side, minor_version
@@ -45,6 +49,41 @@ def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
                 if len({d.name for d in here}) > 1 and not _empty_stub(here):
                     yield _duplicates(home, folder, here)
         yield from _installed_twice(home)
+
+
+def shared_files(seen: Snapshot) -> Iterator[Finding]:
+    """The records of two distributions list the same libraries, and no table knows that they do."""
+    system = seen.machine.system
+    for home in environment_views(seen):
+        mine = normalise(system, home.python.prefix)
+        record = next((r for r in seen.records or () if normalise(system, r.prefix) == mine), None)
+        for shared in record.shared if record and home.near <= 3 else ():
+            names = [d.partition(" ")[0] for d in shared.distributions]
+            if any(all(pattern.fullmatch(n) for n in names) for _folder, pattern in SHARED_FOLDERS):
+                continue
+            yield make_finding(
+                Step.FRAMEWORKS,
+                min(home.severity, WARNING),
+                f"shared-{names[0]}",
+                _(
+                    "{names} are in one environment and overwrite each other's files.",
+                    names=join_names(shared.distributions),
+                ),
+                cause="duplicate_framework_packages",
+                why=_("They write to the same folder: the last one installed wins, and removing one breaks the other."),
+                evidence=[
+                    observation(_("Written by both"), n_("{n} library", "{n} libraries", shared.files), shared.example),
+                    *(home.concerns(name) for name in names if FRAMEWORKS.fullmatch(name)),
+                    *([] if any(FRAMEWORKS.fullmatch(n) for n in names) else [home.concerns()]),
+                ],
+                subject=home.python.prefix,
+                fix=manual_fix(
+                    _("Keep {name} alone", name=names[-1]),
+                    framework_pip_command(seen, home.python, "uninstall", "-y", *names),
+                    framework_pip_command(seen, home.python, "install", names[-1]),
+                    restart="program",
+                ),
+            )
 
 
 def _empty_stub(here: list[Distribution]) -> bool:
@@ -153,34 +192,69 @@ def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
 # --- requirements ------------------------------------------------------------------------------------------
 
 
+FRAMEWORKS = re.compile(
+    r"torch(-nightly)?|tensorflow(-gpu|-cpu|-intel)?|tf-nightly|jax|onnxruntime(-gpu|-directml)?|ctranslate2"
+    r"|cupy-cuda\d+x?|paddlepaddle(-gpu)?"
+)
+"""What a person chose and keeps: where another package does not fit it, that one is changed."""
+
+_PARTS = re.compile(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
+"""Parts of frameworks that the rules about libraries examine by themselves: those that lack are told there."""
+
+_WITHOUT_RECORDS = ("conda",)
+"""Kinds of environment in which a package may be there without a distribution of its name."""
+
+
 def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
-    """What a framework requires was replaced by another version, usually by a later installation."""
+    """What a package requires was replaced by another version, or is not there: one finding for each package that must change."""
     examined = {load.consumer.prefix for load in seen.loads or () if load.consumer.framework}
     for home in environment_views(seen):
         if home.near > 3:
             continue
-        for b in unmet_requirements(home):
+        unmet = list(unmet_requirements(home))
+        wrong: dict[str, list[UnmetRequirement]] = {}
+        for b in unmet:
             if b.installed:
-                yield _unmet(home, b, loaded=home.python.prefix in examined)
+                wrong.setdefault(b.wanted, []).append(b)
+        for its in _without_parts_of_one(wrong):
+            yield _unmet(home, its, loaded=home.python.prefix in examined)
+        yield from _absent(home, [b for b in unmet if not b.installed and not b.optional])
 
 
-def _unmet(home: EnvironmentView, b: UnmetRequirement, *, loaded: bool) -> Finding:
-    severity, cause = how_bad(b)
-    if loaded and b.wanted.startswith("nvidia-cudnn"):
+def _without_parts_of_one(wrong: dict[str, list[UnmetRequirement]]) -> Iterator[list[UnmetRequirement]]:
+    """Yield what is told together: all that is wrong with one package; and NVIDIA's that matter little, in one."""
+    mild = [
+        name
+        for name, its in wrong.items()
+        if name.startswith(("nvidia-", "cuda-")) and all(how_bad(b)[0] <= NOTE for b in its)
+    ]
+    together = mild if len(mild) > 1 else []
+    if together:
+        yield [b for name in together for b in wrong[name]]
+    yield from (its for name, its in wrong.items() if name not in together)
+
+
+def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) -> Finding:
+    worst = max(its, key=lambda b: how_bad(b)[0])
+    severity, cause = how_bad(worst)
+    if loaded and worst.wanted.startswith("nvidia-cudnn"):
         severity = NOTE  # what is loaded there was examined, and says more than versions do
-    if not gpu_side(home.seen).there:
+    if not gpu_side(home.seen).there and worst.wanted.startswith(("nvidia-", "cuda-")):
         severity = NOTE
+    if not home.near <= 1:
+        severity = min(severity, WARNING)
+    names = list(dict.fromkeys(b.wanted for b in its))
     return make_finding(
         Step.FRAMEWORKS,
         severity,
-        f"requires-{b.wanted}",
+        f"requires-{worst.wanted}" if len(names) == 1 else "requires-nvidia",
         _(
             "{name} {version} requires {wanted}{specifier}, but {installed} is installed.",
-            name=b.of.name,
-            version=b.of.version,
-            wanted=b.wanted,
-            specifier=b.specifier,
-            installed=b.installed,
+            name=worst.of.name,
+            version=worst.of.version,
+            wanted=worst.wanted,
+            specifier=worst.specifier,
+            installed=worst.installed,
         ),
         cause=cause,
         why=join_sentences(
@@ -190,16 +264,149 @@ def _unmet(home: EnvironmentView, b: UnmetRequirement, *, loaded: bool) -> Findi
             else _("The two were not built for each other."),
         ),
         evidence=[
-            observation(
-                _("Required"),
-                f"{b.wanted}{b.specifier}",
-                _("metadata of {name} {version}", name=b.of.name, version=b.of.version),
+            *(
+                observation(
+                    _("Required"),
+                    f"{b.wanted}{b.specifier}",
+                    _("metadata of {name} {version}", name=b.of.name, version=b.of.version),
+                )
+                for b in its
             ),
-            observation(_("Installed"), b.installed, b.of.location),
-            home.concerns(b.of.name),
+            *(
+                observation(_("Installed"), f"{name} {b.installed}", _found_at(home, name))
+                for name, b in {b.wanted: b for b in its}.items()
+            ),
+            *(home.concerns(name) for name in _concerned(home, its)),
         ],
         subject=home.python.prefix,
-        fix=reinstall_requirement(home.seen, home.python, f"{b.wanted}{b.specifier}"),
+        fix=_change_laggard(home, its),
+    )
+
+
+def _found_at(home: EnvironmentView, name: str) -> str:
+    its = home.has(name)
+    return its.location if its else ""
+
+
+def _concerned(home: EnvironmentView, its: list[UnmetRequirement]) -> list[str]:
+    """Return the packages whose requirement is broken: what they ask for runs without them."""
+    return list(dict.fromkeys(b.of.name for b in its if home.has(b.of.name)))
+
+
+def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
+    """Return how to change what does not fit the framework, and never the framework itself."""
+    wanted = its[0].wanted
+    users = list(dict.fromkeys(b.of.name for b in its if not FRAMEWORKS.fullmatch(b.of.name)))
+    anchored = bool(FRAMEWORKS.fullmatch(wanted)) or (wanted in _SHARED and not _framework_minds(its))
+    if anchored and users:
+        kept = f"{wanted}=={its[0].installed.partition('+')[0]}"
+        index = _index_of(its[0].installed)
+        return manual_fix(
+            _("Install the release of {names} that fits {kept}", names=join_names(users), kept=kept),
+            framework_pip_command(home.seen, home.python, "install", "--upgrade", *users, kept, *index),
+            restart="program",
+        )
+    every = {name: _all_specifiers(home, name) for name in dict.fromkeys(b.wanted for b in its)}
+    return reinstall_requirement(home.seen, home.python, *(f"{name}{text}" for name, text in every.items()))
+
+
+_SHARED = ("numpy", "protobuf", "ml-dtypes")
+"""Packages that many others require: where a framework does not mind the release that is there, the others change."""
+
+
+def _framework_minds(its: list[UnmetRequirement]) -> bool:
+    return any(FRAMEWORKS.fullmatch(b.of.name) or _PARTS.fullmatch(b.of.name) for b in its)
+
+
+def _all_specifiers(home: EnvironmentView, name: str) -> str:
+    """Return what the frameworks of an environment together, else all its packages, ask of one package."""
+    asked = [(d.name, text) for d in first_of_each(home) for text in asked_of(home, d, name)]
+    mine = [text for by, text in asked if FRAMEWORKS.fullmatch(by) or _PARTS.fullmatch(by)]
+    parts = dict.fromkeys(p for text in mine or [t for _by, t in asked] for p in text.split(",") if p)
+    return ",".join(parts)
+
+
+def _index_of(version: str) -> tuple[str, ...]:
+    variant = version.partition("+")[2]
+    known = re.fullmatch(r"cu\d+|cpu", variant)
+    return ("--extra-index-url", f"{framework_tables().torch_index.url}{variant}") if known else ()
+
+
+def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[Finding]:
+    """What a framework requires and nobody brings: it says so at its import."""
+    if home.python.kind in _WITHOUT_RECORDS:
+        return
+    mine = [b for b in lacking if FRAMEWORKS.fullmatch(b.of.name) and not _PARTS.fullmatch(b.wanted)]
+    for name in dict.fromkeys(b.of.name for b in mine):
+        its = [b for b in mine if b.of.name == name]
+        names = join_names(b.wanted for b in its)
+        yield make_finding(
+            Step.FRAMEWORKS,
+            min(home.severity, WARNING),
+            f"lacks-{name}",
+            _(
+                "{name} {version} requires packages that are not installed: {names}.",
+                name=name,
+                version=its[0].of.version,
+                names=names,
+            ),
+            cause="requirement_broken",
+            why=_("It cannot be imported, or not all of it works, until they are there."),
+            evidence=[
+                *(
+                    observation(
+                        _("Required"),
+                        f"{b.wanted}{b.specifier}",
+                        _("metadata of {name} {version}", name=name, version=b.of.version),
+                    )
+                    for b in its
+                ),
+                home.concerns(name),
+            ],
+            subject=home.python.prefix,
+            fix=reinstall_requirement(home.seen, home.python, *(f"{b.wanted}{b.specifier}" for b in its)),
+        )
+
+
+def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
+    """Extension modules that were built for NumPy 1 lie beside NumPy 2, and their metadata does not say so."""
+    for home in environment_views(seen):
+        numpy = home.has("numpy")
+        if home.near > 3 or numpy is None or version_tuple(numpy.version)[:1] < (2,):
+            continue
+        told = {u.of.name for u in unmet_requirements(home) if u.wanted == "numpy"}
+        old = [
+            (d, row)
+            for d in first_of_each(home)
+            for row in module_table().numpy_2
+            if d.name not in told and re.fullmatch(row.distributions, d.name) and is_older(d.version, row.release)
+        ]
+        if old:
+            yield _built_for_numpy_1(home, numpy, old)
+
+
+def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tuple[Distribution, NumpyTwo]]) -> Finding:
+    frameworks = [d.name for d, _row in old if FRAMEWORKS.fullmatch(d.name)]
+    return make_finding(
+        Step.FRAMEWORKS,
+        min(home.severity, WARNING) if frameworks else NOTE,
+        "numpy-abi",
+        _(
+            "{names} were built for NumPy 1, but {numpy} is installed.",
+            names=join_names(f"{d.name} {d.version}" for d, _row in old),
+            numpy=f"numpy {numpy.version}",
+        ),
+        cause="requirement_broken",
+        why=_(
+            "Extension modules that were built for NumPy 1 do not load with NumPy 2, or cannot exchange arrays with it."
+        ),
+        evidence=[
+            observation(_("Installed"), f"numpy {numpy.version}", numpy.location),
+            *(observation(_("The first release for NumPy 2"), f"{d.name} {row.release}", row.source) for d, row in old),
+            *(home.concerns(name) for name in frameworks or [d.name for d, _row in old]),
+        ],
+        subject=home.python.prefix,
+        fix=reinstall_requirement(home.seen, home.python, "numpy<2"),
     )
 
 
@@ -223,6 +430,8 @@ def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
         return NOTE, "requirement_broken"
     if b.wanted.startswith(("nvidia-", "cuda-", "torch", "triton", "jax", "tensorflow")):
         return WARNING, "requirement_broken"
+    if FRAMEWORKS.fullmatch(b.of.name) and not same_major:
+        return WARNING, "requirement_broken"  # NumPy's ABI changed with its major, protobuf's with each
     return NOTE, "requirement_broken"
 
 
@@ -255,4 +464,4 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-RULES = (duplicate_packages, broken_requirements, retired_pynvml)
+RULES = (duplicate_packages, shared_files, broken_requirements, numpy_abi, retired_pynvml)

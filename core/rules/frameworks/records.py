@@ -13,6 +13,7 @@ from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.libraries import closures_of, files_told
 from core.rules.wording import GOOD, NOTE, WARNING, make_finding, observation
 
 LIBRARY_OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
@@ -45,7 +46,7 @@ def _files_already_reported(seen: Snapshot) -> set[str]:
     """Return the unfit files that cuDNN's own search comes to: the rules about CUDA's libraries tell those as errors."""
     system = seen.machine.system
     used = {normalise(system, r.winner.path) for load in seen.loads or () for r in load.resolutions if r.winner}
-    return used & {
+    return files_told(seen) | used & {
         normalise(system, f.path)
         for toolkit in seen.toolkits or ()
         for f in toolkit.libraries
@@ -62,6 +63,9 @@ def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
     if any(_is_broken(f) or f.needed_by for f in files):
         return home.severity
+    followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
+    if followed and all(f.state == "missing" for f in files):
+        return NOTE  # what every framework here asks for was followed, and is there
     worked = any(t.gpu and t.right and not t.problem and not t.ended for t in home.trials)
     return NOTE if worked else min(home.severity, WARNING)
 

@@ -20,6 +20,7 @@ from core.explain import explain
 from core.host.interface import Host
 from core.host.windows.host import WindowsHost
 from core.model.findings import Finding, Report
+from core.report.json_form import to_json
 from tests.windows.faultlab.machine import HOME, Machine, fingerprint, import_error, load_error, version_checks
 from tests.windows.faultlab.rows import ROWS, Row
 
@@ -58,7 +59,7 @@ def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
         if WINES_FAULT in msgspec.json.encode(report):
             report = look(WindowsHost(), machine, thorough=row.thorough)
         if reports:
-            Path(reports, f"{row.name}.json").write_bytes(msgspec.json.encode(report))
+            Path(reports, f"{row.name}.json").write_bytes(to_json(report))
         result = judged(row, report)
         primary = next((f for f in report.findings if f.primary), None)
         if primary and ((primary.fix and primary.fix.changes) or row.source):

@@ -1,4 +1,4 @@
-"""Roll call, in the child: load cuDNN as a consumer does, call it, open every part, list what was really mapped.
+"""Roll call, in the child: load cuDNN as a consumer does, call it, open every part; let the parent look at what was mapped.
 
 Nothing here is judged. Each step is announced before it is taken (``begin``), because it may be the child's last.
 """
@@ -30,19 +30,15 @@ LOAD_FUNCTION: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryEx
 """What a Call is named that loads a file instead of calling a function."""
 
 
-def answer_roll_call(roll: RollCallRequest, emit: Callable[[RollCallEvent], None]) -> None:
+def answer_roll_call(roll: RollCallRequest, emit: Callable[[RollCallEvent | None], None]) -> None:
     """Do one roll call. Runs in a child process: any step may end it."""
     loader = _loader(roll.folders)
-    known: set[str] = set()
 
     def step(name: str, act: Callable[..., tuple[RollCallEvent, int | None]], *arguments: object) -> int | None:
         emit(RollCallEvent(kind="begin", name=name))
         event, handle = act(loader, *arguments)
         emit(event)
-        for path in loader.mapped():
-            if path not in known:
-                known.add(path)
-                emit(RollCallEvent(kind="mapped", name=path))
+        emit(None)
         return handle
 
     load = LOAD_FUNCTION[roll.system]

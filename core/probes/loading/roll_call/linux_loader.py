@@ -1,13 +1,8 @@
-"""The loader of the running system as a child asks it: open, call, and list what is mapped."""
+"""The loader of the running system as a child asks it: open and call."""
 
 from __future__ import annotations
 
 import ctypes
-
-TYPE_CHECKING = False  # as typing has it; importing that takes longer than all of this
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _OBJECTS = ("libcudnn", "libcublas", "libcudart", "libnvrtc", "libcuda.", "libnvjitlink")
 
@@ -34,10 +29,6 @@ class Loader:
 
     def path(self, handle: int) -> str:
         """Return the file behind a handle."""
-        raise NotImplementedError
-
-    def mapped(self) -> Iterator[str]:
-        """Yield the CUDA and cuDNN files that this process has mapped."""
         raise NotImplementedError
 
 
@@ -74,11 +65,3 @@ class DynamicLoader(Loader):
         if self._c.dlinfo(ctypes.c_void_p(handle), 2, ctypes.byref(found)) != 0 or not found:  # 2 = RTLD_DI_LINKMAP
             return ""
         return (found.contents.name or b"").decode("utf-8", "backslashreplace")
-
-    def mapped(self) -> Iterator[str]:
-        """Named files of /proc/self/maps, one for each mapping."""
-        with open("/proc/self/maps", "rb") as maps:  # noqa: PTH123  # a process file, bytes wanted
-            for line in maps:
-                path = line[73:].strip()
-                if path.startswith(b"/") and is_cuda_file(path.rsplit(b"/", 1)[1].decode("utf-8", "replace")):
-                    yield path.decode("utf-8", "backslashreplace")

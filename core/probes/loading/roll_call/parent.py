@@ -16,6 +16,7 @@ from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import Call, Mapped, RollCall
 from core.model.paths import file_name
 from core.probes.loading.roll_call.child import LOAD_FUNCTION, answer_roll_call
+from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.loading.roll_call.protocol import RollCallEvent, RollCallRequest
 
 MAX_CHILDREN = 5
@@ -38,6 +39,7 @@ class _Tally(msgspec.Struct):
     version: str | None = None
     output: str = ""
     ended: str = ""
+    uncaged: bool = False
 
 
 Ask = Callable[[RollCallRequest], ChildAnswer[RollCallEvent]]
@@ -79,6 +81,7 @@ def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: Cudn
         mapped=tuple(Mapped(path=path, name=file_name(roll.system, path)) for path in tally.mapped),
         output=tally.output[:MAX_OUTPUT_BYTES],
         ended=tally.ended,
+        uncaged=tally.uncaged,
     )
 
 
@@ -106,8 +109,8 @@ def _count(said: ChildAnswer[RollCallEvent], tally: _Tally, roll: RollCallReques
                 _add(_call(event, roll.major, known), tally)
             case "loaded":
                 tally.loaded = event.name
-            case "mapped":
-                tally.mapped.setdefault(event.name)
+    tally.uncaged = tally.uncaged or said.uncaged
+    tally.mapped |= {p: None for p in said.mapped if is_cuda_file(file_name(roll.system, p))}
     if said.output and said.output not in tally.output:
         tally.output += said.output
     if not said.ended:

@@ -33,7 +33,7 @@ class RollCallRequest(Frozen, frozen=True, kw_only=True):
 class RollCallEvent(Frozen, frozen=True, kw_only=True):
     """One step of a child. ``begin`` stands before each ``call``; a begin without its call is where the child died."""
 
-    kind: Literal["begin", "call", "loaded", "mapped"]
+    kind: Literal["begin", "call", "loaded"]
     name: str = ""
     """begin: the function, or the file name of a part; call: the function or LOAD's word; else a path."""
     library: str = ""

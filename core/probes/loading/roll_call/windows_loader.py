@@ -1,14 +1,13 @@
-"""The roll call's view of Windows' loader: LoadLibraryExW, its error numbers, the modules of this process."""
+"""The roll call's view of Windows' loader: LoadLibraryExW and its error numbers."""
 
 from __future__ import annotations
 
 import ctypes
 import ntpath
 import sys
-from collections.abc import Iterator
 
 from core.common.fact_text import fact_text
-from core.probes.loading.roll_call.linux_loader import Loader, is_cuda_file
+from core.probes.loading.roll_call.linux_loader import Loader
 
 WINDOWS_ERRORS = {
     5: "ERROR_ACCESS_DENIED",
@@ -35,16 +34,10 @@ if sys.platform == "win32":
 
         def __init__(self, folders: tuple[str, ...]) -> None:
             self._k = k = ctypes.WinDLL("kernel32", use_last_error=True)
-            k.LoadLibraryExW.restype = k.GetProcAddress.restype = k.GetCurrentProcess.restype = ctypes.c_void_p
+            k.LoadLibraryExW.restype = k.GetProcAddress.restype = ctypes.c_void_p
             k.LoadLibraryExW.argtypes = (wintypes.LPCWSTR, ctypes.c_void_p, wintypes.DWORD)
             k.GetProcAddress.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
             k.GetModuleFileNameW.argtypes = (ctypes.c_void_p, wintypes.LPWSTR, wintypes.DWORD)
-            k.K32EnumProcessModules.argtypes = (
-                ctypes.c_void_p,
-                ctypes.c_void_p,
-                wintypes.DWORD,
-                ctypes.POINTER(wintypes.DWORD),
-            )
             k.AddDllDirectory.restype = ctypes.c_void_p
             k.AddDllDirectory.argtypes = (wintypes.LPCWSTR,)
             for folder in folders:
@@ -70,15 +63,3 @@ if sys.platform == "win32":
             buffer = ctypes.create_unicode_buffer(MAX_PATH)
             self._k.GetModuleFileNameW(handle, buffer, MAX_PATH)
             return buffer.value
-
-        def mapped(self) -> Iterator[str]:
-            """The modules that K32EnumProcessModules lists."""
-            count, needed = 1024, wintypes.DWORD()
-            modules = (ctypes.c_void_p * count)()
-            process = self._k.GetCurrentProcess()
-            if not self._k.K32EnumProcessModules(process, modules, ctypes.sizeof(modules), ctypes.byref(needed)):
-                return
-            for module in modules[: min(count, needed.value // ctypes.sizeof(ctypes.c_void_p))]:
-                path = self.path(module or 0)
-                if is_cuda_file(ntpath.basename(path)):
-                    yield path

@@ -1,0 +1,158 @@
+"""The command check: the verdict for machines, in the form that an engine reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.cli.terminal import UsageError, read_report, say_result, write_file
+from core.common.i18n import _
+
+if TYPE_CHECKING:
+    import argparse
+
+    from core.model.findings import Report
+    from core.report.check.expectations import Policy
+    from core.report.check.outcome import State
+
+USUAL_LIMIT = 60.0
+"""Seconds: longer than a scan takes anywhere, shorter than what engines wait."""
+FORM_NAMES = ("nagios", "npd", "prom", "junit", "sarif", "github", "intune", "slurm")
+
+
+def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``check`` to the command line."""
+    check = commands.add_parser("check", help=_("one line and an exit status, for monitors, schedulers and CI"))
+    check.add_argument("--form", choices=FORM_NAMES, help=_("the form and the exit statuses of an engine"))
+    check.add_argument("--expect", type=Path, metavar="FILE", help=_("a policy (TOML) that this machine has to meet"))
+    check.add_argument("--write-expect", type=Path, metavar="FILE", help=_("write the policy that this machine meets"))
+    check.add_argument(
+        "--out", type=Path, metavar="FILE", help=_("write to FILE, whole or not at all, and print nothing")
+    )
+    check.add_argument(
+        "--length", type=_length, default=None, metavar="N", help=_("characters of the line: 80, at most 2048")
+    )
+    check.add_argument(
+        "--time-limit", type=_seconds, default=USUAL_LIMIT, metavar="SECONDS", help=_("then the answer is: not known")
+    )
+    check.add_argument("--quiet", action="store_true", help=_("write nothing to standard error"))
+    check.add_argument("--python", action="append", default=[], metavar="PATH")
+    check.add_argument("--only", default="", metavar="STEP,...")
+    check.add_argument("--try", action="store_true", dest="trials", help=_("also import the frameworks and convolve"))
+    check.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
+    check.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    check.set_defaults(command=run_check)
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Check this machine; return the engine's exit status."""
+    import gc
+
+    gc.disable()  # over before its garbage matters, as a scan
+    from core.cli.scan import chosen_steps
+    from core.doctor.check import check_machine, check_report
+    from core.report.check.forms.table import FORMS, PLAIN
+    from core.report.check.outcome import LINE_LENGTH
+    from core.transaction.session_host import current_host
+
+    if options.quiet:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the program ends
+    form = FORMS[options.form] if options.form else PLAIN
+    policy = _policy(options.expect) if options.expect else None
+    steps = chosen_steps(options.only)
+    report: Report | None
+    if options.report:
+        outcome, report = check_report(read_report(options.report), policy, steps, full_names=options.full_names)
+    else:
+        outcome, report = check_machine(
+            current_host(),
+            limit=options.time_limit,
+            policy=policy,
+            steps=steps,
+            trials=options.trials,
+            pythons=tuple(options.python),
+            full_names=options.full_names,
+        )
+    if options.write_expect:
+        _write_policy(options.write_expect, outcome.state, report)
+    text = form.render(outcome, options.length or LINE_LENGTH)
+    if options.out:
+        _replace(options.out, text.encode("utf-8", "backslashreplace"))
+    else:
+        say_result(text)
+    return form.statuses[outcome.state]
+
+
+def _length(text: str) -> int:
+    """Return how long the line may be.
+
+    Raises:
+        ValueError: it is no number from 20 to the longest that any engine keeps.
+    """
+    from core.common.versions import whole_number
+    from core.report.check.outcome import LONGEST_LINE
+
+    number = whole_number(text)
+    if number is None or not 20 <= number <= LONGEST_LINE:
+        raise ValueError(text)
+    return number
+
+
+def _seconds(text: str) -> float:
+    """Return a time limit.
+
+    Raises:
+        ValueError: it is no number of seconds between 0.1 and a day.
+    """
+    seconds = float(text)
+    if not 0.1 <= seconds <= 86400:
+        raise ValueError(text)
+    return seconds
+
+
+def _policy(path: Path) -> Policy:
+    from core.report.check.expectations import LARGEST_POLICY, PolicyError, read_policy
+
+    try:
+        if not path.is_file():
+            raise UsageError(_("{path} is not a file.", path=path))
+        with path.open("rb") as file:
+            return read_policy(file.read(LARGEST_POLICY + 1))
+    except OSError as e:
+        raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
+    except PolicyError as e:
+        raise UsageError(f"{path}: {e}") from None
+
+
+def _write_policy(path: Path, state: State, report: Report | None) -> None:
+    from core.report.check.expectations import policy_of
+
+    if report is None or state in ("critical", "unknown"):
+        raise UsageError(_("A policy is written from a machine in order; this one is not: {state}.", state=state))
+    write_file(path, policy_of(report).encode())
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file beside and rename it: who reads at that moment sees the old one or the new one.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    import tempfile
+
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            file.write(data)
+        beside = Path(file.name)
+        try:
+            beside.chmod(0o644)  # the engine that reads it may be another account
+            beside.replace(path)
+        except OSError:
+            with suppress(OSError):
+                beside.unlink()
+            raise
+    except OSError as e:
+        raise UsageError(_("{path} cannot be written: {strerror}.", path=path, strerror=e.strerror)) from None

@@ -1,0 +1,88 @@
+"""What a person gives to be read: a report of another computer, a session code, or an error message; as a file or as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from core.common.i18n import _
+from core.common.patience import Patience, call_patiently
+from core.knowledge.causes import cause_rows
+from core.model.facts import Frozen
+from core.model.findings import Report
+from core.report.json_form import BadReportError, from_json
+from core.report.session_code import CodeError, code_text, decode_report, is_code
+
+MAX_BYTES = 64 << 20
+"""Bytes of a file that are read; no report and no log that a person gives is as long."""
+
+
+class Given(Frozen, frozen=True, kw_only=True):
+    """What it is: one of these, or a problem."""
+
+    report: Report | None = None
+    """Of another computer: nothing in it can be changed from here."""
+    code: str = ""
+    """What a session code tells, in lines."""
+    message: str = ""
+    problem: str = ""
+    """Why it cannot be read, in one sentence."""
+
+
+def read_file(path: str) -> Given:
+    """Read a file that was opened or dropped."""
+    try:
+        data = Patience().run(lambda: call_patiently(_read, path))
+    except (OSError, ValueError) as e:
+        return Given(problem=_("This file cannot be read: {reason}", reason=getattr(e, "strerror", None) or e))
+    return read_text(data.decode(errors="replace"))
+
+
+def _read(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(MAX_BYTES)
+
+
+def read_text(text: str) -> Given:
+    """Read what was typed or pasted."""
+    try:
+        if is_code(text):
+            return Given(code=code_text(decode_report(text), cause_rows()))
+        if text.lstrip().startswith("{") and '"schema"' in text:
+            return Given(report=from_elsewhere(from_json(text.strip().encode())))
+    except (CodeError, BadReportError) as e:
+        return Given(problem=str(e))
+    return Given(message=text)
+
+
+def from_elsewhere(report: Report) -> Report:
+    """Return a report of another computer, diagnosed anew, without anything that a button could change on this one."""
+    from core.doctor.examine import diagnose_snapshot
+
+    def by_hand(made: Report) -> Report:
+        cures = (replace(f, fix=replace(f.fix, changes=())) if f.fix else f for f in made.findings)
+        return replace(made, findings=tuple(cures))
+
+    again = diagnose_snapshot(report.snapshot)
+    return by_hand(replace(again, taken_out=report.taken_out, history=report.history))
+
+
+def whose(report: Report) -> str:
+    """Return in a few words which computer a report is of: its system, its GPU, and when it was made."""
+    seen = report.snapshot
+    gpus = seen.driver.gpus if seen.driver else None
+    parts = (
+        seen.machine.host_name,
+        seen.machine.release or seen.machine.system,
+        gpus[0].name if gpus else "",
+        seen.taken[:10],
+    )
+    return ", ".join(p for p in parts if p)
+
+
+def comparison(here: Report, there: Report) -> str:
+    """Return two reports side by side, for a person."""
+    from core.report.compare import compare_reports, comparison_text
+
+    return comparison_text(compare_reports(here, there))

@@ -1,0 +1,73 @@
+"""What a person may name as not working: the environments that were found, programs that run, and folders of projects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from core.common.i18n import _
+from core.common.patience import Patience, call_patiently
+from core.model.findings import Report
+from core.report.short_names import environment_names, place
+
+ENVIRONMENTS = (".venv", "venv", "env")
+"""Folders of a project that usually hold its environment."""
+MIN_FAR = 2
+"""Importance from which an environment is neither named nor active."""
+RUNNING = ("python", "ollama", "jupyter", "ipython", "llama-server", "blender", "ffmpeg")
+"""Beginnings of the names of programs that may use the GPU."""
+MOST_RUNNING = 6
+MOST_FRAMEWORKS = 2
+"""Frameworks of an environment that are named in a list."""
+
+
+def environment_in(named: str) -> str:
+    """Return the environment in a project's folder, where it has one, else what was named. Looks at the disk."""
+    try:
+        return Patience().run(lambda: call_patiently(_environment, named))
+    except (OSError, ValueError):
+        return named  # the scan says what is wrong with it
+
+
+def _environment(named: str) -> str:
+    found = (Path(named) / name for name in ENVIRONMENTS)
+    return next((str(p) for p in found if (p / "pyvenv.cfg").is_file()), named)
+
+
+class Choice(NamedTuple):
+    """Something that the person may name, as it stands in a list."""
+
+    name: str
+    says: str
+    """What is in it: "PyTorch 2.7"."""
+    where: str
+    named: str
+    """What ``core.doctor.programs.scan_options`` gets: a path, or a process' number."""
+
+
+def choices(report: Report) -> tuple[Choice, ...]:
+    """Return the environments that were found and have a framework, or are in use; those in use first."""
+    names, home = environment_names(report), report.snapshot.machine.home
+    rows = [r for r in report.grid.rows if r.cells or r.importance < MIN_FAR] if report.grid else []
+    return tuple(
+        Choice(
+            name=names[r.prefix],
+            says=", ".join(f"{c.framework} {short_version(c.version)}" for c in r.cells[:MOST_FRAMEWORKS]),
+            where=place(r.prefix, home),
+            named=r.prefix,
+        )
+        for r in sorted(rows, key=lambda r: r.importance)
+    )
+
+
+def running() -> tuple[Choice, ...]:
+    """Return the person's own programs that run now and may use the GPU; looks at /proc, and is empty on Windows."""
+    from core.host.linux.processes import own_programs
+
+    found = {p.name: p for p in own_programs(RUNNING)}
+    return tuple(Choice(p.name, _("running now"), p.command, str(p.pid)) for p in found.values())[:MOST_RUNNING]
+
+
+def short_version(version: str) -> str:
+    """Return a version as people say it: "2.6" for 2.6.0+cu124."""
+    return ".".join(version.partition("+")[0].split(".")[:2])

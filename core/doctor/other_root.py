@@ -1,0 +1,148 @@
+"""A Linux system that does not run here: a mounted disk, or a container's host under /host. It is read, never run or loaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from core.common.fact_text import fact_text
+from core.common.progress import Progress
+from core.host.interface import Account, CompletedProcess, ProgramKind
+from core.host.linux.files import (
+    container_of,
+    environment_file,
+    is_wsl,
+    os_release,
+    pci_devices,
+    processor_instructions,
+    tegra_of,
+)
+from core.loader import read_image
+from core.loader.files import OtherRoot, path_under_root
+from core.model.facts import Machine, PciDevice, Signature, System, Variable, path_text
+
+PROGRAMS = ("/bin/sh", "/usr/bin/env", "/sbin/init", "/usr/lib/systemd/systemd")
+"""Programs of nearly every system, whose headers tell its processor."""
+
+LIBC_FOLDERS = ("/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+MAX_LIBC_BYTES = 4 << 20
+_GLIBC = re.compile(rb"GNU C Library \([^)\n]{0,80}\) stable release version (\d{1,3}\.\d{1,3})")
+"""What libc.so.6 prints when it is run (glibc, csu/version.c)."""
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class OtherRootHost:
+    """A Linux system below a folder. Its variables are those of its files; no process of it is known."""
+
+    def __init__(self, folder: Path) -> None:
+        self._root = OtherRoot(folder.resolve())
+
+    @property
+    def system(self) -> System:
+        """Always "linux"."""
+        return "linux"
+
+    @property
+    def root(self) -> Path:
+        """The folder that stands for "/"."""
+        return Path(self._root)
+
+    @property
+    def sysroot(self) -> OtherRoot:
+        """The same, as readers take it: links inside lead to places inside."""
+        return self._root
+
+    def machine(self) -> Machine:
+        """Describe the machine from its files. Never raises; what only a running system tells stays open."""
+        return Machine(
+            system="linux",
+            release=os_release(self.root),
+            architecture=self._architecture(),
+            libc=self._libc(),
+            instructions=processor_instructions(self.root),
+            wsl=is_wsl(self.root),
+            tegra=tegra_of(self.root),
+            container=container_of(self.root, {}),
+            home=self._home(),
+            other_root=path_text(self._root),
+        )
+
+    def _architecture(self) -> str:
+        seen = (read_image.read_image(path, root=self._root).architecture for path in PROGRAMS)
+        return next((word for word in seen if word), "x86_64")
+
+    def _libc(self) -> str:
+        for folder in LIBC_FOLDERS:
+            try:
+                with Path(path_under_root(self._root, f"{folder}/libc.so.6")).open("rb") as file:
+                    said = _GLIBC.search(file.read(MAX_LIBC_BYTES))
+            except OSError:
+                continue
+            if said:
+                return said[1].decode("ascii")
+        return ""
+
+    def _home(self) -> str:
+        """The one person's home folder; root's where there are none or several."""
+        try:
+            homes = [f for f in Path(path_under_root(self._root, "/home")).iterdir() if f.is_dir()]
+        except OSError:
+            homes = []
+        return path_text(f"/home/{homes[0].name}") if len(homes) == 1 else "/root"
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Those that its files give every session (pam_env, systemd)."""
+        found = list(environment_file(Path(path_under_root(self._root, "/etc/environment")), "machine"))
+        folder = Path(path_under_root(self._root, f"{self._home()}/.config/environment.d"))
+        try:
+            files = sorted(f for f in folder.iterdir() if f.suffix == ".conf")
+        except OSError:
+            files = []
+        return (*found, *(v for f in files for v in environment_file(f, "user")))
+
+    def fresh_environment(self) -> dict[str, str]:
+        """What its files give every session, on a log-in's own variables."""
+        given = {v.name: v.value for v in self.variables() if "$" not in v.value}
+        return {"PATH": DEFAULT_PATH, "HOME": self._home()} | given
+
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:  # noqa: ARG002 - Host's form
+        """None: that would run its shell."""
+        return None
+
+    def pci_devices(self) -> tuple[PciDevice, ...] | None:
+        """Controllers from its /sys/bus/pci, where that is mounted, too; else None."""
+        return pci_devices(self.root) or None
+
+    def registered_pythons(self) -> tuple[str, ...]:
+        """None: Linux has no such list."""
+        return ()
+
+    def signature(self, _path: str) -> Signature:
+        """Nothing: libraries for Linux have none."""
+        return ""
+
+    def run(
+        self,
+        argv: Sequence[str],  # noqa: ARG002 - Host's form
+        *,
+        timeout: float,  # noqa: ARG002
+        env: Mapping[str, str] | None = None,  # noqa: ARG002
+        input: bytes = b"",  # noqa: ARG002
+        watch: Progress | None = None,  # noqa: ARG002
+        account: Account | None = None,  # noqa: ARG002
+        kind: ProgramKind = "program",  # noqa: ARG002
+    ) -> CompletedProcess:
+        """Run nothing: its programs are another system's."""
+        return CompletedProcess(
+            status=None, ended=fact_text("was not started: only files of this system are read"), started=False
+        )
+
+
+def is_linux_root(folder: Path) -> bool:
+    """Whether a folder looks like the root of a Linux system."""
+    try:
+        return (folder / "etc").is_dir() and (folder / "usr").is_dir()
+    except OSError:
+        return False

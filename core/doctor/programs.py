@@ -1,0 +1,85 @@
+"""From what a person chooses, a file or a running process, to the options of a scan: the window and the command line share it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.common.i18n import _, translate_fact
+from core.host.interface import Host
+from core.model.paths import path_module
+from core.probes.programs.follow import find_named, follow
+from core.probes.sysroot import Sysroot, sysroot_of
+
+
+@dataclass(frozen=True)
+class ScanOptions:
+    """What a scan is told of the programs that a person chose; given to ``examine`` as they are."""
+
+    pythons: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    problem: str = ""
+    """Why a choice leads to nothing, in one sentence; the scan says so, too."""
+
+
+def scan_options(chosen: Iterable[str], host: Host) -> ScanOptions:
+    """Return the options for what was chosen: each a path, a command, or a process' number. Nothing is run.
+
+    A Python interpreter, an environment's folder, and a script that a Python runs are environments; everything else, and
+    a running Python, too, is a program.
+    """
+    where = sysroot_of(host)
+    pythons: dict[str, None] = {}
+    programs: dict[str, None] = {}
+    problem = ""
+    for text in chosen:
+        named = text.strip().strip('"')
+        if not named:
+            continue
+        python, is_program, why = _sort(named, host, where)
+        if python:
+            pythons[python] = None
+        if is_program:
+            programs[named] = None
+        problem = problem or why
+    return ScanOptions(tuple(pythons), tuple(programs), problem)
+
+
+def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
+    if named.isdecimal():
+        python = _python_of_process(named, where)
+        gone = where.system == "linux" and not where.is_folder(f"/proc/{named}")
+        return python, True, _("There is no process {pid}.", pid=named) if gone else ""
+    env = host.fresh_environment()
+    path = find_named(named, env, where, _here(where))
+    if not path:
+        return "", True, _("{name} does not exist.", name=named)
+    if where.is_folder(path):
+        return path, False, ""
+    its = follow(path, env, where)
+    if its.interpreter:
+        return its.interpreter, False, ""
+    return "", True, "" if its.path else translate_fact(_("{name} does not tell which program it starts.", name=named))
+
+
+def _python_of_process(pid: str, where: Sysroot) -> str:
+    """Return the interpreter that a process runs, as it was started: a virtual environment's own path, where it says so."""
+    words = (where.read(f"/proc/{pid}/cmdline", 4096) or b"").split(b"\0")
+    first = words[0].decode("utf-8", "replace") if words else ""
+    real = ""
+    try:
+        real = os.readlink(where.under(f"/proc/{pid}/exe"))  # noqa: PTH115 - the system's own text
+    except OSError:
+        return ""
+    form = path_module("linux")
+    if not form.basename(real).startswith("python"):
+        return ""
+    return first if form.isabs(first) and where.is_file(first) else real
+
+
+def _here(where: Sysroot) -> str:
+    try:
+        return where.shown(os.getcwd()) if where.whole else "/"  # noqa: PTH109 - a text
+    except OSError:
+        return "/"

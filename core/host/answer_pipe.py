@@ -1,0 +1,76 @@
+"""The pipes of a program that answers us: one for what it says, one by which it waits until we have looked at its mapped files.
+
+What a library prints goes to the standard streams, so it is no answer. What a program has mapped is read here, from the
+system: the program asks for that by the line LOOK, and goes on after the line feed that comes back.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from core.host.child_main import ANSWER_VARIABLE
+
+LOOK = b"?\n"
+"""How the line ends that asks to be looked at; no other line does."""
+MAX_LOOKS = 1000
+"""Looks at one program; their answers fit into a pipe that nobody reads."""
+
+
+class AnswerPipe:
+    """Two pipes, ours and the program's ends."""
+
+    def __init__(self) -> None:
+        self._said, self._program_says = os.pipe()
+        self._program_waits, self._go = os.pipe()
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The program's ends: numbers of descriptors, on Windows of handles."""
+        if sys.platform != "win32":
+            return self._program_says, self._program_waits
+        import msvcrt
+
+        return msvcrt.get_osfhandle(self._program_says), msvcrt.get_osfhandle(self._program_waits)
+
+    @property
+    def variable(self) -> dict[str, str]:
+        """What tells the program its ends."""
+        return {ANSWER_VARIABLE: ",".join(map(str, self.ends))}
+
+    @contextmanager
+    def handed_over(self) -> Iterator[tuple[int, int]]:
+        """Let the program's ends be inherited for the time of a ``with``, in which it is started; then they are its alone."""
+        try:
+            if sys.platform == "win32":
+                for handle in self.ends:
+                    os.set_handle_inheritable(handle, True)
+            yield self.ends
+        except BaseException:
+            self._close(self._said, self._go)
+            raise
+        finally:
+            self._close(self._program_says, self._program_waits)
+
+    def hear(self, hear: Callable[[bytes], None], look: Callable[[], None]) -> None:
+        """Read what the program says to its end, and look whenever it asks for that."""
+        looks, last = 0, b""
+        try:
+            while chunk := os.read(self._said, 1 << 16):
+                hear(chunk)
+                for _ in range((last + chunk).count(LOOK)):
+                    looks += 1
+                    if looks <= MAX_LOOKS:
+                        look()
+                        with suppress(OSError):  # it may have ended meanwhile
+                            os.write(self._go, b"\n")
+                last = chunk[-1:]
+        finally:
+            self._close(self._said, self._go)
+
+    def _close(self, *descriptors: int) -> None:
+        for descriptor in descriptors:
+            with suppress(OSError):
+                os.close(descriptor)

@@ -1,0 +1,107 @@
+"""A leash for the tools of others that we start (nvcc): no new privileges, no core files, and nothing that they start outlives them.
+
+A thread gives its privileges up and starts the tool, which inherits that. What leaves the tool's process group comes back to us
+when its parent ends (we are its subreaper for that time), and is known by the privileges that it cannot have. The number of
+processes is not limited: the kernel counts those of the account, not of a program (getrlimit(2), RLIMIT_NPROC).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+assert sys.platform != "win32"  # there a job does it
+
+NO_NEW_PRIVILEGES, ITS_STATE, SUBREAPER = 38, 39, 36
+"""PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER: prctl(2)."""
+LARGEST_FILE = 64 << 20
+"""Bytes of a file that a tool may write."""
+MAX_ROUNDS = 100
+"""Whoever is ended may leave others behind."""
+
+Start = Callable[[], "subprocess.Popen[bytes]"]
+_starting = threading.Lock()
+_ours: set[int] = set()
+"""What we started ourselves and have not collected."""
+_tools: set[int] = set()
+
+
+def start(make: Start, *, leashed: bool) -> subprocess.Popen[bytes]:
+    """Start a program, on a leash if it is a tool. ``end`` it once it was collected.
+
+    Raises:
+        OSError, ValueError: as ``make`` does.
+    """
+    with _starting:
+        process = _without_privileges(make) if leashed else make()
+        _ours.add(process.pid)
+        if leashed:
+            _tools.add(process.pid)
+    return process
+
+
+def end(process: int) -> None:
+    """Forget a program that was collected; end whatever it left behind, if it was a tool."""
+    leashed = process in _tools
+    _ours.discard(process)
+    for _ in range(MAX_ROUNDS if leashed else 0):
+        with _starting:
+            left = list(_left_behind())
+            for orphan in left:
+                with suppress(OSError):
+                    os.kill(orphan, signal.SIGKILL)
+        for orphan in left:
+            with suppress(OSError):
+                os.waitpid(orphan, 0)
+        if not left:
+            break
+    with _starting:
+        _tools.discard(process)
+        if leashed and not _tools:
+            _prctl(SUBREAPER, 0)
+
+
+def _without_privileges(make: Start) -> subprocess.Popen[bytes]:
+    import resource
+
+    made: list[subprocess.Popen[bytes]] = []
+    failed: list[Exception] = []
+
+    def work() -> None:
+        _prctl(NO_NEW_PRIVILEGES, 1)
+        try:
+            made.append(make())
+        except (OSError, ValueError) as e:
+            failed.append(e)
+
+    _prctl(SUBREAPER, 1)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    for kind, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, LARGEST_FILE)):
+        with suppress(OSError):  # it may have ended already
+            resource.prlimit(made[0].pid, kind, (limit, limit))
+    return made[0]
+
+
+def _left_behind() -> Iterator[int]:
+    """Yield our children that we did not start, and that have no privileges to gain: nobody else's children are so."""
+    if _prctl(ITS_STATE, 0) == 1:
+        return  # so is everything here
+    with suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as numbers:  # noqa: PTH123
+        for number in map(int, numbers.read().split()):
+            with suppress(OSError), open(f"/proc/{number}/status", encoding="utf-8", errors="replace") as status:  # noqa: PTH123
+                if number not in _ours and "\nNoNewPrivs:\t1\n" in status.read():
+                    yield number
+
+
+def _prctl(what: int, value: int) -> int:
+    return int(ctypes.CDLL(None).prctl(what, value, 0, 0, 0))

@@ -1,0 +1,338 @@
+"""Edits one line of a start-up file: takes a variable's assignment or one of its entries out, or gives it another value.
+
+Pure: text in, text out. What does not have the expected form is refused with a sentence, and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+
+from core.common.i18n import _
+from core.host.startup.syntax import ReadError, parse, word_end
+from core.model.changes import ChangeError
+from core.model.facts import Frozen, LineForm
+
+MARK = "Convalesce"
+_EXPORTS = r"(?:export|declare\s+-x|declare\s+-gx|typeset\s+-x|typeset\s+-gx|readonly|local)\s+"
+
+
+class Edit(Frozen, frozen=True, kw_only=True):
+    """What happens to one line of a file."""
+
+    form: LineForm
+    line: int
+    """From 1."""
+    name: str
+    """The variable."""
+    entry: str = ""
+    """The folder that is taken out of it; empty: the whole assignment is."""
+    among: tuple[str, ...] = ()
+    """All folders that this line gives the variable, in their order."""
+    value: str = ""
+    """What the variable gets instead, where it is changed and not taken out."""
+    reason: str = ""
+    """Stands in a comment beside the line, where the format allows one."""
+
+
+def edited(text: str, edit: Edit) -> str:
+    """Return the file's text with the edit made; every other byte stays.
+
+    Raises:
+        ChangeError: the line is not as it was read, or is more than a plain assignment.
+    """
+    lines = re.split(r"(?<=\n)", text)
+    if not 1 <= edit.line <= len(lines):
+        raise _by_hand(edit)
+    if edit.form == "json":
+        return _in_json(text, lines, edit)
+    start = edit.line - 1
+    end = start + 1
+    while edit.form in ("posix", "fish", "systemd") and end < len(lines) and re.search(r"\\\r?\n\Z", lines[end - 1]):
+        end += 1
+    block = "".join(lines[start:end])
+    ending = (re.search(r"\r?\n\Z", block) or re.match("", block))[0]  # type: ignore[index]
+    body = block[: len(block) - len(ending)]
+    try:
+        new = _FORMS[edit.form](body, edit)
+    except (ReadError, KeyError):
+        raise _by_hand(edit) from None
+    between = "\r\n" if "\r\n" in text else "\n"
+    indent = re.match(r"[ \t]*", body)[0]  # type: ignore[index]
+    if new is None:
+        guard = _guard(lines, start, indent) if edit.form == "posix" else ""
+        mark = {"cmd": "rem "}.get(edit.form, "# ")
+        new = between.join(
+            f"{indent}{guard if n == 0 else ''}{mark}{row.strip()}" for n, row in enumerate(body.splitlines())
+        )
+    comment = (
+        "" if not edit.reason else f"{indent}{'rem' if edit.form == 'cmd' else '#'} {MARK}: {edit.reason}{between}"
+    )
+    if start and lines[start - 1].rstrip("\r\n").endswith("\\"):
+        comment = ""
+    made = "".join((*lines[:start], comment + new + ending, *lines[end:]))
+    if edit.form == "posix" and parse(text) is not None and parse(made) is None:
+        raise _by_hand(edit)
+    return made
+
+
+def _by_hand(edit: Edit) -> ChangeError:
+    return ChangeError(
+        _("Line {line} sets {name} in a way that you should change by hand.", line=edit.line, name=edit.name)
+    )
+
+
+def _guard(lines: list[str], start: int, indent: str) -> str:
+    """Return a command that does nothing, where the shell wants one and a comment is none: the body of an ``if``."""
+    before = next(
+        (row.strip() for row in reversed(lines[:start]) if row.strip() and not row.strip().startswith("#")), ""
+    )
+    return ": " if indent or re.search(r"(\bthen|\bdo|\belse|\{|&&|\|\||\)|\()\Z", before) else ""
+
+
+# --- entries of a value --------------------------------------------------------------------------------------------
+
+
+def _pieces(body: str, name: str) -> tuple[str, list[str], str]:
+    """Return a value's text as what stands before it, its pieces, and what stands behind: ``${NAME:+:$NAME}``."""
+    self_ref = rf"(?:\$\{{{name}\}}|\${name}(?!\w))"
+    tail = re.search(rf"\$\{{{name}:?\+:{self_ref}\}}\Z", body)
+    end = tail.start() if tail else len(body)
+    head = re.match(rf"\$\{{{name}:?\+{self_ref}:\}}", body[:end])
+    start = head.end() if head else 0
+    pieces, depth, piece = [], 0, ""
+    for char in body[start:end]:
+        depth += (char in "{(") - (char in "})")
+        if char == ":" and not depth:
+            pieces.append(piece)
+            piece = ""
+        else:
+            piece += char
+    return body[:start], [*pieces, piece], body[end:]
+
+
+def _without_entry(body: str, edit: Edit) -> str | None:
+    """Return a value's text without the entry; None where nothing of its own is left.
+
+    Raises:
+        ChangeError: it cannot be told which part of the text makes the entry.
+    """
+    head, pieces, tail = _pieces(body, edit.name)
+    own = [n for n, p in enumerate(pieces) if p and not re.search(rf"\$\{{?{edit.name}(?!\w)", p)]
+    literal = [n for n in own if pieces[n].rstrip("/") == edit.entry.rstrip("/")]
+    if not literal:
+        if len(own) != len(edit.among) or any(re.search(r"\$\{?[0-9@*]", pieces[n]) for n in own):
+            raise _by_hand(edit)
+        literal = [n for n, folder in zip(own, edit.among, strict=True) if folder.rstrip("/") == edit.entry.rstrip("/")]
+    if not literal:
+        raise _by_hand(edit)
+    if set(literal) == set(own):
+        return None
+    kept = [p for n, p in enumerate(pieces) if n not in literal]
+    return head + ":".join(kept) + tail
+
+
+def _takes_all(edit: Edit) -> bool:
+    bare = edit.entry.rstrip("/")
+    return not edit.value and (not edit.entry or (bool(edit.among) and all(f.rstrip("/") == bare for f in edit.among)))
+
+
+# --- the shells' ---------------------------------------------------------------------------------------------------
+
+
+def _posix(body: str, edit: Edit) -> str | None:
+    found = re.search(rf"(?<![\w$/.-]){edit.name}\+?=", body)
+    if found is None:
+        return _words(body, edit)
+    at = found.end()
+    end = word_end(body, at) if at < len(body) and body[at] not in " \t;&|\r\n" else at
+    raw = body[at:end]
+    if edit.value:
+        return body[:at] + shlex.quote(edit.value) + body[end:]
+    if re.search(r"\$\{?[0-9@*]", raw):
+        raise _by_hand(edit)  # a function's own word: each of its callers would be changed
+    if raw.startswith("("):
+        return _words(body, edit)
+    if not _takes_all(edit):
+        quote = raw[0] if len(raw) > 1 and raw[0] in "\"'" and raw[-1] == raw[0] else ""
+        inner = raw[len(quote) : len(raw) - len(quote)]
+        if '"' in inner or "'" in inner or "`" in inner:
+            raise _by_hand(edit)
+        left = _without_entry(inner, edit)
+        if left is not None:
+            return body[:at] + quote + left + quote + body[end:]
+    return _statement_out(body, found.start(), end, edit)
+
+
+def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
+    """Take a whole assignment out of a line: None where the line is nothing else."""
+    before, after = body[:start], body[end:]
+    alone = re.fullmatch(rf"\s*(?:{_EXPORTS})?", before)
+    if alone and re.fullmatch(rf"\s*(?:;\s*export\s+{edit.name}\s*)?;?\s*(?:#.*)?", after, re.DOTALL):
+        return None
+    head = re.search(rf"(?:^|[;&|({{]|\bthen|\bdo|\belse)\s*({_EXPORTS})?((?:[A-Za-z_]\w*=\S*\s+)*)\Z", before)
+    if head is None:
+        raise _by_hand(edit)
+    more = re.match(r"[ \t]+[A-Za-z_]\w*=", after)
+    if head[2] or (head[1] and more):  # export A=1 NAME=... B=2
+        return (before.rstrip() + after) if not more else before + after.lstrip()
+    if re.match(r"[ \t]+[^\s;&|)}#]", after):
+        raise _by_hand(edit)  # NAME=... command: the command's own variable
+    cut = head.start(1) if head[1] else start
+    return body[:cut] + ":" + after
+
+
+def _words(body: str, edit: Edit) -> str | None:
+    """Take an entry out of a list of words: zsh's path=(...), fish's set, direnv's PATH_add."""
+    names = {"PATH": r"PATH|path|fish_add_path|PATH_add"}.get(edit.name, re.escape(edit.name))
+    if not re.search(rf"(?<![\w$/.-])(?:{names})(?![\w/.-])", body):
+        raise _by_hand(edit)
+    if edit.value:
+        found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)(\S.*?)(\s*(?:#.*)?)\Z", body)
+        if found is None:
+            raise _by_hand(edit)
+        return found[1] + shlex.quote(edit.value) + found[3]
+    sole = re.fullmatch(
+        r"\s*(?:set\s|setenv\s|export\s|fish_add_path\s|PATH_add\s|path_add\s|(?:prepend|append)[-_]path\b|[a-z_]+\+?=\()[^;&|]*",
+        body,
+    )
+    if sole is None:
+        found = re.search(rf"(?:;\s*and|;|\band|&&)\s*(set\s+(?:-\S+\s+)*{edit.name}\s[^;&|]*)\Z", body)
+        if found is None or not _takes_all(edit):
+            raise _by_hand(edit)
+        return body[: found.start(1)] + "true"
+    if _takes_all(edit):
+        return None
+    words = re.split(r"([\s()]+)", body)
+    place = [n for n, w in enumerate(words) if w.strip("\"'").rstrip("/") == edit.entry.rstrip("/")]
+    if not place:
+        variable = {edit.name.lower(), edit.name}
+        first = next((n for n, w in enumerate(words) if w.rstrip("+=") in variable), None)
+        if first is None:
+            raise _by_hand(edit)
+        own = [n for n in range(first + 1, len(words)) if words[n].strip(" \t()") and not _is_self(words[n], edit.name)]
+        if len(own) != len(edit.among):
+            raise _by_hand(edit)
+        place = [n for n, f in zip(own, edit.among, strict=True) if f.rstrip("/") == edit.entry.rstrip("/")]
+    if not place:
+        raise _by_hand(edit)
+    for n in reversed(place):
+        del words[n - 1 if words[n - 1].isspace() else n : n + 1 if words[n - 1].isspace() else n + 2]
+    return "".join(words)
+
+
+def _is_self(word: str, name: str) -> bool:
+    return bool(re.fullmatch(rf"\"?\$\{{?({name}|{name.lower()})\}}?(\[@\])?\"?", word))
+
+
+def _fish(body: str, edit: Edit) -> str | None:
+    if re.search(rf"(?<![\w$]){edit.name}=", body):
+        return _posix(body, edit)
+    found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)([\"'])([^\"']*)\2(\s*)\Z", body)
+    if found and not edit.value and not _takes_all(edit):
+        left = _without_entry(found[3], edit)
+        return None if left is None else found[1] + found[2] + left + found[2] + found[4]
+    return _words(body, edit)
+
+
+# --- data ----------------------------------------------------------------------------------------------------------
+
+
+def _assignments(body: str, edit: Edit) -> str | None:
+    found = re.match(rf"(\s*(?:export\s+)?[\"']?{edit.name}[\"']?\s*=\s*)([\"']?)(.*?)(\2)(\s*)\Z", body)
+    if found is None:
+        raise _by_hand(edit)
+    if edit.value:
+        return found[1] + found[2] + edit.value + found[4] + found[5]
+    left = None if _takes_all(edit) else _without_entry(found[3], edit)
+    return None if left is None else found[1] + found[2] + left + found[4] + found[5]
+
+
+def _pam(body: str, edit: Edit) -> str | None:
+    if re.match(rf"\s*{edit.name}=", body):
+        return _assignments(body, edit)
+    found = re.match(rf"(\s*{edit.name}\s+(?:DEFAULT|OVERRIDE)=)(\"?)([^\"\s]*)(\2\s*)\Z", body)
+    if found is None:
+        raise _by_hand(edit)
+    if edit.value:
+        return found[1] + found[2] + edit.value + found[4]
+    left = None if _takes_all(edit) else _without_entry(found[3], edit)
+    return None if left is None else found[1] + found[2] + left + found[4]
+
+
+def _systemd(body: str, edit: Edit) -> str | None:
+    if not re.match(r"\s*Environment\s*=", body):
+        return _assignments(body, edit)
+    quoted = rf"(?<=[\s=])([\"']){edit.name}=((?:(?!\1).)*)\1(?=\s|\Z)"
+    found = re.search(quoted, body) or re.search(rf"(?<=[\s=])(){edit.name}=([^\s\"']*)(?=\s|\Z)", body)
+    if found is None:
+        raise _by_hand(edit)
+    value = found[2]
+    if edit.value:
+        return body[: found.start(2)] + edit.value + body[found.end(2) :]
+    left = None if _takes_all(edit) else _without_entry(value, edit)
+    if left is not None:
+        return body[: found.start(2)] + left + body[found.end(2) :]
+    head, rest = body[: found.start()], body[found.end() :]
+    if re.fullmatch(r"\s*Environment\s*=\s*", head) and not rest.strip():
+        return None
+    return (head.rstrip() + rest) if not head.rstrip().endswith("=") else head + rest.lstrip()
+
+
+def _cmd(body: str, edit: Edit) -> str | None:
+    found = re.match(rf"(\s*@?set\s+\"?{edit.name}=)([^\"]*)(\"?\s*)\Z", body, re.IGNORECASE)
+    if found is None:
+        raise _by_hand(edit)
+    if edit.value:
+        return found[1] + edit.value + found[3]
+    if _takes_all(edit):
+        return None
+    pieces = found[2].split(";")
+    left = [p for p in pieces if p.strip().rstrip("\\").lower() != edit.entry.rstrip("\\").lower()]
+    if len(left) == len(pieces):
+        raise _by_hand(edit)
+    return found[1] + ";".join(left) + found[3]
+
+
+_FORMS: dict[LineForm, Callable[[str, Edit], str | None]] = {
+    "posix": _posix,
+    "fish": _fish,
+    "assignments": _assignments,
+    "crontab": _assignments,
+    "pam": _pam,
+    "systemd": _systemd,
+    "cmd": _cmd,
+}
+
+
+# --- JSON ----------------------------------------------------------------------------------------------------------
+
+
+def _in_json(text: str, lines: list[str], edit: Edit) -> str:
+    """Edit a member of a JSON document, comments and all: kernelspecs, conda's state, VS Code's settings."""
+    at = sum(len(row) for row in lines[: edit.line - 1])
+    member = re.compile(rf"\"{re.escape(edit.name)}\"\s*:\s*(\"(?:\\.|[^\"\\])*\")").search(text, at)
+    if member is None or text.count("\n", 0, member.start()) + 1 != edit.line:
+        raise _by_hand(edit)
+    value = str(json.loads(member[1]))
+    if edit.value:
+        return text[: member.start(1)] + json.dumps(edit.value, ensure_ascii=False) + text[member.end(1) :]
+    if not _takes_all(edit):
+        left = _without_entry(value, edit)
+        if left is not None:
+            return text[: member.start(1)] + json.dumps(left, ensure_ascii=False) + text[member.end(1) :]
+    start, end = member.start(), member.end()
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = len(text) if (found := text.find("\n", end)) < 0 else found + 1
+    behind = re.compile(r"\s*,").match(text, end)
+    if not behind:
+        before = re.search(r",\s*\Z", text[:start])
+        if before:  # the last member: the comma before it goes, too
+            return text[: before.start()] + text[end:]
+        return text[:start] + text[end:]
+    whole_line = not text[line_start:start].strip() and not text[behind.end() : line_end].strip()
+    if whole_line and behind.end() <= line_end:
+        return text[:line_start] + text[line_end:]
+    return text[:start] + text[behind.end() :].lstrip(" ")

@@ -1,0 +1,406 @@
+"""Reads fish's start-up files: ``set``, ``fish_add_path``, conditions, loops and other files. Nothing is run.
+
+After fish's own documentation, "The fish language" (https://fishshell.com/docs/current/language.html).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+from dataclasses import dataclass, field
+
+from core.host.startup.state import UNKNOWN, State, Surroundings
+
+_BLOCKS = {"if", "for", "while", "switch", "function", "begin"}
+MOST_FILES = 200
+
+
+class _Stop(Exception):  # noqa: N818 - control flow, no error
+    """The file ends here."""
+
+
+@dataclass
+class FishReader:
+    """fish as it reads its files."""
+
+    around: Surroundings
+    state: State
+    interactive: bool = False
+    login: bool = False
+    _file: str = ""
+    _lists: dict[str, list[str]] = field(default_factory=dict)
+    """Variables that are lists of their own, not exported."""
+
+    def read_files(self, *paths: str) -> None:
+        """Read files as fish's start does."""
+        for path in paths:
+            self._read(path)
+
+    def _read(self, path: str) -> bool:
+        text = self.around.read(path)
+        if text is None or len(self.state.files) >= MOST_FILES:
+            return text is not None
+        self.state.files.append(path)
+        before, self._file = self._file, path
+        try:
+            self._run(_commands(text))
+        except _Stop:
+            pass
+        finally:
+            self._file = before
+        return True
+
+    # --- commands --------------------------------------------------------------------------------------------
+
+    def _run(self, commands: list[tuple[int, list[str]]]) -> bool | None:
+        at, result = 0, True
+        held: bool | None = result
+        while at < len(commands):
+            line, words = commands[at]
+            word = words[0] if words else ""
+            if word in _BLOCKS or (word == "else" and words[1:2] == ["if"]):
+                end = _end_of(commands, at)
+                held = self._block(commands, at, end)
+                at = end + 1
+                continue
+            if word in ("and", "or") and len(words) > 1:
+                if held is None:
+                    self._perhaps([(line, words[1:])], line)
+                elif held is (word == "and"):
+                    held = self._command(words[1:], line)
+            else:
+                held = self._command(words, line)
+            at += 1
+        return held
+
+    def _block(self, commands: list[tuple[int, list[str]]], at: int, end: int) -> bool | None:
+        line, words = commands[at]
+        inner = commands[at + 1 : end]
+        match words[0]:
+            case "if":
+                return self._if(words[1:], inner, line)
+            case "for" if len(words) > 3:
+                for value in [v for w in words[3:] for v in self.expand(w)][:1000]:
+                    self._lists[words[1]] = [value]
+                    self._run(inner)
+            case "begin":
+                return self._run(inner)
+            case "while":
+                self._perhaps(inner, line)
+            case "switch":
+                self._switch(words[1:], inner, line)
+        return None
+
+    def _if(self, test: list[str], inner: list[tuple[int, list[str]]], line: int) -> bool | None:
+        arms: list[tuple[list[str] | None, list[tuple[int, list[str]]]]] = []
+        body: list[tuple[int, list[str]]] = []
+        depth = 0
+        for row in inner:
+            word = row[1][0] if row[1] else ""
+            if word == "else" and not depth:
+                arms.append((test, body))
+                test, body = (row[1][2:] if row[1][1:2] == ["if"] else None), []  # type: ignore[assignment]
+                continue
+            depth += (word in _BLOCKS) - (word == "end")
+            body.append(row)
+        arms.append((test, body))
+        for number, (condition, its) in enumerate(arms):
+            holds = True if condition is None else self._condition(condition, its, line)
+            if holds:
+                return self._run(its)
+            if holds is None:
+                rest = [b for _c, b in arms[number:]]
+                self._branches(rest if arms[-1][0] is None else [*rest, []], line)
+                return None
+        return True
+
+    def _condition(self, words: list[str], body: list[tuple[int, list[str]]], line: int) -> bool | None:
+        held = self._command(words, line)
+        while body and body[0][1][:1] in (["and"], ["or"]):
+            row = body.pop(0)[1]
+            if held is not None and held is (row[0] == "and"):
+                held = self._command(row[1:], line)
+        return held
+
+    def _switch(self, words: list[str], inner: list[tuple[int, list[str]]], line: int) -> None:
+        value = (self.expand(words[0]) or [""])[0] if words else UNKNOWN
+        arms: list[tuple[list[str], list[tuple[int, list[str]]]]] = []
+        depth = 0
+        for row in inner:
+            word = row[1][0] if row[1] else ""
+            if word == "case" and not depth:
+                arms.append((row[1][1:], []))
+                continue
+            depth += (word in _BLOCKS) - (word == "end")
+            if arms:
+                arms[-1][1].append(row)
+        if UNKNOWN in value:
+            self._branches([*(b for _p, b in arms), []], line)
+            return
+        for patterns, body in arms:
+            if any(fnmatch.fnmatchcase(value, _bare(p)) for p in patterns):
+                self._run(body)
+                return
+
+    def _perhaps(self, body: list[tuple[int, list[str]]], line: int) -> None:
+        self._branches([body, []], line)
+
+    def _branches(self, bodies: list[list[tuple[int, list[str]]]], line: int) -> None:
+        whole, ends = self.state, []
+        for body in bodies:
+            self.state = whole.copy()
+            try:
+                self._run(body)
+            except _Stop:
+                continue
+            finally:
+                ends.append(self.state)
+        self.state = whole
+        whole.join(ends, self._file, line, "fish")
+
+    def _command(self, words: list[str], line: int) -> bool | None:  # noqa: C901, PLR0912 - a row a word
+        if not words:
+            return True
+        name, rest = words[0], words[1:]
+        match name:
+            case "not" | "!":
+                held = self._command(rest, line)
+                return None if held is None else not held
+            case "true":
+                return True
+            case "false":
+                return False
+            case "set":
+                return self._set(rest, line)
+            case "export":
+                for each in rest:
+                    var, _equals, value = each.partition("=")
+                    self._give(var, self.expand(value), line, export=True)
+                return True
+            case "fish_add_path":
+                self._add_path(rest, line)
+                return True
+            case "source" | ".":
+                found = self.expand(rest[0]) if rest else []
+                return self._read(found[0]) if found and UNKNOWN not in found[0] else None
+            case "test" | "[":
+                return self._test([w for part in rest for w in self.expand(part) or [""] if w != "]"])
+            case "status":
+                return {
+                    "is-interactive": self.interactive, "--is-interactive": self.interactive, "-i": self.interactive,
+                    "is-login": self.login, "--is-login": self.login, "-l": self.login,
+                }.get(rest[0] if rest else "")  # fmt: skip
+            case "contains":
+                wanted = [w for part in rest if not part.startswith("-") for w in self.expand(part)]
+                return None if any(UNKNOWN in w for w in wanted) else wanted[0] in wanted[1:] if wanted else False
+            case "return" | "exit":
+                raise _Stop
+            case "exec":
+                raise _Stop
+            case "type" | "command" if rest:
+                folders = self._list("PATH") or []
+                return any(self.around.kind(posixpath.join(f, rest[-1])) == "file" for f in folders)
+        return None
+
+    def _set(self, words: list[str], line: int) -> bool | None:
+        options = ""
+        while words and re.match(r"--?[a-zA-Z-]+\Z", words[0]):
+            options += {"--export": "x", "--erase": "e", "--query": "q", "--prepend": "p", "--append": "a"}.get(
+                words[0], "" if words[0].startswith("--") else words[0][1:]
+            )
+            words = words[1:]
+        if not words:
+            return None
+        name = re.sub(r"\[.*", "", words[0])
+        if "q" in options:
+            return name in self.state.values or name in self._lists
+        if "e" in options:
+            self._lists.pop(name, None)
+            self.state.take(name, self._file, line, "fish")
+            return True
+        values = [v for w in words[1:] for v in self.expand(w)]
+        if "p" in options:
+            values = [*values, *(self._list(name) or [])]
+        elif "a" in options:
+            values = [*(self._list(name) or []), *values]
+        self._give(name, values, line, export="x" in options or ("u" not in options and name in self.state.exported))
+        return True
+
+    def _give(self, name: str, values: list[str], line: int, *, export: bool) -> None:
+        if not export:
+            self._lists[name] = values
+            self.state.values.pop(name, None)
+            self.state.exported.discard(name)
+            return
+        joined = (":" if name.endswith("PATH") else " ").join(values)
+        self.state.give(name, joined, self._file, line, "fish")
+        self.state.exported.add(name)
+
+    def _add_path(self, words: list[str], line: int) -> None:
+        after = any(w in ("-a", "--append") for w in words)
+        moving = any(w in ("-m", "--move") for w in words)
+        new = [f.rstrip("/") or "/" for w in words if not w.startswith("-") for f in self.expand(w)]
+        there = self._list("PATH") or []
+        new = [f for f in new if self.around.kind(f) == "folder" and (moving or f not in there)]
+        left = [f for f in there if f not in new]
+        if new:
+            self._give("PATH", [*left, *new] if after else [*new, *left], line, export=True)
+
+    def _test(self, words: list[str]) -> bool | None:
+        if any(UNKNOWN in w for w in words):
+            return None
+        if words[:1] == ["!"]:
+            held = self._test(words[1:])
+            return None if held is None else not held
+        if len(words) == 2:
+            kind = self.around.kind(words[1])
+            return {
+                "-n": bool(words[1]), "-z": not words[1], "-d": kind == "folder", "-f": kind == "file",
+                "-e": kind != "missing", "-r": kind != "missing", "-s": kind == "file", "-x": kind != "missing",
+            }.get(words[0])  # fmt: skip
+        if len(words) == 3 and words[1] in ("=", "!="):
+            return (words[0] == words[2]) is (words[1] == "=")
+        if len(words) == 1:
+            return {"-n": False, "-z": True}.get(words[0], bool(words[0]))
+        return None
+
+    # --- words -----------------------------------------------------------------------------------------------
+
+    def _list(self, name: str) -> list[str] | None:
+        if name in self.state.open:
+            return [UNKNOWN]
+        if name in self._lists:
+            return self._lists[name]
+        value = self.state.values.get(name)
+        if value is None:
+            return None
+        return value.split(":") if name.endswith("PATH") else [value]
+
+    def expand(self, raw: str) -> list[str]:  # noqa: PLR0912 - a row a word
+        """Return the words that a word becomes."""
+        home = self.state.values.get("HOME", "")
+        if raw == "~" or raw.startswith("~/"):
+            raw = home + raw[1:]
+        if found := re.fullmatch(r"\$(\w+)|\{\$(\w+)\}", raw):
+            return self._list(found[1] or found[2]) or []
+        if re.fullmatch(r"\((?:/usr)?(?:/bin/)?id -u\)", raw):
+            return [str(self.around.uid)]
+        if raw.startswith("(") or "(" in re.sub(r"'[^']*'|\"[^\"]*\"", "", raw):
+            return [UNKNOWN]
+        out, at = "", 0
+        quoted = False
+        while at < len(raw):
+            char = raw[at]
+            if char == "'" and not quoted:
+                end = raw.find("'", at + 1)
+                end = len(raw) if end < 0 else end
+                out, at = out + raw[at + 1 : end], end + 1
+            elif char == '"':
+                quoted, at = not quoted, at + 1
+            elif char == "\\":
+                out, at = out + raw[at + 1 : at + 2], at + 2
+            elif char == "$" and (name := re.compile(r"\$(\w+)|\$\{(\w+)\}").match(raw, at)):
+                its = self._list(name[1] or name[2]) or []
+                joint = ":" if (name[1] or name[2]).endswith("PATH") else " "
+                out, at = out + joint.join(its), name.end()
+                if not its and not quoted:
+                    return []
+            elif char == "{" and at + 1 < len(raw) and raw[at + 1] == "$":
+                end = raw.find("}", at)
+                out, at = out + " ".join(self._list(raw[at + 2 : end]) or []), end + 1
+            else:
+                out, at = out + char, at + 1
+        folder, _slash, name_part = out.rpartition("/")
+        if "*" in out and '"' not in raw and "'" not in raw and folder.startswith("/") and "*" not in folder:
+            return [f"{folder}/{n}" for n in self.around.names(folder) if fnmatch.fnmatchcase(n, name_part)]
+        return [out]
+
+
+def _bare(pattern: str) -> str:
+    return pattern.strip("'\"")
+
+
+def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912, PLR0915 - a row a word
+    """Return the commands of a script, each with its line and its words, quotes kept."""
+    out: list[tuple[int, list[str]]] = []
+    words: list[str] = []
+    word, at, line, start, depth = "", 0, 1, 1, 0
+
+    def close_word() -> None:
+        nonlocal word
+        if word:
+            words.append(word)
+            word = ""
+
+    def close() -> None:
+        nonlocal words
+        close_word()
+        if words:
+            out.append((start, words))
+            words = []
+
+    while at < len(text):
+        char = text[at]
+        if char == "\\" and at + 1 < len(text):
+            if text[at + 1] == "\n":
+                line += 1
+            else:
+                word += text[at : at + 2]
+            at += 2
+            continue
+        if char in "'\"":
+            end = at + 1
+            while end < len(text) and text[end] != char:
+                end += 2 if text[end] == "\\" else 1
+            word += text[at : end + 1]
+            line += text.count("\n", at, end + 1)
+            at = end + 1
+            continue
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth = max(0, depth - 1)
+        if depth:
+            word += char
+        elif char == "#" and not word:
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+            continue
+        elif char in "\n;":
+            close()
+        elif text.startswith(("&&", "||"), at):
+            close()
+            words = ["and" if char == "&" else "or"]
+            start = line
+            at += 2
+            continue
+        elif char in " \t\r":
+            close_word()
+        elif char in "|&":
+            close()
+        elif char in "<>":
+            close_word()
+            redirect = re.compile(r"[<>]+&?\s*[^\s;]*").match(text, at)
+            at = redirect.end() if redirect else at + 1
+            continue
+        else:
+            if not words and not word:
+                start = line
+            word += char
+        if char == "\n":
+            line += 1
+        at += 1
+    close()
+    return out
+
+
+def _end_of(commands: list[tuple[int, list[str]]], at: int) -> int:
+    depth = 0
+    for number in range(at, len(commands)):
+        words = commands[number][1]
+        word = words[0] if words else ""
+        depth += (word in _BLOCKS) - (word == "end")
+        if not depth:
+            return number
+    return len(commands)

@@ -1,0 +1,170 @@
+"""Reads files that hold variables as data: pam_env's, systemd's, crontabs, JSON with comments, .env."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from core.host.startup.state import State
+from core.model.facts import LineForm
+
+_NAME = r"[A-Za-z_]\w*"
+
+
+def read_assignments(
+    text: str, file: str, state: State, *, expands: bool = False, form: LineForm = "assignments"
+) -> None:
+    """Take what /etc/environment, environment.d/*.conf or .env say. ``expands``: ${NAME} is replaced (environment.d(5))."""
+    state.files.append(file)
+    for number, line in enumerate(text.splitlines(), 1):
+        found = re.match(rf"\s*(?:export\s+)?({_NAME})=(.*)$", line)
+        if found is None or line.lstrip().startswith(("#", ";")):
+            continue
+        value = found[2].strip()
+        if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
+            value = value[1:-1]
+        if expands:
+            value = _expanded(value, state.values.get)
+        state.give(found[1], value, file, number, form)
+        state.exported.add(found[1])
+
+
+def _expanded(value: str, get: Callable[[str], str | None]) -> str:
+    def put(found: re.Match[str]) -> str:
+        name, kind, word = found[1] or found[4], found[2], found[3] or ""
+        its = get(name)
+        if kind == ":+":
+            return _expanded(word, get) if its else ""
+        return its if its else _expanded(word, get) if kind == ":-" else ""
+
+    return re.sub(rf"\$\{{({_NAME})(?:(:[-+])((?:[^{{}}]|\$\{{[^{{}}]*\}})*))?\}}|\$({_NAME})", put, value)
+
+
+def read_pam(text: str, file: str, state: State) -> None:
+    """Take what ~/.pam_environment says (pam_env.conf(5)); plain NAME=VALUE lines are of an older form."""
+    state.files.append(file)
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("#"):
+            continue
+        plain = re.match(rf"\s*({_NAME})=(.*)$", line)
+        found = re.match(rf"\s*({_NAME})\s+(.*\b(?:DEFAULT|OVERRIDE)=.*)$", line)
+        if plain:
+            value = plain[2].strip().strip("\"'")
+        elif found:
+            parts = dict(re.findall(r"(DEFAULT|OVERRIDE)=(\"[^\"]*\"|\S*)", found[2]))
+            value = parts.get("OVERRIDE", "").strip('"') or parts.get("DEFAULT", "").strip('"')
+            value = re.sub(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], ""), value)
+            value = re.sub(r"@\{HOME\}", state.values.get("HOME", ""), value)
+        else:
+            continue
+        name = (plain or found)[1]  # type: ignore[index]
+        state.give(name, value, file, number, "pam")
+        state.exported.add(name)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a systemd service says of what it starts."""
+
+    command: str = ""
+    user: str = ""
+
+
+def read_unit(text: str, file: str, state: State, read: Callable[[str], str | None]) -> Unit:  # noqa: PLR0912 - a row a form
+    """Take a unit's Environment=, EnvironmentFile= and UnsetEnvironment= (systemd.exec(5)), and return what it starts."""
+    state.files.append(file)
+    command = user = ""
+    section = ""
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        first, line = number + 1, lines[number]
+        while line.endswith("\\") and number + 1 < len(lines):
+            number += 1
+            line = line[:-1] + " " + lines[number].strip()
+        number += 1
+        bare = line.strip()
+        if bare.startswith("["):
+            section = bare
+        if bare.startswith(("#", ";")) or "=" not in bare or section not in ("[Service]", ""):
+            continue
+        key, _equals, value = bare.partition("=")
+        match key.strip():
+            case "Environment":
+                for word in _quoted_words(value):
+                    name, equals, its = word.partition("=")
+                    if equals and re.fullmatch(_NAME, name):
+                        state.give(name, its.replace("%%", "%"), file, first, "systemd")
+                        state.exported.add(name)
+            case "EnvironmentFile":
+                path = value.strip().lstrip("-")
+                if (its_text := read(path)) is not None:
+                    read_assignments(its_text, path, state)
+            case "UnsetEnvironment":
+                for name in value.split():
+                    state.take(name, file, first, "systemd")
+            case "ExecStart":
+                command = value.strip().lstrip("@-:+!") or command
+            case "User":
+                user = value.strip()
+    return Unit(command, user)
+
+
+def _quoted_words(text: str) -> Iterator[str]:
+    for found in re.finditer(r"\s*((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'])+)", text):
+        yield re.sub(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|\\(.)", lambda m: m[1] or m[2] or m[3] or "", found[1])
+
+
+def read_crontab(text: str, file: str, state: State, *, system: bool) -> tuple[tuple[str, str], ...]:
+    """Take a crontab's variables (crontab(5)), and return its jobs: user (of a system's crontab) and command."""
+    state.files.append(file)
+    jobs = []
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        found = re.match(rf"[\"']?({_NAME})[\"']?\s*=\s*(.*)$", bare)
+        if found:
+            value = found[2].strip()
+            if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
+                value = value[1:-1]
+            state.give(found[1], value, file, number, "crontab")
+            state.exported.add(found[1])
+            continue
+        parts = bare.split(None, 1 if bare.startswith("@") else 5)
+        rest = parts[-1] if len(parts) == (2 if bare.startswith("@") else 6) else ""
+        user, _space, command = rest.partition(" ") if system else ("", "", rest)
+        if rest:
+            jobs.append((user, command.strip()))
+    return tuple(jobs)
+
+
+def json_value(text: str) -> object:
+    """Return what JSON with comments and trailing commas says (VS Code's settings); None where it is none."""
+    import json  # most machines have no such file
+
+    bare = re.sub(
+        r"(\"(?:\\.|[^\"\\])*\")|//[^\n]*|/\*.*?\*/",
+        lambda m: m[1] or re.sub(r"[^\n]", " ", m[0]),
+        text,
+        flags=re.DOTALL,
+    )
+    bare = re.sub(r"(\"(?:\\.|[^\"\\])*\")|,(?=\s*[}\]])", lambda m: m[1] or " ", bare)
+    try:
+        found: object = json.loads(bare)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def json_line(text: str, name: str, inside: str = "") -> int:
+    """Return the line that gives a member ``name`` within the member ``inside``, from 1; 0 where none does."""
+    start = 0
+    if inside:
+        found = re.search(rf"\"{re.escape(inside)}\"\s*:\s*\{{", text)
+        if found is None:
+            return 0
+        start = found.end()
+    member = re.compile(rf"\"{re.escape(name)}\"\s*:").search(text, start)
+    return text.count("\n", 0, member.start()) + 1 if member else 0

@@ -1,0 +1,103 @@
+"""What reading start-up files knows so far: variables, which of them programs get, and the line that each comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from core.model.facts import LineForm, StartLine
+
+UNKNOWN = "\ufffc"
+"""Stands in a value for a part that reading cannot tell; no variable of a real environment holds it."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a shell asks of the machine while it reads its files."""
+
+    read: Callable[[str], str | None]
+    """A path -> a small file's text; None where there is none."""
+    kind: Callable[[str], str]
+    """A path -> "file", "folder" or "missing"."""
+    names: Callable[[str], tuple[str, ...]]
+    """A folder -> its sorted names."""
+    uid: int = 1000
+    user: str = ""
+
+
+@dataclass
+class State:
+    """The variables of a shell between two of its lines."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    exported: set[str] = field(default_factory=set)
+    lines: dict[str, list[StartLine]] = field(default_factory=dict)
+    """Variable -> the lines that gave it the value that it has."""
+    open: set[str] = field(default_factory=set)
+    files: list[str] = field(default_factory=list)
+
+    def copy(self) -> State:
+        """Return what can be changed without changing this one."""
+        lines = {n: list(its) for n, its in self.lines.items()}
+        return State(dict(self.values), set(self.exported), lines, set(self.open), self.files)
+
+    def give(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
+        """Set a variable and remember the line that did it."""
+        old = self.values.get(name, "")
+        self.values[name] = value
+        if UNKNOWN in value:
+            self.open.add(name)
+            row = StartLine(name=name, does="open", file=file, line=line, form=form)
+            self.lines.setdefault(name, []).append(row)
+            return
+        if old and name not in self.open and value.endswith(f":{old}"):
+            row = StartLine(
+                name=name, does="prepend", value=value, added=value[: -len(old) - 1], file=file, line=line, form=form
+            )
+        elif old and name not in self.open and value.startswith(f"{old}:"):
+            row = StartLine(
+                name=name, does="append", value=value, added=value[len(old) + 1 :], file=file, line=line, form=form
+            )
+        else:
+            self.open.discard(name)
+            self._override(name)
+            row = StartLine(name=name, does="set", value=value, file=file, line=line, form=form)
+        self.lines.setdefault(name, []).append(row)
+
+    def take(self, name: str, file: str, line: int, form: LineForm) -> None:
+        """Unset a variable."""
+        known = name in self.values
+        self.values.pop(name, None)
+        self.exported.discard(name)
+        self.open.discard(name)
+        self._override(name)
+        if known:
+            row = StartLine(name=name, does="unset", file=file, line=line, form=form)
+            self.lines.setdefault(name, []).append(row)
+
+    def _override(self, name: str) -> None:
+        """Note that what came before gives the variable no value any more."""
+        self.lines[name] = [replace(row, overridden=True) for row in self.lines.get(name, ())]
+
+    def join(self, others: list[State], file: str, line: int, form: LineForm) -> None:
+        """Take what one of several courses left, where it is not known which was run: what differs is open."""
+        first = others[0]
+        names = {n for s in others for n in (*s.values, *self.values)}
+        for name in names:
+            if any(s.values.get(name) != first.values.get(name) or name in s.open for s in others):
+                self.open.add(name)
+                rows = {r: None for s in others for r in s.lines.get(name, ())}
+                self.lines[name] = [*rows, StartLine(name=name, does="open", file=file, line=line, form=form)]
+                self.values[name] = next((s.values[name] for s in others if name in s.values), "")
+            elif name in first.values:
+                self.values[name] = first.values[name]
+                self.lines[name] = first.lines.get(name, [])
+            else:
+                self.values.pop(name, None)
+        self.exported |= {n for s in others for n in s.exported}
+
+    def environment(self) -> dict[str, str]:
+        """Return what a program gets that is started now, without what is open."""
+        return {n: v for n, v in self.values.items() if n in self.exported and n not in self.open}

@@ -1,0 +1,76 @@
+"""Which binaries each framework loads, in its order, and what those open by name: resources/knowledge/gpu_binaries.json."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from core.knowledge import tables
+from core.model.facts import Frozen
+
+
+class OpenStep(Frozen, frozen=True, kw_only=True, rename={"first": "from", "fallback": "else", "is_global": "global"}):
+    """A library that a framework opens by its path."""
+
+    file: str
+    """Pattern below the folder of packages; ``{cuda}``: the digits of the CUDA that the framework was built for."""
+    may_fail: bool = False
+    """The framework goes on without it."""
+    first: str = ""
+    """First release that does it."""
+    fallback: tuple[str, ...] = ()
+    """What is opened where it fails, before it is tried again."""
+    hosted: bool = False
+    """It opens only inside its own program, which hands it something first: a child opens what it needs instead."""
+    is_global: bool = False
+    """With RTLD_GLOBAL: its symbols serve everything that comes later."""
+
+
+class OpenedNames(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
+    """Names that a library opens by itself."""
+
+    by: str
+    names: dict[str, tuple[str, ...]]
+    """CUDA major (empty: any) -> names."""
+    first: str = ""
+    below: str = ""
+    needed: bool = True
+    """False: only some programs come to it, and its absence alone is no fault."""
+
+
+class GpuFramework(Frozen, frozen=True, kw_only=True):
+    """One framework's binaries."""
+
+    distribution: str
+    """Pattern of its name."""
+    cuda: str
+    """Where its CUDA version stands: a file, "name" for the distribution's own name, or the major itself; empty for nowhere."""
+    linux: tuple[OpenStep, ...]
+    windows: tuple[OpenStep, ...]
+    source: str
+    opens: tuple[OpenedNames, ...] = ()
+    windows_way: Literal["", "altered search path"] = ""
+    """How it loads its DLLs; empty: as CPython does since 3.8, without PATH."""
+    windows_added: tuple[tuple[str, str], ...] = ()
+    """Variable and tail of the folders that it gives to os.add_dll_directory."""
+    after: str = ""
+    """The distribution that it imports before."""
+    heavy: bool = False
+    """Opening it takes half a second and more: done where something looks wrong, or with --try and --thorough."""
+
+
+class GpuBinaries(msgspec.Struct, frozen=True):
+    """The whole table."""
+
+    known_until: str
+    frameworks: tuple[GpuFramework, ...]
+    extensions_of: tuple[str, ...]
+    extensions_source: str
+
+
+@lru_cache(maxsize=1)
+def gpu_binaries() -> GpuBinaries:
+    """Return the table."""
+    return tables.read_table("gpu_binaries", GpuBinaries)

@@ -1,0 +1,223 @@
+"""One process as ld.so fills it: what each library that it opens brings in, what is missing, and what does not fit.
+
+After glibc's elf/dl-open.c and dl-load.c: a name that is loaded already (as it was asked for, or as DT_SONAME) is taken again
+whoever asks; an open that lacks one file fails as a whole, and nothing of it stays.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from core.loader.linux import LibrarySearch, LoadedFile
+from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
+from core.model.facts import Attempt, How, Resolution
+from core.model.facts.closure import Edge, EdgeState, Gap
+
+GLIBC = re.compile(
+    r"(libc|libm|libdl|libpthread|librt|libutil|libresolv|ld-linux-[\w-]+|libstdc\+\+|libgcc_s|libgomp)\.so\.\d+"
+)
+"""Libraries whose symbols are judged by their versions alone."""
+
+PYTHON_NAME = re.compile(r"_?Py[A-Z_]|_Py")
+"""Symbols that the interpreter itself offers."""
+
+NVIDIA_NAME = re.compile(
+    r"(__)?(cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|cuFile|cupti|cutensor|nccl|ncclx|npp[is]|nvJitLink|nvjpeg|nvrtc|nvshmem)[A-Z_a-z]"
+)
+"""Beginnings of the functions that NVIDIA's libraries offer."""
+
+MAX_FILES = 600
+MAX_GAPS = 8
+
+
+class LoadedLibrary:
+    """A library in the process: the file, and how the search came to it."""
+
+    def __init__(self, file: LoadedFile, chain: Sequence[LoadedFile], taken: Attempt | None, name: str) -> None:
+        self.file = file
+        self.chain = (file, *chain)
+        self.taken = taken
+        self.name = name
+        """As it was asked for."""
+
+
+class Process:
+    """The libraries of one process, in the order in which they were loaded."""
+
+    def __init__(
+        self,
+        search: LibrarySearch,
+        program: LoadedFile | None,
+        is_executable: Callable[[str], bool] = lambda _path: True,
+    ) -> None:
+        self._search = search
+        self._program = (program,) if program else ()
+        self._executable = is_executable
+        self._exports: dict[str, Exports] = {}
+        self.loaded: dict[str, LoadedLibrary] = {}
+        """Path -> library."""
+        self._names: dict[str, str] = {}
+
+    def open(
+        self, name: str, by: Sequence[LoadedFile] = (), *, optional: bool = False
+    ) -> tuple[list[LoadedLibrary], list[Edge]]:
+        """Open a library by its path or name; return what it brings in, and what it lacks. With a lack nothing stays."""
+        new: dict[str, LoadedLibrary] = {}
+        names = dict(self._names)
+        edges: list[Edge] = []
+        chain = (*by, *self._program)
+        queue: list[tuple[str, tuple[LoadedFile, ...]]] = [(name, chain)]
+        while queue and len(new) < MAX_FILES:
+            wanted, asked = queue.pop(0)
+            if wanted in names:
+                continue
+            found = self._search.resolve(wanted, asked, first=True)
+            taken = found.winner
+            edge = self._edge(found, taken, asked, optional=optional)
+            if edge:
+                if not any((e.name, e.wanted_by) == (edge.name, edge.wanted_by) for e in edges):
+                    edges.append(edge)
+                continue
+            assert taken is not None
+            if taken.path in new or taken.path in self.loaded:
+                names[wanted] = taken.path
+                continue
+            file = self._search.load(taken.path)
+            library = LoadedLibrary(file, asked, taken, wanted)
+            new[taken.path] = library
+            names[wanted] = taken.path
+            if file.image.soname:
+                names.setdefault(file.image.soname, taken.path)
+            queue += [(needed, library.chain) for needed in file.image.needed]
+        if not edges:
+            self.loaded.update(new)
+            self._names = names
+        return list(new.values()), edges
+
+    def _edge(
+        self, found: Resolution, taken: Attempt | None, asked: Sequence[LoadedFile], *, optional: bool
+    ) -> Edge | None:
+        by = asked[0].path if asked else ""
+        if taken is None:
+            at, state = _unfit(found)
+            return Edge(
+                name=found.name,
+                wanted_by=by,
+                state=state,
+                path=at.path if at else "",
+                detail=at.detail if at else "",
+                attempts=found.attempts[:40],
+                optional=optional,
+            )
+        if taken.outcome == "damaged":
+            found = self._search.resolve(found.name, asked)  # with what comes later
+            return Edge(
+                name=found.name, wanted_by=by, state="damaged", path=taken.path, detail=taken.detail,
+                attempts=found.attempts[:40], optional=optional,
+            )  # fmt: skip
+        if not self._executable(taken.path):
+            return Edge(name=found.name, wanted_by=by, state="not executable", path=taken.path, optional=optional)
+        return None
+
+    def at(self, path: str) -> LoadedLibrary | None:
+        """Return the library that was loaded from a path, however the search spelt it."""
+        wanted = posixpath.normpath(path)
+        return next((one for its, one in self.loaded.items() if posixpath.normpath(its) == wanted), None)
+
+    # --- what was found must fit ---------------------------------------------------------------------------
+
+    def provider(self, name: str) -> LoadedLibrary | None:
+        """Return the loaded library that answers to a name."""
+        path = self._names.get(name)
+        return self.loaded.get(path) if path else None
+
+    def unmet_versions(self, library: LoadedLibrary, *, optional: bool = False) -> list[Gap]:
+        """Return the versions that a loaded library wants of others and that they do not offer."""
+        tables = version_tables(library.file.path, root=self._search.policy.root)
+        gaps = []
+        for want in tables.wanted if tables else ():
+            provider = self.provider(want.library)
+            its = version_tables(provider.file.path, root=self._search.policy.root) if provider else None
+            if provider and its and its.offered and want.version not in its.offered and not want.weak:
+                gaps.append(self._gap(library, provider, "", want.version, optional=optional))
+        return gaps[:MAX_GAPS]
+
+    def unmet_symbols(
+        self, library: LoadedLibrary, scope: Iterable[LoadedLibrary], *, everything: bool, optional: bool = False
+    ) -> list[Gap]:
+        """Return the symbols that a loaded library wants and that no library of its scope exports.
+
+        ``everything``: all of its symbols; else those that NVIDIA's libraries offer, by their names.
+        """
+        root = self._search.policy.root
+        wanted = [
+            u
+            for u in undefined_symbols(library.file.path, root=root, named=None if everything else NVIDIA_NAME)
+            if not GLIBC.fullmatch(u.library) and not PYTHON_NAME.match(u.name)
+        ]
+        left = {u.name: gnu_hash(u.name) for u in wanted}
+        if not left:
+            return []
+        for one in (library, *scope):
+            exports = self._exports.setdefault(one.file.path, Exports(one.file.path, root))
+            if not exports.known:
+                return []
+            left = exports.missing(left)
+            if not left:
+                return []
+        owners = {u.name: u for u in wanted}
+        gaps = []
+        for name in left:
+            provider = self.provider(owners[name].library or _family(name, library.file.image.needed))
+            gaps.append(self._gap(library, provider, name, owners[name].version, optional=optional))
+        return gaps[:MAX_GAPS]
+
+    def scope(self, roots: Iterable[LoadedLibrary]) -> list[LoadedLibrary]:
+        """Return everything that these libraries lead to among what is loaded."""
+        seen: dict[str, LoadedLibrary] = {}
+        queue = list(roots)
+        while queue:
+            one = queue.pop()
+            if one.file.path not in seen:
+                seen[one.file.path] = one
+                queue += [p for n in one.file.image.needed if (p := self.provider(n))]
+        return list(seen.values())
+
+    def _gap(
+        self, library: LoadedLibrary, provider: LoadedLibrary | None, name: str, version: str, *, optional: bool
+    ) -> Gap:
+        others: tuple[str, ...] = ()
+        if provider and provider.name:
+            found = self._search.resolve(provider.name, provider.chain[1:]).found
+            others = tuple(a.path for a in found if a.path != provider.file.path)
+        taken = provider.taken if provider else None
+        return Gap(
+            wanted_by=library.file.path,
+            name=name,
+            version=version,
+            provider=provider.file.path if provider else "",
+            how=str(taken.how) if taken and taken.how is not How.DIRECT else "",
+            others=others,
+            optional=optional,
+        )
+
+
+def _family(symbol: str, needed: Sequence[str]) -> str:
+    """Return the library among the needed ones that a function of NVIDIA's belongs to, by their names; empty for none."""
+    low = symbol.lstrip("_").lower()
+    stems = {n.removeprefix("lib").partition(".so")[0].removesuffix("rt").lower(): n for n in needed if ".so" in n}
+    fit = [stem for stem in stems if len(stem) > 3 and low.startswith(stem)]
+    return stems[max(fit, key=len)] if fit else ""
+
+
+def _unfit(found: Resolution) -> tuple[Attempt | None, EdgeState]:
+    """Return the file that the loader passed over, and why; none for a name that is nowhere."""
+    for at in found.attempts:
+        if at.outcome == "unreadable":
+            return at, "unreadable"
+        if at.outcome == "wrong architecture":
+            return at, "wrong architecture"
+    dangling = next((a for a in found.attempts if a.outcome == "not there" and a.detail), None)
+    return dangling, "dangling" if dangling else "absent"

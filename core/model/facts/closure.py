@@ -1,0 +1,76 @@
+"""The closures section: what each GPU binary leads to in its own loader, as far as it lacks something or does not fit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.model.facts.base import Frozen
+from core.model.facts.loading import Attempt, Consumer
+from core.model.facts.machine import Changeable
+
+EdgeState = Literal["absent", "unreadable", "dangling", "wrong architecture", "damaged", "not executable"]
+"""What became of a wanted name. "not executable": the file lies on a file system that is mounted noexec."""
+
+
+class Edge(Frozen, frozen=True, kw_only=True):
+    """A library that a file wants and that its loader does not get."""
+
+    name: str
+    wanted_by: str
+    """The file that names it."""
+    state: EdgeState
+    path: str = ""
+    """The file that is there and unfit; empty for an absent one."""
+    detail: str = ""
+    attempts: tuple[Attempt, ...] = ()
+    """Where it was looked for, in order."""
+    elsewhere: tuple[str, ...] = ()
+    """Files of this name that the search does not come to."""
+    by_name: bool = False
+    """Opened by its name at run time, not linked."""
+    optional: bool = False
+    """Wanted by a binary that not every program loads."""
+
+
+class Gap(Frozen, frozen=True, kw_only=True):
+    """A function, or a version of one, that a file wants and that what was found does not offer."""
+
+    wanted_by: str
+    name: str
+    """The symbol; empty where a whole version is not offered."""
+    version: str = ""
+    provider: str = ""
+    """The file that should have it; empty where any might."""
+    how: str = ""
+    """How the loader came to the provider, in its own terms."""
+    others: tuple[str, ...] = ()
+    """Files of the same name that come later in the search, or lie elsewhere in the environment."""
+    optional: bool = False
+
+
+class Opening(Frozen, frozen=True, kw_only=True):
+    """What happened when a child opened a framework's own library, binding at once."""
+
+    library: str
+    problem: str = ""
+    """The loader's own sentence; empty when it opened."""
+    number: int | None = None
+    """Windows' error number."""
+    ended: str = ""
+    """How the child ended, where it did not end well."""
+
+
+class Closure(Frozen, frozen=True, kw_only=True):
+    """One framework's or extension's own binaries, and what they lead to."""
+
+    consumer: Consumer
+    binaries: tuple[str, ...] = ()
+    """Where the walk began, in the order in which the framework loads them."""
+    files: tuple[str, ...] = ()
+    """Every file that was resolved."""
+    edges: tuple[Edge, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    openings: tuple[Opening, ...] | None = None
+    """None: nothing was opened."""
+    changeable: Changeable | None = None
+    """What others can change of the files that would be opened."""

@@ -1,0 +1,96 @@
+"""The section about Python's own search: where each environment's modules come from, in order, and what stands in the way."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.model.facts.base import Frozen
+
+SearchOrigin = Literal[
+    "start", "PYTHONPATH", "standard library", "site-packages", "user site", "system site-packages", "pth", "._pth"
+]
+"""What put an entry on sys.path. start: the folder of the script, or the working folder. pth: a line of a .pth file."""
+
+
+class SearchEntry(Frozen, frozen=True, kw_only=True):
+    """One entry of sys.path."""
+
+    path: str
+    origin: SearchOrigin
+    source: str = ""
+    """The file that added it; for PYTHONPATH the variable."""
+    line: int = 0
+    """Its line, counted from 1; 0 where a file's name says enough."""
+
+
+class StartCode(Frozen, frozen=True, kw_only=True):
+    """Code that the interpreter runs at every start, which may change the search in ways that reading does not show."""
+
+    source: str
+    line: int = 0
+    text: str = ""
+    """A .pth file's line, shortened; empty for sitecustomize and usercustomize."""
+
+
+class FoundModule(Frozen, frozen=True, kw_only=True):
+    """What ``import NAME`` finds in one environment, in one way of starting."""
+
+    name: str
+    kind: Literal["package", "module", "extension", "bytecode", "namespace", "none"] = "none"
+    """namespace: folders without __init__ only. none: nothing of this name is there."""
+    path: str = ""
+    """The file that is run, or the first folder of a namespace."""
+    entry: int = -1
+    """Which of ``ImportSearch.entries`` led there; -1 for an editable installation's own finder, and for none."""
+    owner: str = ""
+    """Name and version of the distribution that lies in the same folder and brings this module; empty for none."""
+    hidden: tuple[str, ...] = ()
+    """What would be found without it, in order: files and folders of further entries."""
+    hidden_owner: str = ""
+    """The distribution of the first of these that has one."""
+    foreign: tuple[str, ...] = ()
+    """Extension modules without which it cannot be imported, where all that lie there are for another Python or processor."""
+    wheel_tags: tuple[str, ...] = ()
+    """The tags in its owner's WHEEL file, where they name no Python or system that this one is."""
+
+
+class EnvironmentFault(Frozen, frozen=True, kw_only=True):
+    """What keeps an environment's interpreter from starting as it was set up, or leads its tools elsewhere."""
+
+    kind: Literal[
+        "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library"
+    ]
+    """moved, copied: its scripts name another folder, which is gone or still there."""
+    path: str
+    """What was looked at: a file, a link, a setting's value."""
+    source: str = ""
+    line: int = 0
+    detail: str = ""
+    """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name."""
+
+
+class Remains(Frozen, frozen=True, kw_only=True):
+    """What an interrupted installation or removal left in a folder of packages."""
+
+    path: str
+    kind: Literal["renamed", "no metadata", "no record"]
+    """renamed: pip's "~orch". no metadata, no record: a .dist-info that lacks METADATA or RECORD."""
+    distribution: str = ""
+    """The distribution that it belongs to, as far as its name tells."""
+
+
+class ImportSearch(Frozen, frozen=True, kw_only=True):
+    """sys.path of one environment, as a new program gets it in the folder and with the variables of the scan; by reading alone."""
+
+    prefix: str
+    python: str = ""
+    """"3.11": of the interpreter that starts, whatever pyvenv.cfg says."""
+    folder: str = ""
+    """The working folder that stands first; empty where none does (PYTHONSAFEPATH, a ._pth file)."""
+    entries: tuple[SearchEntry, ...] = ()
+    start_code: tuple[StartCode, ...] = ()
+    modules: tuple[FoundModule, ...] = ()
+    hidden_standard: tuple[FoundModule, ...] = ()
+    """Modules of the standard library that frameworks import, and that a file of another entry hides."""
+    faults: tuple[EnvironmentFault, ...] = ()
+    remains: tuple[Remains, ...] = ()

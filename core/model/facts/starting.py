@@ -1,0 +1,113 @@
+"""The starts and programs sections: each way in which programs are started here, and programs that the person named."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.model.facts.base import Frozen
+from core.model.facts.environment import Environment, Variable
+from core.model.facts.loading import Load, Mapped, Resolution
+from core.model.facts.machine import Changeable
+
+StartKind = Literal[
+    "login",
+    "terminal",
+    "desktop",
+    "ssh",
+    "cron",
+    "notebook",
+    "activation",
+    "service",
+    "editor",
+    "direnv",
+    "module",
+]
+"""login: a login shell. terminal: an interactive shell in a desktop's terminal. ssh: a command given to ssh. notebook: a
+Jupyter kernel. activation: a shell that activated an environment. editor: a terminal of VS Code."""
+
+LineForm = Literal["posix", "fish", "csh", "assignments", "pam", "systemd", "crontab", "json", "cmd", "powershell"]
+"""The language of a line: what a comment is there, and how a value is written."""
+
+
+class StartLine(Frozen, frozen=True, kw_only=True):
+    """One line of a file that gives, extends or takes away a variable that matters."""
+
+    name: str
+    does: Literal["set", "unset", "prepend", "append", "open"]
+    """open: it changes the variable in a way that reading does not decide."""
+    value: str = ""
+    """What the variable holds after it."""
+    added: str = ""
+    """Of prepend and append: what was put in front of or behind the value."""
+    file: str
+    """As it was opened, links not followed."""
+    line: int
+    """The first line, from 1."""
+    form: LineForm = "posix"
+    overridden: bool = False
+    """Whether a later line gives the variable another value: it counts once that one is gone."""
+
+
+class Start(Frozen, frozen=True, kw_only=True):
+    """One way of starting programs, and the variables that they get by it."""
+
+    id: str
+    """Kind and name: "terminal:bash", "notebook:/home/ada/.../kernel.json"."""
+    kind: StartKind
+    at: str = ""
+    """The file or the environment that makes it a way of its own; a shell's name for the shells."""
+    prefix: str = ""
+    """The Python environment that it starts; empty for any."""
+    argv: tuple[str, ...] = ()
+    """What it starts, where it says so."""
+    variables: tuple[Variable, ...] = ()
+    """Variables that matter as programs get them."""
+    lines: tuple[StartLine, ...] = ()
+    """The lines that gave these variables their values, in the order in which they are run."""
+    files: tuple[str, ...] = ()
+    """Every file that was read for it."""
+    open: tuple[str, ...] = ()
+    """Variables that reading did not decide, and that no shell was asked for."""
+    asked: bool = False
+    """Whether the shell itself was asked."""
+
+
+class StartLook(Frozen, frozen=True, kw_only=True):
+    """What was seen with the variables of some ways of starting, which differ from this session's where it matters."""
+
+    starts: tuple[str, ...]
+    """``Start.id`` of each; they agree."""
+    environment: Environment | None = None
+    """The environment section of such a program."""
+    loads: tuple[Load, ...] | None = None
+    """The loads section of such a program; None where it is this session's."""
+
+
+class ExaminedProgram(Frozen, frozen=True, kw_only=True):
+    """A program that the person named: an executable, or a running process."""
+
+    named: str
+    """As the person gave it: a path, or a process' number."""
+    path: str = ""
+    """The executable that runs in the end; empty where none was found."""
+    pid: int | None = None
+    chain: tuple[str, ...] = ()
+    """The wrappers that lead to it, the named file first: a script, a shortcut, a .desktop file."""
+    interpreter: str = ""
+    """The Python that runs it, where it is a Python program."""
+    architecture: str = ""
+    resolutions: tuple[Resolution, ...] = ()
+    """Every library that it needs, and those that these need, each with its candidates in search order."""
+    linked: tuple[str, ...] = ()
+    """Names of these that are linked against: who wants them cannot be loaded without. The others are opened by name."""
+    mapped: tuple[Mapped, ...] | None = None
+    """CUDA and cuDNN files that the running process has mapped; None: not a running process, or closed to this user."""
+    gone: tuple[str, ...] = ()
+    """Of these, files that were replaced or removed since it started."""
+    variables: tuple[Variable, ...] | None = None
+    """Variables that matter as the running process got them; None as for ``mapped``."""
+    problem: str = ""
+    """Why it could not be examined, in one sentence."""
+    unreadable: bool = False
+    """Whether that was a matter of rights."""
+    changeable: Changeable | None = None

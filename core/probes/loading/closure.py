@@ -1,0 +1,343 @@
+"""Closures probe: every GPU binary of every framework and extension, and what its own loader finds for it.
+
+Nothing is judged here, and nothing is loaded: see ``openings`` for the child that opens what a framework opens.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from core.common.versions import is_older, marker_applies, parse_requirement
+from core.host.provenance import Verdict
+from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
+from core.knowledge.horizon import is_beyond_horizon, release_family
+from core.loader.linux import LibrarySearch, LoadedFile
+from core.loader.linux_process import LoadedLibrary, Process
+from core.loader.read_image import read_image
+from core.model.facts import Distribution, PythonEnvironment
+from core.model.facts.closure import Closure, Edge, Gap, Opening
+from core.probes.loading.closure_windows import environment_closures as windows_closures
+from core.probes.loading.linux import consumer_policy
+from core.probes.loading.openings import OpeningStep, open_libraries
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.wheel_record import read_record, record_rows
+
+DRIVERS_OWN = re.compile(
+    r"libcuda\.so(\.1)?|libcudadebugger\.so(\.1)?|libnvidia-[\w-]+\.so(\.\d+)*|libnvcuvid\.so(\.1)?"
+)
+"""What comes with the driver and not with CUDA: the driver's step tells of it."""
+
+GPU_LIBRARY = re.compile(
+    r"lib(cud\w*|cublas\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cufile\w*|cupti|cutensor\w*|cusparseLt|nvrtc\S*|nvJitLink|nvjpeg\w*"
+    r"|npp\w+|nccl|nvshmem\w*|nvToolsExt|nvtx\w*|nvinfer\w*|nvonnxparser|torch\w*|c10\w*|caffe2\w*|stdc\+\+|gcc_s|gomp\S*|c|m)"
+    r"(-[0-9a-f]{8})?\.so(\.[\w.]+)?|ld-linux-[\w-]+\.so\.\d"
+)
+"""Libraries whose absence is told of any extension: CUDA's families, PyTorch's own, and the compiler's run time."""
+
+COMPILERS_OWN = re.compile(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)\.so(\.[\w.]+)?")
+
+VARIANT = re.compile(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
+"""CUDA's number in the name of one of several variants of a library."""
+
+BUILT_FOR = re.compile(r"""(?<![\w.])cuda(?:_version)?['"]?\s*(?::[^=\n]*)?[=,]\s*['"]([\d.]+)""")
+"""The CUDA version in the files in which frameworks keep it."""
+
+ST_NOEXEC = 8
+"""statvfs(3)."""
+MAX_EXTENSION_FILES = 24
+MAX_EXTENSIONS = 12
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One environment, and how its libraries are searched."""
+
+    python: PythonEnvironment
+    search: LibrarySearch
+    where: Sysroot
+    folders: tuple[str, ...]
+    """Folders of packages."""
+    request: ProbeRequest
+    verdicts: list[Verdict]
+    """Whether the interpreter may be run, once it was asked."""
+
+
+def look(request: ProbeRequest) -> tuple[Closure, ...]:
+    """Return one closure for each framework and extension of every environment that was read."""
+    where = sysroot_of(request.host)
+    found: list[Closure] = []
+    for python in request.seen.pythons or ():
+        if python.problem:
+            continue
+        request.watch.check()
+        if where.system == "windows":
+            for made in windows_closures(python, request.env, where):
+                found.append(made)
+                request.keep(made)
+            continue
+        search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
+        setting = Setting(python, search, where, python.site_packages, request, [])
+        for made in environment_closures(setting):
+            found.append(made)
+            request.keep(made)
+    return tuple(found)
+
+
+def environment_closures(setting: Setting) -> Iterator[Closure]:
+    """Yield the closures of one environment: each framework in a process of its own, its extensions behind it."""
+    known = gpu_binaries()
+    its = setting.python.distributions
+    rows = [(d, row) for d in its for row in known.frameworks if re.fullmatch(row.distribution, d.name)]
+    extensions = [d for d in its if not any(d is one for one, _row in rows)]
+    for distribution, row in rows:
+        if row.after:
+            continue
+        process = _process(setting)
+        first = Walk(setting, process, distribution)
+        first.framework(row)
+        if not first.binaries:
+            continue
+        yield first.closure()
+        if any(not e.by_name for e in first.edges):
+            continue  # what comes behind it fails with it
+        behind = [(d, r) for d, r in rows if r.after and re.fullmatch(row.distribution, r.after)]
+        for other, other_row in behind:
+            walk = Walk(setting, process, other, base=first)
+            walk.framework(other_row)
+            if walk.binaries:
+                yield walk.closure()
+        if distribution.name in known.extensions_of:
+            needing = [d for d in extensions if _requires(d, distribution.name)]
+            for other in needing[:MAX_EXTENSIONS]:
+                walk = Walk(setting, process, other, base=first)
+                walk.extension(first.cuda(row))
+                if walk.binaries:
+                    yield walk.closure()
+
+
+def _process(setting: Setting) -> Process:
+    python = setting.python
+    program = setting.search.program(python.executable) if python.executable else None
+    silent: dict[str, bool] = {}
+
+    def executable(path: str) -> bool:
+        folder = os.path.dirname(path)  # noqa: PTH120 - a text of the examined system
+        if folder not in silent:
+            try:
+                silent[folder] = not os.statvfs(setting.where.under(folder)).f_flag & ST_NOEXEC
+            except (OSError, ValueError):
+                silent[folder] = True
+        return silent[folder]
+
+    return Process(setting.search, program if program and program.image.format == "ELF" else None, executable)
+
+
+def _requires(distribution: Distribution, name: str) -> bool:
+    """Whether a distribution requires another one, outside its extras."""
+    for raw in (*distribution.requires, *distribution.pins):
+        if not re.match(re.escape(name) + r"(?![\w.-])", raw, re.IGNORECASE):
+            continue
+        wish = parse_requirement(raw)
+        if wish and (wish.marker is None or marker_applies(wish, {"extra": ""})):
+            return True
+    return False
+
+
+class Walk:
+    """One consumer's binaries, opened one after the other in the process that was made for it."""
+
+    def __init__(
+        self, setting: Setting, process: Process, distribution: Distribution, base: Walk | None = None
+    ) -> None:
+        self._setting, self._process, self._distribution = setting, process, distribution
+        self._base = base
+        self.binaries: list[str] = []
+        self.edges: list[Edge] = []
+        self.gaps: list[Gap] = []
+        self._files: dict[str, None] = {}
+        self._opened: dict[str, list[LoadedLibrary]] = {}
+        self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
+        self.steps: list[OpeningStep] = list(base.steps) if base else []
+        """What a child opens to see it happen: all that comes before, then its own."""
+        self._before = len(self.steps)
+        self.heavy: bool = base.heavy if base else False
+
+    def closure(self) -> Closure:
+        """Return what was found."""
+        what = self._distribution
+        newer = is_beyond_horizon(release_family(what.name), what.version)
+        return Closure(
+            consumer=self._setting.python.consumer(f"{what.name} {what.version}"),
+            binaries=tuple(self.binaries),
+            files=tuple(self._files),
+            edges=tuple(replace(e, elsewhere=self._elsewhere(e)) for e in self.edges if not (newer and e.optional)),
+            gaps=tuple(self.gaps),
+            openings=self._opened_in_child(),
+        )
+
+    def _opened_in_child(self) -> tuple[Opening, ...] | None:
+        """Open it for real: always where that is cheap, else where something looks wrong or everything is asked for."""
+        request = self._setting.request
+        suspect = bool(self.edges or self.gaps)
+        steps = self.steps
+        if self.heavy and not (suspect or request.thorough):
+            steps = [s for s in self.steps[self._before :] if s.work]
+        elif self._base and not suspect and self._base.heavy:
+            return None
+        consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
+        opened = open_libraries(self._setting.python, steps, consumer, request, self._setting.verdicts)
+        before = {s.path for s in self.steps[: self._before]}
+        return tuple(o for o in opened if o.library not in before) if opened is not None else None
+
+    # --- a framework of the table --------------------------------------------------------------------------
+
+    def framework(self, row: GpuFramework) -> None:
+        """Do what a framework does when it starts, and find what it opens by name later."""
+        if is_beyond_horizon(release_family(self._distribution.name), self._distribution.version) and row.opens:
+            row = replace(row, opens=())
+        number = self.cuda(row)
+        self.heavy = self.heavy or row.heavy
+        for step in row.linux:
+            if not step.first or is_older(self._distribution.version, step.first) is not True:
+                self._step(step, number)
+        for names in row.opens:
+            early = names.first and is_older(self._distribution.version, names.first) is True
+            late = names.below and is_older(self._distribution.version, names.below) is False
+            if early or late:
+                continue
+            major = number.partition(".")[0]
+            for by in self._files_of(names.by)[:1]:
+                asker = self._process.at(by)
+                for name in names.names.get(major, names.names.get("", ())) if asker else ():
+                    self._open(name, by=asker.chain if asker else (), needed=names.needed)
+
+    def cuda(self, row: GpuFramework) -> str:
+        """Return the CUDA version that a framework was built for ("12.8", "12"); empty where it is not told."""
+        if row.cuda == "name":
+            m = re.search(r"cuda(\d\d)", self._distribution.name)
+            return m[1] if m else ""
+        if not row.cuda or row.cuda.isdigit():
+            return row.cuda
+        for folder in self._setting.folders:
+            text = self._setting.where.text(self._setting.where.join(folder, *row.cuda.split("/")), 64 << 10)
+            m = re.search(BUILT_FOR, text or "")
+            if m:
+                return m[1]
+        return ""
+
+    def _step(self, step: OpenStep, number: str) -> None:
+        pattern = step.file.replace("{cuda}", number.replace(".", ""))
+        found = self._files_of(pattern)
+        if not step.may_fail:
+            self.binaries += found
+            if not found and "*" not in pattern and pattern in read_record(self._distribution, self._setting.where):
+                lost = self._setting.where.join(self._distribution.location, *pattern.split("/"))
+                self.edges.append(Edge(name=self._setting.where.name(lost), wanted_by=lost, state="absent"))
+                self.binaries.append(lost)
+        for path in found:
+            opened, edges = self._process.open(path)
+            if edges and step.fallback:
+                for other in step.fallback:
+                    for file in self._files_of(other)[:1]:
+                        self._process.open(file)
+                opened, edges = self._process.open(path)
+            if step.may_fail and edges:
+                self.steps.append(OpeningStep(path, quiet=True))
+                continue
+            self._add(opened if not edges else [], edges)
+            if step.hosted:
+                needed = [self._process.provider(n) for n in read_image(path, root=self._setting.where.root).needed]
+                self.steps += [OpeningStep(p.file.path) for p in needed if p and not COMPILERS_OWN.fullmatch(p.name)]
+            else:
+                self.steps.append(OpeningStep(path, everywhere=step.is_global, quiet=step.may_fail))
+            if step.is_global and not edges:
+                self.global_scope += opened
+
+    def _files_of(self, pattern: str) -> list[str]:
+        where, own = self._setting.where, self._distribution.location
+        *folders, name = pattern.split("/")
+        for base in dict.fromkeys((own, *self._setting.folders)):
+            folder = where.join(base, *folders)
+            if "*" not in name:
+                if where.exists(path := where.join(folder, name)):
+                    return [path]
+                continue
+            names = fnmatch.filter(where.names(folder) or (), name)
+            if names:
+                return [where.join(folder, n) for n in names]
+        return []
+
+    # --- an extension that brings its own binaries ----------------------------------------------------------
+
+    def extension(self, cuda: str) -> None:
+        """Open the extension modules and libraries that name the GPU's libraries, as their package brings them."""
+        where, what = self._setting.where, self._distribution
+        paths = [p for p in record_rows(what, r"\.so(?:\.\d+)*\"?,", where) if where.is_file(p)]
+        own = {where.name(p) for p in paths}
+        chosen = 0
+        for path in sorted(paths, key=lambda p: (not where.name(p).startswith("lib"), p.count("/"), p)):
+            name = where.name(path)
+            variant = VARIANT.search(name)
+            if variant and cuda and not cuda.replace(".", "").startswith(variant[1]):
+                continue  # of another CUDA, for others
+            needed = read_image(path, root=where.root).needed
+            if not any(GPU_LIBRARY.fullmatch(n) and not COMPILERS_OWN.fullmatch(n) for n in needed):
+                continue
+            chosen += 1
+            if chosen > MAX_EXTENSION_FILES:
+                return
+            self.binaries.append(path)
+            opened, edges = self._process.open(path)
+            if not edges or any(e.name not in own and GPU_LIBRARY.fullmatch(e.name) for e in edges):
+                self.steps.append(OpeningStep(path))
+            asked = [e for e in edges if e.name not in own and (GPU_LIBRARY.fullmatch(e.name) or e.state != "absent")]
+            self._add(opened if not edges else [], asked)
+
+    # --- what is kept ----------------------------------------------------------------------------------------
+
+    def _open(self, name: str, by: Sequence[LoadedFile], *, needed: bool) -> None:
+        opened, edges = self._process.open(name, by)
+        if not needed and all(e.name == name and e.state == "absent" for e in edges):
+            edges, opened = [], []
+        self._add(opened if not edges else [], [replace(e, by_name=e.name == name) for e in edges])
+        found = self._process.provider(name)
+        if found and not edges:
+            compiler = name.startswith("libnvrtc.so")
+            self.steps.append(OpeningStep(found.file.path, work="compile" if compiler else ""))
+
+    def _add(self, opened: list[LoadedLibrary], edges: list[Edge]) -> None:
+        """Keep what was opened, none where the open fails, and what it lacks."""
+        known = {(e.name, e.wanted_by) for e in self.edges}
+        self.edges += [e for e in edges if (e.name, e.wanted_by) not in known and not DRIVERS_OWN.fullmatch(e.name)]
+        self._files |= dict.fromkeys(one.file.path for one in opened)
+        own = self._distribution.location
+        for one in opened:
+            if len(self.gaps) > 20:
+                return
+            mine = self._base is not None and one.file.path in self.binaries
+            scope = [*self._process.scope([one]), *self.global_scope]
+            self.gaps += self._process.unmet_versions(one)
+            if one.file.path.startswith(own) or any(one.file.path.startswith(f) for f in self._setting.folders):
+                self.gaps += self._process.unmet_symbols(one, scope, everything=mine)
+
+    def _elsewhere(self, edge: Edge) -> tuple[str, ...]:
+        """Return files of the wanted name in this environment's packages and in the toolkits, which the search does not come to."""
+        if edge.state != "absent":
+            return ()
+        where, out = self._setting.where, []
+        for base in self._setting.folders:
+            home = where.join(base, "nvidia")
+            for part in where.names(home) or ():
+                path = where.join(home, part, "lib", edge.name)
+                if where.is_file(path):
+                    out.append(path)
+            for path in (where.join(base, "torch", "lib", edge.name),):
+                if where.is_file(path):
+                    out.append(path)
+        return tuple(out)

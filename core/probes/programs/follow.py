@@ -1,0 +1,226 @@
+"""From what a person names to the executable that runs in the end: links, scripts, .desktop files, batch files, shortcuts."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from core.host.startup.posix import ShellReader
+from core.host.startup.state import UNKNOWN, State, Surroundings
+from core.model.path_list import split_entries
+from core.probes.sysroot import Sysroot
+
+MOST_LINKS = 12
+MOST_SCRIPT = 1 << 17
+SHELL_NAMES = ("sh", "bash", "dash", "zsh", "ksh", "ash")
+STARTERS = ("exec", "nohup", "nice", "env", "sudo", "setsid", "time", "command", "start", "call", "stdbuf", "taskset")
+"""Words before a command that start it."""
+
+
+class Followed(msgspec.Struct, frozen=True):
+    """What a named file starts."""
+
+    path: str
+    """The executable; empty where none was found."""
+    chain: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    """Its variables: the session's, with what scripts on the way set."""
+    interpreter: str = ""
+    """The Python that runs it, for a Python program."""
+    problem: str = ""
+
+
+def find_named(named: str, env: Mapping[str, str], where: Sysroot, here: str) -> str:
+    """Return the path of what a person names: a path, or a command that PATH leads to; empty where there is none."""
+    if "/" in named or "\\" in named or where.is_file(where.join(here, named)):
+        path = named if where.form.isabs(named) else where.form.normpath(where.join(here, named))
+        return path if where.exists(path) else ""
+    endings = ("", ".exe", ".bat", ".cmd") if where.system == "windows" else ("",)
+    value = next((v for n, v in env.items() if n.upper() == "PATH"), "")
+    for folder in split_entries(value, where.system, "PATH"):
+        for ending in endings:
+            path = where.join(folder.strip('"'), named + ending)
+            if where.form.isabs(folder.strip('"')) and where.is_file(path):
+                return path
+    return ""
+
+
+def follow(path: str, env: Mapping[str, str], where: Sysroot, arguments: tuple[str, ...] = ()) -> Followed:
+    """Follow a file to the executable that it starts. Nothing is run."""
+    chain: list[str] = []
+    now = dict(env)
+    while len(chain) < MOST_LINKS:
+        path = where.real(path) if where.system == "linux" else path
+        if path in chain:
+            return Followed(path="", chain=tuple(chain), env=now, problem="loop")
+        head = where.read(path, 4096)
+        if head is None:
+            return Followed(path="", chain=(*chain, path), env=now, problem="unread")
+        if head.startswith((b"\x7fELF", b"MZ")):
+            python = re.match(r"python[\d.]*(\.exe)?$", where.name(path).lower())
+            return Followed(path=path, chain=tuple(chain), env=now, interpreter=path if python else "")
+        chain.append(path)
+        step = _step(path, head, now, where, arguments)
+        if step is None:
+            return Followed(path="", chain=tuple(chain), env=now, problem="unknown")
+        if step.interpreter:
+            return Followed(path=step.path, chain=tuple(chain), env=step.env, interpreter=step.interpreter)
+        path, now = step.path, dict(step.env)
+    return Followed(path="", chain=tuple(chain), env=now, problem="loop")
+
+
+def _step(path: str, head: bytes, env: dict[str, str], where: Sysroot, arguments: tuple[str, ...]) -> Followed | None:
+    name = where.name(path).lower()
+    text = where.text(path, MOST_SCRIPT) or ""
+    if head.startswith(b"#!"):
+        return _script(path, text, env, where, arguments)
+    if name.endswith(".desktop"):
+        found = re.search(r"(?m)^Exec=(.+)$", text)
+        return _command(_split(found[1]), env, where, posixpath.dirname(path)) if found else None
+    if name.endswith((".bat", ".cmd")):
+        return _batch(path, text, env, where)
+    if name.endswith(".lnk"):
+        target = shortcut_target(where.read(path, MOST_SCRIPT) or b"")
+        return Followed(path=target, env=env) if target else None
+    if name.endswith(".py"):
+        python = find_named("python3", env, where, "/") or find_named("python", env, where, "/")
+        return Followed(path=python, env=env, interpreter=python) if python else None
+    if where.system == "linux" and text and "\0" not in text[:4096]:
+        return _shell(path, text, env, where, arguments, "dash")  # as execvp(3) does without "#!"
+    return None
+
+
+def _script(path: str, text: str, env: dict[str, str], where: Sysroot, arguments: tuple[str, ...]) -> Followed | None:
+    words = text.split("\n", 1)[0][2:].split()
+    if not words:
+        return None
+    if where.name(words[0]) == "env":
+        rest = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
+        interpreter = find_named(rest[0], env, where, "/") if rest else ""
+    else:
+        interpreter = words[0]
+    name = where.name(interpreter).lower()
+    if name in SHELL_NAMES:
+        # conda's and pip's long interpreters: #!/bin/sh, then '''exec' "/long/python" "$0" "$@"
+        trick = re.match(r"#!/bin/sh\n'''exec' \"?([^\"\s]+)\"? ", text)
+        if trick:
+            return Followed(path=trick[1], env=env, interpreter=trick[1])
+        return _shell(
+            path, text, env, where, arguments, "bash" if name == "bash" else "zsh" if name == "zsh" else "dash"
+        )
+    if not interpreter or not where.exists(interpreter):
+        return Followed(path=interpreter or "?", env=env)
+    if re.match(r"python[\d.]*$|pypy", name):
+        return Followed(path=interpreter, env=env, interpreter=interpreter)
+    return Followed(path=interpreter, env=env)
+
+
+def _shell(  # noqa: PLR0917 - what a script is given
+    path: str, text: str, env: dict[str, str], where: Sysroot, arguments: tuple[str, ...], shell: str
+) -> Followed | None:
+    """Read a script to the command that it ends in: what it execs, else the last program that lies somewhere."""
+
+    def read(file: str) -> str | None:
+        return text if file == path else where.text(file, MOST_SCRIPT)
+
+    def kind(file: str) -> str:
+        return "file" if where.is_file(file) else "folder" if where.is_folder(file) else "missing"
+
+    around = Surroundings(read, kind, lambda folder: where.names(folder) or ())
+    state = State({**env, "PWD": env.get("PWD", "/")}, set(env))
+    reader = ShellReader(around, state, shell, arguments=arguments, script=path)
+    reader.read_files(path)
+    folder = where.parent(path)
+    for words, file, _line in reversed(reader.commands):
+        if file != path:
+            continue
+        now = dict(state.environment())
+        found = _command(words, now, where, folder)
+        if found is not None and found.path != path:
+            return found
+    return None
+
+
+def _command(words: list[str], env: Mapping[str, str], where: Sysroot, here: str) -> Followed | None:
+    """Return the program of a command line, without the words that only start it."""
+    now = dict(env)
+    rest = list(words)
+    while rest:
+        if found := re.match(r"([A-Za-z_]\w*)=(.*)\Z", rest[0], re.DOTALL):
+            if UNKNOWN not in found[2]:
+                now[found[1]] = found[2]
+            rest.pop(0)
+        elif rest[0] in STARTERS:
+            rest.pop(0)
+            while rest and rest[0].startswith("-"):
+                rest.pop(0)
+        else:
+            break
+    if not rest or UNKNOWN in rest[0]:
+        return None
+    path = find_named(rest[0], now, where, here)
+    return Followed(path=path, env=now) if path and where.is_file(path) else None
+
+
+def _split(text: str) -> list[str]:
+    return [a or b or c for a, b, c in re.findall(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|(\S+)", text)]
+
+
+# --- Windows -------------------------------------------------------------------------------------------------------
+
+
+def _batch(path: str, text: str, env: dict[str, str], where: Sysroot) -> Followed | None:
+    """Read a batch file: ``set``, then the last program that it starts."""
+    now = {n.upper(): v for n, v in env.items()}
+    folder = where.parent(path).rstrip("\\/") + "\\"
+    now["CD"] = folder.rstrip("\\")
+    found: Followed | None = None
+    for raw in text.splitlines():
+        line = raw.strip().lstrip("@").strip()
+        line = folder.join(re.split(r"(?i)%~dp0", line))
+        line = re.sub(r"%([^%\s]+)%", lambda m: now.get(m[1].upper(), m[0]), line)
+        lower = line.lower()
+        if lower.startswith(
+            ("rem ", "::", "echo", "setlocal", "endlocal", "pause", "exit", "title", "if ", "goto", ":")
+        ):
+            continue
+        if assigned := re.match(r"set\s+\"?([^=\"]+)=(.*?)\"?$", line, re.IGNORECASE):
+            now[assigned[1].strip().upper()] = assigned[2]
+            continue
+        if moved := re.match(r"cd\s+(?:/d\s+)?\"?([^\"]+)\"?$", line, re.IGNORECASE):
+            folder = moved[1] if where.form.isabs(moved[1]) else where.join(folder, moved[1])
+            continue
+        words = _split(line)
+        while words and words[0].lower() in STARTERS:
+            words.pop(0)
+            while words and (words[0].startswith("/") or not words[0]):
+                words.pop(0)
+        if words and (target := find_named(words[0], now, where, folder)) and where.is_file(target):
+            found = Followed(path=target, env=dict(now))
+    return found
+
+
+def shortcut_target(data: bytes) -> str:
+    """Return where a Windows shortcut leads: LocalBasePath ([MS-SHLLINK] 2.1 to 2.3); empty where it says none."""
+    if len(data) < 78 or data[:4] != b"\x4c\0\0\0":
+        return ""
+    flags = int.from_bytes(data[20:24], "little")
+    at = 76
+    if flags & 1:
+        at += 2 + int.from_bytes(data[at : at + 2], "little")
+    if not flags & 2:
+        return ""
+    info = data[at:]
+    header, its = int.from_bytes(info[4:8], "little"), int.from_bytes(info[8:12], "little")
+    if not its & 1:
+        return ""
+    if header >= 0x24 and (wide := int.from_bytes(info[28:32], "little")):
+        end = wide
+        while end + 1 < len(info) and info[end : end + 2] != b"\0\0":
+            end += 2
+        return info[wide:end].decode("utf-16-le", "replace")
+    base = int.from_bytes(info[16:20], "little")
+    return info[base : info.find(b"\0", base)].decode("cp1252", "replace")

@@ -1,0 +1,226 @@
+"""Programs probe: each program that the person named, what it needs in its own search order, and what it has mapped."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from core.common.fact_text import fact_text
+from core.common.patience import call_patiently
+from core.knowledge.cudnn_file_names import parse_cudnn_name, shipped_name, sub_libraries
+from core.knowledge.library_names import parse_library_name
+from core.knowledge.tables import read_table
+from core.loader.contents import library_names
+from core.loader.linux import LibrarySearch, library_closure
+from core.loader.read_image import read_image
+from core.loader.windows import DllSearch, dll_closure
+from core.loader.windows_policy import plain_policy
+from core.model.facts import ExaminedProgram, Mapped, Resolution, Variable, path_text
+from core.probes.loading.linux import consumer_policy
+from core.probes.probe import ProbeRequest
+from core.probes.programs.follow import Followed, find_named, follow
+from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
+
+MOST_PLUGINS = 200
+"""Libraries of a program's own folders that are looked at."""
+OPENED = re.compile(r"[\w+-]+\.so\.\d+(\.\d+)*|[\w+-]+64_\d+(_\d+)?\.dll", re.IGNORECASE)
+"""Names that say which release they ask for: what a program opens by name. Patterns and names for builds are left out."""
+NEVER_OPENED = ("driver", "nvml", "libcuda", "vcruntime", "zlibwapi")
+
+
+def look(request: ProbeRequest) -> tuple[ExaminedProgram, ...] | None:
+    """Return each program that was named; None where none was."""
+    if not request.programs:
+        return None
+    where = sysroot_of(request.host)
+    found = []
+    for named in request.programs:
+        made = _process(named, request, where) if _is_number(named) else _file(named, request, where)
+        request.keep(made)
+        found.append(made)
+    return tuple(found)
+
+
+def _is_number(named: str) -> bool:
+    return bool(re.fullmatch(r"[0-9]{1,9}", named))
+
+
+# --- a file --------------------------------------------------------------------------------------------------------
+
+
+def _file(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
+    here = "/"
+    with suppress(OSError):
+        here = where.shown(os.getcwd()) if where.whole else "/"  # noqa: PTH109 - a text
+    path = find_named(named, request.env, where, here)
+    if not path:
+        return ExaminedProgram(named=named, problem=fact_text("There is no file of this name."))
+    if where.is_folder(path):
+        return ExaminedProgram(named=named, problem=fact_text("It is a folder, not a program."))
+    its = follow(path, request.env, where)
+    return _examined(ExaminedProgram(named=named), its, request, where)
+
+
+def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
+    if its.problem or not its.path:
+        last = its.chain[-1] if its.chain else known.named
+        words = {
+            "loop": fact_text("It leads back to itself."),
+            "unread": fact_text("{path} cannot be read.", path=path_text(last)),
+        }.get(its.problem, fact_text("{path} does not tell which program it starts.", path=path_text(last)))
+        return replace(known, chain=_texts(its.chain), problem=words, unreadable=its.problem == "unread")
+    image = read_image(its.path, root=where.root)
+    if image.state != "good" or image.format not in ("ELF", "PE"):
+        words = fact_text("{path} cannot be started.", path=path_text(its.path))
+        return replace(known, path=path_text(its.path), chain=_texts(its.chain), problem=words)
+    closure = _dlls(its, where) if image.format == "PE" else _libraries(its, request, where)
+    return replace(
+        known,
+        path=path_text(its.path),
+        chain=_texts(its.chain),
+        interpreter=path_text(its.interpreter),
+        architecture=image.architecture,
+        resolutions=closure,
+        linked=_linked(closure, its.path, where),
+    )
+
+
+def _linked(closure: Iterable[Resolution], path: str, where: Sysroot) -> tuple[str, ...]:
+    """Return the names that a loaded file is linked against; a PE's delayed ones are opened at their first call."""
+    names: dict[str, None] = {}
+    for r in closure:
+        image = read_image(r.wanted_by or path, root=where.root)
+        if r.name in image.needed and r.name not in image.delayed:
+            names[r.name] = None
+    return tuple(names)
+
+
+def _texts(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(path_text(p) for p in paths)
+
+
+def _libraries(its: Followed, request: ProbeRequest, where: Sysroot) -> tuple[Resolution, ...]:
+    env = dict(its.env)
+    bundle = posixpath.join(posixpath.dirname(its.path), "_internal")
+    if where.is_folder(
+        bundle
+    ):  # PyInstaller's bootloader puts it first (its manual, "LD_LIBRARY_PATH / LIBPATH considerations")
+        old = env.get("LD_LIBRARY_PATH", "")
+        env["LD_LIBRARY_PATH"] = f"{bundle}:{old}" if old else bundle
+    search = LibrarySearch(consumer_policy(env, request.seen.machine, where))
+    program = search.load(its.path)
+    found = dict.fromkeys(library_closure(its.path, search, opens=lambda p: _opened(p, where)))
+    if its.interpreter:
+        return tuple(r for r in found if r.name != its.path)
+    for plugin in _plugins(its.path, where):
+        found |= dict.fromkeys(library_closure(plugin, search, chain=[program], opens=lambda p: _opened(p, where)))
+    return tuple(r for r in found if "/" not in r.name)
+
+
+def _plugins(path: str, where: Sysroot) -> list[str]:
+    """Return the libraries of a program's own folders that name a library of CUDA's: what it opens by path."""
+    folder, name = posixpath.split(path)
+    places = [f"{folder}/_internal", f"{posixpath.dirname(folder)}/lib/{name}"]
+    places += [f"{p}/{sub}" for p in places for sub in where.names(p) or () if where.is_folder(f"{p}/{sub}")]
+    found: list[str] = []
+    for place in places:
+        for each in where.names(place) or ():
+            if ".so" not in each or len(found) >= MOST_PLUGINS:
+                continue
+            image = read_image(f"{place}/{each}", root=where.root)
+            if any(parse_library_name(n) for n in image.needed):
+                found.append(f"{place}/{each}")
+    return found
+
+
+def _opened(path: str, where: Sysroot) -> tuple[str, ...]:
+    """Return the libraries of CUDA's that a file opens by name, as far as its own strings name a release."""
+    name = where.name(path)
+    own = parse_cudnn_name(name, where.system)
+    if own is None and parse_library_name(name.lower()) is not None and "/" in path and _is_nvidias(name):
+        return ()
+    names = library_names(path, root=where.root)
+    if own is not None:
+        roles = sub_libraries(names, own.major or 9, where.system) if not own.role else ()
+        return tuple(shipped_name(role, own.major or 9, where.system) for role in roles)
+    out = []
+    for each in names:
+        known = parse_library_name(each.lower())
+        if known and OPENED.fullmatch(each) and known.family not in NEVER_OPENED and each != name:
+            out.append(each)
+    return tuple(out)
+
+
+def _is_nvidias(name: str) -> bool:
+    known = parse_library_name(name.lower())
+    return known is not None and known.family not in ("", "framework")
+
+
+def _dlls(its: Followed, where: Sysroot) -> tuple[Resolution, ...]:
+    env = {n.upper(): v for n, v in its.env.items()}
+    policy = plain_policy(where.parent(its.path), env.get("PATH", ""), root=where.root)
+    closure = dll_closure(its.path, DllSearch(policy), opens=lambda p: _opened(p, where))
+    return tuple(r for r in closure if "\\" not in r.name and "/" not in r.name)
+
+
+# --- a process -----------------------------------------------------------------------------------------------------
+
+
+def _process(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
+    """Examine a running process: what it has mapped, and what it would find if it were started now."""
+    known = ExaminedProgram(named=named, pid=int(named))
+    if where.system != "linux":
+        return replace(known, problem=fact_text("Processes can be named by number on Linux only; name the file."))
+    folder = f"/proc/{named}"
+    if not where.is_folder(folder):
+        return replace(known, problem=fact_text("There is no process {pid}.", pid=named))
+    try:
+        path = str(call_patiently(os.readlink, where.under(f"{folder}/exe")))
+    except OSError:
+        words = fact_text("The process {pid} belongs to another account, or it ended.", pid=named)
+        return replace(known, problem=words, unreadable=True)
+    path = path.removesuffix(" (deleted)")
+    own = _variables(where.read(f"{folder}/environ", 1 << 20) or b"")
+    table = read_table("environment", EnvironmentKnowledge)
+    told = tuple(
+        Variable(name=n, value=path_text(v), source=f"{folder}/environ")
+        for n, v in sorted(own.items())
+        if is_relevant(Variable(name=n, value=v), table)
+    )
+    mapped, gone = _mapped(where.text(f"{folder}/maps", 8 << 20) or "")
+    its = follow(path, _if_started_now(own, request.env), where)
+    return replace(_examined(known, its, request, where), mapped=mapped, gone=gone, variables=told)
+
+
+def _if_started_now(own: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
+    """Return the process' variables with the loader's as this session has them."""
+    names = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH")
+    kept = {n: v for n, v in own.items() if n not in names}
+    return kept | {n: env[n] for n in names if n in env}
+
+
+def _variables(data: bytes) -> dict[str, str]:
+    parts = (part.decode("utf-8", "surrogateescape").partition("=") for part in data.split(b"\0") if b"=" in part)
+    return {name: value for name, _equals, value in parts}
+
+
+def _mapped(text: str) -> tuple[tuple[Mapped, ...], tuple[str, ...]]:
+    """Return the CUDA and cuDNN files that /proc/PID/maps names, and those of them that are gone."""
+    found: dict[str, Mapped] = {}
+    gone: dict[str, None] = {}
+    for line in text.splitlines():
+        path = line.split(None, 5)[5] if line.count(" ") >= 5 and "/" in line else ""
+        bare = path.removesuffix(" (deleted)")
+        name = posixpath.basename(bare)
+        known = parse_library_name(name.lower()) if bare else None
+        if known and known.family not in ("framework", "vcruntime"):
+            found[bare] = Mapped(path=path_text(bare), name=name)
+            if bare != path:
+                gone[path_text(bare)] = None
+    return tuple(found.values()), tuple(gone)

@@ -1,0 +1,170 @@
+"""What keeps an environment's interpreter from starting, or leads its tools elsewhere; and what an interrupted pip left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+from core.loader import read_image
+from core.loader.linux_cache import conf_folders, read_cache
+from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
+from core.probes.python.distributions import RELEVANT_DISTRIBUTION, normalise_name
+from core.probes.python.environment import find_interpreter
+from core.probes.python.search_path import Interpreter
+from core.probes.sysroot import Sysroot
+
+_ACTIVATE = re.compile(r"""^\s*(?:export\s+)?VIRTUAL_ENV=(?:"([^"$`\n]+)"|'([^'\n]+)'|([^\s"'$`();]+))\s*(?:;.*)?$""")
+_ACTIVATE_BAT = re.compile(r"""(?i)^@?set\s+"?VIRTUAL_ENV=([^"%\n]+?)"?\s*$""")
+_SHEBANG = re.compile(rb"^#!\s*(/[^\r\n]*?/(?:bin)/python[\w.]*)[ \t]*(?:\r?\n|$)")
+_DEFAULT_FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                    "/lib64", "/usr/lib64", "/lib", "/usr/lib")  # fmt: skip
+
+
+def environment_faults(
+    prefix: str, python: Interpreter | None, env: Mapping[str, str], where: Sysroot
+) -> Iterator[EnvironmentFault]:
+    """Yield what is wrong with the environment itself."""
+    yield from _dangling_interpreter(prefix, where)
+    if python is None:
+        return
+    home = (python.settings or {}).get("home", "")
+    config = where.join(prefix, "pyvenv.cfg")
+    if home and not where.is_folder(home):
+        yield EnvironmentFault(
+            kind="base gone", path=path_text(home), source=config, line=_line_of(config, "home", where)
+        )
+    elif python.executable:
+        yield from _library(python, env, where)
+        yield from _standard_library(python, env, where)
+    yield from _upgraded(python, where)
+    if python.settings is not None:
+        yield from _moved(prefix, where)
+
+
+def _line_of(file: str, key: str, where: Sysroot) -> int:
+    lines = (where.text(file) or "").splitlines()
+    return next((n for n, line in enumerate(lines, 1) if line.partition("=")[0].strip().lower() == key), 0)
+
+
+def _dangling_interpreter(prefix: str, where: Sysroot) -> Iterator[EnvironmentFault]:
+    if where.system == "windows" or find_interpreter(prefix, where):
+        return
+    for name in ("python", "python3"):
+        link = where.join(prefix, "bin", name)
+        if where.is_link(link):
+            yield EnvironmentFault(kind="interpreter gone", path=path_text(link), detail=path_text(where.real(link)))
+            return
+
+
+def _upgraded(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:
+    """Compare the packages' folders of a virtual environment with the version of the interpreter that starts."""
+    if python.settings is None or where.system == "windows":
+        return
+    names = [n for n in where.names(where.join(python.prefix, "lib")) or () if re.fullmatch(r"python3\.\d{1,3}t?", n)]
+    its = f"python{python.short}"
+    filled = [n for n in names if where.is_folder(where.join(python.prefix, "lib", n, "site-packages"))]
+    if filled and its not in {n.rstrip("t") for n in filled}:
+        yield EnvironmentFault(
+            kind="upgraded beneath",
+            path=path_text(where.join(python.prefix, "lib", filled[0], "site-packages")),
+            source=path_text(where.real(python.executable)),
+            detail=f"{filled[0].removeprefix('python')} {python.short}",
+        )
+
+
+def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Iterator[EnvironmentFault]:
+    named = env.get("PYTHONHOME", "")
+    base = named.split(";" if where.system == "windows" else ":")[0] or python.base
+    if where.system == "windows":
+        there = where.is_file(where.join(base, "Lib", "os.py")) or any(
+            n.lower().endswith((".zip", "._pth")) for n in where.names(base) or () if n.lower().startswith("python3")
+        )
+    else:
+        digits = f"python{python.version[0]}{python.version[1]}.zip"
+        folders = (where.join(base, n, f"python{python.short}") for n in ("lib", "lib64"))
+        there = any(where.is_file(where.join(f, "os.py")) or where.is_file(where.join(f, "os.pyc")) for f in folders)
+        there = there or any(where.is_file(where.join(base, n, digits)) for n in ("lib", "lib64"))
+    if not there and (named or (python.settings is not None and where.is_folder(base))):
+        yield EnvironmentFault(kind="no standard library", path=path_text(base), source="PYTHONHOME" if named else "")
+
+
+def _library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Iterator[EnvironmentFault]:
+    """Look for libpython, where the interpreter is linked against it, in the places that ld.so searches."""
+    if where.system == "windows":
+        return
+    image = read_image.read_image(where.real(python.executable), root=where.root)
+    wanted = next((n for n in image.needed if n.startswith("libpython")), "")
+    if not wanted:
+        return
+    origin = where.parent(where.real(python.executable))
+    own = [p.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for p in (*image.rpath, *image.runpath)]
+    set_here = [p for p in re.split("[:;]", env.get("LD_LIBRARY_PATH", "")) if p]
+    listed = [c.path for c in conf_folders(root=where.root)]
+    folders = dict.fromkeys((*own, *set_here, *_DEFAULT_FOLDERS, *listed))
+    if any(where.is_file(where.join(folder, wanted)) for folder in folders):
+        return
+    cache = read_cache(root=where.root) or ()
+    if not any(entry.name == wanted and where.is_file(entry.path) for entry in cache):
+        yield EnvironmentFault(kind="library gone", path=path_text(where.real(python.executable)), detail=wanted)
+
+
+def _moved(prefix: str, where: Sysroot) -> Iterator[EnvironmentFault]:
+    """Compare the folder that its scripts name with the one in which it lies."""
+    for file, line, named in _named_folders(prefix, where):
+        if where.real(named) != where.real(prefix):
+            kind = "copied" if where.is_folder(named) else "moved"
+            yield EnvironmentFault(kind=kind, path=path_text(named), source=path_text(file), line=line)  # type: ignore[arg-type]
+            return
+
+
+def _named_folders(prefix: str, where: Sysroot) -> Iterator[tuple[str, int, str]]:
+    windows = where.system == "windows"
+    scripts = where.join(prefix, "Scripts" if windows else "bin")
+    file = where.join(scripts, "activate.bat" if windows else "activate")
+    pattern = _ACTIVATE_BAT if windows else _ACTIVATE
+    for number, line in enumerate((where.text(file) or "").splitlines(), 1):
+        if (found := pattern.match(line)) and where.form.isabs(named := next(g for g in found.groups() if g)):
+            yield file, number, named
+            break
+    for name in () if windows else ("pip", "pip3"):
+        first = _SHEBANG.match(where.read(where.join(scripts, name), 512) or b"")
+        if first:
+            yield where.join(scripts, name), 1, where.parent(where.parent(os.fsdecode(first[1])))
+            break
+
+
+# --- what pip left ---------------------------------------------------------------------------------------------------
+
+
+def remains_of_pip(entries: tuple[SearchEntry, ...], where: Sysroot) -> Iterator[Remains]:
+    """Yield what interrupted installations left in the folders of packages: of distributions that matter here."""
+    for entry in entries:
+        if entry.origin in ("standard library", "start"):
+            continue
+        for name in where.names(entry.path) or ():
+            path = where.join(entry.path, name)
+            if name.startswith("~"):
+                if whose := _behind_tilde(name):
+                    yield Remains(path=path_text(path), kind="renamed", distribution=whose)
+            elif name.endswith(".dist-info"):
+                its = normalise_name(name.removesuffix(".dist-info").partition("-")[0])
+                if RELEVANT_DISTRIBUTION.fullmatch(its) and where.is_folder(path):
+                    files = where.names(path)
+                    if files is not None and "METADATA" not in files:
+                        yield Remains(path=path_text(path), kind="no metadata", distribution=its)
+                    elif files is not None and "RECORD" not in files and not {"INSTALLER", "REQUESTED"} & set(files):
+                        yield Remains(path=path_text(path), kind="no record", distribution=its)
+
+
+_KNOWN_NAMES = ("torch", "torchvision", "torchaudio", "tensorflow", "keras", "jax", "jaxlib", "onnxruntime", "ctranslate2",
+                "numpy", "nvidia", "triton", "cupy", "paddle", "numba", "cv2", "xformers")  # fmt: skip
+
+
+def _behind_tilde(name: str) -> str:
+    """Return what pip renamed: "~" and perhaps more stand in place of as many first letters (AdjacentTempDirectory)."""
+    plain = re.sub(r"-[^-]+\.dist-info$", "", name)
+    tail = re.sub(r"^[~\-.=%0-9]+", "", plain)
+    if plain.startswith("~vidia"):
+        return "nvidia"
+    return next((n for n in _KNOWN_NAMES if tail and len(n) == len(plain) and n.endswith(tail)), "")

@@ -1,0 +1,51 @@
+"""Imports probe: where each near environment's modules come from, in the working folder of the scan; by reading alone."""
+
+from __future__ import annotations
+
+import time
+
+from core.model.facts import ImportSearch, PythonEnvironment, path_text
+from core.probes.probe import ProbeRequest
+from core.probes.python.faults import environment_faults, remains_of_pip
+from core.probes.python.locations import working_folder
+from core.probes.python.modules import ModuleSearch, hidden_standard_modules, known_modules
+from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.sysroot import Sysroot, sysroot_of
+
+MAX_SECONDS = 3.0
+"""Seconds after which further environments are left out."""
+
+
+def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
+    """Return the search of every environment that is near."""
+    where = sysroot_of(request.host)
+    folder, end, found = working_folder(where), time.monotonic() + MAX_SECONDS, []
+    for python in request.seen.pythons or ():
+        request.watch.check()
+        if time.monotonic() > end:
+            break
+        if where.is_folder(python.prefix):
+            found.append(search_of(python, request, folder, where))
+            request.keep(found[-1])
+    return tuple(found)
+
+
+def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, where: Sysroot) -> ImportSearch:
+    """Return the search of one environment for a program that starts in ``folder``."""
+    interpreter = read_interpreter(python.prefix, python.executable, where)
+    faults = tuple(environment_faults(python.prefix, interpreter, request.env, where))
+    if interpreter is None:
+        return ImportSearch(prefix=python.prefix, faults=faults)
+    path = python_search_path(interpreter, request.env, folder, where)
+    modules = ModuleSearch(interpreter, path, python.architecture, where)
+    return ImportSearch(
+        prefix=python.prefix,
+        python=interpreter.short,
+        folder=path_text(folder) if any(e.origin == "start" for e in path.entries) else "",
+        entries=path.entries,
+        start_code=path.start_code,
+        modules=known_modules(modules, python.distributions),
+        hidden_standard=hidden_standard_modules(modules),
+        faults=faults,
+        remains=tuple(remains_of_pip(path.entries, where)),
+    )

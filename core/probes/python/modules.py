@@ -1,0 +1,260 @@
+"""Who wins: what ``import NAME`` finds on an environment's sys.path, as importlib's finders look for it. Nothing is run.
+
+Source: Lib/importlib/_bootstrap_external.py of CPython, FileFinder.find_spec; https://docs.python.org/3/reference/import.html.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+
+import msgspec
+
+from core.common.patience import call_patiently
+from core.common.versions import all_numbers
+from core.knowledge.modules import KnownModule, module_table
+from core.model.facts import Distribution, FoundModule, SearchEntry, path_text
+from core.probes.python.distributions import find_distributions
+from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.sysroot import Sysroot
+
+MAX_FINDER_BYTES, MAX_WHEEL_BYTES, MAX_ZIP_BYTES = 256 << 10, 16 << 10, 64 << 20
+"""Bytes that are read of an editable installation's finder and of a WHEEL file, and of archives that are opened at most."""
+
+_EXTENSION = re.compile(r"\.(?P<tag>cpython-\d+t?-[\w-]+|cp\d+t?-[\w]+|abi3|pypy[\w-]+)?\.?(?:so|pyd)$")
+_MAPPING = re.compile(r"(?m)^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$")
+_MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu"}
+_WINDOWS = {"x86_64": "win_amd64", "aarch64": "win_arm64", "x86": "win32"}
+
+
+class _Found(msgspec.Struct, frozen=True):
+    kind: str
+    path: str
+
+
+class Folders:
+    """The listings of folders, each read once."""
+
+    def __init__(self, where: Sysroot) -> None:
+        self.where = where
+        self._names: dict[str, frozenset[str] | None] = {}
+
+    def names(self, folder: str) -> frozenset[str] | None:
+        """Return the names in a folder, or the paths in an archive; None where it cannot be listed."""
+        if folder not in self._names:
+            found = self.where.names(folder)
+            if found is None and self.where.is_file(folder):
+                found = self._in_archive(folder)
+            self._names[folder] = None if found is None else frozenset(found)
+        return self._names[folder]
+
+    def _in_archive(self, path: str) -> tuple[str, ...] | None:
+        seen = self.where.stat(path)
+        if seen is None or seen.st_size > MAX_ZIP_BYTES or not path.lower().endswith((".zip", ".egg", ".whl")):
+            return None
+        try:
+            return tuple(call_patiently(_archive_names, self.where.under(path)))
+        except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+            return None
+
+
+def _archive_names(path: str) -> list[str]:
+    with zipfile.ZipFile(path) as archive:
+        return archive.namelist()[:20_000]
+
+
+def extension_suffixes(python: Interpreter, architecture: str, where: Sysroot) -> tuple[str, ...]:
+    """Return the ends of the names of extension modules that an interpreter imports."""
+    digits = f"{python.version[0]}{python.version[1]}"
+    if where.system == "windows":
+        return (f".cp{digits}-{_WINDOWS.get(architecture, 'win_amd64')}.pyd", ".pyd")
+    return (f".cpython-{digits}-{_MULTIARCH.get(architecture, f'{architecture}-linux-gnu')}.so", ".abi3.so", ".so")
+
+
+class ModuleSearch:
+    """The search of one environment's modules."""
+
+    def __init__(self, python: Interpreter, search: PythonSearch, architecture: str, where: Sysroot) -> None:
+        self.search, self.where = search, where
+        self._python = python
+        self._folders = Folders(where)
+        self._extensions = extension_suffixes(python, architecture, where)
+        self._architecture = architecture
+        self._editable = dict(_editable_modules(search, where))
+        self._owners: dict[str, tuple[Distribution, ...]] = {}
+
+    # --- one name ----------------------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> FoundModule:
+        """Return what an import of ``name`` finds, and what that hides."""
+        found = [(n, hit) for n, entry in enumerate(self.search.entries) for hit in self._in_entry(entry, name)]
+        if not found and name in self._editable:
+            return FoundModule(name=name, kind="package", path=path_text(self._editable[name]))
+        whole = [(n, hit) for n, hit in found if hit.kind != "namespace"]
+        if not found:
+            return FoundModule(name=name)
+        first, hit = (whole or found)[0]
+        hidden = self._hidden(hit, first, found) if whole else []
+        return FoundModule(
+            name=name,
+            kind=hit.kind,  # type: ignore[arg-type]  # made below, from its words
+            path=path_text(hit.path),
+            entry=first,
+            hidden=tuple(path_text(h.path) for _n, h in hidden),
+        )
+
+    def _hidden(self, winner: _Found, entry: int, found: list[tuple[int, _Found]]) -> list[tuple[int, _Found]]:
+        """Return the further places, without those that are the winner by another way; folders without __init__, too."""
+        further = [(n, h) for n, h in found if n > entry]
+        if not further:
+            return []
+        real = self.where.real(winner.path)
+        return [(n, h) for n, h in further if self.where.real(h.path) != real]
+
+    def _in_entry(self, entry: SearchEntry, name: str) -> Iterator[_Found]:
+        names = self._folders.names(entry.path)
+        if not names:
+            return
+        join = self.where.join
+        if self.where.is_file(entry.path):
+            inner = next((p for p in (f"{name}/__init__.py", f"{name}.py") if p in names), "")
+            if inner:
+                yield _Found("package" if "/" in inner else "module", join(entry.path, *inner.split("/")))
+            return
+        folder = join(entry.path, name)
+        there = name in names and self.where.is_folder(folder)
+        if there and (init := self._init(folder)):
+            yield _Found("package", join(folder, init))
+            return
+        for suffix in (*self._extensions, ".py", ".pyc"):
+            if name + suffix in names:
+                kind = {".py": "module", ".pyc": "bytecode"}.get(suffix, "extension")
+                yield _Found(kind, join(entry.path, name + suffix))
+                return
+        if there:
+            yield _Found("namespace", folder)
+
+    def _init(self, folder: str) -> str:
+        if self.where.is_file(self.where.join(folder, "__init__.py")):
+            return "__init__.py"  # an extension of that name would win; nobody ships one beside it
+        names = self._folders.names(folder) or frozenset()
+        return next((f"__init__{s}" for s in (*self._extensions, ".pyc") if f"__init__{s}" in names), "")
+
+    # --- what is known of it -----------------------------------------------------------------------------------------
+
+    def known(self, what: KnownModule, distributions: Iterable[Distribution]) -> FoundModule:
+        """Return what wins for a module that is known: with its owner, and whether its extensions are for this Python."""
+        found = self.find(what.module)
+        if found.kind == "none":
+            return found
+        owner = self._owner(found.path, what, distributions)
+        foreign: tuple[str, ...] = ()
+        tags: tuple[str, ...] = ()
+        if found.kind == "package":
+            foreign = self._foreign_extensions(what, self.where.parent(self.where.parent(found.path)))
+        if owner is not None:
+            tags = self._foreign_tags(owner)
+        second = next((o for p in found.hidden if (o := self._owner(p, what, distributions)) is not None), None)
+        return msgspec.structs.replace(
+            found,
+            owner=_words(owner),
+            hidden_owner=_words(second),
+            foreign=foreign,
+            wheel_tags=tags,
+        )
+
+    def _owner(self, path: str, what: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
+        """Return the distribution of that name that lies beside a module."""
+        inner = self.where.name(path).startswith("__init__.")
+        folder = self.where.parent(self.where.parent(path) if inner else path)
+        mine = [d for d in distributions if d.location == folder]
+        if not mine:
+            if folder not in self._owners:
+                self._owners[folder] = find_distributions(folder, self.where) or ()
+            mine = list(self._owners[folder])
+        return next((d for d in mine if re.fullmatch(what.distributions, d.name)), None)
+
+    def _foreign_extensions(self, what: KnownModule, site: str) -> tuple[str, ...]:
+        """Return the extensions that a module is imported with where none of them is for this Python."""
+        for pattern in what.extension.split("|") if what.extension else ():
+            *folders, stem = pattern.split("/")
+            folder = self.where.join(site, *folders)
+            there = [n for n in self._folders.names(folder) or () if n.startswith(f"{stem}.") and _EXTENSION.search(n)]
+            if there:
+                fits = any(n == stem + suffix for n in there for suffix in self._extensions)
+                return () if fits else tuple(path_text(self.where.join(folder, n)) for n in sorted(there))
+        return ()
+
+    def _foreign_tags(self, owner: Distribution) -> tuple[str, ...]:
+        """Return the tags of a wheel where none is for this Python and processor."""
+        spelt = f"{owner.name.replace('-', '_')}-{owner.version}.dist-info"
+        text = self.where.text(self.where.join(owner.location, spelt, "WHEEL"), MAX_WHEEL_BYTES) or ""
+        tags = tuple(m[1].strip() for m in re.finditer(r"(?mi)^Tag:(.*)$", text))[:20]
+        return () if not tags or any(self._takes_tag(t) for t in tags) else tags
+
+    def _takes_tag(self, tag: str) -> bool:
+        """Whether a wheel's tag is one of this Python and processor, as far as can be told (PEP 425)."""
+        parts = tag.split("-")
+        if len(parts) != 3:
+            return True
+        python, abi, platform = parts
+        return self._takes_python(python, abi) and self._takes_platform(platform)
+
+    def _takes_python(self, python: str, abi: str) -> bool:
+        for one in python.split("."):
+            numbers = all_numbers(re.sub(r"^(cp|py)(\d)(\d*)t?$", r"\2 \3", one))
+            if one.startswith("py") or not one.startswith("cp") or not numbers:
+                return True
+            same = tuple(numbers[:2]) == self._python.version
+            older = len(numbers) > 1 and tuple(numbers[:2]) <= self._python.version
+            if same or (abi == "abi3" and older) or (abi == "none" and older):
+                return True
+        return False
+
+    def _takes_platform(self, platform: str) -> bool:
+        if platform == "any" or not self._architecture:
+            return True
+        if self.where.system == "windows":
+            return platform in _WINDOWS.values() and platform == _WINDOWS.get(self._architecture, platform)
+        return "linux" in platform and platform.endswith(f"_{self._architecture}")
+
+
+def _words(owner: Distribution | None) -> str:
+    return f"{owner.name} {owner.version}".strip() if owner else ""
+
+
+def _editable_modules(search: PythonSearch, where: Sysroot) -> Iterator[tuple[str, str]]:
+    """Yield the modules that setuptools' finders of editable installations lead to; they are asked last of all."""
+    for code in search.start_code:
+        called = re.match(r"import (__editable__\w+_finder)\b", code.text)
+        if called:
+            text = where.text(where.join(where.parent(code.source), f"{called[1]}.py"), MAX_FINDER_BYTES) or ""
+            mapping = _MAPPING.search(text)
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                found = ast.literal_eval(mapping[1]) if mapping else {}
+                if isinstance(found, Mapping):
+                    for name, path in found.items():
+                        for file in (where.join(str(path), "__init__.py"), f"{path}.py"):
+                            if where.is_file(file):
+                                yield str(name), file
+
+
+def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...]) -> tuple[FoundModule, ...]:
+    """Return who wins for each module that matters here and that is there."""
+    found = (search.known(what, distributions) for what in module_table().modules)
+    return tuple(f for f in found if f.kind != "none")
+
+
+def hidden_standard_modules(search: ModuleSearch) -> tuple[FoundModule, ...]:
+    """Return the modules of the standard library that an entry before it hides, of those that frameworks import."""
+    entries = search.search.entries
+    first = next((n for n, e in enumerate(entries) if e.origin == "standard library"), 0)
+    before: set[str] = set()
+    for entry in entries[:first]:
+        before |= {n.partition(".")[0] for n in search.where.names(entry.path) or ()}
+    names = [n for n in module_table().standard.modules if n in before]
+    found = (search.find(n) for n in names)
+    return tuple(f for f in found if 0 <= f.entry < first and f.kind != "namespace" and f.hidden)

@@ -1,0 +1,1 @@
+"""Read the ways in which programs are started here."""

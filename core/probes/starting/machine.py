@@ -1,0 +1,130 @@
+"""What a session of this user begins with, before any shell reads its files: account, login's own variables, pam, systemd."""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.host.startup.plain import read_assignments, read_pam
+from core.host.startup.state import State, Surroundings
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
+
+MOST_BYTES = 1 << 18
+"""Bytes that are read of a start-up file."""
+ENVIRONMENT_FOLDERS = (
+    "/etc/environment.d",
+    "/run/environment.d",
+    "/usr/local/lib/environment.d",
+    "/usr/lib/environment.d",
+)
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whose start-up files are read."""
+
+    name: str
+    uid: int
+    home: str
+    shell: str
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The machine as start-up files see it; nothing is read twice."""
+
+    where: Sysroot
+    person: Person
+    around: Surroundings
+    env: dict[str, str]
+    """This session's."""
+    folder: str
+    """The working folder."""
+
+    def read(self, path: str) -> str | None:
+        """Return a small file's text; None where there is none."""
+        return self.around.read(path)
+
+    def at_home(self, *parts: str) -> str:
+        """Return a path below the person's home."""
+        return posixpath.join(self.person.home, *parts)
+
+    def config(self, *parts: str) -> str:
+        """Return a path below the person's folder of settings."""
+        return posixpath.join(self.env.get("XDG_CONFIG_HOME") or self.at_home(".config"), *parts)
+
+
+def ground_of(request: ProbeRequest, where: Sysroot, folder: str) -> Ground:
+    """Return the machine as start-up files see it."""
+    person = _person(request, where)
+
+    @functools.cache
+    def read(path: str) -> str | None:
+        return where.text(path, MOST_BYTES)
+
+    @functools.cache
+    def kind(path: str) -> str:
+        return "file" if where.is_file(path) else "folder" if where.is_folder(path) else "missing"
+
+    @functools.cache
+    def names(path: str) -> tuple[str, ...]:
+        return where.names(path) or ()
+
+    return Ground(where, person, Surroundings(read, kind, names, person.uid, person.name), request.env, folder)
+
+
+def _person(request: ProbeRequest, where: Sysroot) -> Person:
+    """Return the account, as passwd(5) has it; where it does not, what the session says."""
+    machine, env = request.seen.machine, request.env
+    home = machine.home or env.get("HOME", "/")
+    for line in (where.text("/etc/passwd") or "").splitlines():
+        parts = line.split(":")
+        if len(parts) == 7 and parts[0] == machine.user:
+            uid = int(parts[2]) if re.fullmatch(r"\d{1,9}", parts[2]) else 1000
+            return Person(machine.user, uid, home, env.get("SHELL") or parts[6] or "/bin/sh")
+    return Person(machine.user, 0 if machine.elevated else 1000, home, env.get("SHELL") or "/bin/sh")
+
+
+def base(ground: Ground, shell: str = "") -> State:
+    """Return what login(1) and sshd(8) give, before anything is read."""
+    name = "ENV_SUPATH" if ground.person.uid == 0 else "ENV_PATH"
+    found = re.search(rf"(?m)^\s*{name}\s+(?:PATH=)?(\S+)", ground.read("/etc/login.defs") or "")
+    usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    values = {
+        "HOME": ground.person.home,
+        "USER": ground.person.name,
+        "LOGNAME": ground.person.name,
+        "SHELL": shell or ground.person.shell,
+        "PATH": found[1] if found else usual,
+    }
+    return State(dict(values), set(values))
+
+
+def with_pam(ground: Ground, state: State) -> State:
+    """Take what pam_env gives every session: /etc/environment, and ~/.pam_environment where it still counts."""
+    if (text := ground.read("/etc/environment")) is not None:
+        read_assignments(text, "/etc/environment", state)
+    path = ground.at_home(".pam_environment")
+    if (text := ground.read(path)) is not None:
+        read_pam(text, path, state)
+    return state
+
+
+def with_systemd(ground: Ground, state: State) -> State:
+    """Take what systemd gives the person's session and services: environment.d(5)."""
+    files: dict[str, str] = {}
+    for folder in (ground.config("environment.d"), *ENVIRONMENT_FOLDERS):
+        for name in ground.around.names(folder):
+            if name.endswith(".conf"):
+                files.setdefault(name, posixpath.join(folder, name))
+    for _name, path in sorted(files.items()):
+        if (text := ground.read(path)) is not None:  # one of systemd's own is a link to /etc/environment
+            read_assignments(text, ground.where.real(path), state, expands=True)
+    return state
+
+
+Reading = Callable[[State], State]

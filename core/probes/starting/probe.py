@@ -1,0 +1,195 @@
+"""Starting probe: every way in which programs are started here, with its own variables, and what differs because of them.
+
+A plain scan reads; a shell is asked only where reading leaves a variable open that matters, never with an administrator's
+rights, and only where nobody else can change what it obeys.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from core.host.provenance import may_run, this_person
+from core.host.with_environment import HostWithEnvironment
+from core.knowledge.tables import read_table
+from core.model.facts import Start, StartLine, StartLook, Variable, path_text
+from core.model.path_list import searched_entries
+from core.probes.loading import probe as loading
+from core.probes.probe import ProbeRequest
+from core.probes.starting.machine import Ground, ground_of
+from core.probes.starting.shells import family
+from core.probes.starting.ways import (
+    Reached,
+    activation_ways,
+    cron_ways,
+    direnv_ways,
+    editor_ways,
+    module_ways,
+    notebook_ways,
+    service_ways,
+    session,
+    shell_ways,
+)
+from core.probes.sysroot import sysroot_of
+from core.probes.variables import probe as environment
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
+
+ASK_SECONDS = 2.0
+"""For a shell that is asked."""
+MOST_LOOKS = 8
+"""Different environments that are looked at beside this session's."""
+OF_THE_SESSION = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT", "PATHEXT", "SYSTEMROOT", "WINDIR")
+"""Starts of variables that tell what is active; they judge nothing by themselves."""
+CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
+
+
+def look(request: ProbeRequest) -> tuple[Start, ...]:
+    """Return every way of starting programs that this machine's files tell of."""
+    where = sysroot_of(request.host)
+    if where.system != "linux":
+        return ()
+    folder = "/"
+    with suppress(OSError):
+        folder = where.shown(os.getcwd()) if where.whole else "/"  # noqa: PTH109 - a text
+    ground = ground_of(request, where, folder)
+    known = read_table("environment", EnvironmentKnowledge)
+    found: dict[str, Start] = {}
+    for way in _ways(ground, request):
+        start = _settled(_start(way, known), way, ground, request)
+        found.setdefault(start.id, start)
+    return tuple(found.values())
+
+
+def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
+    pythons = request.seen.pythons or ()
+    desktop = session(ground)
+    yield Reached(kind="desktop", at=ground.person.name, state=desktop)
+    terminal = desktop
+    own = family(ground.person.shell)
+    for way in shell_ways(ground, desktop):
+        if (way.kind, way.at) == ("terminal", own):
+            terminal = way.state
+        yield way
+    yield from cron_ways(ground, pythons)
+    yield from notebook_ways(ground, terminal, pythons)
+    yield from activation_ways(ground, terminal, pythons)
+    yield from service_ways(ground, pythons)
+    yield from editor_ways(ground, terminal)
+    yield from direnv_ways(ground, terminal)
+    yield from module_ways(ground, terminal)
+
+
+def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
+    state = way.state
+    env = state.environment()
+    matter = [
+        n for n in {**env, **dict.fromkeys(state.open)} if is_relevant(Variable(name=n, value=env.get(n, "")), known)
+    ]
+    lines = [row for n in matter for row in state.lines.get(n, ()) if n in env or n in state.open]
+    variables = tuple(
+        Variable(name=n, value=path_text(env[n]), source=_source(state.lines.get(n, ())))
+        for n in sorted(matter)
+        if n in env
+    )
+    return Start(
+        id=f"{way.kind}:{way.at}",
+        kind=way.kind,
+        at=way.at,
+        prefix=way.prefix,
+        argv=tuple(path_text(a) for a in way.argv),
+        variables=variables,
+        lines=tuple(lines),
+        files=tuple(dict.fromkeys(state.files)),
+        open=tuple(sorted(n for n in matter if n in state.open and n in state.exported)),
+    )
+
+
+def _source(lines: Iterable[StartLine]) -> str:
+    return ", ".join(f"{row.file}:{row.line}" for row in lines if not row.overridden)
+
+
+# --- asking a shell ------------------------------------------------------------------------------------------------
+
+
+ASKED_KINDS = {"login": "-lic", "terminal": "-ic"}
+
+
+def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) -> Start:
+    """Return the way with what its shell says of the variables that reading left open, where it may be asked."""
+    wanted = [n for n in start.open if n != "PATH"]
+    if not wanted or start.kind not in ASKED_KINDS or not ground.where.whole or this_person().elevated:
+        return start
+    shell = next(
+        (f"{f}/{start.at}" for f in ("/bin", "/usr/bin") if ground.around.kind(f"{f}/{start.at}") == "file"), ""
+    )
+    obeyed = dict.fromkeys((shell, ground.person.home, *way.state.files), False)
+    if not shell or start.at == "dash" or not may_run(obeyed).may:
+        return start
+    env = {n: v for n, v in way.state.values.items() if n in ("HOME", "USER", "LOGNAME", "SHELL")}
+    env["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+    script = "printf '\\nconvalesce\\n'; env -0"
+    done = request.host.run([shell, ASKED_KINDS[start.kind], script], timeout=ASK_SECONDS, env=env)
+    _before, mark, told = done.out.partition("\nconvalesce\n")
+    if not mark:
+        return start
+    pairs = dict(p.partition("=")[::2] for p in told.split("\0") if "=" in p)
+    left = [v for v in start.variables if v.name not in wanted]
+    new = [
+        Variable(name=n, value=path_text(pairs[n]), source=_source([r for r in start.lines if r.name == n]))
+        for n in wanted
+        if n in pairs
+    ]
+    still = tuple(n for n in start.open if n not in wanted)
+    return replace(start, variables=tuple(sorted([*left, *new], key=lambda v: v.name)), open=still, asked=True)
+
+
+# --- looking again -------------------------------------------------------------------------------------------------
+
+
+def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
+    """Return what differs for programs of other ways of starting than this session's, each environment once."""
+    known = read_table("environment", EnvironmentKnowledge)
+    ours = _key(request.env, known)
+    groups: dict[frozenset[tuple[str, str]], list[Start]] = {}
+    for start in request.seen.starts or ():
+        env = {v.name: v.value for v in start.variables}
+        key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known)
+        if key != ours:
+            groups.setdefault(key, []).append(start)
+    return tuple(_look(its, request) for its in list(groups.values())[:MOST_LOOKS])
+
+
+def _key(env: dict[str, str], known: EnvironmentKnowledge) -> frozenset[tuple[str, str]]:
+    """Return what of an environment decides how programs fare: two with the same are one."""
+    rows = {(n, v) for n, v in env.items() if is_relevant(Variable(name=n, value=v), known) and _counts(n)}
+    paths = [
+        e for e in searched_entries(env.get("PATH", ""), "linux", "PATH") if any(w in e.lower() for w in CUDA_WORDS)
+    ]
+    return frozenset({*rows, *((f"PATH {i}", e) for i, e in enumerate(paths))})
+
+
+def _counts(name: str) -> bool:
+    return name != "PATH" and not name.startswith(OF_THE_SESSION)
+
+
+def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
+    known = read_table("environment", EnvironmentKnowledge)
+    first = starts[0]
+    theirs = {v.name: v for v in first.variables}
+    env = {n: v for n, v in request.env.items() if not is_relevant(Variable(name=n, value=v), known) or not _counts(n)}
+    env |= {n: request.env[n] for n in first.open if n in request.env}
+    env |= {n: v.value for n, v in theirs.items()}
+    host = HostWithEnvironment(request.host, env)
+    its = replace(request, host=host, env=env)
+    section = environment.look(its)
+    kept = tuple(
+        replace(v, source=theirs[v.name].source) if v.name in theirs and theirs[v.name].source else v
+        for v in section.variables
+        if v.scope == "process" or any(v.source == f for f in first.files)
+    )
+    differ = [n for n in ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT") if env.get(n) != request.env.get(n)]
+    loads = loading.look_again(its) if differ and request.seen.loads is not None else None
+    return StartLook(starts=tuple(s.id for s in starts), environment=replace(section, variables=kept), loads=loads)

@@ -1,0 +1,82 @@
+"""What a plan does, in words: "Take one line out of ~/.profile". Paths and bytes are in the preview."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.common.i18n import _, n_
+from core.common.text import join_names
+from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
+from core.model.findings import Report
+from core.model.paths import form_of, parent
+from core.report.short_names import environment_names, place, shorten
+
+
+def change_words(changes: Sequence[Change], report: Report) -> tuple[str, ...]:
+    """Return each change in a sentence; the same sentence once."""
+    return tuple(dict.fromkeys(_words(c, report) for c in changes))
+
+
+def _words(change: Change, report: Report) -> str:
+    if isinstance(change, FileSet):
+        return _files(change, report)
+    if isinstance(change, EditPath):
+        return _entry(change, report)
+    if isinstance(change, SetVariable):
+        return _variable(change, report)
+    if isinstance(change, EditLine):
+        return _line(change, report)
+    return shorten("; ".join(line.strip() for line in change.lines()[:1]), report)  # a kind of change that is new here
+
+
+def _files(change: FileSet, report: Report) -> str:
+    placed = [i for i in change.items if i.after]
+    items = placed or change.items
+    system = form_of(items[0].path) if items else report.snapshot.machine.system
+    where = join_names(dict.fromkeys(shorten(parent(system, i.path), report) for i in items), 1)
+    if not placed:
+        return n_("Put {n} file of {where} aside.", "Put {n} files of {where} aside.", len(items), where=where)
+    return n_("Put {n} file into {where}.", "Put {n} files into {where}.", len(items), where=where)
+
+
+def _entry(change: EditPath, report: Report) -> str:
+    entry, where = shorten(change.entry, report), _where(change, report)
+    name = "PATH" if change.name.upper() == "PATH" else change.name
+    if change.old is None:
+        return _("Add the folder {entry} to {name}{where}.", entry=entry, name=name, where=where)
+    if change.new is None:
+        return _("Take the folder {entry} out of {name}{where}.", entry=entry, name=name, where=where)
+    return _("Move the folder {entry} in {name}{where}.", entry=entry, name=name, where=where)
+
+
+def _variable(change: SetVariable, report: Report) -> str:
+    where = _where(change, report)
+    if change.scope == "environment":
+        return _("Correct {name} whenever {who} is activated.", name=change.name, who=_name(change.at, report))
+    if change.after is None:
+        return _("Remove the setting {name}{where}.", name=change.name, where=where)
+    return _("Give the setting {name} another value{where}.", name=change.name, where=where)
+
+
+def _line(change: EditLine, report: Report) -> str:
+    file, line = place(change.file or change.path, report.snapshot.machine.home), change.line
+    if change.value:
+        return _("Give {name} another value in line {line} of {file}.", name=change.name, line=line, file=file)
+    if change.entry:
+        entry = shorten(change.entry, report)
+        return _(
+            "Take the folder {entry} out of line {line} of {file} ({name}).",
+            entry=entry,
+            line=line,
+            file=file,
+            name=change.name,
+        )
+    return _("Take line {line} out of {file} ({name}).", line=line, file=file, name=change.name)
+
+
+def _where(change: SetVariable | EditPath, report: Report) -> str:
+    return f" ({shorten(change.at, report)})" if change.at else ""
+
+
+def _name(prefix: str, report: Report) -> str:
+    return environment_names(report).get(prefix) or shorten(prefix, report)

@@ -1,0 +1,1 @@
+"""The verdict for engines: what a monitor, a scheduler or a CI asks for, in the form that it reads."""

@@ -1,0 +1,17 @@
+"""node-problem-detector's custom plugin monitor: the message on standard output, the condition as exit status.
+
+Source: https://github.com/kubernetes/node-problem-detector/blob/master/docs/custom_plugin_monitor.md (0 OK, 1 NonOK, 2 Unknown)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.report.check.outcome import Outcome, State, shortened
+
+STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown": 2}
+
+
+def render(outcome: Outcome, length: int) -> str:
+    """Return the message: one line, as the monitor cuts what is longer than its ``max_output_length``."""
+    return shortened(outcome.line, length) + "\n"

@@ -1,0 +1,114 @@
+"""What a check concluded: one state, one line, and a row for each step, expectation and fault."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.common.i18n import _, n_
+from core.common.text import printable
+from core.model.facts import Frozen
+from core.model.findings import Finding, Report
+from core.model.steps import Severity, Step
+from core.report.check.expectations import Answer
+from core.report.standing import looked_at, step_standing
+
+State = Literal["ok", "warning", "critical", "unknown"]
+STATES: tuple[State, ...] = ("ok", "unknown", "warning", "critical")
+"""Every state, the best first."""
+OF_SEVERITY: dict[Severity, State] = {Severity.WARNING: "warning", Severity.ERROR: "critical"}
+LINE_LENGTH, LONGEST_LINE = 80, 2048
+"""Characters of the one line: by default (node-problem-detector keeps 80 by default), and at most (Intune keeps 2,048)."""
+
+
+class CheckRow(Frozen, frozen=True, kw_only=True):
+    """One thing that was checked."""
+
+    kind: Literal["step", "finding", "expectation"]
+    name: str
+    """The step's word, the finding's id, or the expectation's key."""
+    state: State
+    text: str
+    """One sentence."""
+    why: str = ""
+    cause: str = ""
+    subject: str = ""
+
+
+class Outcome(Frozen, frozen=True, kw_only=True):
+    """What a check concluded about one machine."""
+
+    state: State
+    line: str
+    rows: tuple[CheckRow, ...] = ()
+    seconds: float = 0.0
+    version: str = ""
+
+    def count(self, state: State) -> int:
+        """Return how many findings and expectations have a state; steps only repeat them."""
+        return sum(r.state == state for r in self.rows if r.kind != "step")
+
+
+def check_outcome(report: Report, answers: tuple[Answer, ...], accepted: tuple[str, ...], seconds: float) -> Outcome:
+    """Return what a report and the answers to a policy come to. Causes in ``accepted`` no longer count."""
+    findings = tuple(f for f in report.findings if f.cause not in accepted or not f.cause)
+    rows = (
+        *(_expected(a) for a in answers),
+        *(_found(f, report) for f in findings if _state(f, report) != "ok"),
+        *(_step(report, s, accepted) for s in Step if looked_at(report.snapshot, s)),
+    )
+    states: list[State] = ["ok", *(r.state for r in rows if r.kind != "step")]
+    state = max(states, key=STATES.index)
+    return Outcome(state=state, line=_line(report, rows, state), rows=rows, seconds=seconds, version=report.version)
+
+
+def no_answer(seconds: float, limit: float, version: str) -> Outcome:
+    """Return the outcome of a check that did not end within its time limit."""
+    line = _("The check did not end within {limit} seconds; nothing is known.", limit=f"{limit:g}")
+    return Outcome(state="unknown", line=line, seconds=seconds, version=version)
+
+
+def shortened(line: str, length: int) -> str:
+    """Return a line of printable characters, cut to ``length`` at most."""
+    flat = " ".join(printable(line).split())
+    return flat if len(flat) <= length else flat[: max(length - 3, 0)].rstrip() + "..."[:length]
+
+
+def _line(report: Report, rows: tuple[CheckRow, ...], state: State) -> str:
+    bad = [r for r in rows if r.kind != "step" and r.state == state]
+    if state == "ok" or not bad:
+        return _("Nothing wrong was found.")
+    headline = report.headline
+    first = next((r for r in bad if headline and r.name == headline.id and r.subject == headline.subject), bad[0])
+    more = len(bad) - 1
+    return first.text + (" " + n_("({n} more)", "({n} more)", more) if more else "")
+
+
+def _state(finding: Finding, report: Report) -> State:
+    if finding.severity is Severity.UNKNOWN:
+        return "unknown" if finding in report.not_examined or finding.headline else "ok"
+    return OF_SEVERITY.get(finding.severity, "ok")
+
+
+def _found(finding: Finding, report: Report) -> CheckRow:
+    return CheckRow(
+        kind="finding",
+        name=finding.id,
+        state=_state(finding, report),
+        text=finding.title,
+        why=finding.why,
+        cause=finding.cause,
+        subject=finding.subject,
+    )
+
+
+def _expected(answer: Answer) -> CheckRow:
+    return CheckRow(
+        kind="expectation", name=answer.key, state="ok" if answer.held else "critical", text=answer.text, why=answer.why
+    )
+
+
+def _step(report: Report, step: Step, accepted: tuple[str, ...]) -> CheckRow:
+    severity, text = step_standing(report, step)
+    if all(f.cause in accepted for f in report.of(step) if f.severity >= Severity.WARNING and f.cause):
+        severity = min(severity, Severity.NOTE) if accepted else severity
+    return CheckRow(kind="step", name=step.value, state=OF_SEVERITY.get(severity, "ok"), text=text)

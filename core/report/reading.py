@@ -1,0 +1,76 @@
+"""How much somebody has to read: words; and advice in pieces that a person reads at one go."""
+
+from __future__ import annotations
+
+import re
+
+from core.model.findings import Fix
+
+MAX_WORDS = 60
+"""Words that a screen may show."""
+MAX_STEP_WORDS = 34
+"""Words of advice on one screen, so that the rest of it has room."""
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_WORD = re.compile(r"[^\s\u3000-\u9fff\uff00-\uffef]*(?![\u3000-\u9fff])\w[^\s\u3000-\u9fff\uff00-\uffef]*")
+
+
+def count_words(text: str) -> float:
+    """Return the number of words: a path or a name is one; two signs of Chinese are one."""
+    return len(_WORD.findall(text)) + len(_CJK.findall(text)) / 2
+
+
+PROGRAMS = {
+    *(
+        "sudo",
+        "pip",
+        "conda",
+        "uv",
+        "apt",
+        "dnf",
+        "chmod",
+        "export",
+        "unset",
+        "set",
+        "setx",
+        "grep",
+        "ldconfig",
+        "modprobe",
+    ),
+    *(
+        "mokutil",
+        "dmesg",
+        "nvidia-smi",
+        "docker",
+        "podman",
+        "wsl",
+        "mv",
+        "python",
+        "python3",
+        "convalesce",
+        "systemctl",
+    ),
+}
+"""Programs that the advice starts at the beginning of a line."""
+
+
+def commands_of(advice: str) -> str:
+    """Return the lines that can be pasted into a terminal as they are; all of it where there is none."""
+    found = [line.strip() for line in advice.splitlines() if _is_command(line.split())]
+    return "\n".join(found) or advice
+
+
+def _is_command(words: list[str]) -> bool:
+    if len(words) < 2:
+        return False
+    return words[0] in PROGRAMS or (re.split(r"[/\\]", words[0])[-1].startswith("python") and words[1] == "-m")
+
+
+def hand_steps(fix: Fix | None) -> tuple[str, ...]:
+    """Return what a person has to do, in pieces for one screen each. Guides for steps of the system come from here, too."""
+    pieces: list[str] = []
+    for line in (fix.advice if fix else "").splitlines():
+        if pieces and count_words(pieces[-1]) + count_words(line) <= MAX_STEP_WORDS:
+            pieces[-1] += f"\n{line}"
+        elif line.strip():
+            pieces.append(line)
+    return tuple(pieces)

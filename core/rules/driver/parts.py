@@ -1,0 +1,263 @@
+"""Rules about the libraries that come with the driver beside libcuda: one that a container or a partial installation lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import _, join_sentences, translate_fact
+from core.common.versions import versions_differ
+from core.model.facts import Consumer, Driver, DriverLibrary, DriverPart, FrameworkBuild, Snapshot
+from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import file_name
+from core.model.remedies import UseSystemTool
+from core.model.steps import Step
+from core.rules.driver.compatibility import code_runs, is_tegra
+from core.rules.driver.facts import driver_works
+from core.rules.snapshot_queries import capability_number, effective_variable
+from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
+
+NO_COMPILER = 221
+"""CUDA_ERROR_JIT_COMPILER_NOT_FOUND (cuda.h)."""
+COMPILES_ALWAYS = ("numba", "numba-cuda")
+"""Distributions that hand every kernel to the driver as PTX (Numba, "CUDA architecture": the driver's linker)."""
+
+
+def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
+    """The driver's compiler for PTX does not load, or is of another version than the driver."""
+    driver = seen.driver
+    if driver is None or not driver_works(driver) or seen.machine.wsl:
+        return
+    for part in driver.parts or ():
+        other = _other_version(part.version, driver)
+        if part.status == 0 or not (part.problem or other):
+            continue  # a kernel in PTX was loaded: libcuda has found a compiler that serves
+        if not part.problem and part.status is None:
+            continue  # of another version, and nobody has seen whether that matters
+        users = tuple(_compilers(seen))
+        yield make_finding(
+            Step.DRIVER,
+            ERROR if users else WARNING,
+            "part-missing",
+            _("The driver's compiler for PTX, {name}, does not load.", name=part.name)
+            if part.problem
+            else _("The driver's compiler for PTX, {name}, is of another version than the driver.", name=part.name),
+            cause="driver_component_missing" if part.problem else "driver_library_mismatch",
+            why=join_sentences(
+                _(
+                    "It comes with the driver. A program whose machine code does not fit this GPU lets the driver compile "
+                    "its PTX, and then stops with {status} (CUDA_ERROR_JIT_COMPILER_NOT_FOUND).",
+                    status=NO_COMPILER,
+                ),
+                _("Programs that have machine code for this GPU do not need it.") if not users else "",
+            ),
+            evidence=[*_part_rows(part, driver), *(concern_row(u) for u in users)],
+            subject=part.name,
+            fix=_whole_driver(seen, driver, part.name),
+        )
+
+
+def lost_management(seen: Snapshot) -> Iterator[Finding]:
+    """CUDA starts and NVML does not: its library is absent, damaged or another release's."""
+    driver = seen.driver
+    if driver is None or not driver_works(driver) or driver.nvml is None or not driver.nvml.asked:
+        return
+    name = "nvml.dll" if seen.machine.system == "windows" else "libnvidia-ml.so.1"
+    mismatch = driver.nvml.status == 18
+    loaded = driver.nvml.status is not None or bool(driver.nvml.library)
+    if not mismatch and (loaded or not driver.nvml.problem or is_tegra(seen)):
+        return
+    there = _files(driver, name)
+    asked = effective_variable(seen, "NVIDIA_DRIVER_CAPABILITIES")
+    left_out = not there and asked is not None and not {"utility", "all"} & set(re.split(r"[,\s]+", asked.value))
+    yield make_finding(
+        Step.DRIVER,
+        NOTE if left_out else WARNING,
+        "nvml-missing",
+        _("NVML ({name}) is of another version than the driver.", name=name)
+        if mismatch
+        else _("NVML ({name}) was not passed into this container, which did not ask for it.", name=name)
+        if left_out
+        else _("NVML ({name}) does not load.", name=name),
+        cause="driver_library_mismatch" if mismatch else "" if left_out else "driver_component_missing",
+        why=_(
+            "CUDA itself works. nvidia-smi, NCCL and whatever asks for free memory or the GPU's state need NVML, which comes "
+            "with the driver and must be of its version."
+        ),
+        evidence=[
+            *([observation(asked.name, repr(asked.value), asked.source or asked.scope)] if asked else []),
+            observation(
+                "NVML",
+                translate_fact(driver.nvml.problem) or f"{driver.nvml.status} {driver.nvml.status_name}".strip(),
+                driver.nvml.library or _("child process"),
+            ),
+            *_file_rows(there, driver),
+        ],
+        subject=name,
+        fix=_whole_driver(seen, driver, name),
+    )
+
+
+def unfit_files(seen: Snapshot) -> Iterator[Finding]:
+    """A library that comes with the driver lies there and is damaged, or of another version than the module: nobody was seen to use it."""
+    driver = seen.driver
+    if driver is None or not driver_works(driver) or seen.machine.wsl:
+        return
+    judged = ("libcuda.so", "libcuda.so.1", "libnvidia-ml.so.1", *(p.name for p in driver.parts or ()))
+    for library in driver.libraries or ():
+        name = file_name(seen.machine.system, library.path)
+        if name in judged or library.stub or library.source == "LD_LIBRARY_PATH" or "compat" in library.path:
+            continue
+        if not library.problem and not _other_version(library.version, driver):
+            continue
+        if any(file_name(seen.machine.system, o.path) == name and _is_sound(o, driver) for o in driver.libraries or ()):
+            continue  # a sound one lies elsewhere: which of them a program finds is not known
+        yield make_finding(
+            Step.DRIVER,
+            NOTE,
+            "part-unfit",
+            _("{name}, which comes with the driver, does not fit it.", name=name),
+            why=_("The libraries of a driver are all of its version. A program that needs this one would fail."),
+            evidence=_file_rows([library], driver),
+            subject=library.path,
+            fix=_whole_driver(seen, driver, name),
+        )
+
+
+def _is_sound(library: DriverLibrary, driver: Driver) -> bool:
+    return not library.problem and not _other_version(library.version, driver)
+
+
+def _other_version(version: str | None, driver: Driver) -> bool:
+    return bool(version and driver.module_version and versions_differ(version, driver.module_version))
+
+
+def _files(driver: Driver, name: str) -> list[DriverLibrary]:
+    return [lib for lib in driver.libraries or () if lib.path.replace("\\", "/").rpartition("/")[2].lower() == name]
+
+
+def _part_rows(part: DriverPart, driver: Driver) -> list[Evidence]:
+    rows = [observation(_("Loader"), translate_fact(part.problem), part.name)] if part.problem else []
+    if part.status is not None:
+        rows.append(observation(_("Loading a kernel in PTX"), str(part.status), "cuModuleLoadData"))
+    if part.version and not part.problem:
+        rows.append(observation(_("Its version"), part.version, part.library))
+    rows += _file_rows(_files(driver, part.name), driver)
+    return rows
+
+
+def _file_rows(files: list[DriverLibrary], driver: Driver) -> list[Evidence]:
+    rows = []
+    for lib in files:
+        words = translate_fact(lib.problem) or lib.version or _("unknown")
+        rows.append(observation(_("File"), f"{lib.path}: {words}", lib.source))
+    if not files:
+        rows.append(observation(_("File"), _("in none of the folders that programs search"), "loader"))
+    if driver.module_version:
+        rows.append(observation(_("Kernel module"), driver.module_version, "kernel"))
+    return rows
+
+
+def _compilers(seen: Snapshot) -> Iterator[Consumer]:
+    """Yield whoever lets the driver compile PTX for a GPU of this machine: no machine code for it, or always."""
+    driver = seen.driver
+    gpus = [n for g in (driver.gpus if driver else ()) or () if (n := capability_number(g.compute_capability))]
+    environments = {e.prefix: e for e in seen.pythons or ()}
+    for build in seen.frameworks.builds if seen.frameworks else ():
+        if build.prefix in environments and _has_ptx_alone(build, gpus):
+            yield environments[build.prefix].consumer(f"{build.distribution} {build.version}")
+    for environment in environments.values():
+        for d in environment.distributions:
+            if d.name in COMPILES_ALWAYS:
+                yield environment.consumer(f"{d.name} {d.version}")
+
+
+def _has_ptx_alone(build: FrameworkBuild, gpus: list[int]) -> bool:
+    return bool(build.ptx and build.sass is not None) and any(
+        code_runs(build.sass or (), gpu, build.bound) is False for gpu in gpus
+    )
+
+
+def _whole_driver(seen: Snapshot, driver: Driver, name: str) -> Fix:
+    """Return how the library comes back: by the container's start, or by the driver's own package."""
+    version = driver.module_version or ""
+    if seen.machine.container:
+        return manual_fix(
+            _("Pass the whole driver into the container"),
+            _(
+                "Start it with NVIDIA's container toolkit and NVIDIA_DRIVER_CAPABILITIES=compute,utility (video: NVENC)."
+            ),
+            _("Do not copy or mount single libraries of a driver, and install none inside the container."),
+            _("On the host, write the CDI specification again: {command}", command=CDI_COMMAND),
+        )
+    if seen.machine.system == "windows":
+        return manual_fix(
+            _("Install the driver again"),
+            _("Get the driver for this GPU from www.nvidia.com/drivers, and choose a clean installation."),
+            restart="computer",
+        )
+    return manual_fix(
+        _("Install the driver's libraries again"),
+        _("They all must be of version {version}.", version=version) if version else "",
+        *driver_library_steps(seen, version, name),
+        _("Then: sudo ldconfig"),
+    )
+
+
+CDI_COMMAND = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+"""Writes the container toolkit's list of what belongs to the driver anew (NVIDIA Container Toolkit, "Support for CDI")."""
+
+
+def driver_library_steps(seen: Snapshot, version: str, name: str) -> list[str]:
+    """Return the commands of this distribution that put the driver's libraries back."""
+    release = seen.machine.release.lower()
+    branch = version.split(".", maxsplit=1)[0]
+    if "ubuntu" in release and branch:
+        return [f"sudo apt install --reinstall libnvidia-compute-{branch}"]
+    known = (
+        ("debian", "sudo apt install --reinstall libcuda1 libnvidia-ptxjitcompiler1 libnvidia-ml1"),
+        ("fedora", "sudo dnf reinstall xorg-x11-drv-nvidia-cuda-libs"),
+        ("arch", "sudo pacman -S nvidia-utils"),
+        ("suse", "sudo zypper install --force nvidia-compute-G06"),
+    )
+    steps = [command for word, command in known if word in release]
+    return steps[:1] or [_("Reinstall the package of your distribution that holds {name}.", name=name)]
+
+
+def stale_specification(seen: Snapshot) -> Iterator[Finding]:
+    """Containers are given files of a driver that is no longer installed: the CDI specification is of before an update."""
+    driver = seen.driver
+    if driver is None or seen.machine.container or not driver.module_version:
+        return
+    for one in driver.cdi or ():
+        if versions_differ(one.version, driver.module_version):
+            own = one.path == "/etc/cdi/nvidia.yaml"
+            yield make_finding(
+                Step.DRIVER,
+                WARNING,
+                "cdi-stale",
+                _(
+                    "Containers are started with files of driver {version}, which is not the loaded one.",
+                    version=one.version,
+                ),
+                cause="driver_library_mismatch",
+                why=_(
+                    "The specification lists the driver's files by name. It was written before the driver changed, so containers "
+                    "that get the GPU by CDI do not start, or lack libraries. Programs outside containers are not affected."
+                ),
+                evidence=[
+                    observation(_("Specification"), _("it names libcuda.so.{version}", version=one.version), one.path),
+                    observation(_("Kernel module"), driver.module_version, "kernel"),
+                ],
+                subject=one.path,
+                fix=manual_fix(
+                    _("Write the container toolkit's specification anew"),
+                    CDI_COMMAND if own else f"sudo nvidia-ctk cdi generate --output={one.path}",
+                    _("Then create the containers again."),
+                ),
+                remedy=UseSystemTool(kind="cdi") if own else None,
+            )
+
+
+RULES = (stale_specification, lost_compiler, lost_management, unfit_files)
+"""What is said of them where the driver works."""

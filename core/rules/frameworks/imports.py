@@ -1,0 +1,484 @@
+"""Rules about Python's own search: another module in the way, packages for another Python, environments that were moved or orphaned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _
+from core.common.shell import shell_command, shell_of
+from core.common.text import join_names
+from core.common.versions import version_tuple
+from core.model.facts import EnvironmentFault, FoundModule, ImportSearch, Remains, SearchEntry, Snapshot
+from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import file_name, normalise, parent
+from core.model.remedies import Place, PutPackageBack, TakeOut, Unset
+from core.model.steps import Severity, Step
+from core.rules.frameworks.advice import framework_pip_command, whole_again
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+
+BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
+"""Origins of entries that may lead to something else than the environment's own packages."""
+
+
+def views_with_imports(seen: Snapshot) -> Iterator[tuple[EnvironmentView, ImportSearch]]:
+    """Yield every environment whose search was read."""
+    system = seen.machine.system
+    searches = {normalise(system, s.prefix): s for s in seen.imports or ()}
+    for home in environment_views(seen):
+        search = searches.get(normalise(system, home.python.prefix))
+        if search is not None and home.near <= 3:
+            yield home, search
+
+
+def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
+    """Another file, or another installation, is imported instead of a package of the environment."""
+    for home, search in views_with_imports(seen):
+        for found in search.modules:
+            entry = search.entries[found.entry] if 0 <= found.entry < len(search.entries) else None
+            if (
+                entry is None
+                or entry.origin not in BEFORE_THE_PACKAGES
+                or not found.hidden
+                or found.kind == "namespace"
+            ):
+                continue
+            if found.foreign:
+                continue  # it is told as a package for another Python
+            if not found.owner and (found.hidden_owner or found.name == "nvidia"):
+                yield _file_in_the_way(home, found, entry)
+            elif found.owner and found.hidden_owner:
+                yield from _other_installation(home, found, entry)
+
+
+def _way(entry: SearchEntry) -> str:
+    """Return what put an entry on sys.path, in words."""
+    match entry.origin:
+        case "start":
+            return _("the folder in which the program is started")
+        case "PYTHONPATH":
+            return "PYTHONPATH"
+        case "user site":
+            return _("the user's own packages (pip install --user)")
+        case _ if entry.source:
+            return f"{entry.source}:{entry.line}" if entry.line else entry.source
+        case _:
+            return _("the environment's own packages")
+
+
+def _rows(found: FoundModule, entry: SearchEntry) -> list[Evidence]:
+    rows = [
+        observation(_("import {name} finds", name=found.name), found.path, _way(entry)),
+        observation(_("Installed"), found.hidden_owner or found.name, next(iter(found.hidden), "")),
+    ]
+    if found.owner:
+        rows.insert(1, observation(_("It belongs to"), found.owner))
+    return rows
+
+
+def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Finding:
+    mild = found.name == "nvidia" or not FRAMEWORKS.fullmatch(found.hidden_owner.partition(" ")[0])
+    severity = min(home.severity, WARNING) if mild and found.name != "numpy" else home.severity
+    concerned = (
+        found.hidden_owner.partition(" ")[0] if FRAMEWORKS.fullmatch(found.hidden_owner.partition(" ")[0]) else ""
+    )
+    return make_finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"shadowed-{found.name}",
+        _("import {name} takes {path} instead of the installed package.", name=found.name, path=found.path),
+        cause="module_shadowed",
+        why=_(
+            "Python takes the first module of a name. Programs that are started in {folder} get this one.",
+            folder=entry.path,
+        )
+        if entry.origin == "start"
+        else _(
+            "Python takes the first module of a name, and {way} comes before the environment's packages.",
+            way=_way(entry),
+        ),
+        evidence=[*_rows(found, entry), home.concerns(concerned)],
+        subject=found.path,
+        fix=_out_of_the_way(home, found, entry),
+        remedy=_take_out(home, entry),
+    )
+
+
+def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | None:
+    if entry.origin != "PYTHONPATH":
+        return None
+    return TakeOut(variable="PYTHONPATH", places=(Place(folder=entry.path, prefix=home.python.prefix),))
+
+
+def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Fix:
+    system = home.seen.machine.system
+    own = found.path if found.kind in ("module", "extension", "bytecode") else parent(system, found.path)
+    if entry.origin == "PYTHONPATH" and (found.owner or found.foreign):
+        return manual_fix(
+            _("Take {folder} out of PYTHONPATH", folder=entry.path),
+            _("For this terminal: unset PYTHONPATH")
+            if system == "linux"
+            else _("Start menu: Edit environment variables for your account; remove the entry from PYTHONPATH."),
+            restart="terminal",
+        )
+    if entry.origin == "user site" and found.owner:
+        return manual_fix(
+            _("Remove the second installation from the user's packages"),
+            _("Programs of this environment can leave them out: export PYTHONNOUSERSITE=1")
+            if system == "linux"
+            else _("Programs of this environment can leave them out: set PYTHONNOUSERSITE to 1."),
+            _("Or remove {owner} in {folder} with the Python that installed it.", owner=found.owner, folder=entry.path),
+            restart="program",
+        )
+    if entry.origin == "pth":
+        return manual_fix(
+            _("Take the line out of {file}", file=entry.source),
+            _(
+                "Line {line} of {file} puts {folder} on the search path.",
+                line=entry.line,
+                file=entry.source,
+                folder=entry.path,
+            ),
+            restart="program",
+        )
+    return manual_fix(
+        _("Rename {name}", name=file_name(system, own)),
+        shell_command(
+            "ren" if system == "windows" else "mv",
+            own,
+            f"my_{file_name(system, own)}"
+            if system == "windows"
+            else f"{parent(system, own)}/my_{file_name(system, own)}",
+            of=shell_of(system),
+        ),
+        restart="program",
+    )
+
+
+def _other_installation(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Iterator[Finding]:
+    """A second installation that wins is a fault where the person meant the first: another release, and no deliberate overlay."""
+    same = found.owner == found.hidden_owner
+    overlay = entry.origin == "user site" and home.python.kind in ("system", "other", "store")
+    framework = bool(FRAMEWORKS.fullmatch(found.owner.partition(" ")[0]))
+    if same or (overlay and not framework):
+        return
+    major = version_tuple(found.owner.partition(" ")[2])[:1] != version_tuple(found.hidden_owner.partition(" ")[2])[:1]
+    weighty = framework or (found.name == "numpy" and major)
+    yield make_finding(
+        Step.FRAMEWORKS,
+        NOTE if overlay or not weighty else min(home.severity, WARNING),
+        f"shadowed-{found.name}",
+        _(
+            "import {name} takes {owner} in {folder} instead of {hidden} of the environment.",
+            name=found.name,
+            owner=found.owner,
+            folder=entry.path,
+            hidden=found.hidden_owner,
+        ),
+        cause="module_shadowed",
+        why=_(
+            "Python takes the first module of a name, and {way} comes before the environment's packages.",
+            way=_way(entry),
+        ),
+        evidence=[*_rows(found, entry), home.concerns(found.owner.partition(" ")[0] if framework else "")],
+        subject=found.path,
+        fix=_out_of_the_way(home, found, entry),
+        remedy=_take_out(home, entry),
+    )
+
+
+def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
+    """A file of the person's own has the name of a module of Python itself that a framework imports."""
+    for home, search in views_with_imports(seen):
+        frameworks = [d.name for d in home.python.distributions if FRAMEWORKS.fullmatch(d.name)]
+        for place in dict.fromkeys(f.entry for f in search.hidden_standard):
+            some = [f for f in search.hidden_standard if f.entry == place]
+            entry = search.entries[place]
+            if not frameworks:
+                continue
+            names = join_names(file_name(seen.machine.system, f.path) for f in some)
+            yield make_finding(
+                Step.FRAMEWORKS,
+                min(home.severity, WARNING),
+                "shadowed-standard-library",
+                _("{names} in {folder} hides a module of Python itself.", names=names, folder=entry.path),
+                cause="module_shadowed",
+                why=_(
+                    "Frameworks import modules of these names and get this file. Programs fail that start in that folder."
+                )
+                if entry.origin == "start"
+                else _("Frameworks import modules of these names and get this file."),
+                evidence=[
+                    *(observation(_("import {name} finds", name=f.name), f.path, _way(entry)) for f in some),
+                    *(home.concerns(name) for name in dict.fromkeys(frameworks)),
+                ],
+                subject=entry.path,
+                fix=_out_of_the_way(home, some[0], entry),
+                remedy=_take_out(home, entry),
+            )
+
+
+# --- for another Python ----------------------------------------------------------------------------------------------
+
+
+def packages_for_another_python(seen: Snapshot) -> Iterator[Finding]:
+    """The extension modules of a package that wins are for another Python or another processor."""
+    for home, search in views_with_imports(seen):
+        for found in search.modules:
+            if found.foreign or found.wheel_tags:
+                yield _for_another(home, search, found)
+
+
+def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule) -> Finding:
+    entry = search.entries[found.entry] if 0 <= found.entry < len(search.entries) else None
+    name, _space, version = found.owner.partition(" ")
+    shown = found.owner or found.name
+    elsewhere = entry is not None and entry.origin in BEFORE_THE_PACKAGES
+    fix = (
+        _out_of_the_way(home, found, entry)
+        if elsewhere and entry is not None
+        else whole_again(home.seen, home.python, name, version)
+        if name and version
+        else manual_fix(
+            _("Install {name} with this Python", name=found.name),
+            framework_pip_command(home.seen, home.python, "install", "--force-reinstall", found.name),
+        )
+    )
+    return make_finding(
+        Step.FRAMEWORKS,
+        home.severity if found.foreign or found.name == "numpy" else min(home.severity, WARNING),
+        f"another-python-{found.name}",
+        _(
+            "{package} in {folder} was built for another Python or processor than {python}.",
+            package=shown,
+            folder=entry.path if entry else parent(home.seen.machine.system, found.path),
+            python=_(
+                "Python {version} ({architecture})", version=search.python, architecture=home.python.architecture or "?"
+            ),
+        ),
+        cause="package_for_another_python",
+        why=_("Its compiled parts cannot be imported by this interpreter."),
+        evidence=[
+            *(observation(_("Extension module"), path) for path in found.foreign),
+            *([observation(_("Tags of its wheel"), join_names(found.wheel_tags), "WHEEL")] if found.wheel_tags else []),
+            observation(_("import {name} finds", name=found.name), found.path, _way(entry) if entry else ""),
+            home.concerns(name if FRAMEWORKS.fullmatch(name) else ""),
+        ],
+        subject=found.path,
+        fix=fix,
+        remedy=(_take_out(home, entry) if entry is not None and elsewhere else None)
+        or (
+            PutPackageBack(prefix=home.python.prefix, package=name, version=version)
+            if version and not elsewhere
+            else None
+        ),
+    )
+
+
+def empty_packages(seen: Snapshot) -> Iterator[Finding]:
+    """Of a framework only a folder without __init__ is there, beside what an interrupted pip left of it.
+
+    Where a RECORD lists the missing file, the rule about records tells it.
+    """
+    for home, search in views_with_imports(seen):
+        for found in search.modules:
+            name, _space, version = found.owner.partition(" ")
+            left = any(r.distribution in (name, found.name) for r in search.remains)
+            if found.kind != "namespace" or found.name == "nvidia" or not found.owner or not left:
+                continue
+            yield make_finding(
+                Step.FRAMEWORKS,
+                home.severity,
+                f"empty-{found.name}",
+                _("{package} is recorded in {prefix}, but its folder has no content that can be imported.",
+                  package=found.owner, prefix=home.python.prefix),
+                cause="installation_interrupted",
+                why=_("import {name} gives an empty module: its __init__.py is not there.", name=found.name),
+                evidence=[observation(_("import {name} finds", name=found.name), found.path), home.concerns(name)],
+                subject=found.path,
+                fix=whole_again(home.seen, home.python, name, version),
+                remedy=PutPackageBack(prefix=home.python.prefix, package=name, version=version) if version else None,
+            )  # fmt: skip
+
+
+# --- the environment itself ------------------------------------------------------------------------------------------
+
+
+def broken_environments(seen: Snapshot) -> Iterator[Finding]:
+    """An environment whose Python is gone or is another one, or whose scripts lead elsewhere."""
+    for home, search in views_with_imports(seen):
+        for fault in search.faults:
+            yield _broken(home, fault)
+
+
+def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
+    used = home.near <= 2 or "here" in home.python.ways
+    severity = NOTE if not used else home.severity
+    if fault.kind == "moved":
+        severity = min(severity, WARNING)
+    elif fault.kind == "copied" and "here" not in home.python.ways:
+        severity = NOTE  # its interpreter works; only its scripts lead elsewhere
+    elif fault.kind == "copied":
+        severity = min(severity, WARNING)
+    title, why, fix = _words(home, fault)
+    return make_finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"environment-{fault.kind.replace(' ', '-')}",
+        title,
+        cause="python_environment_broken",
+        why=why,
+        evidence=[
+            observation(_("Seen"), fault.path, f"{fault.source}:{fault.line}" if fault.line else fault.source),
+            *([observation(_("Detail"), fault.detail)] if fault.detail else []),
+            home.concerns(),
+        ],
+        subject=home.python.prefix,
+        fix=fix,
+        remedy=Unset(variable="PYTHONHOME") if fault.source == "PYTHONHOME" else None,
+    )
+
+
+def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fix]:
+    prefix = home.python.prefix
+    anew = _make_again(home)
+    match fault.kind:
+        case "base gone" | "interpreter gone":
+            return (
+                _(
+                    "The Python that {prefix} was made from is gone: {path}.",
+                    prefix=prefix,
+                    path=fault.detail or fault.path,
+                ),
+                _("A virtual environment has no interpreter of its own: nothing in it can be started."),
+                anew,
+            )
+        case "library gone":
+            return (
+                _("The Python of {prefix} does not start: {name} is not found.", prefix=prefix, name=fault.detail),
+                _("The interpreter is linked against this library, and no folder that the loader searches has it."),
+                anew,
+            )
+        case "no standard library" if fault.source == "PYTHONHOME":
+            return (
+                _("PYTHONHOME leads the Python of {prefix} to {path}, which has no standard library for it.",
+                  prefix=prefix, path=fault.path),
+                _("Python does not start without its standard library: \"No module named 'encodings'\"."),
+                manual_fix(_("Remove the variable {name}", name="PYTHONHOME"), _("For this terminal: unset PYTHONHOME")
+                           if home.seen.machine.system == "linux" else "", restart="terminal"),
+            )  # fmt: skip
+        case "no standard library":
+            return (
+                _("The Python of {prefix} has no standard library in {path}.", prefix=prefix, path=fault.path),
+                _("Python does not start without its standard library: \"No module named 'encodings'\"."),
+                anew,
+            )
+        case "upgraded beneath":
+            old, _space, new = fault.detail.partition(" ")
+            return (
+                _("The packages of {prefix} are for Python {old}, but its interpreter is Python {new} now.",
+                  prefix=prefix, old=old, new=new),
+                _("The Python that the environment was made from was replaced. The new one does not search the folder {folder}.",
+                  folder=fault.path),
+                anew,
+            )  # fmt: skip
+        case "copied":
+            return (
+                _("The scripts of {prefix} belong to the environment {path}.", prefix=prefix, path=fault.path),
+                _("The folder was copied: its activation and its pip change the other environment."),
+                anew,
+            )
+    return (
+        _(
+            "The environment {prefix} was moved: its scripts name {path}, which is gone.",
+            prefix=prefix,
+            path=fault.path,
+        ),
+        _("Its activation and scripts such as pip lead to a folder that is not there any more."),
+        anew,
+    )
+
+
+def _make_again(home: EnvironmentView) -> Fix:
+    """Return how to make an environment anew beside the old one, with what it has of frameworks."""
+    wanted = [f"{d.name}=={d.version}" for d in home.python.distributions if FRAMEWORKS.fullmatch(d.name)]
+    system = home.seen.machine.system
+    fresh = f"{home.python.prefix}-new"
+    python = f"{fresh}\\Scripts\\python.exe" if system == "windows" else f"{fresh}/bin/python"
+    return manual_fix(
+        _("Make a new environment, and install the packages there"),
+        shell_command("python" if system == "windows" else "python3", "-m", "venv", fresh, of=shell_of(system)),
+        shell_command(python, "-m", "pip", "install", *wanted, of=shell_of(system)) if wanted else "",
+        restart="terminal",
+    )
+
+
+# --- what an interrupted pip left ------------------------------------------------------------------------------------
+
+
+def interrupted_installations(seen: Snapshot) -> Iterator[Finding]:
+    """Parts of a package that an interrupted installation or removal left behind."""
+    for home, search in views_with_imports(seen):
+        for name in dict.fromkeys(r.distribution for r in search.remains):
+            some = [r for r in search.remains if r.distribution == name]
+            yield _interrupted(home, search, name, some)
+
+
+def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: list[Remains]) -> Finding:
+    its = home.has(name)
+    there = next((m for m in search.modules if m.name == name and m.kind != "namespace"), None)
+    whole = [d for d in home.python.distributions if d.name == name and d.version]
+    bare = any(r.kind == "no metadata" for r in some)
+    severity: Severity = NOTE
+    if any(r.kind == "renamed" for r in some) and there is None and FRAMEWORKS.fullmatch(name):
+        severity = home.severity
+    elif bare and len(whole) < 2 and FRAMEWORKS.fullmatch(name):
+        severity = min(home.severity, WARNING)
+    version = its.version if its else ""
+    return make_finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"remains-{name}",
+        _("An interrupted installation left parts of {name} in {prefix}.", name=name, prefix=home.python.prefix),
+        cause="installation_interrupted",
+        why=_("Nothing of the name can be imported any more.")
+        if severity is ERROR
+        else _("Its version cannot be told from its metadata, and pip cannot remove or replace it.")
+        if any(r.kind != "renamed" for r in some)
+        else _("pip warns of them at each call; the package itself is there."),
+        evidence=[
+            *(observation(_REMAINS[r.kind](), r.path) for r in some),
+            home.concerns(name if FRAMEWORKS.fullmatch(name) else ""),
+        ],
+        subject=home.python.prefix,
+        fix=manual_fix(
+            _("Install {name} again, then delete what was left", name=name),
+            framework_pip_command(
+                home.seen,
+                home.python,
+                "install",
+                "--force-reinstall",
+                "--no-deps",
+                f"{name}=={version.partition('+')[0]}" if version else name,
+            ),
+            *(r.path for r in some if r.kind == "renamed"),
+            restart="program",
+        ),
+    )
+
+
+_REMAINS = {
+    "renamed": lambda: _("Renamed by pip"),
+    "no metadata": lambda: _("Metadata without METADATA"),
+    "no record": lambda: _("Metadata without RECORD"),
+}
+
+RULES = (
+    shadowed_modules,
+    hidden_standard_library,
+    packages_for_another_python,
+    empty_packages,
+    broken_environments,
+    interrupted_installations,
+)

@@ -1,0 +1,462 @@
+"""What a framework's own binaries lack, or what does not fit them: one finding for each framework or extension, with one cure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from core.common.i18n import N_, _, translate_fact
+from core.common.text import join_names
+from core.common.versions import parse_requirement
+from core.knowledge.causes import Cause
+from core.model.facts import DamagedFile, Distribution, How, Snapshot, System
+from core.model.facts.closure import Closure, Edge, Gap, Opening
+from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import file_name, is_inside, normalise, parent
+from core.model.remedies import AddDllFolders, AddFolder, Place, PutPackageBack, Remedy, TakeOut
+from core.model.steps import Severity, Step
+from core.rules.advice import add_to_search_path, without_variable
+from core.rules.frameworks.advice import framework_pip_command, whole_again
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views, unmet_requirements
+from core.rules.wording import NOTE, concern_row, make_finding, manual_fix, observation
+
+LIBRARIES_ID = "libraries-"
+"""Start of the name of every finding of this module; the distribution follows."""
+
+PACKAGE_OF = {
+    "cudart": "cuda-runtime", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc", "nvrtc-builtins": "cuda-nvrtc", "cupti": "cuda-cupti",
+    "cufftw": "cufft", "cusolvermg": "cusolver", "nvtoolsext": "nvtx", "nvshmem_host": "nvshmem", "nvblas": "cublas",
+}  # fmt: skip
+"""Stem of a library -> middle of the name of NVIDIA's wheel, where they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
+
+COMPILERS = re.compile(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
+COMPILER_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
+LIBRARY_IN_WORDS = re.compile(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
+"""A file in a loader's own sentence."""
+
+FRAMEWORKS_OWN = re.compile(r"lib(torch\w*|c10\w*|caffe2\w*|shm)\.so")
+
+
+class Lack(msgspec.Struct, frozen=True):
+    """One consumer, what it lacks, and what is known of that."""
+
+    home: EnvironmentView
+    closure: Closure
+    edges: tuple[Edge, ...]
+    gaps: tuple[Gap, ...]
+    recorded: tuple[DamagedFile, ...]
+    """Files that the packages' records miss or find altered, and that are lacking here."""
+
+    @property
+    def system(self) -> System:
+        """The machine's system."""
+        return self.home.seen.machine.system
+
+    @property
+    def name(self) -> str:
+        """The distribution's name."""
+        return self.closure.consumer.framework.partition(" ")[0]
+
+
+def lacking_libraries(seen: Snapshot) -> Iterator[Finding]:
+    """A framework's or extension's own binaries name libraries that its loader does not find, or that do not fit."""
+    for home in environment_views(seen):
+        for closure in closures_of(home):
+            lack = _lack(home, closure)
+            if lack is not None:
+                yield _finding(lack)
+
+
+def closures_of(home: EnvironmentView) -> list[Closure]:
+    """Return the closures of one environment."""
+    system = home.seen.machine.system
+    mine = normalise(system, home.python.prefix)
+    return [c for c in home.seen.closures or () if normalise(system, c.consumer.prefix) == mine]
+
+
+def _lack(home: EnvironmentView, closure: Closure) -> Lack | None:
+    opened = {o.library for o in closure.openings or () if not o.problem and not o.ended}
+    edges = tuple(e for e in closure.edges if not e.optional and (e.by_name or e.wanted_by not in opened))
+    gaps = tuple(g for g in closure.gaps if not g.optional and g.wanted_by not in opened)
+    failed = [o for o in closure.openings or () if o.problem or o.ended]
+    if not (edges or gaps or failed):
+        return None
+    named = {e.name for e in edges} | {file_name(home.seen.machine.system, g.provider) for g in gaps if g.provider}
+    named |= {name for o in failed for name in LIBRARY_IN_WORDS.findall(o.problem)}
+    paths = {e.path for e in edges if e.path}
+    recorded = tuple(
+        d for d in _records(home) if file_name(home.seen.machine.system, d.path) in named or d.path in paths
+    )
+    return Lack(home, closure, edges, gaps, recorded)
+
+
+def _records(home: EnvironmentView) -> tuple[DamagedFile, ...]:
+    system = home.seen.machine.system
+    mine = normalise(system, home.python.prefix)
+    found = (r for r in home.seen.records or () if normalise(system, r.prefix) == mine)
+    return tuple(d for r in found for d in r.damaged)
+
+
+def files_told(seen: Snapshot) -> set[str]:
+    """Return the files of packages, normalised, that a finding of this module tells: the records need not."""
+    out = set()
+    for home in environment_views(seen):
+        for closure in closures_of(home):
+            lack = _lack(home, closure)
+            out |= {normalise(seen.machine.system, d.path) for d in lack.recorded} if lack else set()
+    return out
+
+
+# --- the finding -------------------------------------------------------------------------------------------------------
+
+
+def _finding(lack: Lack) -> Finding:
+    cause, title, why = _judged(lack)
+    remedy, fix = _cure(lack, cause)
+    files = [e.path or e.name for e in lack.edges] + [g.provider or g.wanted_by for g in lack.gaps]
+    return make_finding(
+        Step.FRAMEWORKS,
+        _severity(lack),
+        f"{LIBRARIES_ID}{lack.name}",
+        title,
+        cause=cause,
+        why=why,
+        evidence=[*_rows(lack), concern_row(lack.closure.consumer)],
+        subjects=[lack.home.python.prefix, *dict.fromkeys(files)],
+        fix=fix,
+        remedy=remedy,
+    )
+
+
+def _severity(lack: Lack) -> Severity:
+    """An import that fails, fails with or without a GPU."""
+    worked = any(
+        t.framework == lack.name and t.gpu and t.right and not t.problem and not t.ended for t in lack.home.trials
+    )
+    return NOTE if worked else lack.home.severity
+
+
+STATES: tuple[tuple[str, Cause, str, str], ...] = (
+    ("not executable", "noexec_mount", N_("{who} in {prefix} cannot load {names}: the file system is mounted noexec."),
+     N_("The system maps no program code from a file system that is mounted with the option noexec.")),
+    ("unreadable", "library_unreadable", N_("{who} in {prefix} may not read {names}."),
+     N_("The file is there, but this user has no permission to open it, or to enter its folder.")),
+    ("wrong architecture", "dll_wrong_architecture", N_("{who} in {prefix} needs {names}, and what is there was built for another processor."),
+     N_("The loader passes a library of another architecture over, and finds no other.")),
+    ("damaged", "corrupt_or_truncated_file", N_("{who} in {prefix} cannot load {names}: the file is damaged."),
+     N_("The loader takes the first file of this name and stops there with an error.")),
+    ("dangling", "corrupt_or_truncated_file", N_("{who} in {prefix} needs {names}, and the link of that name leads nowhere."),
+     N_("The link is there, but the file that it names is not.")),
+)  # fmt: skip
+"""State of an edge: cause, title, why; the first that fits leads."""
+
+
+def _judged(lack: Lack) -> tuple[Cause, str, str]:
+    """Return cause, title and why."""
+    values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix}
+    for state, cause, title, why in STATES:
+        names = [e.name for e in lack.edges if e.state == state]
+        if names:
+            overridden = state != "not executable" and all(_by_variable(e) for e in lack.edges if e.state == state)
+            return (
+                "ld_library_path_override" if overridden else cause,
+                _(title, names=join_names(dict.fromkeys(names)), **values),
+                _(why),
+            )
+    absent = [e for e in lack.edges if e.state == "absent"]
+    if absent:
+        return _absent(lack, absent)
+    return _misfit(lack, values)
+
+
+def _by_variable(edge: Edge) -> bool:
+    """Whether LD_LIBRARY_PATH led to an unfit file in the place of a sound one."""
+    at = next((a for a in edge.attempts if a.path == edge.path), None)
+    sound = any(a.outcome == "found" and a.how != "LD_LIBRARY_PATH" for a in edge.attempts)
+    return at is not None and at.how == "LD_LIBRARY_PATH" and sound
+
+
+def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
+    names = join_names(dict.fromkeys(e.name for e in absent))
+    values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix, "names": names}
+    if lack.recorded and all(not e.elsewhere for e in absent):
+        title = _("{who} in {prefix} needs {names}, which the package installed and which no longer exists.", **values)
+        return "corrupt_or_truncated_file", title, _("The loader looks for it in the places below, and finds none.")
+    cudnn = any("cudnn" in e.name for e in absent)
+    if all(e.elsewhere for e in absent):
+        title = _("{who} in {prefix} does not find {names}, although they are installed.", **values)
+        why = _(
+            "The files lie in folders that the loader does not search for this program, and the program does not open them itself."
+        )
+        return "cudnn_not_on_search_path" if cudnn else "cuda_not_on_search_path", title, why
+    title = _("{who} in {prefix} needs {names}, which its loader does not find.", **values)
+    why = _("The loader looked in every place where this program searches.")
+    if all(FRAMEWORKS_OWN.match(e.name) for e in absent):
+        return "requirement_broken", title, why
+    if all(COMPILERS.match(e.name) for e in absent):
+        return "system_library_too_old", title, why
+    if all("cudnn" in e.name for e in absent):
+        return "cudnn_not_installed", title, why
+    if all("nvrtc" in e.name for e in absent):
+        return "nvrtc_missing_or_mismatch", title, why
+    return "cuda_runtime_missing", title, why
+
+
+def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
+    """Return what a gap of symbols tells: everything is there and does not belong together."""
+    if not lack.gaps:
+        opening = next(o for o in lack.closure.openings or () if o.problem or o.ended)
+        words = opening.problem or translate_fact(opening.ended)
+        title = _("{who} in {prefix} cannot load its own library: {words}", words=words, **values)
+        return _cause_of_words(words), title, _("A child process opened it as the framework does.")
+    gap = lack.gaps[0]
+    system = lack.home.seen.machine.system
+    wants, offers = file_name(system, gap.wanted_by), file_name(system, gap.provider)
+    what = gap.name or gap.version
+    if gap.provider:
+        title = _(
+            "{offers} does not have {what}, which {wants} of {who} needs.",
+            offers=offers,
+            what=what,
+            wants=wants,
+            who=values["who"],
+        )
+    else:
+        title = _(
+            "No loaded library has {what}, which {wants} of {who} needs.", what=what, wants=wants, who=values["who"]
+        )
+    if COMPILER_VERSION.match(gap.version):
+        if gap.how == "LD_LIBRARY_PATH":
+            return (
+                "ld_library_path_override",
+                title,
+                _("LD_LIBRARY_PATH leads to an older library than the program was built with."),
+            )
+        return (
+            "system_library_too_old",
+            title,
+            _("The library of the system, or of this Python, is older than the one that the program was built with."),
+        )
+    if gap.how == "LD_LIBRARY_PATH":
+        return (
+            "ld_library_path_override",
+            title,
+            _("LD_LIBRARY_PATH leads to a library of another release than the program was built with."),
+        )
+    if not gap.provider or FRAMEWORKS_OWN.match(offers):
+        why = _("The extension was built with another release of the framework than the installed one.")
+        return "requirement_broken", title, why
+    if {u.wanted for u in unmet_requirements(lack.home)} & {re.split("[=<>~!]", w)[0] for w in _wanted_packages(lack)}:
+        why = _("A later installation replaced it by another release than the one that is required.")
+        return "requirement_broken", title, why
+    return (
+        "cuda_lib_shadowed",
+        title,
+        _("The two libraries belong to different releases of CUDA and do not work together."),
+    )
+
+
+def _cause_of_words(words: str) -> Cause:
+    if re.search(r"GLIBC(XX)?_|CXXABI_", words):
+        return "system_library_too_old"
+    if re.search(r"file too short|invalid ELF header|ELF file", words):
+        return "corrupt_or_truncated_file"
+    if "nvrtc" in words.lower() and "undefined symbol" not in words:
+        return "nvrtc_missing_or_mismatch"
+    if "undefined symbol" in words or "version `" in words:
+        return "requirement_broken" if re.search(r"_Z\w*(torch|c10|at)", words) else "cuda_lib_shadowed"
+    if "failed to map segment" in words or "Operation not permitted" in words:
+        return "noexec_mount"
+    return "cudnn_not_on_search_path" if "cudnn" in words else "cuda_runtime_missing"
+
+
+# --- evidence ----------------------------------------------------------------------------------------------------------
+
+
+def _rows(lack: Lack) -> Iterator[Evidence]:
+    for opening in lack.closure.openings or ():
+        if opening.problem or opening.ended:
+            yield _opening_row(opening)
+    names = list(dict.fromkeys(e.name for e in lack.edges))
+    if len(names) > 1:
+        yield observation(_("Lacking"), ", ".join(names), _("resolved as its loader does"))
+    seen: dict[tuple[str, str], None] = {}
+    for edge in lack.edges:
+        if (edge.name, edge.state) in seen:
+            continue
+        seen[edge.name, edge.state] = None
+        value = f"{_(edge.state)} {edge.path} {translate_fact(edge.detail)}".strip()
+        yield observation(edge.name, value, _("named by {by}", by=edge.wanted_by))
+        for path in edge.elsewhere[:1]:
+            yield observation(_("Location of {name}", name=edge.name), path)
+    for gap in lack.gaps:
+        what = f"{gap.name} {gap.version}".strip()
+        yield observation(what, _("is not in {path}", path=gap.provider) if gap.provider else _("is in no loaded library"),
+                          _("wanted by {by}", by=gap.wanted_by))  # fmt: skip
+        for other in gap.others[:2]:
+            yield observation(_("Also there"), other)
+    for file in lack.recorded[:4]:
+        yield observation(
+            file.path, _(file.state), _("RECORD of {package}", package=f"{file.distribution} {file.version}")
+        )
+    places = list(
+        dict.fromkeys(parent(lack.system, a.path) for e in lack.edges if e.state == "absent" for a in e.attempts)
+    )
+    if places:
+        shown = ", ".join(places[:6]) + (f" (+{len(places) - 6})" if len(places) > 6 else "")
+        yield observation(_("Searched, in this order"), shown, _("loader"))
+
+
+def _opening_row(opening: Opening) -> Evidence:
+    words = opening.problem or translate_fact(opening.ended)
+    return observation(opening.library, words, _("opened in a child process"))
+
+
+# --- the cure ------------------------------------------------------------------------------------------------------------
+
+
+def _cure(lack: Lack, cause: Cause) -> tuple[Remedy | None, Fix | None]:
+    """Return one cure for everything that is lacking; None where none is known that touches it."""
+    home, prefix = lack.home, lack.home.python.prefix
+    if cause == "ld_library_path_override":
+        folders = _variable_folders(lack)
+        places = tuple(Place(folder=f, prefix=prefix) for f in folders)
+        return TakeOut(variable="LD_LIBRARY_PATH", places=places), without_variable(folders)
+    packages = dict.fromkeys((d.distribution, d.version) for d in lack.recorded)
+    if len(packages) == 1:
+        (name, version), *_none = packages
+        return PutPackageBack(prefix=prefix, package=name, version=version), whole_again(
+            home.seen, home.python, name, version
+        )
+    if packages:
+        wanted = [f"{name}=={version}" for name, version in packages]
+        return None, _install(lack, wanted, again=True)
+    elsewhere = list(dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in lack.edges if e.elsewhere))
+    if elsewhere and all(e.elsewhere for e in lack.edges):
+        if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
+            fix = add_dll_directories(elsewhere)
+            return AddDllFolders(prefix=prefix, folders=tuple(elsewhere)), fix
+        fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(elsewhere))
+        return AddFolder(folder=elsewhere[0], more=tuple(elsewhere[1:]), prefixes=(prefix,)), fix
+    if cause in ("noexec_mount", "library_unreadable", "system_library_too_old"):
+        return None, _system_fix(cause, lack)
+    wanted = list(dict.fromkeys(_wanted_packages(lack)))
+    return None, _install(lack, wanted) if wanted else None
+
+
+def add_dll_directories(folders: list[str]) -> Fix:
+    """Return what a program does before it imports a framework on Windows, where PATH is not searched."""
+    lines = (f'os.add_dll_directory(r"{folder}")' for folder in folders)
+    return manual_fix(_("Make these folders known to Python before the import"), "import os", *lines, restart="program")
+
+
+def _variable_folders(lack: Lack) -> list[str]:
+    paths = [e.path for e in lack.edges if e.path] + [g.provider for g in lack.gaps if g.how == "LD_LIBRARY_PATH"]
+    return list(dict.fromkeys(parent(lack.system, p) for p in paths))
+
+
+def _system_fix(cause: Cause, lack: Lack) -> Fix:
+    paths = join_names(dict.fromkeys(e.path for e in lack.edges if e.path))
+    if cause == "noexec_mount":
+        return manual_fix(_("Move the environment, or mount without noexec"),
+                          _("Make the environment anew on a file system that is not mounted noexec; findmnt -T {path} shows the options.", path=lack.home.python.prefix))  # fmt: skip
+    if cause == "library_unreadable":
+        return manual_fix(
+            _("Let this user read the file"),
+            _("Its owner does: chmod a+r {paths}; each folder above it needs a+x.", paths=paths),
+        )
+    return manual_fix(_("Use a release that this system can run"),
+                      _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=lack.closure.consumer.framework))  # fmt: skip
+
+
+def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
+    options = ("--force-reinstall", "--no-deps") if again else ()
+    command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, *wanted)
+    return manual_fix(_("Install {packages}", packages=join_names(wanted)), command, restart="program")
+
+
+def _wanted_packages(lack: Lack) -> Iterator[str]:
+    """Yield what would bring the lacking files, as the consumer's own requirements name it."""
+    its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
+    wishes = _requirements(lack, its)
+    for edge in lack.edges:
+        if FRAMEWORKS_OWN.match(edge.name):
+            yield from (_spelt(w) for w in wishes if re.match(r"torch(?![\w-])", w))
+            continue
+        yield from _package(edge.name, edge.path, lack, wishes)
+    for gap in lack.gaps:
+        offers = file_name(lack.system, gap.provider)
+        if not gap.provider or FRAMEWORKS_OWN.match(offers):
+            yield from (_spelt(w) for w in wishes if re.match(r"torch(?![\w-])", w))
+        elif not COMPILER_VERSION.match(gap.version):
+            yield from _package(offers, gap.provider, lack, wishes)
+            yield from _package(file_name(lack.system, gap.wanted_by), gap.wanted_by, lack, wishes)
+
+
+def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
+    """Return the consumer's requirements, then those of everything else in the environment."""
+    others = (d for d in lack.home.python.distributions if d is not its)
+    return [r for d in (*((its,) if its else ()), *others) for r in (*d.requires, *d.pins)]
+
+
+def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
+    stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
+    middle = PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
+    if path and not is_inside(lack.system, path, lack.home.python.prefix):
+        return
+    named = [w for w in wishes if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE)]
+    if named:
+        yield _spelt(named[0])
+        return
+    number = re.search(r"\.so\.(\d+)", library)
+    build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
+    major = (build.cuda or "").partition(".")[0] if build else ""
+    major = major or (number[1] if number and middle in ("cublas", "cuda-runtime", "cuda-nvrtc", "nvjitlink") else "")
+    if middle.startswith(("cu", "nv", "nccl")) and major:
+        yield f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}"
+
+
+def _spelt(requirement: str) -> str:
+    wish = parse_requirement(requirement)
+    return f"{wish.name}{wish.specifier}" if wish else requirement.partition(";")[0].strip()
+
+
+# --- joined with what other rules say ---------------------------------------------------------------------------------
+
+JOINED: frozenset[str] = frozenset(
+    (
+        *("cudnn_not_on_search_path", "cuda_not_on_search_path", "cuda_runtime_missing", "cudnn_not_installed"),
+        *("corrupt_or_truncated_file", "library_unreadable", "dll_wrong_architecture", "nvrtc_missing_or_mismatch"),
+        *("requirement_broken", "cuda_lib_shadowed"),
+    )
+)
+"""Causes of findings that a card about everything that a consumer lacks says in one."""
+
+
+def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
+    """Return the findings with one card for each consumer: what other rules say of the same lack goes into it.
+
+    Where cuDNN alone is lacking, its own rules know more, and the card goes instead.
+    """
+    cards = {f.consumers[0]: f for f in found if f.id.partition(".")[2].startswith(LIBRARIES_ID) and f.consumers}
+    lacks = {c.consumer.full_id: c for c in seen.closures or ()}
+    gone: set[int] = set()
+    for who, card in cards.items():
+        others = [
+            f for f in found if f is not card and f.severity > NOTE and f.cause in JOINED and set(f.consumers) == {who}
+        ]
+        names = {e.name for e in lacks[who].edges} if who in lacks else set()
+        if names and all("cudnn" in n for n in names) and any(f.step is Step.CUDNN for f in others):
+            gone.add(id(card))
+            continue
+        gone |= {
+            id(f)
+            for f in others
+            if f.cause != "requirement_broken" or card.cause == "requirement_broken" or "nvidia" in f.subject
+        }
+    return [f for f in found if id(f) not in gone]
+
+
+RULES = (lacking_libraries,)

@@ -1,0 +1,264 @@
+"""Rules about programs that the person named: what they need and do not find, and what a running one still has mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _, join_sentences, n_, translate_fact
+from core.common.text import join_names
+from core.knowledge.causes import OptionalCause
+from core.knowledge.library_names import parse_library_name
+from core.model.facts import Attempt, ExaminedProgram, Resolution, Snapshot
+from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import file_name, normalise, parent, path_module
+from core.model.steps import Step
+from core.rules.advice import add_to_search_path
+from core.rules.snapshot_queries import candidate_evidence
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
+
+DRIVERS_OWN = ("driver", "nvml", "libcuda")
+"""Families that come with the driver: what lacks them lacks a driver, which rules about the driver tell."""
+
+
+def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
+    """A program that was named, and that could not be examined."""
+    for program in seen.programs or ():
+        if program.problem:
+            yield make_finding(
+                Step.CUDNN,
+                UNKNOWN,
+                "not-examined",
+                _("The program {named} was not examined.", named=program.named),
+                why=translate_fact(program.problem),
+                evidence=_way(program),
+                subject=program.named,
+                fix=manual_fix(
+                    _("Name the program itself"),
+                    _("Give the path of the executable that runs in the end, or the number of the running process."),
+                ),
+            )
+
+
+def missing_libraries(seen: Snapshot) -> Iterator[Finding]:
+    """Libraries that a program needs, or opens by name, and that its own search does not find."""
+    for program in seen.programs or ():
+        gone = [r for r in program.resolutions if r.winner is None and not _is_drivers(r) and not _unfit(r)]
+        needed = [r for r in gone if r.name in program.linked]
+        opened = [r for r in gone if r not in needed and not _has_another(r, program)]
+        if needed:
+            yield _missing(program, needed, seen, certain=True)
+        if opened:
+            yield _missing(program, opened, seen, certain=False)
+
+
+def _unfit(r: Resolution) -> list[Attempt]:
+    """Return the candidates of a search that the loader passed over as unfit."""
+    return [a for a in r.attempts if a.outcome in ("wrong architecture", "unreadable")] if r.winner is None else []
+
+
+def _is_drivers(r: Resolution) -> bool:
+    known = parse_library_name(r.name.lower())
+    return known is not None and known.family in DRIVERS_OWN
+
+
+def _has_another(r: Resolution, program: ExaminedProgram) -> bool:
+    """Whether another release of the same library is found: a program that knows several takes the one that is there."""
+    mine = parse_library_name(r.name.lower())
+    return mine is not None and any(
+        (other.winner is not None or _unfit(other))
+        and (its := parse_library_name(other.name.lower()))
+        and its.family == mine.family
+        and its.part == mine.part
+        for other in program.resolutions
+    )
+
+
+def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *, certain: bool) -> Finding:
+    names = list(dict.fromkeys(r.name for r in gone))
+    there = {name: folder for name in names if (folder := _folder_with(name, seen))}
+    evidence = [
+        *_way(program),
+        *(
+            observation(_("Wanted by {file}", file=r.wanted_by or program.path), r.name, _("dynamic section"))
+            for r in gone[:4]
+        ),
+        *(e for r in gone[:2] for e in candidate_evidence(r)[:4]),
+        *(observation(_("{name} is on this machine", name=n), f) for n, f in there.items()),
+    ]
+    return make_finding(
+        Step.CUDNN,
+        ERROR if certain else WARNING,
+        "program-library-missing" if certain else "program-library-not-found",
+        n_(
+            "The program {program} does not find a library that it needs: {names}.",
+            "The program {program} does not find {n} libraries that it needs: {names}.",
+            len(names),
+            program=_name(program, seen),
+            names=join_names(names),
+        )
+        if certain
+        else _(
+            "The program {program} opens {names} by name, and does not find it.",
+            program=_name(program, seen),
+            names=join_names(names),
+        ),
+        cause=_cause(names[0], bool(there)),
+        why=join_sentences(
+            _("It cannot start without it.")
+            if certain
+            else _("It starts, and fails or uses the processor once it needs the library."),
+            _("The library is on this machine, but this program does not look in its folder.") if there else "",
+        ),
+        evidence=evidence,
+        subject=program.named,
+        fix=_cure(there, names, seen),
+    )
+
+
+def _folder_with(name: str, seen: Snapshot) -> str:
+    """Return a folder on this machine that has a sound file of this name."""
+    system = seen.machine.system
+    files = [
+        *(f for c in seen.cudnn or () for f in (*c.files, *c.links)),
+        *(f for t in seen.toolkits or () for f in t.libraries),
+    ]
+    found = (f for f in files if f.state == "good" and file_name(system, f.path).lower() == name.lower())
+    return next((parent(system, f.path) for f in found), "")
+
+
+def _cause(name: str, there: bool) -> OptionalCause:
+    known = parse_library_name(name.lower())
+    if known is None:
+        return ""
+    match known.family:
+        case "cudnn":
+            return "cudnn_not_on_search_path" if there else "cudnn_not_installed"
+        case "nvrtc" | "nvrtc-builtins":
+            return "nvrtc_missing_or_mismatch"
+        case "zlibwapi":
+            return "zlibwapi_missing"
+        case "vcruntime":
+            return "vc_runtime_missing"
+        case "framework":
+            return ""
+    return "cuda_not_on_search_path" if there else "cuda_runtime_missing"
+
+
+def _cure(there: dict[str, str], names: list[str], seen: Snapshot) -> Fix:
+    if there:
+        return add_to_search_path(seen, next(iter(there.values())))
+    return manual_fix(
+        _("Install what the program asks for"),
+        _(
+            "Install the release that has {names}, or reinstall the program: its own package may bring it.",
+            names=join_names(names),
+        ),
+        restart="program",
+    )
+
+
+def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
+    """A library is found first that the program cannot load."""
+    for program in seen.programs or ():
+        for r in program.resolutions:
+            winner = r.winner
+            if winner is not None and winner.outcome == "found":
+                continue
+            first = winner or next(iter(_unfit(r)), None)
+            if first is None:
+                continue
+            causes: dict[str, OptionalCause] = {
+                "wrong architecture": "dll_wrong_architecture",
+                "unreadable": "library_unreadable",
+            }
+            yield make_finding(
+                Step.CUDNN,
+                ERROR,
+                "program-library-unfit",
+                _("The program {program} cannot load {name}.", program=_name(program, seen), name=r.name),
+                cause=causes.get(first.outcome, "corrupt_or_truncated_file"),
+                why=_(
+                    "The file {path}: {what}.", path=first.path, what=translate_fact(first.detail) or _(first.outcome)
+                ),
+                evidence=[*_way(program), *candidate_evidence(r)],
+                subject=program.named,
+                subjects=(program.named, first.path),
+                fix=manual_fix(
+                    _("Replace the file, or take it off the search path"),
+                    _("It was found through: {how}.", how=first.via or first.how.value),
+                ),
+            )
+
+
+def older_process(seen: Snapshot) -> Iterator[Finding]:
+    """A running program has other files mapped than it would find if it were started now, or files that are gone."""
+    for program in seen.programs or ():
+        if program.mapped is None:
+            continue
+        rows: list[Evidence] = []
+        system = seen.machine.system
+        now = {r.name: r.winner.path for r in program.resolutions if r.winner and r.winner.outcome == "found"}
+        for mapped in program.mapped:
+            new = now.get(mapped.name)
+            if mapped.path in program.gone:
+                rows.append(
+                    observation(_("Mapped, and replaced or removed since"), mapped.path, f"/proc/{program.pid}/maps")
+                )
+            elif new and normalise(system, new) != normalise(system, mapped.path):
+                rows.append(
+                    observation(
+                        _("Mapped: {path}", path=mapped.path), _("now: {path}", path=new), f"/proc/{program.pid}/maps"
+                    )
+                )
+        if rows:
+            yield make_finding(
+                Step.CUDNN,
+                WARNING,
+                "program-older",
+                _(
+                    "The running program {program} uses other libraries than it would get now.",
+                    program=_name(program, seen),
+                ),
+                cause="process_env_not_inherited",
+                why=_("It was started before the change. It keeps its files until it is started again."),
+                evidence=[*_way(program), *rows],
+                subject=program.named,
+                fix=manual_fix(_("Start the program again"), restart="program"),
+            )
+
+
+def whole_programs(seen: Snapshot) -> Iterator[Finding]:
+    """Everything that a program needs of CUDA is found and sound."""
+    rules = (unexamined_programs, missing_libraries, unfit_libraries)
+    bad = {f.subject for rule in rules for f in rule(seen)}
+    for program in seen.programs or ():
+        if program.named in bad:
+            continue
+        ours = [r for r in program.resolutions if r.winner and parse_library_name(r.name.lower())]
+        form = path_module(seen.machine.system)
+        rows = dict.fromkeys((r.name, form.normpath(r.winner.path)) for r in ours if r.winner)
+        yield make_finding(
+            Step.CUDNN,
+            GOOD if rows else NOTE,
+            "program-whole" if rows else "program-without-cuda",
+            _("The program {program} finds every library that it names.", program=_name(program, seen))
+            if rows
+            else _("The program {program} names no library of CUDA.", program=_name(program, seen)),
+            why="" if rows else _("It may open one by a name that it makes while it runs."),
+            evidence=[*_way(program), *(observation(name, path) for name, path in rows)],
+            subject=program.named,
+        )
+
+
+def _name(program: ExaminedProgram, seen: Snapshot) -> str:
+    return file_name(seen.machine.system, program.path or program.named) or program.named
+
+
+def _way(program: ExaminedProgram) -> list[Evidence]:
+    rows = [observation(_("Named"), program.named)]
+    if program.path and program.path != program.named:
+        rows.append(observation(_("It starts"), program.path, ", ".join(program.chain)))
+    return rows
+
+
+RULES = (unexamined_programs, missing_libraries, unfit_libraries, older_process, whole_programs)

@@ -1,0 +1,161 @@
+"""The ways of starting a program: each is judged with its own variables, and findings say where they do not agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec.structs import replace
+
+from core.common.i18n import N_, _, join_sentences
+from core.common.text import join_names
+from core.model.facts import CudaInit, Driver, Snapshot, Start, StartKind, StartLook
+from core.model.findings import Evidence, Finding
+from core.model.steps import Severity
+from core.rules.snapshot_queries import effective_variable
+from core.rules.wording import observation
+
+THIS_SESSION = "process"
+"""The word in ``Finding.ways`` for what is started from here."""
+CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron")
+"""Kinds that start one program: what they lack counts, as somebody starts it so."""
+HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+JUDGED = ("LD_", "CUDA", "CUDNN", "PYTHON", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA")
+"""Starts of variables by which a fault can come about that this session does not have."""
+
+CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
+"""Words by which an entry of PATH has to do with a GPU's libraries."""
+
+WAY_WORDS: dict[StartKind, str] = {
+    "login": N_("login shells ({at})"),
+    "terminal": N_("terminals ({at})"),
+    "desktop": N_("programs of the desktop"),
+    "ssh": N_("commands over ssh ({at})"),
+    "cron": N_("cron jobs"),
+    "notebook": N_("notebooks ({at})"),
+    "activation": N_("the activation of {at}"),
+    "service": N_("the service {at}"),
+    "editor": N_("terminals of the editor"),
+    "direnv": N_("the folder of {at}"),
+    "module": N_("the environment modules that are loaded"),
+}
+
+
+def way_words(seen: Snapshot, ids: Iterable[str]) -> str:
+    """Return ways of starting in words, each once."""
+    known = {s.id: s for s in seen.starts or ()}
+    rows = [_("this session") if i == THIS_SESSION else _way(known[i]) for i in ids if i in known or i == THIS_SESSION]
+    return join_names(dict.fromkeys(rows))
+
+
+def _way(start: Start) -> str:
+    at = start.at.split("/")[-2] if start.kind == "notebook" and start.at.count("/") > 1 else start.at
+    return _(WAY_WORDS[start.kind], at=at.rsplit("/", 1)[-1] if start.kind == "service" else at)
+
+
+def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapshot], list[Finding]]) -> list[Finding]:
+    """Return the findings of this session and of every other way; where the ways differ, each says for which it holds."""
+    looks = [look for look in seen.start_looks or () if look.environment is not None]
+    if not looks:
+        return found
+    named = {i for look in looks for i in look.starts}
+    like_session = (THIS_SESSION, *(s.id for s in seen.starts or () if s.id not in named))
+    ways: dict[tuple[str, str], list[str]] = {}
+    of_others: dict[tuple[str, str], Finding] = {}
+    for look in looks:
+        theirs = {(f.id, f.subject): f for f in run(seen_by(seen, look))}
+        for key, finding in theirs.items():
+            ways.setdefault(key, []).extend(look.starts)
+            of_others.setdefault(key, finding)
+    ours = {(f.id, f.subject): f for f in found}
+    out = [_limited(f, seen, (*like_session, *ways.get((f.id, f.subject), ())), named) for f in found]
+    for key, finding in of_others.items():
+        if key in ours or finding.severity < Severity.WARNING:
+            continue
+        its = [i for look in looks if set(look.starts) & set(ways[key]) for i in _concerned(look, seen)]
+        if its:
+            out.append(_elsewhere(finding, seen, tuple(dict.fromkeys(its))))
+    return out
+
+
+def seen_by(seen: Snapshot, look: StartLook) -> Snapshot:
+    """Return the machine as programs of another way see it."""
+    loads = seen.loads if look.loads is None else look.loads
+    its = replace(seen, environment=look.environment, loads=loads, starts=None, start_looks=None)
+    return replace(its, driver=_driver(seen, its))
+
+
+def _driver(seen: Snapshot, its: Snapshot) -> Driver | None:
+    """Return the driver's answers as far as they count for another way: a variable that hides GPUs is its own."""
+    driver = seen.driver
+    if driver is None or all(_value(seen, n) == _value(its, n) for n in HIDING):
+        return driver
+    unhidden: CudaInit | None = driver.cuda_unhidden or driver.cuda
+    if all(_value(its, n) is None for n in HIDING):
+        return replace(driver, cuda=unhidden, cuda_unhidden=None)
+    return replace(driver, cuda=None, cuda_unhidden=unhidden)
+
+
+def _value(seen: Snapshot, name: str) -> str | None:
+    found = effective_variable(seen, name)
+    return found.value if found else None
+
+
+def _concerned(look: StartLook, seen: Snapshot) -> list[str]:
+    """Return the ways of a look in which a fault counts that this session does not have.
+
+    A way that only lacks what this session has is one of many places where nobody starts anything; what starts one
+    program is not.
+    """
+    mine = {
+        v.name: v.value for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION
+    }
+    theirs = [v for v in (look.environment.variables if look.environment else ()) if _has_line(v.source)]
+    sets = any(v.name.startswith(JUDGED) and v.value and mine.get(v.name) != v.value for v in theirs)
+    sets = sets or any(
+        v.name == "PATH" and _cuda_entries(v.value) - _cuda_entries(mine.get("PATH", "")) for v in theirs
+    )
+    known = {s.id: s for s in seen.starts or ()}
+    return [i for i in look.starts if i in known and (sets or (known[i].kind in CONCRETE and known[i].prefix))]
+
+
+def _cuda_entries(value: str) -> set[str]:
+    return {e for e in value.split(":") if any(word in e.lower() for word in CUDA_WORDS)}
+
+
+def _has_line(source: str) -> bool:
+    return source not in ("", "environment")
+
+
+def _limited(finding: Finding, seen: Snapshot, holds: tuple[str, ...], named: set[str]) -> Finding:
+    """Return a finding of this session with the ways for which it holds, where that is not all of them."""
+    if finding.severity < Severity.WARNING or named <= set(holds):
+        return finding
+    free = tuple(i for i in (s.id for s in seen.starts or ()) if i in named and i not in holds)
+    why = join_sentences(finding.why, _("It does not concern {ways}.", ways=way_words(seen, free)))
+    return replace(finding, ways=tuple(dict.fromkeys(holds)), why=why)
+
+
+def _elsewhere(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -> Finding:
+    words = way_words(seen, its)
+    return replace(
+        finding,
+        ways=its,
+        title=_("Only in {ways}: {title}", ways=words, title=finding.title),
+        why=join_sentences(_("What is started from here does not have this fault."), finding.why),
+    )
+
+
+def line_evidence(seen: Snapshot, name: str, ways: Iterable[str]) -> list[Evidence]:
+    """Return the lines that give a variable its value in these ways, as evidence: file, line, and what they do."""
+    wanted = set(ways)
+    rows = [
+        row
+        for s in seen.starts or ()
+        if not wanted or s.id in wanted
+        for row in s.lines
+        if row.name == name and row.does != "unset" and not row.overridden
+    ]
+    known = dict.fromkeys((r.file, r.line, r.added or r.value) for r in rows)
+    return [
+        observation(_("{name} is set here", name=name), value or name, f"{file}:{line}") for file, line, value in known
+    ]

@@ -1,0 +1,275 @@
+"""Carrying out an EditLine: compare, write beside, rename; and taking it back, from the whole file or from the lines alone."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from core.common.i18n import _
+from core.host import safe_folder
+from core.host.ownership import ADMINISTRATORS, who_can_write
+from core.host.startup.edit import Edit, edited
+from core.model.changes import Change, ChangeError, EditLine
+from core.model.path_list import split_entries
+from core.transaction.file_set import NotRestored
+from core.transaction.variable_store import error_sentence
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A start-up file's bytes as text."""
+
+    text: str
+    encoding: str
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of its bytes."""
+        return hashlib.sha256(self.text.encode(self.encoding)).hexdigest()
+
+
+def _read(path: str) -> _Text:
+    """Return a file's text.
+
+    Raises:
+        ChangeError, OSError: it is no regular file, or cannot be read.
+    """
+    folder, name = safe_folder.split_path(path)
+    with safe_folder.open_folder(folder) as place:
+        data = place.read(name)
+    if data is None:
+        raise ChangeError(_("{path} does not exist.", path=path))
+    try:
+        return _Text(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        return _Text(data.decode("latin-1"), "latin-1")
+
+
+def edit_of(change: EditLine) -> Edit:
+    """Return what the change does to its line."""
+    return Edit(
+        form=change.form,
+        line=change.line,
+        name=change.name,
+        entry=change.entry,
+        among=change.among,
+        value=change.value,
+        reason=change.reason,
+    )
+
+
+# --- settling ------------------------------------------------------------------------------------------------------
+
+
+def resolve_edits(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Return the changes with the very lines of each edit, the last line of a file first: so each finds its own.
+
+    Raises:
+        ChangeError, OSError: a file cannot be read, or a line is not as it was seen.
+    """
+    edits = [c for c in changes if isinstance(c, EditLine) and not c.before_hash]
+    texts: dict[str, _Text] = {}
+    out: list[Change] = [c for c in changes if c not in edits]
+    for change in sorted(edits, key=lambda c: (os.path.realpath(c.path), -c.line)):
+        real = os.path.realpath(change.path)
+        old = texts.get(real) or _read(real)
+        new = _Text(edited(old.text, edit_of(change)), old.encoding)
+        texts[real] = new
+        out.append(_resolved(replace(change, path=real, file=change.file or change.path), old, new))
+    return tuple(out)
+
+
+def _resolved(change: EditLine, old: _Text, new: _Text) -> EditLine:
+    """Return the change with the lines in which two texts differ."""
+    before, after = _rows(old.text), _rows(new.text)
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    return replace(
+        change,
+        line=start + 1,
+        before="".join(before[start : len(before) - end]),
+        after="".join(after[start : len(after) - end]),
+        before_hash=old.hash,
+        after_hash=new.hash,
+        encoding="utf-8" if old.encoding == "utf-8" else "latin-1",
+    )
+
+
+def _rows(text: str) -> list[str]:
+    """Return the lines with their ends; only a line feed ends one."""
+    rows = text.split("\n")
+    return [*(f"{row}\n" for row in rows[:-1]), *rows[-1:]] if rows[-1] else [f"{row}\n" for row in rows[:-1]]
+
+
+# --- what must hold ------------------------------------------------------------------------------------------------
+
+
+def edit_problems(changes: Sequence[EditLine]) -> tuple[str, ...]:
+    """Return a sentence for everything that stands against the edits, in their order; changes nothing."""
+    rows: list[str] = []
+    hashes: dict[str, str] = {}
+    for change in changes:
+        try:
+            _check_form(change)
+            _follow_none_of_others(change.path)
+            if change.path not in hashes:
+                _applied(change, _read(change.path))
+            now = hashes.get(change.path) or _read(change.path).hash
+            if now != change.before_hash and not (change.back and _lines_are_there(change)):
+                rows.append(_("{path} changed since it was shown.", path=change.path))
+            folder = safe_folder.split_path(change.path)[0]
+            if not os.access(folder, os.W_OK) or not os.access(change.path, os.W_OK):
+                rows.append(_("This user has no permission to change {path}.", path=change.path))
+            hashes[change.path] = change.after_hash
+        except (ChangeError, OSError) as e:
+            rows.append(error_sentence(e))
+    return tuple(rows)
+
+
+def _check_form(change: EditLine) -> None:
+    if not change.before_hash or not change.after_hash or change.before == change.after:
+        raise ChangeError(_("The plan does not say what happens to {path}.", path=change.path))
+    if os.path.realpath(change.path) != change.path:
+        raise ChangeError(_("{path} is a link by now.", path=change.path))
+
+
+def _lines_are_there(change: EditLine) -> bool:
+    return _place(_read(change.path), change) is not None
+
+
+def _follow_none_of_others(path: str) -> None:
+    """Make sure that with an administrator's rights nobody else can lead the way to the file elsewhere.
+
+    Raises:
+        ChangeError: somebody can.
+    """
+    if os.geteuid() != 0:
+        return
+    for part in who_can_write(path):
+        if part.kind == "link" and part.owner not in ADMINISTRATORS:
+            raise ChangeError(_("{link} is a link of another account; no administrator follows it.", link=part.path))
+
+
+def _place(now: _Text, change: EditLine) -> int | None:
+    """Return where the lines stand that are edited, counted from 0: in their place, or at one other; None for neither.
+
+    Lines that are nothing (an insertion) have a place in the very file alone.
+    """
+    rows, wanted = _rows(now.text), _rows(change.before)
+    if now.hash == change.before_hash:
+        at = change.line - 1
+        return at if 0 <= at <= len(rows) and rows[at : at + len(wanted)] == wanted else None
+    if not wanted or now.encoding != change.encoding:
+        return None
+    places = [n for n in range(len(rows) - len(wanted) + 1) if rows[n : n + len(wanted)] == wanted]
+    if change.line - 1 in places:
+        return change.line - 1
+    return places[0] if len(places) == 1 else None
+
+
+def planned_texts(changes: Sequence[Change]) -> dict[str, str]:
+    """Return the files as the edits will leave them, by every name that leads there; nothing where one cannot be read."""
+    texts: dict[str, _Text] = {}
+    for change in changes:
+        if not isinstance(change, EditLine):
+            continue
+        with suppress(ChangeError, OSError):
+            now = texts.get(change.path) or _read(change.path)
+            texts[change.path] = texts[change.file or change.path] = _Text(_applied(change, now), now.encoding)
+    return {path: text.text for path, text in texts.items()}
+
+
+def stands(change: EditLine) -> bool:
+    """Whether an edit that was made is still there."""
+    try:
+        now = _read(change.path)
+    except (ChangeError, OSError):
+        return False
+    return now.hash == change.after_hash or (bool(change.after) and _place(now, change.inverse()) is not None)
+
+
+def value_after(change: EditLine, value: str | None) -> str | None:
+    """Return what a variable holds in a program that reads the edited line, from what it holds without the edit."""
+    if value is None:
+        return None
+    if change.entry:
+        left = [e for e in split_entries(value, "linux", change.name) if e.rstrip("/") != change.entry.rstrip("/")]
+        return ":".join(left) or None
+    if change.held and value != change.held:
+        return value
+    return change.value or None
+
+
+# --- doing ---------------------------------------------------------------------------------------------------------
+
+
+def make_edit(change: EditLine) -> None:
+    """Edit the file in one step.
+
+    Raises:
+        ChangeError, OSError: the file is not as it was shown, or the system refused.
+    """
+    _follow_none_of_others(change.path)
+    now = _read(change.path)
+    if not change.back and now.hash != change.before_hash:
+        raise ChangeError(_("{path} changed since it was shown.", path=change.path))
+    _write(change, now)
+
+
+def _write(change: EditLine, now: _Text) -> None:
+    text = _applied(change, now)
+    folder, name = safe_folder.split_path(change.path)
+    with safe_folder.open_folder(folder) as place:
+        place.write(name, text.encode(now.encoding))
+
+
+def _applied(change: EditLine, now: _Text) -> str:
+    at = _place(now, change)
+    if at is None:
+        raise ChangeError(
+            _("Another program has changed {path} since, so Convalesce left it unchanged.", path=change.path)
+        )
+    rows = _rows(now.text)
+    count = len(_rows(change.before))
+    new = "".join((*rows[:at], change.after, *rows[at + count :]))
+    if now.hash == change.before_hash and _Text(new, now.encoding).hash != change.after_hash:
+        raise ChangeError(_("The plan does not say what happens to {path}.", path=change.path))
+    return new
+
+
+def restore_line(change: EditLine) -> tuple[NotRestored, ...]:
+    """Bring the lines back to their ``before``, however far the edit had come; return what could not be. Can be called
+    again and again.
+    """
+    try:
+        _drop_beside(change.path)
+        now = _read(change.path)
+        if now.hash == change.before_hash:
+            return ()
+        back = change.inverse()
+        if _place(now, back) is None:
+            if _place(now, change) is not None:
+                return ()
+            words = _("Another program has changed {path} since, so Convalesce left it unchanged.", path=change.path)
+            return (NotRestored(words),)
+        _write(back, now)
+    except OSError as e:
+        return (NotRestored(error_sentence(e), again=True),)
+    except ChangeError as e:
+        return (NotRestored(str(e)),)
+    return ()
+
+
+def _drop_beside(path: str) -> None:
+    folder, name = safe_folder.split_path(path)
+    with safe_folder.open_folder(folder) as place:
+        place.remove(f".{name}.convalesce-new")

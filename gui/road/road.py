@@ -1,0 +1,469 @@
+"""Road: the four screens in their order, and what leads from one to the next. It decides nothing about the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from core.common.i18n import _
+from core.model.steps import Severity
+from gui.controller import Controller
+from gui.road.ask import AskScreen, Question
+from gui.road.screen import Screen
+from gui.theme import LIGHT_THEME, Theme
+from gui.widgets.text import announce
+
+if TYPE_CHECKING:
+    from core.doctor.engine import ActionResult, Preview
+    from core.doctor.headline import Headline
+    from core.explain import Explanation
+    from core.model.findings import Finding, Report
+    from gui.pages.summary import History
+    from gui.road.answer import AnswerActions
+    from gui.road.waiting import WaitingScreen
+
+MOST_ENTRIES = 5
+"""Changes of the past that are listed; the summary has all."""
+MOST_PROGRAMS = 4
+"""Programs to start again that are named."""
+
+
+class Road(QWidget):
+    """Shows one screen at a time. ``report`` is what it answers from: of this computer, or of another one."""
+
+    shown = Signal(object)
+    """A Screen that has just come up."""
+    details_wanted = Signal()
+    message_wanted = Signal()
+    measure_wanted = Signal()
+    told = Signal(object, str)
+    """A severity and a sentence that stands above the screen until it is read."""
+    elsewhere_changed = Signal()
+    finished = Signal()
+    undo_wanted = Signal(object)
+    save_wanted = Signal()
+    place_wanted = Signal(object)
+    help_wanted = Signal(str)
+    browse_wanted = Signal()
+
+    def __init__(self, controller: Controller, make_menu: Callable[[], QWidget]) -> None:
+        super().__init__()
+        self.controller = controller
+        self.theme: Theme = LIGHT_THEME
+        self._make_menu = make_menu
+        self.report: Report | None = None
+        self.elsewhere = False
+        self.before: Report | None = None
+        """What was there before the last cure."""
+        self.explanation: Explanation | None = None
+        self.message = ""
+        self.entries: History = ()
+        self._named = ""
+        self._fresh = False
+        """Whether the whole computer was looked at, and nobody has asked for it yet."""
+        self._awaited = ""
+        self._then: Callable[[], object] = self.ask
+        self._back: Callable[[], object] = self.ask
+        self._head: Headline | None = None
+        self._done: ActionResult | None = None
+        self._make: Callable[[], Screen] = self._ask_screen
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        self._box = box
+        self.current: Screen = self._ask_screen()
+        self._put(self.current)
+        self._connect()
+
+    def _connect(self) -> None:
+        says = self.controller
+        says.progressed.connect(self._say)
+        says.section_changed.connect(self._section)
+        says.report_changed.connect(self._take_report)
+        says.explained.connect(self._take_explanation)
+        says.taken.connect(self._take_given)
+        says.proposed.connect(self._take_preview)
+        says.finished.connect(self._take_result)
+        says.cancelled.connect(self._give_up)
+        says.failed.connect(self._failed)
+        says.history_changed.connect(self._know_history)
+
+    # --- screens -------------------------------------------------------------------------------------------------
+
+    def _put(self, screen: Screen) -> None:
+        from gui.widgets.text import flat_button
+
+        screen.left.addWidget(self._make_menu())
+        screen.left.addWidget(flat_button(_("All &details"), self.details_wanted.emit))
+        self._box.addWidget(screen)
+
+    def show_screen(self, make: Callable[[], Screen]) -> None:
+        """Show a screen instead of the one that is there; ``make`` makes it again in other colours or words."""
+        self._make = make
+        old, self.current = self.current, make()
+        self._put(self.current)
+        old.hide()
+        self._box.removeWidget(old)
+        old.deleteLater()
+        self.current.show()
+        self.current.start_focus().setFocus()
+        self.shown.emit(self.current)
+        if self.isVisible():
+            said = " ".join(t for t in (self.current.title, self.current.accessibleDescription()) if t)
+            announce(self, said)
+
+    def renew(self, theme: Theme, *, other_language: bool = False) -> None:
+        """Make the screen anew: colours, text size or language changed."""
+        self.theme = theme
+        if other_language and self.report is not None:
+            from gui.language import said_anew
+
+            self.report = said_anew(self.report)
+        if self._awaited:
+            return  # it is on its way; the next one has them
+        if other_language and self._head is not None and self._head.kind != "fixed":
+            self.answer()
+            return
+        question = self.current.question() if isinstance(self.current, AskScreen) else None
+        self.show_screen(self._make)
+        if question is not None and isinstance(self.current, AskScreen):
+            self.fill_in(question)
+
+    def ask(self) -> None:
+        """Screen 1."""
+        self._head, self._done, self.explanation = None, None, None
+        self.show_screen(self._ask_screen)
+
+    def _ask_screen(self) -> Screen:
+        screen = AskScreen(self.look, self.browse_wanted.emit, self.theme)
+        if self.report is not None and not self.elsewhere:
+            self._list_choices(screen, self.report)
+        return screen
+
+    def _list_choices(self, screen: AskScreen, report: Report) -> None:
+        from core.doctor.named import choices
+
+        screen.show_choices((*choices(report), *self.controller.running))
+
+    def fill_in(self, question: Question) -> None:
+        """Put a question into screen 1."""
+        if not isinstance(self.current, AskScreen):
+            self.ask()
+        if isinstance(self.current, AskScreen):
+            self.current.choose(question.way)
+            if question.way == "message" and self.current.text is not None:
+                self.current.text.setPlainText(question.text)
+
+    def answer(self) -> None:
+        """Screen 2, or 4: what the report comes to."""
+        from core.doctor.headline import headline_of, headline_of_message
+
+        if self.report is None:
+            return
+        explained = self.explanation is not None
+        self._head = (
+            headline_of_message(self.explanation, self.report) if self.explanation else headline_of(self.report)
+        )
+        if self.elsewhere and self._head.act in ("try", "place", "look again", "fix") and not explained:
+            self._head = without_act(self._head)
+        self.show_screen(self._answer_screen)
+
+    def _answer_screen(self) -> Screen:
+        from gui.road.answer import LAST, AnswerScreen
+
+        assert self._head is not None
+        assert self.report is not None
+        return AnswerScreen(
+            self._head,
+            self.report,
+            self._acts(),
+            self.theme,
+            back=self.ask,
+            again=self._start_again(),
+            undo=bool(self._done and self._done.outcome.entry),
+            code=self.code() if self._head.kind in LAST else "",
+        )
+
+    def _acts(self) -> AnswerActions:
+        from gui.road.answer import AnswerActions
+
+        return AnswerActions(
+            fix=self.plan,
+            place=self.place_wanted.emit,
+            try_out=self.look_at,
+            steps=partial(self.steps, 0),
+            again=self.again,
+            explain=self.help_wanted.emit,
+            more=self.message_wanted.emit,
+            measure=self.measure_wanted.emit,
+            finish=self.finished.emit,
+            anew=self.ask,
+            undo=lambda: self.undo_wanted.emit((self._done.outcome.entry,) if self._done else ()),
+            save=self.save_wanted.emit,
+            history=self.history,
+        )
+
+    def code(self) -> str:
+        """Return the session code of what is shown."""
+        from core.report.session_code import encode_report, summarise
+
+        return encode_report(summarise(self.report)) if self.report else ""
+
+    def _start_again(self) -> str:
+        """Return what to start again after a cure, by name."""
+        if self._done is None:
+            return ""
+        from core.report.programs import known_programs
+        from gui.dialogs.diff_view import restart_words
+
+        if running := known_programs(self._done.running or ()):
+            names = ", ".join(running[:MOST_PROGRAMS])
+            return _("Start again: {names}.", names=names)
+        fix = self._head.finding.fix if self._head and self._head.finding else None
+        return restart_words(fix.restart) if fix else ""
+
+    def steps(self, number: int) -> None:
+        """What only a person can do, piece by piece."""
+        self.show_screen(partial(self._steps_screen, number))
+
+    def _steps_screen(self, number: int) -> Screen:
+        from gui.road.answer import StepsScreen
+
+        assert self._head is not None
+        back = partial(self.steps, number - 1) if number else partial(self.show_screen, self._answer_screen)
+        return StepsScreen(
+            self._head, number, self.theme, back=back, onward=partial(self.steps, number + 1), check=self.check
+        )
+
+    # --- verbs ---------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Look at the whole computer while the person reads the question."""
+        if not self.controller.busy:
+            self.controller.scan()
+
+    def look(self, question: Question) -> None:
+        """Go on from screen 1."""
+        if question.way == "named":
+            self.look_at(question.text)
+        elif question.way == "message":
+            self.take(text=question.text)
+        elif self._fresh and self.report is not None and not self.elsewhere:
+            self._fresh = False
+            self.answer()
+        else:
+            self.look_at("")
+
+    def look_at(self, named: str) -> None:
+        """Look at what the person named; at the whole computer for empty text."""
+        self.explanation, self._done, self._named = None, None, named
+        under_way = self.controller.busy and not named and not self._awaited and self.report is None
+        self.wait("look", _("Looking"), _("This changes nothing."))
+        if not under_way:  # the look that began with the window is the same
+            self.controller.instead(partial(self.controller.scan, named))
+
+    def again(self) -> None:
+        """Look once more at the same."""
+        self.look_at(self._named)
+
+    def check(self) -> None:
+        """Look whether what the person did has helped."""
+        head = self._head
+        self.wait("check", _("Checking"), _("This changes nothing."))
+        self._then = partial(self._checked, head.finding if head else None)
+        self.controller.instead(partial(self.controller.scan, self._named))
+
+    def _checked(self, finding: Finding | None) -> None:
+        from core.doctor.headline import headline_fixed
+
+        report = self.report
+        if finding is None or not finding.cause or report is None:
+            self.answer()
+            return
+        if any(f.cause == finding.cause for f in report.findings):
+            self.answer()
+            self.told.emit(Severity.NOTE, _("It is as it was before."))
+            return
+        self._head = headline_fixed(report, finding)
+        self.show_screen(self._answer_screen)
+
+    def take(self, *, path: str = "", text: str = "") -> None:
+        """Read a file or a text that the person gave."""
+        self.wait("take", _("Reading"), _("This changes nothing."))
+        self.message = text
+        if self.report is None:
+            self.begin()  # what the text says is compared with what is here
+        self.controller.take(path, text)
+
+    def plan(self, finding: Finding, source: str = "") -> None:
+        """Work out and rehearse what would change."""
+        if self.report is None or self.elsewhere:
+            return
+        self.wait("plan", _("Trying the cure beforehand"), _("Nothing is changed yet."))
+        self.controller.propose(finding, self.report, source)
+
+    def wait(self, what: str, title: str, note: str) -> None:
+        """Show that something is under way, and where to go if it is cancelled."""
+        from gui.road.waiting import WaitingScreen
+
+        if not self._awaited:
+            self._back = partial(self.show_screen, self._make)
+        self._awaited, self._then = what, self.answer
+        self.show_screen(lambda: WaitingScreen(title, note, self.cancel, self.theme))
+
+    def cancel(self) -> None:
+        """Stop what is under way."""
+        if self.controller.busy:
+            self.controller.cancel()
+        else:
+            self._give_up()
+
+    # --- what the controller says --------------------------------------------------------------------------------
+
+    def _waiting(self) -> WaitingScreen | None:
+        from gui.road.waiting import WaitingScreen
+
+        return self.current if self._awaited and isinstance(self.current, WaitingScreen) else None
+
+    def _say(self, sentence: str) -> None:
+        if self._awaited and (screen := self._waiting()):
+            screen.say(sentence)
+
+    def _section(self, section: str, state: str) -> None:
+        if self._awaited in ("look", "check") and (screen := self._waiting()):
+            screen.section(section, state)
+
+    def _take_report(self, report: Report) -> None:
+        if self.elsewhere and not self._awaited:
+            return  # another computer's is being read
+        self.report, self.elsewhere = report, False
+        self.elsewhere_changed.emit()
+        if self._awaited in ("look", "check"):
+            self._arrive()
+            return
+        self._fresh = True
+        if isinstance(self.current, AskScreen):
+            self._list_choices(self.current, report)
+
+    def _arrive(self) -> None:
+        self._awaited, then = "", self._then
+        then()
+
+    def _take_given(self, given: object) -> None:
+        from core.doctor.given import Given
+
+        if self._awaited != "take" or not isinstance(given, Given):
+            return
+        if given.message:
+            self._awaited, self.message = "explain", given.message
+            self.controller.explain(given.message, lambda: self.report.snapshot if self.report else None)
+            return
+        self._awaited = ""
+        if given.report is not None:
+            self.show_elsewhere(given.report)
+            return
+        self._back()
+        if given.code:
+            self.told.emit(Severity.NOTE, given.code)
+        else:
+            self.told.emit(Severity.WARNING, given.problem or _("There is nothing in it."))
+
+    def show_elsewhere(self, report: Report) -> None:
+        """Show another computer's report."""
+        self.report, self.elsewhere, self.explanation, self._done = report, True, None, None
+        self.elsewhere_changed.emit()
+        self.answer()
+
+    def _take_explanation(self, explanation: Explanation) -> None:
+        if self._awaited != "explain":
+            return
+        self.explanation = explanation
+        self._arrive()
+
+    def _take_preview(self, preview: Preview) -> None:
+        if self._awaited != "plan":
+            return
+        self._awaited = ""
+        self.show_screen(partial(self._change_screen, preview))
+
+    def _change_screen(self, preview: Preview) -> Screen:
+        from gui.road.change import ChangeScreen
+
+        back = partial(self.show_screen, self._answer_screen)
+        return ChangeScreen(preview, self.theme, back=back, commit=partial(self._commit, preview))
+
+    def _commit(self, preview: Preview) -> None:
+        self.before = preview.report
+        self.wait("change", _("Making the change"), _("It is checked afterwards by a new look."))
+        self._back = partial(self.show_screen, self._answer_screen)
+        self._then = partial(self._changed, preview)
+        self.controller.apply(preview)
+
+    def _take_result(self, done: ActionResult) -> None:
+        if self._awaited == "change":
+            self._done = done
+            self._arrive()
+
+    def _changed(self, preview: Preview) -> None:
+        from core.doctor.headline import headline_fixed
+
+        done = self._done
+        if done is None or done.outcome.kind != "done" or done.report is None:
+            self._done = None
+            self.show_screen(self._answer_screen)
+            if done is not None:
+                self.told.emit(
+                    Severity.ERROR if done.outcome.kind == "stuck" else Severity.WARNING, done.outcome.sentence
+                )
+            return
+        self.report = done.report
+        partly = any(v.holds is False for v in done.outcome.verified_for)
+        self._head = headline_fixed(done.report, preview.proposal.finding, partly=partly)
+        self.show_screen(self._answer_screen)
+
+    def undone(self, done: ActionResult) -> None:
+        """Take what the computer looks like after a dialog."""
+        if done.report is None:
+            return
+        self.report, self._done, self.explanation = done.report, None, None
+        self.answer()
+
+    def _give_up(self) -> None:
+        """Go back to where it began: it was cancelled."""
+        if self._awaited:
+            self._awaited = ""
+            self._back()
+
+    def _failed(self, sentence: str) -> None:
+        if not self._awaited:
+            return
+        self._awaited = ""
+        self._back()
+        self.told.emit(Severity.ERROR, _("Internal error in Convalesce: {reason}", reason=sentence))
+
+    def history(self) -> QWidget:
+        """Return what was done, with times, the last first."""
+        from gui.pages.summary import in_words
+        from gui.widgets.text import VerdictRow
+
+        body = QWidget()
+        box = QVBoxLayout(body)
+        box.setContentsMargins(0, 0, 0, 0)
+        for entry in reversed(self.entries[-MOST_ENTRIES:]):
+            severity, sentence = in_words(entry)
+            box.addWidget(VerdictRow(severity, sentence, self.theme))
+        return body
+
+    def _know_history(self, entries: History) -> None:
+        self.entries = entries
+
+
+def without_act(head: Headline) -> Headline:
+    """Return a headline of another computer: it is cured there."""
+    from msgspec.structs import replace
+
+    steps = head.finding and head.finding.fix and head.finding.fix.advice
+    return replace(head, act="steps" if steps else "help" if head.cause else "finish")

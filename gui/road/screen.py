@@ -1,0 +1,244 @@
+"""Screen: one question or answer, one primary button; what leads elsewhere is small and at the side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLayout,
+    QLayoutItem,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.common.i18n import _
+from core.model.steps import Severity
+from gui import theme as looks
+from gui.theme import Theme
+from gui.widgets.text import enlarge, flat_button, heading_label, picture_label, prose_label, push_button
+
+COLUMN_CHARACTERS = 76
+"""Average characters in the widest line."""
+
+
+class FlowLayout(QLayout):
+    """Puts widgets side by side, and into further lines where the width does not suffice; ``right`` aligns them there."""
+
+    def __init__(self, *, right: bool = False) -> None:
+        super().__init__()
+        self._items: list[QLayoutItem] = []
+        self._right = right
+        self.setContentsMargins(0, 0, 0, 0)
+        self.setSpacing(8)
+
+    def addItem(self, item: QLayoutItem) -> None:
+        """Take an item."""
+        self._items.append(item)
+
+    def count(self) -> int:
+        """Return the number of items."""
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        """Return an item."""
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        """Give an item up."""
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def hasHeightForWidth(self) -> bool:
+        """Say that narrower is higher."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height of all lines."""
+        return self._arrange(QRect(0, 0, width, 0), move=False)
+
+    def sizeHint(self) -> QSize:
+        """Return the size of all items in one line."""
+        hints = [i.sizeHint() for i in self._shown()]
+        wide = sum(h.width() for h in hints) + self.spacing() * max(len(hints) - 1, 0)
+        return QSize(wide, max((h.height() for h in hints), default=0))
+
+    def minimumSize(self) -> QSize:
+        """Return the size of the largest item."""
+        hints = [i.minimumSize() for i in self._shown()]
+        return QSize(max((h.width() for h in hints), default=0), max((h.height() for h in hints), default=0))
+
+    def setGeometry(self, rect: QRect) -> None:
+        """Place the items."""
+        super().setGeometry(rect)
+        self._arrange(rect, move=True)
+
+    def _shown(self) -> list[QLayoutItem]:
+        return [i for i in self._items if not i.isEmpty()]
+
+    def _arrange(self, rect: QRect, *, move: bool) -> int:
+        lines: list[list[QLayoutItem]] = [[]]
+        used = 0
+        for item in self._shown():
+            width = item.sizeHint().width()
+            if lines[-1] and used + width > rect.width():
+                lines.append([])
+                used = 0
+            lines[-1].append(item)
+            used += width + self.spacing()
+        y = rect.y()
+        for line in lines:
+            high = max((i.sizeHint().height() for i in line), default=0)
+            wide = sum(i.sizeHint().width() for i in line) + self.spacing() * (len(line) - 1)
+            x = rect.x() + max(rect.width() - wide, 0) if self._right else rect.x()
+            for item in line if move else ():
+                size = QSize(min(item.sizeHint().width(), rect.width()), item.sizeHint().height())
+                item.setGeometry(QRect(QPoint(x, y + (high - size.height()) // 2), size))
+                x += size.width() + self.spacing()
+            y += high + self.spacing()
+        return y - rect.y() - self.spacing()
+
+
+class Screen(QWidget):
+    """A column of text in the middle, and a bar with the buttons. Enter presses the primary one."""
+
+    def __init__(self, title: str, theme: Theme, *, help_word: str, back: Callable[[], object] | None = None) -> None:
+        super().__init__()
+        self.title, self.theme, self.help_word, self.back = title, theme, help_word, back
+        self.setAccessibleName(title)
+        self.primary: QPushButton | None = None
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        body = QWidget()
+        self._row = QHBoxLayout(body)
+        column = QWidget()
+        column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * COLUMN_CHARACTERS)
+        self.box = QVBoxLayout(column)
+        self.box.setContentsMargins(0, 0, 0, 0)
+        self.box.setSpacing(14)
+        self._row.addStretch(1)
+        self._row.addWidget(column, 1000)
+        self._row.addStretch(1)
+        self._scroll.setWidget(body)
+        self._links: FlowLayout | None = None
+        self.left, self.right = FlowLayout(), FlowLayout(right=True)
+        outer.addWidget(self._scroll, 1)
+        outer.addWidget(self._bar())
+
+    def _bar(self) -> QFrame:
+        bar = QFrame()
+        bar.setObjectName("bar")
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(16, 10, 16, 10)
+        row.addLayout(self.left, 1)
+        row.addLayout(self.right, 2)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        bar.setSizePolicy(policy)
+        return bar
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep some air around the text where there is room for it."""
+        super().resizeEvent(event)
+        roomy = self.width() > 640 and self.height() > 420
+        self._row.setContentsMargins(*((40, self.height() // 9, 40, 24) if roomy else (14, 12, 14, 12)))
+
+    # --- what stands on it ---------------------------------------------------------------------------------------
+
+    def add_headline(self, word: str, severity: Severity, sentence: str) -> None:
+        """Add a headline with its sign and colour, and the sentence that says it all."""
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(picture_label(severity.word, self.theme.of(severity), looks.severity_word(severity)))
+        over = heading_label(word, 1.15)
+        over.setObjectName("headline")
+        over.setStyleSheet(f"color: {self.theme.of(severity)};")
+        row.addWidget(over, 1)
+        self.box.addLayout(row)
+        self.add_title(sentence)
+
+    def add_title(self, sentence: str) -> None:
+        """Add the large sentence."""
+        title = prose_label(sentence)
+        title.setObjectName("title")
+        enlarge(title, 1.6)
+        self.box.addWidget(title)
+
+    def add_text(self, text: str, *, muted: bool = False) -> QWidget:
+        """Add a sentence."""
+        label = prose_label(text, muted=muted)
+        self.box.addWidget(label)
+        return label
+
+    def add_sign(self, severity: Severity, sentence: str) -> None:
+        """Add a sentence with its sign."""
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        sign = picture_label(severity.word, self.theme.of(severity), looks.severity_word(severity))
+        row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(prose_label(sentence), 1)
+        self.box.addLayout(row)
+
+    def add_link(self, text: str, act: Callable[[], object]) -> QPushButton:
+        """Add something that one may look at: a small button, side by side with others."""
+        if self._links is None:
+            self._links = FlowLayout()
+            self._links.setSpacing(18)
+            self.box.addLayout(self._links)
+        button = flat_button(text, act)
+        self._links.addWidget(button)
+        return button
+
+    def add_fold(self, text: str, make: Callable[[], QWidget]) -> QPushButton:
+        """Add a link that shows, and hides again, what few want to see."""
+        body: list[QWidget] = []
+
+        def fold() -> None:
+            if not body:
+                body.append(make())
+                self.box.insertWidget(self.box.count() - 1, body[0])  # before the stretch at the end
+                body[0].show()
+            else:
+                body[0].setVisible(body[0].isHidden())
+            button.setAccessibleDescription(_("shown") if body[0].isVisible() else "")
+
+        button = self.add_link(text, fold)
+        return button
+
+    def add_button(self, text: str, act: Callable[[], object], *, primary: bool = False) -> QPushButton:
+        """Add a button at the right; the primary one comes last."""
+        button = push_button(text, act, primary=primary)
+        self.right.addWidget(button)
+        if primary:
+            self.primary = button
+        return button
+
+    def end(self) -> None:
+        """Say that nothing more is added."""
+        self.box.addStretch(1)
+
+    def start_focus(self) -> QWidget:
+        """Return what has the keyboard at first."""
+        return self.primary or next(iter(self.findChildren(QPushButton)), self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter is the primary button, Esc goes back; what has the keyboard and wants the key gets it first."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.primary is not None:
+            if self.primary.isEnabled():
+                self.primary.click()
+        elif event.key() == Qt.Key.Key_Escape and self.back is not None:
+            self.back()
+        else:
+            super().keyPressEvent(event)

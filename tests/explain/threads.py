@@ -1,0 +1,44 @@
+"""The corpus: messages of resolved public threads, each with its URL, its source, its year, its system and its cause.
+
+``first``: the 206 that the tables were built on. ``second``: collected later; the tables are mended by them. ``held out``:
+repositories that no other set has; nothing is mended by them, and no rule is written with one in sight. The messages are
+shortened; where a thread only describes one, it is what the program prints. Causes were labelled from the thread's
+resolution before anything ran. A year that nothing tells is None.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+FILE = Path(__file__).parent / "threads.jsonl"
+SETS = ("first", "second", "held out")
+
+
+@dataclass(frozen=True)
+class Thread:
+    """One resolved public thread: the messages and the cause, nothing else."""
+
+    url: str
+    source: str
+    year: int | None
+    system: Literal["windows", "linux", "wsl", "container", "macos", "unknown"]
+    framework: str
+    set: Literal["first", "second", "held out"]
+    cause: str
+    text: str
+
+    @property
+    def paste(self) -> str:
+        """What a person would paste: the system, the program, the message."""
+        system = "" if self.system == "unknown" else f"OS: {self.system}\n"
+        return f"{system}Framework: {self.framework}\n\n{self.text}" if self.framework else system + self.text
+
+
+def all_threads(sets: Sequence[str] = SETS) -> tuple[Thread, ...]:
+    """Return the threads of some sets."""
+    threads = (Thread(**json.loads(line)) for line in FILE.read_text(encoding="utf-8").splitlines())
+    return tuple(t for t in threads if t.set in sets)

@@ -1,0 +1,205 @@
+"""Who wins: modules that are found by reading against what the real interpreters import, over many generated layouts."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import Distribution, FoundModule
+from core.probes.python.modules import ModuleSearch, hidden_standard_modules, known_modules
+from core.probes.python.search_path import python_search_path, read_interpreter
+from tests.probes.test_search_path import HERE, PYTHONS, make
+
+LAYOUTS = 6
+"""Environments that are generated for each installed Python."""
+
+NAMES = ("torch", "numpy", "nvidia", "keras", "colorsys")
+FORMS = ("package", "module", "namespace", "bytecode", "extension", "plain extension", "foreign extension")
+
+
+def plant(folder: Path, name: str, form: str, suffix: str) -> None:
+    """Put something of a name into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if form in ("package", "namespace"):
+        (folder / name).mkdir(exist_ok=True)
+        if form == "package":
+            (folder / name / "__init__.py").write_text("")
+        return
+    ends = {
+        "module": ".py",
+        "bytecode": ".pyc",
+        "extension": suffix,
+        "plain extension": ".so",
+        "foreign extension": ".cpython-27-riscv64.so",
+    }
+    (folder / (name + ends[form])).write_text("")
+
+
+ASK = """
+import importlib.util, json, sys
+def said(name):
+    spec = importlib.util.find_spec(name)
+    if spec is None: return ["none", ""]
+    if spec.origin in (None, "namespace"): return ["namespace", list(spec.submodule_search_locations)[0]]
+    return ["found", spec.origin]
+print(json.dumps({n: said(n) for n in sys.argv[1:]}))
+"""
+
+
+def asked(executable: Path, env: dict[str, str], work: Path) -> dict[str, list[str]]:
+    """Return what the interpreter finds; the working folder goes by its name."""
+    done = subprocess.run(
+        [executable, "-B", "-c", ASK, *NAMES], env=env, cwd=work, capture_output=True, text=True, check=True
+    )
+    return dict(json.loads(done.stdout))
+
+
+def search(executable: Path, env: dict[str, str], work: Path) -> ModuleSearch:
+    """Return the search that is read from files."""
+    folder = executable.parent.parent
+    prefix = folder if (folder / "pyvenv.cfg").exists() else executable.resolve().parent.parent
+    python = read_interpreter(str(prefix), str(executable), HERE)
+    assert python is not None
+    return ModuleSearch(python, python_search_path(python, env, str(work), HERE), "x86_64", HERE)
+
+
+def shown(found: FoundModule) -> list[str]:
+    return [found.kind if found.kind in ("none", "namespace") else "found", found.path]
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_platform().endswith("x86_64"), reason="the names of extensions are this processor's"
+)
+@pytest.mark.parametrize("base", PYTHONS)
+def test_what_is_read_is_what_the_interpreter_imports(base: str, tmp_path: Path):
+    suffix = subprocess.run(
+        [base, "-c", "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"], capture_output=True, text=True, check=True
+    ).stdout.strip()  # fmt: skip
+    for seed in range(LAYOUTS):
+        root, dice = tmp_path / str(seed), random.Random(seed)
+        root.mkdir()
+        executable, env, work = make(root, base, dice)
+        sites = [p for p in root.rglob("site-packages") if p.is_dir()]
+        for name in NAMES:
+            for folder in dice.sample([work, *sites, *(root / f"extra{n}" for n in range(4))], k=3):
+                plant(folder, name, dice.choice(FORMS), suffix)
+        said, read = asked(executable, env, work), search(executable, env, work)
+        assert {n: shown(read.find(n)) for n in NAMES} == said, (seed, env)
+        shutil.rmtree(root)
+
+
+def environment(tmp_path: Path, base: str = PYTHONS[0]) -> tuple[Path, Path]:
+    """Lay out a virtual environment; return its interpreter and its folder of packages."""
+    short = subprocess.run(
+        [base, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    prefix = tmp_path / "env"
+    site = prefix / "lib" / f"python{short}" / "site-packages"
+    site.mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    (prefix / "bin" / "python").symlink_to(base)
+    (prefix / "pyvenv.cfg").write_text(f"home = {Path(base).parent}\ninclude-system-site-packages = false\n")
+    return prefix / "bin" / "python", site
+
+
+def known(
+    tmp_path: Path, executable: Path, site: Path, env: dict[str, str] | None = None, **packages: str
+) -> dict[str, FoundModule]:
+    """Return the modules that matter by name, in an environment with these distributions."""
+    its = tuple(Distribution(name=n, version=v, location=str(site)) for n, v in packages.items())
+    return {m.name: m for m in known_modules(search(executable, env or {}, tmp_path), its)}
+
+
+def test_a_winner_tells_its_owner_and_what_it_hides(tmp_path: Path):
+    executable, site = environment(tmp_path)
+    plant(site, "torch", "package", "")
+    plant(tmp_path, "torch", "module", "")
+    torch = known(tmp_path, executable, site, torch="2.8.0")["torch"]
+    assert (torch.kind, torch.path, torch.owner) == ("module", f"{tmp_path}/torch.py", "")
+    assert (torch.hidden, torch.hidden_owner) == ((f"{site}/torch/__init__.py",), "torch 2.8.0")
+    (tmp_path / "torch.py").unlink()
+    torch = known(tmp_path, executable, site, torch="2.8.0")["torch"]
+    assert (torch.path, torch.owner, torch.hidden) == (f"{site}/torch/__init__.py", "torch 2.8.0", ())
+
+
+def test_a_folder_without_init_hides_nothing_and_a_link_to_the_same_hides_nothing(tmp_path: Path):
+    executable, site = environment(tmp_path)
+    plant(site, "torch", "package", "")
+    plant(tmp_path, "torch", "namespace", "")
+    assert known(tmp_path, executable, site, torch="2.8.0")["torch"].owner == "torch 2.8.0"
+    (tmp_path / "torch").rmdir()
+    (tmp_path / "torch").symlink_to(site / "torch")
+    assert known(tmp_path, executable, site, torch="2.8.0")["torch"].hidden == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "foreign"),
+    [
+        (("_C.cpython-399-x86_64-linux-gnu.so",), 1),
+        (("_C.cpython-399-x86_64-linux-gnu.so", "_C.abi3.so"), 0),
+        (("_C.so",), 0),
+        (("_C.cpython-399-x86_64-linux-gnu.so", "_C.cp399-win_amd64.pyd"), 2),
+        ((), 0),
+    ],
+)
+def test_extensions_for_another_python_are_told_where_none_is_for_this_one(
+    tmp_path: Path, names: tuple[str, ...], foreign: int
+):
+    executable, site = environment(tmp_path)
+    plant(site, "torch", "package", "")
+    for name in names:
+        (site / "torch" / name).write_text("")
+    assert len(known(tmp_path, executable, site, torch="2.8.0")["torch"].foreign) == foreign
+
+
+@pytest.mark.parametrize(
+    ("tag", "fits"),
+    [
+        ("py3-none-any", True),
+        ("cp37-abi3-manylinux_2_28_x86_64", True),
+        ("cp{short}-cp{short}-manylinux_2_28_x86_64", True),
+        ("cp{short}-cp{short}-linux_x86_64", True),
+        ("cp39-none-manylinux2014_x86_64", True),
+        ("py2.py3-none-manylinux1_x86_64", True),
+        ("cp{short}-cp{short}-manylinux_2_28_aarch64", False),
+        ("cp399-cp399-manylinux_2_28_x86_64", False),
+        ("cp{short}-cp{short}-win_amd64", False),
+        ("nonsense", True),
+    ],
+)
+def test_a_wheels_tags_are_those_of_pep_425(tmp_path: Path, tag: str, fits: bool):
+    executable, site = environment(tmp_path)
+    plant(site, "torch", "package", "")
+    short = site.parent.name.removeprefix("python").replace(".", "")
+    (site / "torch-2.8.0.dist-info").mkdir()
+    (site / "torch-2.8.0.dist-info" / "WHEEL").write_text(f"Wheel-Version: 1.0\nTag: {tag.format(short=short)}\n")
+    assert (known(tmp_path, executable, site, torch="2.8.0")["torch"].wheel_tags == ()) is fits
+
+
+def test_a_file_hides_a_module_of_the_standard_library(tmp_path: Path):
+    executable, _site = environment(tmp_path)
+    for name in ("random", "queue", "mymodule", "sys"):
+        plant(tmp_path, name, "module", "")
+    (tmp_path / "types").mkdir()
+    found = hidden_standard_modules(search(executable, {}, tmp_path))
+    assert sorted(f.path for f in found) == [f"{tmp_path}/queue.py", f"{tmp_path}/random.py"]
+    assert hidden_standard_modules(search(executable, {"PYTHONSAFEPATH": "1"}, tmp_path)) == () or "3.8" in str(_site)
+
+
+def test_an_editable_installations_finder_leads_to_its_source(tmp_path: Path):
+    executable, site = environment(tmp_path)
+    plant(tmp_path / "src", "torch", "package", "")
+    (site / "__editable__.torch-2.9.pth").write_text(
+        "import __editable___torch_2_9_finder; __editable___torch_2_9_finder.install()"
+    )
+    (site / "__editable___torch_2_9_finder.py").write_text(
+        f"from typing import Dict\nMAPPING: Dict[str, str] = {{'torch': '{tmp_path}/src/torch'}}\n"
+    )
+    torch = known(tmp_path, executable, site)["torch"]
+    assert (torch.kind, torch.path, torch.entry) == ("package", f"{tmp_path}/src/torch/__init__.py", -1)

@@ -1,0 +1,152 @@
+"""sys.path read from files against what the real interpreters say, over many generated environments."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter
+from core.probes.sysroot import Sysroot
+
+HERE = Sysroot(system="linux")
+LAYOUTS = 10
+"""Environments that are generated for each installed Python."""
+
+
+def installed() -> Iterator[str]:
+    """Yield the Pythons of this machine, from 3.8 on, each once: our own, the system's, pyenv's."""
+    ours = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+    versions = Path.home() / ".pyenv" / "versions"
+    some = [ours, Path("/usr/bin/python3"), *sorted(versions.glob("3.*/bin/python3"))]
+    known = {}
+    for path in some:
+        if path.exists() and all(not path.parts[-3].startswith(f"3.{old}.") for old in (6, 7)):
+            known.setdefault(path.resolve(), path)
+    yield from map(str, known.values())
+
+
+PYTHONS = tuple(installed())
+
+
+def make(root: Path, base: str, dice: random.Random) -> tuple[Path, dict[str, str], Path]:
+    """Lay out an environment; return its interpreter, the variables and the working folder."""
+    home, work = root / "home", root / "work"
+    for folder in (home, work, *(root / f"extra{n}" for n in range(4)), work / "sub"):
+        folder.mkdir(parents=True, exist_ok=True)
+    env = {"HOME": str(home), "LC_ALL": "C.UTF-8"}
+    executable = Path(base)
+    short = subprocess.run(
+        [base, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    user = home / ".local" / "lib" / f"python{short}" / "site-packages"
+    if dice.random() < 0.2:
+        env["PYTHONUSERBASE"] = str(root / "base")
+        user = root / "base" / "lib" / f"python{short}" / "site-packages"
+    sites = []
+    if dice.random() < 0.7:
+        user.mkdir(parents=True)
+        sites.append(user)
+    if dice.random() < 0.7:
+        prefix = root / "env"
+        site = prefix / "lib" / f"python{short}" / "site-packages"
+        site.mkdir(parents=True)
+        (prefix / "bin").mkdir()
+        executable = prefix / "bin" / "python"
+        executable.symlink_to(base)
+        system = dice.choice(["", "include-system-site-packages = false\n", "include-system-site-packages = true\n",
+                              "Include-System-Site-Packages=TRUE\n"])  # fmt: skip
+        (prefix / "pyvenv.cfg").write_text(f"home = {Path(base).parent}\n{system}")
+        sites.append(site)
+    for site in sites:
+        for n in range(dice.randrange(3)):
+            lines = dice.choices(
+                [
+                    str(root / "extra0"), str(root / "extra1") + "/", str(root / "gone"), "../site-packages", "sub", "./",
+                    "# a comment", "", "   ", "import sys", f"import sys; sys.path.append({str(root / 'extra2')!r})",
+                    f"import sys; sys.path.insert(0, {str(root / 'extra3')!r})",
+                    f"import site; site.addsitedir({str(root / 'extra2')!r})", str(root / "extra1" / ".." / "extra0"),
+                ],
+                k=4,
+            )  # fmt: skip
+            (site / f"{dice.choice('abz_')}{n}.pth").write_text("\n".join(lines))
+        if dice.random() < 0.5:
+            (site / "sub").mkdir()
+    (root / "extra2" / "more.pth").write_text(str(root / "extra1"))
+    if dice.random() < 0.5:
+        some = [
+            "",
+            ".",
+            "sub",
+            "nowhere",
+            str(root / "extra0"),
+            str(root / "extra1") + "/",
+            str(root / "gone"),
+            *map(str, sites),
+        ]
+        env["PYTHONPATH"] = ":".join(dice.choices(some, k=dice.randrange(4)))
+    for name, chance in (("PYTHONNOUSERSITE", 0.2), ("PYTHONSAFEPATH", 0.2)):
+        if dice.random() < chance:
+            env[name] = dice.choice(["1", "", "0"])
+    return executable, env, work
+
+
+def asked(executable: Path, env: dict[str, str], work: Path) -> list[str]:
+    """Return what the interpreter itself says, its working folder by name."""
+    done = subprocess.run(
+        [executable, "-B", "-c", "import json, sys; print(json.dumps(sys.path))"],
+        env=env, cwd=work, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [str(work) if entry == "" else entry for entry in json.loads(done.stdout)]
+
+
+def read(executable: Path, env: dict[str, str], work: Path) -> PythonSearch:
+    """Return what the files say."""
+    folder = executable.parent.parent
+    prefix = folder if (folder / "pyvenv.cfg").exists() else executable.resolve().parent.parent
+    python = read_interpreter(str(prefix), str(executable), HERE)
+    assert python is not None
+    return python_search_path(python, env, str(work), HERE)
+
+
+@pytest.mark.parametrize("base", PYTHONS)
+def test_what_is_read_is_what_the_interpreter_searches(base: str, tmp_path: Path):
+    for seed in range(LAYOUTS):
+        root = tmp_path / str(seed)
+        root.mkdir()
+        executable, env, work = make(root, base, random.Random(seed))
+        said = asked(executable, env, work)
+        assert [e.path for e in read(executable, env, work).entries] == said, (seed, env)
+        shutil.rmtree(root)
+
+
+def test_each_entry_tells_what_put_it_there(tmp_path: Path):
+    prefix = tmp_path / "env"
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    site = prefix / "lib" / f"python{version}" / "site-packages"
+    site.mkdir(parents=True)
+    (tmp_path / "lib").mkdir()
+    (prefix / "bin").mkdir()
+    base = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+    (prefix / "bin" / "python").symlink_to(base)
+    (prefix / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n")
+    (site / "a.pth").write_text(f"# one\n{tmp_path}/lib\nimport os; os.environ.get('X')\n")
+    (site / "sitecustomize.py").write_text("")
+    found = read(prefix / "bin" / "python", {"PYTHONPATH": "/opt/x"}, tmp_path)
+    mine = [e for e in found.entries if e.origin != "standard library"]
+    assert [(e.path, e.origin, e.source, e.line) for e in mine] == [
+        (str(tmp_path), "start", "", 0),
+        ("/opt/x", "PYTHONPATH", "PYTHONPATH", 0),
+        (str(site), "site-packages", "", 0),
+        (f"{tmp_path}/lib", "pth", f"{site}/a.pth", 2),
+    ]
+    assert [(c.source, c.line, c.text) for c in found.start_code] == [
+        (f"{site}/a.pth", 3, "import os; os.environ.get('X')"),
+        (f"{site}/sitecustomize.py", 0, ""),
+    ]

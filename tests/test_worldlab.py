@@ -1,0 +1,80 @@
+"""The world lab: the real program's answer is the measure; here its judge, its table, and a sample of its scenes."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections import Counter
+
+import pytest
+
+if sys.platform != "linux" or platform.machine() != "x86_64":
+    pytest.skip("the lab installs wheels for Linux on x86_64", allow_module_level=True)
+
+from core.knowledge.causes import cause_ranks
+from tests.worldlab.environments import ENVIRONMENTS
+from tests.worldlab.run import RIGHT, examine, judge
+from tests.worldlab.scene import Ran, Scene, loses, runs
+from tests.worldlab.scenes import table
+
+SAMPLE = tuple(s for s in table() if s.environment == "cupy-alone")
+"""On wheels of a hundred megabytes; all others are of several gigabytes."""
+
+
+@pytest.mark.download
+@pytest.mark.parametrize("scene", SAMPLE, ids=lambda s: s.name)
+def test_a_sample_of_the_lab(scene: Scene) -> None:
+    outcome = examine(scene)
+    assert outcome.verdict in RIGHT, f"{outcome.verdict}: {outcome.found}\n{outcome.said}\n{outcome.detail}"
+
+
+@pytest.mark.world
+@pytest.mark.parametrize("scene", [s for s in table() if s not in SAMPLE], ids=lambda s: s.name)
+def test_the_lab(scene: Scene) -> None:
+    outcome = examine(scene)
+    assert outcome.verdict in RIGHT, f"{outcome.verdict}: {outcome.found}\n{outcome.said}\n{outcome.detail}"
+
+
+def test_the_table_is_sound() -> None:
+    scenes = (*table(), *table(held_out=True))
+    assert [name for name, n in Counter(s.name for s in scenes).items() if n > 1] == []
+    assert {s.environment for s in scenes} <= set(ENVIRONMENTS)
+    assert {cause for s in scenes for cause in s.causes} <= set(cause_ranks())
+    assert [s.name for s in scenes if bool(s.causes) == (s.kind == "healthy")] == []
+
+
+# --- the judge -----------------------------------------------------------------------------------------------
+
+FAULT = Scene("fault", "A", "cupy", runs(""), loses(), ("cuda_library_missing",), "cupy-cuda12x", "libcufft.so.11")
+HEALTHY = Scene("healthy", "healthy", "cupy", runs(""))
+FAILS, WORKS = Ran(ok=False, said="OSError: libcufft.so.11"), Ran(ok=True, said="ok")
+
+
+def finding(**fields: object) -> dict[str, object]:
+    told = {"id": "a.b", "cause": "cuda_library_missing", "severity": "error", "primary": True, "subject": "/env"}
+    more = {"title": "libcufft.so.11 is gone", "why": "", "evidence": [], "consumers": ["python/cupy-cuda12x:/env"]}
+    return {**told, **more, **fields}
+
+
+@pytest.mark.parametrize(
+    ("scene", "real", "findings", "status", "verdict"),
+    [
+        (FAULT, FAILS, [finding()], 1, "named first"),
+        (FAULT, FAILS, [finding(primary=False)], 1, "missed"),
+        (FAULT, FAILS, [finding(cause="other")], 1, "missed"),
+        (FAULT, FAILS, [finding(consumers=["python/torch:/env"])], 1, "missed"),
+        (FAULT, FAILS, [finding(title="something is gone")], 1, "missed"),
+        (FAULT, FAILS, [], 0, "missed"),
+        (HEALTHY, WORKS, [], 0, "quiet"),
+        (HEALTHY, WORKS, [finding(severity="note", primary=False)], 0, "quiet"),
+        (HEALTHY, WORKS, [finding(severity="unknown", primary=False)], 0, "false alarm"),
+    ],
+)
+def test_the_judge(scene: Scene, real: Ran, findings: list[object], status: int, verdict: str) -> None:
+    report = json.dumps({"findings": findings, "snapshot": {}, "grid": None}).encode()
+    assert judge(scene, real, status, report, b"", 0.1).verdict == verdict
+
+
+def test_no_report_is_told() -> None:
+    assert judge(FAULT, FAILS, 3, b"", b"a traceback", 0.1).verdict == "no report"

@@ -1,0 +1,110 @@
+"""Run the world lab by hand: ``python -m tests.worldlab [NAME...]``; exit status 1 on any miss."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tests.worldlab.run import CHECKOUT, RIGHT, Outcome, examine
+from tests.worldlab.scene import Scene
+from tests.worldlab.scenes import table
+
+DOCUMENT = CHECKOUT / "docs" / "world-lab.md"
+MARK = "<!-- table: python -m tests.worldlab --markdown -->"
+HELD_OUT_MARK = "<!-- held-out table: python -m tests.worldlab --held-out --markdown -->"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the scenes that were named (patterns such as "torch-*"), or all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.worldlab", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--list", action="store_true", help="only list the scenes")
+    parser.add_argument("--held-out", action="store_true", help="the scenes that the rules were not made with")
+    parser.add_argument("--markdown", action="store_true", help=f"write the table into {DOCUMENT.name}")
+    parser.add_argument("--cures", action="store_true", help="carry out each offered change of files or packages")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the reports there")
+    parser.add_argument("--verbose", "-v", action="store_true", help="say everything that was loud, for every scene")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args(argv)
+    rows = [
+        s
+        for s in table(held_out=options.held_out)
+        if not options.names or any(fnmatch(s.name, n) for n in options.names)
+    ]
+    if not rows:
+        print("No scene has that name; --list shows them.", file=sys.stderr)
+        return 2
+    if options.list:
+        for row in rows:
+            print(f"{row.kind:8} {row.name:44} {row.environment:18} {' | '.join(row.causes)}")
+        return 0
+    outcomes: list[Outcome] = []
+    with ThreadPoolExecutor(max_workers=options.jobs) as pool:
+        for outcome in pool.map(lambda row: staged(row, options), rows):
+            outcomes.append(outcome)
+            print(line(outcome, verbose=options.verbose), flush=True)
+    print("\n" + totals(outcomes))
+    if options.markdown:
+        write(outcomes, HELD_OUT_MARK if options.held_out else MARK)
+    return 1 if any(o.verdict not in RIGHT for o in outcomes) else 0
+
+
+def staged(row: Scene, options: argparse.Namespace) -> Outcome:
+    """Examine one scene; a scene that cannot be staged is a wrong one."""
+    try:
+        return examine(row, cures=options.cures, keep=options.keep)
+    except Exception as e:  # noqa: BLE001 - the edge of the lab: one scene that breaks leaves the others
+        return Outcome(row, "wrong scene", f"it could not be staged: {type(e).__name__}: {e}")
+
+
+def line(o: Outcome, *, verbose: bool = False) -> str:
+    """Return one scene in a line, with all that was loud where it is not right."""
+    expected = "|".join(o.scene.causes) or "(quiet)"
+    cure = f"  cure: {o.cure}" if o.cure else ""
+    row = f"{o.verdict:12} {o.scene.kind:8} {o.scene.name:40} {expected:34} {o.found}  [{o.status}] {o.seconds:.1f} s{cure}"
+    if o.verdict in RIGHT and not verbose:
+        return row
+    return "\n      ".join((row, f"the program: {o.said}", *o.detail.splitlines()))
+
+
+def totals(outcomes: Sequence[Outcome]) -> str:
+    """Return what the table comes to."""
+    faults, healthy = [o for o in outcomes if o.scene.causes], [o for o in outcomes if not o.scene.causes]
+    of_faults, of_healthy = Counter(o.verdict for o in faults), Counter(o.verdict for o in healthy)
+    unseen = sum(o.status == 0 for o in faults)
+    text = (
+        f"{of_faults['named first']} of {len(faults)} faults named first, {of_faults['missed']} missed "
+        f"({unseen} with exit status 0); {of_healthy['quiet']} of {len(healthy)} healthy machines quiet, "
+        f"{of_healthy['false alarm']} false alarms; {of_faults['wrong scene'] + of_healthy['wrong scene']} wrong scenes, "
+        f"{of_faults['no report'] + of_healthy['no report']} without a report"
+    )
+    cures = Counter(o.cure for o in faults if o.cure)
+    return text + ("; cures: " + ", ".join(f"{n} {c}" for c, n in cures.most_common()) if cures else "")
+
+
+def write(outcomes: Sequence[Outcome], mark: str) -> None:
+    """Put the table into the document, behind its mark, up to the next mark."""
+    rows = [
+        f"| {o.scene.name} | {o.scene.kind} | {o.scene.environment} | {' or '.join(o.scene.causes) or '-'} | {o.verdict}"
+        f"{'' if o.verdict in RIGHT else ': ' + _cell(o.found)} | {_cell(o.said)} |"
+        for o in outcomes
+    ]
+    head = ["", totals(outcomes) + ".", "", "| scene | class | environment | expected | found | the real program |"]
+    table_ = "\n".join((*head, "|---|---|---|---|---|---|", *rows, ""))
+    before, _mark, after = DOCUMENT.read_text(encoding="utf-8").partition(mark)
+    following = after[after.index("<!--") :] if "<!--" in after else ""
+    DOCUMENT.write_text(before + mark + "\n" + table_ + ("\n" + following if following else ""), encoding="utf-8")
+
+
+def _cell(text: str) -> str:
+    home = str(CHECKOUT.home())
+    return text.replace("|", "\\|").replace(home, "~")[:100]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
