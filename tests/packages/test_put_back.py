@@ -99,7 +99,9 @@ def pip_cache(site: Site) -> None:
     body.with_name("d.body").write_bytes(b"PK\x03\x04 no archive")
 
 
-@pytest.mark.parametrize("source", [other_environment, uv_cache, pip_cache, "wheel", "folder"], ids=lambda s: getattr(s, "__name__", s))
+@pytest.mark.parametrize(
+    "source", [other_environment, uv_cache, pip_cache, "wheel", "folder"], ids=lambda s: getattr(s, "__name__", s)
+)
 def test_the_same_bytes_are_found_here(site: Site, source: object) -> None:
     whole, broken = tree(site.folder), damage(site)
     if callable(source):
