@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from core.common.i18n import _
-from core.common.progress import Progress
+from core.common.i18n import _, n_
+from core.common.progress import CancelledError, Progress
 
 if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
     from core.doctor.given import Given
@@ -153,6 +154,12 @@ class ThisMachine:
         watch.check()  # a cancelled examination is no result, and what was being verified is taken back
         return report
 
+    def _look_again(self, shop: RepairContext, watch: Progress) -> Report | None:
+        """Look after a change that stands, whatever becomes of the look: to stop it takes nothing back."""
+        with suppress(CancelledError):
+            return self._look(shop.seen(), watch)
+        return None
+
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         """See Engine."""
         from core.doctor.benchmark import measure
@@ -179,6 +186,12 @@ class ThisMachine:
         watch.check()
         if proposal.problems:
             return Preview(proposal, None, report)
+        if not proposal.is_prepared:  # the press fetches, tries out in a twin, and only then changes anything
+            from core.fixes.packages.installer import Sources
+            from core.rehearsal.rehearse import Rehearsal
+
+            where = repair.fetched_from(proposal, Sources(), shop, watch)
+            return Preview(proposal, Rehearsal(works=None, sentence=where), report)
         watch.say(_("Rehearsing it; nothing is changed"))
         return Preview(proposal, repair.rehearse(proposal, report, shop, watch, lambda h: self._look(h, watch)), report)
 
@@ -196,11 +209,11 @@ class ThisMachine:
 
         watch.check()
         watch.say(_("Making the changes"))
-        outcome = repair.apply(preview.proposal, preview.report, shop, look)
+        outcome = repair.apply(preview.proposal, preview.report, shop, look, watch)
         if outcome.kind != "done":
             return ActionResult(outcome)
         # what verified it has seen the machine as new programs will; a look from here would still see the old variables
-        report = seen[-1] if seen else self._look(shop.seen(), watch)
+        report = seen[-1] if seen else self._look_again(shop, watch)
         return ActionResult(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
 
     def undo(self, entries: tuple[str, ...], watch: Progress) -> ActionResult:
@@ -209,12 +222,18 @@ class ThisMachine:
 
         shop = self._shop()
         outcome = repair.undo(entries[0], shop)
-        for entry in entries[1:]:
+        for n, entry in enumerate(entries[1:], 1):
             if outcome.kind != "undone":
                 break
-            watch.check()
+            if watch.cancelled:
+                left = len(entries) - n
+                from msgspec.structs import replace
+
+                note = n_("{n} change was left as it is.", "{n} changes were left as they are.", left)
+                outcome = replace(outcome, notes=(*outcome.notes, note))
+                break
             outcome = repair.undo(entry, shop)
-        return ActionResult(outcome, self._look(shop.seen(), watch) if outcome.kind == "undone" else None)
+        return ActionResult(outcome, self._look_again(shop, watch) if outcome.kind == "undone" else None)
 
     def history(self) -> tuple[Entry | UnreadableEntry, ...]:
         """See Engine."""

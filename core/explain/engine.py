@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from msgspec import structs
@@ -10,10 +11,11 @@ from core.common.i18n import N_, _, join_sentences
 from core.common.text import printable
 from core.explain import dictionary, harmful_advice, other_machine, pasted, saying, verdicts
 from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
-from core.explain.ranking import matching_clues, rank_causes
+from core.explain.ranking import conditions_hold, matching_clues, rank_causes
 from core.explain.reading import ParsedText, read_text
 from core.knowledge.causes import cause_rows as known_causes
 from core.knowledge.messages import known_clues
+from core.knowledge.steps import cure_steps
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.report.help_pages import cure_text
@@ -32,6 +34,11 @@ LIKELY_SCORE = 0.7
 """Score from which on a text alone makes a cause likely."""
 ROOT_CAUSE_WEIGHT = 0.4
 """What being the machine's root cause weighs beside the text's share of belief."""
+PICTURE_TEXT = N_("This is a link to a picture, which holds no text: paste the text of the message itself.")
+PICTURES = re.compile(
+    r"(?:\s{0,20}(?:!\[[^\]\n]{0,200}\]\([^)\s]{1,500}\)|<img[^>\n]{1,500}>|https?://[^\s<>]{1,300}\.(?:png|jpe?g|gif|webp)))+\s{0,20}",
+    re.IGNORECASE,
+)
 NOTHING_TEXT = N_("Nothing in this text is about the GPU setup.")
 TOPIC_WORDS = (
     *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "tensorrt", "executionprovider", "nouveau"),
@@ -46,6 +53,8 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
     ``findings``: those of the Snapshot's Report, where the caller has them. Works offline and in linear time; never
     raises for any text.
     """
+    if len(text) < SHORT_TEXT_CHARACTERS and PICTURES.fullmatch(text):
+        return Explanation(sentence=_(PICTURE_TEXT))
     meant = dictionary.look_up(text)
     reading = read_text(f"error code {text.strip()}" if meant and text.strip().isdigit() else text)
     if not meant and not is_about_gpu(reading):
@@ -72,7 +81,7 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         codes=codes,
         warnings=run_guarded(lambda: harmful_advice.find_harmful_advice(reading, here), "explain.cures", failures, ()),
         foreign=printable(away),
-        decide=_decide(causes),
+        decide=_decide(causes, reading),
         lines=tuple(printable(line) for line in telling_lines(reading)),
         failed=tuple(dict.fromkeys(failures)),
     )
@@ -125,14 +134,19 @@ def _causes(reading: ParsedText, judged: verdicts.Judgement) -> tuple[RankedCaus
         if (r.score >= MIN_SCORE and place < MAX_CAUSES) or r.verdict == "proved" or r.may
     ]
     best = sorted(worth, key=_rank_key)
-    return tuple(with_steps(r) if place < MAX_CAUSES_WITH_STEPS else r for place, r in enumerate(best))
+    return tuple(with_steps(r, reading.marks) if place < MAX_CAUSES_WITH_STEPS else r for place, r in enumerate(best))
 
 
-def with_steps(r: RankedCause) -> RankedCause:
-    """Add what cures a cause in general, where no finding says it for this machine."""
+def with_steps(r: RankedCause, marks: frozenset[str] = frozenset()) -> RankedCause:
+    """Add what cures a cause, where no finding says it for this machine: in general, for the frameworks and systems that
+    the text is about, and how one sees that it worked.
+    """
     if r.verdict == "refuted" or not (r.because or r.may or r.verdict == "proved") or (r.finding and r.finding.fix):
         return r
-    return structs.replace(r, steps=cure_text(r.cause))
+    known = cure_steps()
+    exact = [_(s.step) for s in known.steps if s.cause == r.cause and conditions_hold(s.when, marks)]
+    check = next((_(text) for cause, text in known.checks.items() if cause == r.cause), "")
+    return structs.replace(r, steps="\n".join(part for part in (cure_text(r.cause), *exact, check) if part))
 
 
 def _rank_key(r: RankedCause) -> tuple[int, float]:
@@ -213,9 +227,13 @@ def _points_to(best: RankedCause, says: TextSummary) -> str:
     )
 
 
-def _decide(causes: tuple[RankedCause, ...]) -> str:
+def _decide(causes: tuple[RankedCause, ...], reading: ParsedText) -> str:
+    """Return one question whose answers part the causes; where none is known, what would decide between the best."""
     if not causes or causes[0].verdict == "proved" or (causes[0].score >= LIKELY_SCORE and not causes[0].may):
         return ""
+    asked = _question(causes, reading)
+    if asked:
+        return asked
     deciding = known_clues().decides
     asks = [_(deciding[r.cause]) for r in causes[:3] if r.verdict == "open" and r.cause in deciding]
     return (
@@ -223,3 +241,23 @@ def _decide(causes: tuple[RankedCause, ...]) -> str:
         if asks
         else ""
     )
+
+
+def _question(causes: tuple[RankedCause, ...], reading: ParsedText) -> str:
+    """Return the question that fits the text, with its answers, each in a line. What a machine refutes is no answer."""
+    refuted = {r.cause for r in causes if r.verdict == "refuted"}
+    words = {row.cause: row.meaning for row in known_causes()}
+    for question in known_clues().questions:
+        left = [a for a in question.answers if a.cause not in refuted]
+        # a question that leaves the likeliest one out decides nothing
+        if (
+            len(left) > 1
+            and any(a.cause == causes[0].cause for a in left)
+            and conditions_hold(question.when, reading.marks)
+        ):
+            rows = [
+                _("- {answer}: {meaning} [{cause}]", answer=_(a.answer), meaning=_(words[a.cause]), cause=a.cause)
+                for a in left
+            ]
+            return "\n".join((_("One question decides: {question}", question=_(question.ask)), *rows))
+    return ""

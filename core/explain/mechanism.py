@@ -299,7 +299,7 @@ COMPLAINTS: dict[str, Complaint] = {
     # the GPU
     "no code for this GPU": _family("no-kernel-image not-compatible-gpu gpu-too-old-words cudnn-arch nvrtc-arch unknown-arch gpu:too-new gpu:too-old"),
     "no memory": _family("oom"),
-    "a failing GPU": _family("hardware-words"),
+    "a failing GPU": _family("hardware-words xid-card xid-link bus-lost ecc k-power-cables"),
     # statuses that many faults share
     "cuDNN does not start": _family("cudnn-not-init cudnn-handle dnn-not-found", shared=True),
     "a computation fails": _family("cudnn-exec illegal-access", shared=True),
@@ -314,6 +314,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "packages that do not fit": _family("broken-pins symbol-framework", same_package),
     "a module of Python": _family("no-module"),
     "a build of an extension": _family("nvcc-mismatch"),
+    "another NumPy": _family("numpy-abi"),
     "the toolkit's variable": _family("cuda-home-bad"),
     "NVRTC": _family("nvrtc-builtins nvrtc-words caffe2-nvrtc", same_compiler),
     "the page file": _family("page-file"),
@@ -364,6 +365,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "cuda_path_env_wrong": ("the toolkit's variable",),
     "nvrtc_missing_or_mismatch": ("NVRTC",),
     "nvcc_toolkit_mismatch_build": ("a build of an extension",),
+    "numpy_abi_mismatch": ("another NumPy",),
     "libcuda_wrong_library": _DRIVER,
     "python_dll_search_change": _SET,
     "process_env_not_inherited": (*_SET, "another session"),
@@ -575,6 +577,19 @@ def another_copy(reading: ParsedText, about: FaultFacts) -> str:
     )
 
 
+ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected"})
+"""Marks of messages that a loaded module, or the kernel that refused it, alone leads to."""
+
+
+def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
+    """In the text a driver gives its version or is refused for its signature; on this machine none is loaded."""
+    if about.cause != "driver_module_not_loaded":
+        return ""
+    if reading.marks & ANSWERS_OF_A_MODULE or "(found version " in reading.low or "nvrm version" in reading.low:
+        return _("In the message a driver answers; on this machine none does.")
+    return ""
+
+
 OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_system,
     engines_message,
@@ -583,6 +598,7 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_library,
     another_release,
     another_copy,
+    a_driver_answers,
 )
 
 

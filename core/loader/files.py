@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 
 from core.common.fact_text import fact_text
 from core.common.patience import call_patiently
+from core.host.refusal import why_refused
 from core.loader.image import NoFile
 from core.model.facts import FileState
 
@@ -122,7 +123,8 @@ MAX_LINKS = 40
 
 
 def _place_inside(base: str, path: str) -> str:
-    todo, done, links = [p for p in path.split("/") if p][::-1], [], 0
+    todo, links = [p for p in path.split("/") if p][::-1], 0
+    done: list[str] = []
     while todo:
         part = todo.pop()
         if part == "..":
@@ -194,7 +196,8 @@ def stat_regular_file(path: str | os.PathLike[str]) -> os.stat_result:
 def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitError:
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.EACCES, errno.EPERM):
-        return UnfitError("unreadable", fact_text("lies in a folder that this user may not enter"))
+        reason = call_patiently(why_refused, os.path.abspath(os.fsdecode(path)), "read")  # noqa: PTH100 - text
+        return UnfitError("unreadable", fact_text("may not be looked at by this user: {reason}", reason=reason))
     if isinstance(error, TimeoutError):
         return UnfitError("unreadable", fact_text("lies in a place that gives no answer"))
     if number == errno.ELOOP:
@@ -226,7 +229,8 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
         stream = io.FileIO(call_patiently(os.open, os.fsdecode(path), flags), "rb")
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM):
-            raise UnfitError("unreadable", fact_text("may not be read by this user")) from None
+            reason = call_patiently(why_refused, os.path.abspath(os.fsdecode(path)), "read")  # noqa: PTH100 - text
+            raise UnfitError("unreadable", fact_text("may not be read by this user: {reason}", reason=reason)) from None
         raise UnfitError(
             "unreadable", fact_text("could not be opened: {reason}", reason=os.strerror(error.errno or 0))
         ) from None

@@ -15,7 +15,7 @@ from core.knowledge.releases import nvidia_package
 from core.model.facts import LibraryFile, PathEntry, Snapshot, System, Toolkit
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, normalise, parent
-from core.model.remedies import PointTo
+from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.advice import pip_command
 from core.rules.consumer_loads import by_importance
@@ -271,6 +271,12 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
             _("Reinstall {names}", names=" ".join(names)),
             pip_command(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", *names),
             restart="program",
+            remedy=PutPackageBack(
+                prefix=home,
+                package=packages[0][0],
+                version=packages[0][1],
+                more=tuple(dict.fromkeys(p[0] for p in packages if p[0] != packages[0][0])),
+            ),
         )
     return manual_fix(
         _("Reinstall this toolkit"),

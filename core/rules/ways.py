@@ -19,8 +19,11 @@ THIS_SESSION = "process"
 CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron")
 """Kinds that start one program: what they lack counts, as somebody starts it so."""
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-JUDGED = ("LD_", "CUDA", "CUDNN", "PYTHON", "PATH", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA")
+JUDGED = ("LD_", "CUDA", "CUDNN", "PYTHON", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA")
 """Starts of variables by which a fault can come about that this session does not have."""
+
+CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
+"""Words by which an entry of PATH has to do with a GPU's libraries."""
 
 WAY_WORDS: dict[StartKind, str] = {
     "login": N_("login shells ({at})"),
@@ -106,12 +109,17 @@ def _concerned(look: StartLook, seen: Snapshot) -> list[str]:
     mine = {
         v.name: v.value for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION
     }
-    theirs = look.environment.variables if look.environment else ()
-    sets = any(
-        v.name.startswith(JUDGED) and v.value and mine.get(v.name) != v.value and _has_line(v.source) for v in theirs
+    theirs = [v for v in (look.environment.variables if look.environment else ()) if _has_line(v.source)]
+    sets = any(v.name.startswith(JUDGED) and v.value and mine.get(v.name) != v.value for v in theirs)
+    sets = sets or any(
+        v.name == "PATH" and _cuda_entries(v.value) - _cuda_entries(mine.get("PATH", "")) for v in theirs
     )
     known = {s.id: s for s in seen.starts or ()}
     return [i for i in look.starts if i in known and (sets or (known[i].kind in CONCRETE and known[i].prefix))]
+
+
+def _cuda_entries(value: str) -> set[str]:
+    return {e for e in value.split(":") if any(word in e.lower() for word in CUDA_WORDS)}
 
 
 def _has_line(source: str) -> bool:

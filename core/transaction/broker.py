@@ -11,14 +11,17 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from core.common.i18n import _, n_
 from core.host import ownership, safe_folder
+from core.host.startup.edit import Edit, edited
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditPath, FileItem, FileSet, SetVariable
-from core.model.facts import System
+from core.model.changes import Change, ChangeError, EditLine, EditPath, ExchangePackages, FileItem, FileSet, SetVariable
+from core.model.facts import LineForm, System
+from core.model.system_steps import STEP_KINDS, SystemStep, step_words
 
 NVIDIA_LIBRARY = re.compile(
     r"(?:lib)?(?:cudnn|cublas|cudart|nvrtc|cufft|curand|cusolver|cusparse|nvjitlink|zlibwapi|cuda)[\w.+-]*"
@@ -63,6 +66,10 @@ class Ground(Protocol):
         """Return an entry of a search path as programs get it."""
         ...
 
+    def account(self, name: str) -> int:
+        """Return the number of an account; -1 where there is none."""
+        ...
+
 
 @dataclass(frozen=True)
 class RealGround:
@@ -100,6 +107,17 @@ class RealGround:
         """See Ground."""
         return os.path.expandvars(entry) if self.system == "windows" else entry
 
+    def account(self, name: str) -> int:
+        """See Ground."""
+        if sys.platform == "win32":
+            return -1
+        import pwd
+
+        try:
+            return pwd.getpwnam(name).pw_uid
+        except (KeyError, ValueError):
+            return -1
+
 
 @dataclass(frozen=True)
 class ChangeKind:
@@ -121,7 +139,7 @@ def refusal_sentences(changes: tuple[Change, ...], ground: Ground, *, back: bool
 
 def kind_of(change: Change) -> ChangeKind:
     """Return the kind that a change is of."""
-    return next(kind for kind in CHANGE_KINDS if kind.of(change))
+    return next((kind for kind in CHANGE_KINDS if kind.of(change)), NEVER)
 
 
 def consent_action(changes: tuple[Change, ...], *, back: bool = False) -> str:
@@ -311,6 +329,127 @@ def _is_windows_own(folder: str, ground: Ground) -> bool:
     return ground.system == "windows" and bool(ground.bases()) and _is_inside(folder, ground.bases()[0])
 
 
+# --- lines of start-up files -----------------------------------------------------------------------------------------
+
+
+LINE_FILES: tuple[tuple[str, LineForm], ...] = (
+    (r"/etc/environment", "assignments"),
+    (r"/etc/environment\.d/[\w.+-]+\.conf", "assignments"),
+    (r"/etc/(?:profile|bash\.bashrc|bashrc|zshenv|zprofile|zshrc|zlogin)", "posix"),
+    (r"/etc/profile\.d/[\w.+-]+\.sh", "posix"),
+    (r"/etc/zsh/(?:zshenv|zprofile|zshrc|zlogin)", "posix"),
+    (r"/etc/fish/(?:config|conf\.d/[\w.+-]+)\.fish", "fish"),
+    (r"/etc/crontab|/etc/cron\.d/[\w+-]+", "crontab"),
+    (r"/etc/systemd/(?:system|user)/[\w@.+-]+\.service(?:\.d/[\w.+-]+\.conf)?", "systemd"),
+)
+"""Files of everybody's in which a line is edited, and the language of each."""
+LINE_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", *HIDING_VARIABLES)
+"""Variables that a line may be relieved of; toolkits' besides."""
+
+
+def _line(change: Change, ground: Ground, back: bool) -> str:
+    """A line of a listed file that gives a listed variable its value: taken out, or a folder of it; nothing is added but
+    the toolkit's folder. What is done to the line is made anew here, and must be the same.
+    """
+    assert isinstance(change, EditLine)
+    form = next((form for pattern, form in ground_line_files(ground) if re.fullmatch(pattern, change.path)), None)
+    if form is None or form != change.form or not change.path.isascii():
+        return _(
+            "{path} is not a file of which a line is edited with administrator rights.", path=visible_text(change.path)
+        )
+    toolkit = bool(TOOLKIT_VARIABLE.fullmatch(change.name))
+    if change.name not in LINE_VARIABLES and not toolkit:
+        return _odd_line(change)
+    if change.value and (not toolkit or change.entry):
+        return _odd_line(change)
+    if change.value and (row := _not_everybodys(change.value, change.name, ground, back, below=True)):
+        return row
+    if not change.reason.isprintable() or change.back is not back or not change.before_hash:
+        return _odd_line(change)
+    old, new = (change.after, change.before) if back else (change.before, change.after)
+    edit = Edit(
+        form=change.form,
+        line=1,
+        name=change.name,
+        entry=change.entry,
+        among=change.among,
+        value=change.value,
+        reason=change.reason,
+    )
+    try:
+        made = edited(old, edit)
+    except ChangeError:
+        return _odd_line(change)
+    if made.replace(": # ", "# ", 1) != new.replace(": # ", "# ", 1):
+        return _odd_line(change)
+    if ground.kind(change.path) != "file":
+        return _("{path} does not exist.", path=change.path)
+    if loose := ground.loose(change.path):
+        return _(
+            "{loose} can be changed by other users, so {path} is not used with administrator rights.",
+            loose=loose,
+            path=change.path,
+        )
+    return ""
+
+
+def ground_line_files(ground: Ground) -> tuple[tuple[str, LineForm], ...]:
+    """Return the files of which a line may be edited; none on Windows, whose variables lie in the registry."""
+    return LINE_FILES if ground.system == "linux" else ()
+
+
+def _odd_line(change: EditLine) -> str:
+    return _(
+        "The plan for line {line} of {path} is not one that is carried out with administrator rights.",
+        line=change.line,
+        path=visible_text(change.path),
+    )
+
+
+# --- system steps --------------------------------------------------------------------------------------------------
+
+DEVICE_GROUPS = ("video", "render")
+"""Groups into which a user is taken: those of device files, and of nothing that gives further rights (never disk, docker, sudo)."""
+USER_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}", re.ASCII)
+"""useradd(8); what begins with a hyphen or holds a colon would be another argument or row."""
+FIRST_PERSON = 1000
+"""First number of a person's account (UID_MIN of login.defs(5)); accounts of services are taken into no group."""
+
+NOBODY = 65534
+"""The account that stands for none."""
+
+
+def _system_step(change: Change, ground: Ground, back: bool) -> str:
+    """Each kind with the arguments that it takes and no other, on Linux; a short path needs no administrator."""
+    assert isinstance(change, SystemStep)
+    odd = _("The plan's system step is not one that is made with administrator rights.")
+    if ground.system != "linux" or change.kind == "short-path" or change.before == change.after:
+        return odd
+    if (change.after == "absent") != back:
+        return odd
+    if change.kind == "library-folder":
+        if change.value:
+            return odd
+        return _not_everybodys(change.subject, "ld.so.conf.d", ground, back) or _not_for_the_loader(change, ground)
+    if change.kind == "device-group":
+        known = USER_NAME.fullmatch(change.subject) and change.value in DEVICE_GROUPS
+        person = ground.account(change.subject)
+        if not known or (not back and (person < FIRST_PERSON or person == NOBODY)):
+            return _(
+                "{user} is not taken into the group {group} with administrator rights.",
+                user=visible_text(change.subject),
+                group=visible_text(change.value),
+            )
+        return ""
+    return odd if change.subject or change.value else ""
+
+
+def _not_for_the_loader(change: SystemStep, ground: Ground) -> str:
+    if _is_below(change.subject, ground):
+        return ""
+    return _("{folder} is not a folder that is changed with administrator rights.", folder=visible_text(change.subject))
+
+
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
@@ -361,10 +500,60 @@ def _words_files(change: Change) -> tuple[str, ...]:
     return tuple(rows)
 
 
+def _words_line(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, EditLine)
+    values = {
+        "name": change.name,
+        "path": change.path,
+        "line": change.line,
+        "entry": change.entry,
+        "value": change.value,
+    }
+    if change.back:
+        return (_("Put line {line} of {path} back, which sets {name}.", **values),)
+    if change.value:
+        return (_("Let line {line} of {path} set {name} to {value}.", **values),)
+    if change.entry:
+        return (_("Take {entry} out of {name} in line {line} of {path}.", **values),)
+    return (_("Take line {line} of {path} out, which sets {name}.", **values),)
+
+
+def _words_step(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, SystemStep)
+    return step_words(change)
+
+
+def _is_step(kind: str, change: Change) -> bool:
+    return isinstance(change, SystemStep) and change.kind == kind
+
+
+# --- packages ------------------------------------------------------------------------------------------------------
+
+
+def _packages(_change: Change, _ground: Ground, _back: bool) -> str:
+    """None: an installer runs what others wrote."""
+    return _("Packages are not changed with administrator rights.")
+
+
+def _words_packages(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, ExchangePackages)
+    return (_("Change the packages of {prefix}.", prefix=change.prefix),)
+
+
+NEVER = ChangeKind("packages", lambda c: isinstance(c, ExchangePackages), _packages, _words_packages)
+"""What is never changed with an administrator's rights."""
+
 CHANGE_KINDS = (
     ChangeKind("search-path", lambda c: isinstance(c, EditPath) and c.new is not None, _enter_path, _words_enter),
     ChangeKind("search-path", lambda c: isinstance(c, EditPath), _leave_path, _words_leave),
     ChangeKind("variable", lambda c: isinstance(c, SetVariable), _variable, _words_variable),
+    ChangeKind("line", lambda c: isinstance(c, EditLine), _line, _words_line),
     ChangeKind("files", lambda c: isinstance(c, FileSet), _files, _words_files),
+    *(
+        ChangeKind(f"system-{kind}", partial(_is_step, kind), _system_step, _words_step)
+        for kind in STEP_KINDS
+        if kind != "short-path"
+    ),
+    ChangeKind("system-step", lambda c: isinstance(c, SystemStep), _system_step, _words_step),  # none that is allowed
 )
 """Every kind there is. A further one is a row here, in docs/security.md, in polkit's policy and in the fuzzer."""

@@ -29,13 +29,13 @@ from core.host.safe_folder import SafeFolder
 from core.model.changes import Change, ChangeError, FileSet
 from core.model.facts import Frozen
 
-ENTRY_SCHEMA = 1
+ENTRY_SCHEMA = 2
 """Version of an entry's form. A newer Convalesce reads every older one; an older one leaves newer entries alone."""
 MAX_ENTRY_BYTES = 16 << 20
 SHARED_MODE = 0o755
 """Mode of the machine's own journal, which everybody reads."""
 
-State = Literal["begun", "done", "rolled back", "undoing", "undone", "stuck"]
+State = Literal["begun", "done", "rolled back", "undoing", "undone", "stuck", "let go"]
 _ID = re.compile(r"\d{8}T\d{6}Z-\d{4}\Z")
 
 
@@ -358,7 +358,7 @@ class Journal:
         needed = {
             item.before
             for e in entries
-            if isinstance(e, Entry) and e.state not in ("undone", "rolled back")
+            if isinstance(e, Entry) and e.state not in ("undone", "rolled back", "let go")
             for c in e.changes
             if isinstance(c, FileSet)
             for item in c.items

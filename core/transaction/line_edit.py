@@ -121,6 +121,8 @@ def edit_problems(changes: Sequence[EditLine]) -> tuple[str, ...]:
         try:
             _check_form(change)
             _follow_none_of_others(change.path)
+            if change.path not in hashes:
+                _applied(change, _read(change.path))
             now = hashes.get(change.path) or _read(change.path).hash
             if now != change.before_hash and not (change.back and _lines_are_there(change)):
                 rows.append(_("{path} changed since it was shown.", path=change.path))
@@ -162,9 +164,10 @@ def _place(now: _Text, change: EditLine) -> int | None:
 
     Lines that are nothing (an insertion) have a place in the very file alone.
     """
-    if now.hash == change.before_hash:
-        return change.line - 1
     rows, wanted = _rows(now.text), _rows(change.before)
+    if now.hash == change.before_hash:
+        at = change.line - 1
+        return at if 0 <= at <= len(rows) and rows[at : at + len(wanted)] == wanted else None
     if not wanted or now.encoding != change.encoding:
         return None
     places = [n for n in range(len(rows) - len(wanted) + 1) if rows[n : n + len(wanted)] == wanted]
@@ -237,7 +240,10 @@ def _applied(change: EditLine, now: _Text) -> str:
         )
     rows = _rows(now.text)
     count = len(_rows(change.before))
-    return "".join((*rows[:at], change.after, *rows[at + count :]))
+    new = "".join((*rows[:at], change.after, *rows[at + count :]))
+    if now.hash == change.before_hash and _Text(new, now.encoding).hash != change.after_hash:
+        raise ChangeError(_("The plan does not say what happens to {path}.", path=change.path))
+    return new
 
 
 def restore_line(change: EditLine) -> tuple[NotRestored, ...]:

@@ -29,6 +29,10 @@ STEMS = [
 ]
 
 
+OF_THE_TOOLS = {"ld.so.cache", "group-", "gshadow-", "passwd-", "shadow-", "subuid-", "subgid-", ".pwd.lock"}
+"""What ldconfig and shadow's tools keep for themselves: a cache and the copies from before."""
+
+
 @dataclass(frozen=True)
 class Picture:
     """A machine at one moment."""
@@ -39,13 +43,15 @@ class Picture:
 
 def picture(root: Path, environment: Path, apart: tuple[Path, ...]) -> Picture:
     """Take everything below ``root`` but what lies in the folders ``apart`` (histories and orders)."""
-    variables = dict(line.split("=", 1) for line in environment.read_text().splitlines() if "=" in line)
+    variables = dict(
+        line.split("=", 1) for line in environment.read_text().splitlines() if "=" in line and line[0] != "#"
+    )
     files: dict[str, tuple[object, ...]] = {}
     for folder, names, leaves in os.walk(root):
         names[:] = [n for n in names if Path(folder, n) not in apart]
         for name in [*names, *leaves]:
             path = f"{folder}/{name}"
-            if path == str(environment):
+            if path == str(environment) or name in OF_THE_TOOLS:
                 continue
             found = os.lstat(path)
             what: object = ""
@@ -66,7 +72,8 @@ def objections(before: Picture, after: Picture, programs: Path) -> list[str]:
             rows += _variable(name, old, new)
     for path in before.files.keys() | after.files.keys():
         if before.files.get(path) != after.files.get(path):
-            rows += _file(path, after.files.get(path), before, programs)
+            own = _system(path, after.files.get(path), before.files.get(path))
+            rows += _file(path, after.files.get(path), before, programs) if own is None else own
     return rows
 
 
@@ -89,6 +96,31 @@ def _variable(name: str, old: str | None, new: str | None) -> list[str]:
     if NAMES_A_TOOLKIT.match(name):
         return [] if new is None or _administrator_s_folder(new) else [f"{name} names {new}"]
     return [f"{name} was {old} and is {new}"]
+
+
+EDITABLE = re.compile(
+    rf"export (LD_LIBRARY_PATH|LD_PRELOAD|{'|'.join(sorted(HIDES))}|CUDA_(?:PATH|HOME|ROOT|PATH_V\d+_\d+))=(.*)"
+)
+
+
+def _start_up_file(path: str, old: str, new: str) -> list[str]:
+    """What may become of a start-up file of everybody's: a listed variable's line goes or loses folders, or names a toolkit."""
+    if not _only_root_changes(path, inside=True):
+        return [f"{path} is not the administrator's alone"]
+    before, after = old.splitlines(), [r for r in new.splitlines() if not r.startswith("#")]
+    gone = [r for r in before if r not in after]
+    come = [r for r in after if r not in before]
+    known = {found[1]: found[2] for r in gone if (found := EDITABLE.fullmatch(r))}
+    rows = [f"{path} lost {r}" for r in gone if not EDITABLE.fullmatch(r)]
+    for row in come:
+        found = EDITABLE.fullmatch(row)
+        if not found or found[1] not in known:
+            rows.append(f"{path} got {row}")
+        elif NAMES_A_TOOLKIT.match(found[1]):
+            rows += [] if _administrator_s_folder(found[2].strip("'")) else [f"{path} names {found[2]}"]
+        elif _more(known[found[1]].split(":"), found[2].split(":")):
+            rows.append(f"{path} got {row}")
+    return rows
 
 
 def _more(fewer: list[str], more: list[str]) -> list[str]:
@@ -139,9 +171,38 @@ def _only_root_changes(path: str, *, inside: bool) -> bool:
     return bool(sticky) or not (open_to_others or listed)
 
 
+def _system(path: str, now: tuple[object, ...] | None, old: tuple[object, ...] | None) -> list[str] | None:
+    """Return what is wrong with a file of the system's that a system step writes; None for any other file."""
+    name, text = Path(path).name, now[1] if now else None
+    place = path.rpartition("/etc/")[2]
+    if place == "ld.so.cache":
+        return []
+    if re.fullmatch(r"ld\.so\.conf\.d(/convalesce-[a-z0-9-]+\.conf)?", place):
+        if now is None or now[0] == stat.S_IFDIR:
+            return []
+        folder = bytes(text).decode().removesuffix("\n") if isinstance(text, bytes) else "?"
+        return [] if _administrator_s_folder(folder) else [f"{name} names {folder!r}"]
+    if re.fullmatch(r"modprobe\.d(/convalesce-nouveau\.conf)?", place):
+        fixed = [b"blacklist nouveau", b"options nouveau modeset=0"]
+        lines = [w for w in text.splitlines() if w and w[:1] != b"#"] if isinstance(text, bytes) else fixed
+        return [] if lines == fixed else [f"{name} holds {text!r}"]
+    if place in ("group", "gshadow", "group-", "gshadow-", "group.lock", "gshadow.lock"):
+        return _groups(old[1] if old else b"", text or b"") if place == "group" else []
+    return None
+
+
+def _groups(old: object, new: object) -> list[str]:
+    was, now = (dict(w.rsplit(":", 1) for w in bytes(t).decode().splitlines()) for t in (old, new))  # type: ignore[arg-type]
+    changed = {k for k in was.keys() | now.keys() if was.get(k) != now.get(k)}
+    return [f"group {k} is {now.get(k)}" for k in changed if k.partition(":")[0] not in ("video", "render")]
+
+
 def _file(path: str, now: tuple[object, ...] | None, before: Picture, programs: Path) -> list[str]:
     name = Path(path).name
     below = path.startswith(f"{programs}/")
+    was = before.files.get(path)
+    if "/etc/profile.d/" in path and now is not None and was is not None and now[0] == was[0] == stat.S_IFREG:
+        return _start_up_file(path, *(bytes(x[1]).decode() for x in (was, now)))  # type: ignore[call-overload]
     if not below:
         return [f"{path} was changed, outside the folders of programs"]
     parent = str(Path(path).parent)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -19,9 +21,11 @@ from typing import Any
 
 import msgspec
 
+from core.host.startup.edit import Edit, edited
 from core.model import changes
-from core.model.changes import Change, EditPath, FileItem, FileSet, SetVariable, Value
+from core.model.changes import Change, ChangeError, EditLine, EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.path_list import PathError
+from core.model.system_steps import STEP_KINDS, StepState, SystemStep
 from core.transaction import broker, elevation
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
@@ -55,11 +59,26 @@ class Fuzzer:
         (opt / "tolink").symlink_to(root / "home/eve")
         (opt / "tocuda").symlink_to(opt / "cuda")
         (root / "home/eve/bin").mkdir()
+        self.person = next((p.pw_name for p in pwd.getpwall() if 1000 <= p.pw_uid < 60000), "ada")
+        (root / "etc/passwd").write_text(f"root:x:0:0::/root:/bin/sh\n{self.person}:x:1000:1000::/:/bin/sh\n")
+        (root / "etc/group").write_text("root:x:0:\nsudo:x:27:\nvideo:x:44:\nrender:x:105:root\n")
+        (root / "etc/ld.so.conf").write_text("include /etc/ld.so.conf.d/*.conf\n")
+        for name in ("ld.so.conf.d", "modprobe.d"):
+            (root / "etc" / name).mkdir()
+        subprocess.run(["/sbin/ldconfig", "-r", root], capture_output=True, check=False)
         (root / "home/eve/way").symlink_to(opt / "cuda")
         (root / "etc/environment").write_text(
             f"PATH=/usr/bin:{opt}/gone:/bin:{opt}/cuda/bin:/bin/\nLD_LIBRARY_PATH={root}/home/eve:{opt}/cuda/lib64\n"
             "CUDA_VISIBLE_DEVICES=-1\nCUDA_PATH=/opt/gone\nCUDA_HOME=/usr\nLANG=C\n"
         )
+        (root / "etc/profile.d").mkdir()
+        for name in ("cuda.sh", "hers.sh"):
+            (root / "etc/profile.d" / name).write_text(
+                f"export LD_LIBRARY_PATH={root}/home/eve:{opt}/cuda/lib64\nexport CUDA_VISIBLE_DEVICES=-1\nexport CUDA_HOME=/gone\n"
+                "export BASH_ENV=/root/x\n"
+            )
+        give(root / "etc/profile.d/hers.sh")
+        (root / "etc/passwd").write_text("CUDA_HOME=/x\n")
         self.folders = [
             *(str(opt / n) for n in ("cuda", "cuda/lib64", "cuda/bin", "spare", "shared", "listed", "group", "hers")),
             *(str(opt / n) for n in ("deep/er/bin", "withhers", "tolink", "tocuda", "tolink/bin", "gone", "new/lib")),
@@ -108,12 +127,14 @@ class Fuzzer:
 
     def plan(self) -> tuple[Change, ...]:
         """Return the changes of a plan: one or a few, most of them tampered with."""
-        makers: list[Callable[[], Change]] = [self.entry, self.removal, self.variable, self.files, self.files]
+        makers: list[Callable[[], Change]] = [
+            *(self.entry, self.removal, self.variable, self.files, self.files, self.line, self.step, self.step),
+        ]
         found: list[Change] = []
         for _ in range(self.dice.choice((1, 1, 1, 2, 3))):
             try:
                 change = self.dice.choice(makers)()
-            except (PathError, OSError):
+            except (PathError, OSError, ChangeError):
                 continue
             found.append(self.tampered(change) if self.dice.random() < 0.4 else change)
         return tuple(found)
@@ -146,10 +167,62 @@ class Fuzzer:
             name=name, scope=self.dice.choice(("machine", "machine", "user")), before=self.value(name), after=after
         )
 
+    def line(self) -> Change:
+        path = f"{self.box.root}/etc/{self.dice.choice(('profile.d/cuda.sh', 'environment', 'profile.d/hers.sh', 'passwd'))}"
+        text = Path(path).read_text()
+        number = self.dice.randint(1, text.count("\n") + 1)
+        name = self.dice.choice(("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", *VARIABLES))
+        form = self.dice.choice(("posix", "assignments"))
+        entry = self.dice.choice(("", "", str(self.box.root / "home/eve"), *self.folders))
+        value = "" if entry or self.dice.random() < 0.6 else self.dice.choice(self.folders)
+        reason = self.dice.choice(("why", "why\nrm -rf /", ""))
+        edit = Edit(
+            form=form, line=number, name=name, entry=entry, among=(entry,) if entry else (), value=value, reason=reason
+        )
+        new = edited(text, edit)
+        old_rows, new_rows = text.splitlines(keepends=True), new.splitlines(keepends=True)
+        more = len(new_rows) - len(old_rows)
+        return EditLine(
+            path=path,
+            form=form,
+            line=number,
+            name=name,
+            scope="machine",
+            entry=entry,
+            among=edit.among,
+            value=value,
+            reason=reason,
+            before="".join(old_rows[number - 1 : number]),
+            after="".join(new_rows[number - 1 : number + more]),
+            before_hash=hashlib.sha256(text.encode()).hexdigest(),
+            after_hash=hashlib.sha256(new.encode()).hexdigest(),
+        )
+
     def files(self) -> Change:
         items = tuple(self.item() for _ in range(self.dice.choice((1, 1, 2))))
         made = tuple({str(Path(i.path).parent) for i in items if not Path(i.path).parent.is_dir()})
         return FileSet(title="t", items=items, folders=made if self.dice.random() < 0.7 else ())
+
+    def step(self) -> Change:
+        kind = self.dice.choice(STEP_KINDS)
+        people = ("ada", "root", "daemon", "nobody", "-G", "ada:x", "ada,root", "ada\nroot", "", self.person)
+        folders = (*self.folders, self.box.root / "opt/cuda/lib64", "-r/", "/opt/x\ninclude /tmp/*")
+        subject = {"library-folder": self.dice.choice(folders), "device-group": self.dice.choice(people)}.get(kind, "")
+        value = (
+            self.dice.choice(("video", "render", "sudo", "root", "disk", "video,sudo"))
+            if kind == "device-group"
+            else ""
+        )
+        if self.dice.random() < 0.2:
+            subject, value = self.dice.choice((*people, *folders)), self.dice.choice(("", "root", "/etc"))
+        if kind == "short-path":  # never outside, whatever the broker says
+            subject, value = (
+                f"{self.dice.choice(self.places)}/{self.dice.choice(self.names)}",
+                self.dice.choice(self.places),
+            )
+        before: StepState = "present" if self.dice.random() < 0.1 else "absent"
+        after: StepState = "absent" if self.dice.random() < 0.1 else "present"
+        return SystemStep(kind=kind, subject=str(subject), value=value, before=before, after=after)
 
     def item(self) -> FileItem:
         path = f"{self.dice.choice(self.places)}/{self.dice.choice(self.names)}"
@@ -192,6 +265,13 @@ class Fuzzer:
                 fields = {"items": (msgspec.structs.replace(change.items[0], **odd), *change.items[1:])}
             else:
                 fields = self.dice.choice(({"folders": (self.dice.choice(self.places),)}, {"unmake": True}))
+        elif isinstance(change, SystemStep):
+            fields = self.dice.choice(
+                (
+                    *({"value": "sudo"}, {"kind": self.dice.choice([k for k in STEP_KINDS if k != "short-path"])}),
+                    {"subject": self.dice.choice(self.places if change.kind == "short-path" else self.folders)},
+                )
+            )
         elif isinstance(change, EditPath):
             after = Value(text=self.dice.choice(self.folders) + ":" + (change.before.text if change.before else ""))
             fields = self.dice.choice(
@@ -204,6 +284,24 @@ class Fuzzer:
                         {"before": None},
                     ),
                     *({"at": "/etc/environment"}, {"at": str(self.box.eve / "x.conf")}),
+                )
+            )
+        elif isinstance(change, EditLine):
+            fields = self.dice.choice(
+                (
+                    *(
+                        {"path": self.dice.choice(self.folders)},
+                        {"name": self.dice.choice(VARIABLES)},
+                        {"value": "/evil"},
+                    ),
+                    *({"after": "export LD_PRELOAD=/evil.so\n"}, {"before": ""}, {"line": 1}, {"reason": "x\nevil"}),
+                    *(
+                        {"back": True},
+                        {"form": "fish"},
+                        {"entry": "/evil"},
+                        {"after_hash": "0" * 64},
+                        {"encoding": "latin-1"},
+                    ),
                 )
             )
         else:
@@ -258,10 +356,11 @@ def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     """Try ``count`` plans; return how they ended, and the objections, each with its plan."""
     quick = "/dev/shm"
     root = Path(tempfile.mkdtemp(prefix="convalesce-fuzz-", dir=quick if Path(quick).is_dir() else "/var/tmp"))
-    kept = broker.LINUX_FOLDERS
+    kept, kept_lines = broker.LINUX_FOLDERS, broker.LINE_FILES
     ends: Counter[str] = Counter()
     rows: list[str] = []
     broker.LINUX_FOLDERS = (str(root / "opt"),)  # type: ignore[assignment]
+    broker.LINE_FILES = tuple((str(root) + pattern, form) for pattern, form in kept_lines)
     try:
         fuzzer = Fuzzer(root, seed)
         while sum(ends.values()) < count:
@@ -270,7 +369,7 @@ def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
                 ends[end] += 1
                 rows += [f"{row}: {msgspec.json.encode(plan).decode()}" for row in found]
     finally:
-        broker.LINUX_FOLDERS = kept
+        broker.LINUX_FOLDERS, broker.LINE_FILES = kept, kept_lines
         shutil.rmtree(root)
     return ends, rows
 

@@ -186,6 +186,9 @@ def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
 
 def _words(body: str, edit: Edit) -> str | None:
     """Take an entry out of a list of words: zsh's path=(...), fish's set, direnv's PATH_add."""
+    names = {"PATH": r"PATH|path|fish_add_path|PATH_add"}.get(edit.name, re.escape(edit.name))
+    if not re.search(rf"(?<![\w$/.-])(?:{names})(?![\w/.-])", body):
+        raise _by_hand(edit)
     if edit.value:
         found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)(\S.*?)(\s*(?:#.*)?)\Z", body)
         if found is None:
@@ -250,9 +253,13 @@ def _assignments(body: str, edit: Edit) -> str | None:
 def _pam(body: str, edit: Edit) -> str | None:
     if re.match(rf"\s*{edit.name}=", body):
         return _assignments(body, edit)
-    if edit.value or not _takes_all(edit) or not re.match(rf"\s*{edit.name}\s", body):
+    found = re.match(rf"(\s*{edit.name}\s+(?:DEFAULT|OVERRIDE)=)(\"?)([^\"\s]*)(\2\s*)\Z", body)
+    if found is None:
         raise _by_hand(edit)
-    return None
+    if edit.value:
+        return found[1] + found[2] + edit.value + found[4]
+    left = None if _takes_all(edit) else _without_entry(found[3], edit)
+    return None if left is None else found[1] + found[2] + left + found[4]
 
 
 def _systemd(body: str, edit: Edit) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -143,6 +142,8 @@ def read_crontab(text: str, file: str, state: State, *, system: bool) -> tuple[t
 
 def json_value(text: str) -> object:
     """Return what JSON with comments and trailing commas says (VS Code's settings); None where it is none."""
+    import json  # most machines have no such file
+
     bare = re.sub(
         r"(\"(?:\\.|[^\"\\])*\")|//[^\n]*|/\*.*?\*/",
         lambda m: m[1] or re.sub(r"[^\n]", " ", m[0]),

@@ -5,10 +5,12 @@ A part of POSIX.1-2017, "Shell Command Language", with bash's and zsh's ``[[`` a
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 
 NAME = r"[A-Za-z_]\w*"
+_REDIRECT = re.compile(r"\d*(<<-?|<<<|[<>]&?\d*-?|&>>?|>>|>\|)")
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", ";", "&", "|", "\n", "(", ")")
 _RESERVED = {"if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}", "!"}
 
@@ -58,7 +60,7 @@ def tokens(text: str) -> list[Token]:
                     line += text.count("\n", at, stop)
                     at = stop
                 heredocs = []
-        elif redirect := re.compile(r"\d*(<<-?|<<<|[<>]&?\d*-?|&>>?|>>|>\|)").match(text, at):
+        elif redirect := _REDIRECT.match(text, at):
             at = redirect.end()
             while at < len(text) and text[at] in " \t":
                 at += 1
@@ -382,6 +384,7 @@ class _Parser:
             self._skip(";;", ";&", ";;&", "\n")
 
 
+@functools.lru_cache(maxsize=256)
 def parse(text: str) -> list[Node] | None:
     """Return a script's tree; None where it is no text that this reader understands."""
     try:

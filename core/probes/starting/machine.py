@@ -122,8 +122,8 @@ def with_systemd(ground: Ground, state: State) -> State:
             if name.endswith(".conf"):
                 files.setdefault(name, posixpath.join(folder, name))
     for _name, path in sorted(files.items()):
-        if (text := ground.read(path)) is not None:
-            read_assignments(text, path, state, expands=True)
+        if (text := ground.read(path)) is not None:  # one of systemd's own is a link to /etc/environment
+            read_assignments(text, ground.where.real(path), state, expands=True)
     return state
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 
-from core.host.startup.fish import FishReader
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
 from core.probes.starting.machine import Ground
@@ -25,6 +24,8 @@ def read_shell(
 ) -> ShellReader | None:
     """Read what a shell reads at its start into ``state``; return the reader, with which its language can be read on."""
     if shell == "fish":
+        from core.host.startup.fish import FishReader  # most people have another shell
+
         fish = FishReader(ground.around, state, interactive=interactive, login=login)
         fish.read_files(*_fish(ground))
         return None

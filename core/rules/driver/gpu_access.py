@@ -9,11 +9,10 @@ from typing import NamedTuple
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.shell import quote, shell_command
 from core.common.text import join_names
-from core.knowledge.releases import Hints
-from core.knowledge.tables import read_table
-from core.model.facts import DeviceNode, Driver, ExpectedNode, Snapshot, Variable
+from core.knowledge.kernel_log import kernel_log_table
+from core.model.facts import DeviceNode, Driver, ExpectedNode, Gpu, Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
-from core.model.remedies import PutCacheAside, Unset
+from core.model.remedies import PutCacheAside, SetForEnvironments, Unset, UseSystemTool
 from core.model.steps import Step
 from core.rules.counter import CounterOutcome, blame, cuda_starts, of_cuda
 from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
@@ -25,6 +24,8 @@ HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 GPU_DEVICE_ORDINAL are none of them: cuInit of driver 580.159.04 gave both GPUs with either, whatever it said."""
 DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
+DEVICE_GROUPS = ("video", "render")
+"""Groups of device files into which a person is taken; any other is the administrator's decision."""
 MIN_FREE_BYTES = 200 << 20
 """Bytes of free GPU memory below which cuDNN cannot even start: its kernels alone take about 150 MB from 8.5 on."""
 
@@ -170,7 +171,7 @@ def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def closed_nodes(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def closed_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The GPU's device nodes are closed to this user."""
     shut = [n for n in driver.nodes or () if n.opened is False and _refusal(n)]
     if not shut or driver_works(driver):
@@ -195,6 +196,9 @@ def closed_nodes(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "" if join else _("Ask the administrator for access: the owner and mode of the files are shown above."),
             restart="session" if join else "",
         ),
+        remedy=UseSystemTool(kind="device-group", subject=seen.machine.user, value=groups[0])
+        if len(groups) == 1 and groups[0] in DEVICE_GROUPS and seen.machine.user and not seen.machine.container
+        else None,
     )
 
 
@@ -408,13 +412,11 @@ def mig_without_instance(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
     """Other programs hold nearly all of a GPU's memory."""
-    for gpu in (seen.driver.gpus if seen.driver else ()) or ():
-        if (
-            gpu.memory_free is not None
-            and gpu.memory_total
-            and gpu.memory_free < min(MIN_FREE_BYTES, gpu.memory_total // 4)
-        ):
-            free, total = gpu.memory_free >> 20, gpu.memory_total >> 20
+    gpus = [g for g in (seen.driver.gpus if seen.driver else ()) or () if not _is_left_out(g, seen)]
+    for gpu in gpus:
+        if _is_full(gpu):
+            roomy = max((g for g in gpus if g.uuid and not _is_full(g)), key=lambda g: g.memory_free or 0, default=None)
+            free, total = (gpu.memory_free or 0) >> 20, (gpu.memory_total or 0) >> 20
             yield make_finding(
                 Step.DRIVER,
                 WARNING,
@@ -437,9 +439,30 @@ def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
                 fix=manual_fix(
                     _("Free the GPU's memory"),
                     _("nvidia-smi lists the programs that use it; close them."),
+                    _("Or use the other GPU: export CUDA_VISIBLE_DEVICES={uuid}", uuid=roomy.uuid) if roomy else "",
                     restart="program",
                 ),
+                remedy=SetForEnvironments(variable="CUDA_VISIBLE_DEVICES", value=roomy.uuid)
+                if roomy and effective_variable(seen, "CUDA_VISIBLE_DEVICES") is None
+                else None,
             )
+
+
+def _is_full(gpu: Gpu) -> bool:
+    """Whether hardly any of a GPU's memory is free."""
+    return (
+        gpu.memory_free is not None
+        and bool(gpu.memory_total)
+        and gpu.memory_free < min(MIN_FREE_BYTES, (gpu.memory_total or 0) // 4)
+    )
+
+
+def _is_left_out(gpu: Gpu, seen: Snapshot) -> bool:
+    """Whether CUDA_VISIBLE_DEVICES names GPUs by their UUIDs, and not this one."""
+    named = effective_variable(seen, "CUDA_VISIBLE_DEVICES")
+    words = [w.strip() for w in named.value.split(",")] if named else []
+    by_uuid = bool(words) and all(w.startswith("GPU-") and len(w) > len("GPU-") for w in words)
+    return by_uuid and bool(gpu.uuid) and not any(gpu.uuid.startswith(w) for w in words)
 
 
 def compute_cache(seen: Snapshot) -> Iterator[Finding]:
@@ -475,10 +498,15 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
+SAID_BY_THE_CARD = ("unknown", "restart_computer", "check_power")
+"""Actions of the catalogue that the steps for every card say already."""
+
+
 def kernel_log(seen: Snapshot) -> Iterator[Finding]:
     """The kernel logged a fault of the GPU itself."""
     log = (seen.driver.kernel_log if seen.driver else ()) or ()
-    for known in (row for row in read_table("hints", Hints).codes if row.api == "xid"):
+    table = kernel_log_table()
+    for known in (row for row in table.xids if row.cause == "hardware_fault"):
         lines = [line for line in log if f"): {known.code}," in line and "Xid" in line]
         if lines:
             yield make_finding(
@@ -496,7 +524,7 @@ def kernel_log(seen: Snapshot) -> Iterator[Finding]:
                     number=known.code,
                 ),
                 evidence=[observation(_("Kernel log"), line.strip(), "kernel") for line in lines[-3:]],
-                fix=_card(_(known.next) if known.next else ""),
+                fix=_card("" if known.action in SAID_BY_THE_CARD else _(table.advice(known))),
             )
 
 

@@ -10,6 +10,7 @@ from core.common.versions import versions_differ
 from core.model.facts import Consumer, Driver, DriverLibrary, DriverPart, FrameworkBuild, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name
+from core.model.remedies import UseSystemTool
 from core.model.steps import Step
 from core.rules.driver.compatibility import code_runs, is_tegra
 from core.rules.driver.facts import driver_works
@@ -223,5 +224,40 @@ def driver_library_steps(seen: Snapshot, version: str, name: str) -> list[str]:
     return steps[:1] or [_("Reinstall the package of your distribution that holds {name}.", name=name)]
 
 
-RULES = (lost_compiler, lost_management, unfit_files)
+def stale_specification(seen: Snapshot) -> Iterator[Finding]:
+    """Containers are given files of a driver that is no longer installed: the CDI specification is of before an update."""
+    driver = seen.driver
+    if driver is None or seen.machine.container or not driver.module_version:
+        return
+    for one in driver.cdi or ():
+        if versions_differ(one.version, driver.module_version):
+            own = one.path == "/etc/cdi/nvidia.yaml"
+            yield make_finding(
+                Step.DRIVER,
+                WARNING,
+                "cdi-stale",
+                _(
+                    "Containers are started with files of driver {version}, which is not the loaded one.",
+                    version=one.version,
+                ),
+                cause="driver_library_mismatch",
+                why=_(
+                    "The specification lists the driver's files by name. It was written before the driver changed, so containers "
+                    "that get the GPU by CDI do not start, or lack libraries. Programs outside containers are not affected."
+                ),
+                evidence=[
+                    observation(_("Specification"), _("it names libcuda.so.{version}", version=one.version), one.path),
+                    observation(_("Kernel module"), driver.module_version, "kernel"),
+                ],
+                subject=one.path,
+                fix=manual_fix(
+                    _("Write the container toolkit's specification anew"),
+                    CDI_COMMAND if own else f"sudo nvidia-ctk cdi generate --output={one.path}",
+                    _("Then create the containers again."),
+                ),
+                remedy=UseSystemTool(kind="cdi") if own else None,
+            )
+
+
+RULES = (stale_specification, lost_compiler, lost_management, unfit_files)
 """What is said of them where the driver works."""

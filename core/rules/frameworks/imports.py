@@ -44,9 +44,11 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
                 or found.kind == "namespace"
             ):
                 continue
+            if found.foreign:
+                continue  # it is told as a package for another Python
             if not found.owner and (found.hidden_owner or found.name == "nvidia"):
                 yield _file_in_the_way(home, found, entry)
-            elif found.owner and found.hidden_owner and not found.foreign:
+            elif found.owner and found.hidden_owner:
                 yield from _other_installation(home, found, entry)
 
 
@@ -112,7 +114,7 @@ def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | None:
 def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Fix:
     system = home.seen.machine.system
     own = found.path if found.kind in ("module", "extension", "bytecode") else parent(system, found.path)
-    if entry.origin == "PYTHONPATH" and found.owner:
+    if entry.origin == "PYTHONPATH" and (found.owner or found.foreign):
         return manual_fix(
             _("Take {folder} out of PYTHONPATH", folder=entry.path),
             _("For this terminal: unset PYTHONPATH")
@@ -275,12 +277,16 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
 
 
 def empty_packages(seen: Snapshot) -> Iterator[Finding]:
-    """A framework is recorded as installed, and of its folder only a part without __init__ is there."""
+    """Of a framework only a folder without __init__ is there, beside what an interrupted pip left of it.
+
+    Where a RECORD lists the missing file, the rule about records tells it.
+    """
     for home, search in views_with_imports(seen):
         for found in search.modules:
-            if found.kind != "namespace" or found.name == "nvidia" or not found.owner:
-                continue
             name, _space, version = found.owner.partition(" ")
+            left = any(r.distribution in (name, found.name) for r in search.remains)
+            if found.kind != "namespace" or found.name == "nvidia" or not found.owner or not left:
+                continue
             yield make_finding(
                 Step.FRAMEWORKS,
                 home.severity,
@@ -307,9 +313,14 @@ def broken_environments(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
-    elsewhere = fault.kind in ("moved", "copied")
     used = home.near <= 2 or "here" in home.python.ways
-    severity = NOTE if not used else min(home.severity, WARNING) if elsewhere else home.severity
+    severity = NOTE if not used else home.severity
+    if fault.kind == "moved":
+        severity = min(severity, WARNING)
+    elif fault.kind == "copied" and "here" not in home.python.ways:
+        severity = NOTE  # its interpreter works; only its scripts lead elsewhere
+    elif fault.kind == "copied":
+        severity = min(severity, WARNING)
     title, why, fix = _words(home, fault)
     return make_finding(
         Step.FRAMEWORKS,

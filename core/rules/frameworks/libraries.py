@@ -11,16 +11,16 @@ from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.common.versions import parse_requirement
 from core.knowledge.causes import Cause
-from core.model.facts import DamagedFile, Distribution, Snapshot
+from core.model.facts import DamagedFile, Distribution, How, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, normalise, parent
-from core.model.remedies import AddFolder, Place, PutPackageBack, Remedy, TakeOut
+from core.model.remedies import AddDllFolders, AddFolder, Place, PutPackageBack, Remedy, TakeOut
 from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import framework_pip_command, whole_again
-from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.wording import NOTE, make_finding, manual_fix, observation
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views, unmet_requirements
+from core.rules.wording import NOTE, concern_row, make_finding, manual_fix, observation
 
 LIBRARIES_ID = "libraries-"
 """Start of the name of every finding of this module; the distribution follows."""
@@ -33,6 +33,9 @@ PACKAGE_OF = {
 
 COMPILERS = re.compile(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
 COMPILER_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
+LIBRARY_IN_WORDS = re.compile(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
+"""A file in a loader's own sentence."""
+
 FRAMEWORKS_OWN = re.compile(r"lib(torch\w*|c10\w*|caffe2\w*|shm)\.so")
 
 
@@ -45,6 +48,11 @@ class Lack(msgspec.Struct, frozen=True):
     gaps: tuple[Gap, ...]
     recorded: tuple[DamagedFile, ...]
     """Files that the packages' records miss or find altered, and that are lacking here."""
+
+    @property
+    def system(self) -> System:
+        """The machine's system."""
+        return self.home.seen.machine.system
 
     @property
     def name(self) -> str:
@@ -76,6 +84,7 @@ def _lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     if not (edges or gaps or failed):
         return None
     named = {e.name for e in edges} | {file_name(home.seen.machine.system, g.provider) for g in gaps if g.provider}
+    named |= {name for o in failed for name in LIBRARY_IN_WORDS.findall(o.problem)}
     paths = {e.path for e in edges if e.path}
     recorded = tuple(
         d for d in _records(home) if file_name(home.seen.machine.system, d.path) in named or d.path in paths
@@ -114,7 +123,7 @@ def _finding(lack: Lack) -> Finding:
         title,
         cause=cause,
         why=why,
-        evidence=[*_rows(lack), lack.home.concerns(lack.name)],
+        evidence=[*_rows(lack), concern_row(lack.closure.consumer)],
         subjects=[lack.home.python.prefix, *dict.fromkeys(files)],
         fix=fix,
         remedy=remedy,
@@ -163,9 +172,10 @@ def _judged(lack: Lack) -> tuple[Cause, str, str]:
 
 
 def _by_variable(edge: Edge) -> bool:
-    """Whether LD_LIBRARY_PATH led to an unfit file."""
+    """Whether LD_LIBRARY_PATH led to an unfit file in the place of a sound one."""
     at = next((a for a in edge.attempts if a.path == edge.path), None)
-    return at is not None and at.how == "LD_LIBRARY_PATH"
+    sound = any(a.outcome == "found" and a.how != "LD_LIBRARY_PATH" for a in edge.attempts)
+    return at is not None and at.how == "LD_LIBRARY_PATH" and sound
 
 
 def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
@@ -238,6 +248,9 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
     if not gap.provider or FRAMEWORKS_OWN.match(offers):
         why = _("The extension was built with another release of the framework than the installed one.")
         return "requirement_broken", title, why
+    if {u.wanted for u in unmet_requirements(lack.home)} & {re.split("[=<>~!]", w)[0] for w in _wanted_packages(lack)}:
+        why = _("A later installation replaced it by another release than the one that is required.")
+        return "requirement_broken", title, why
     return (
         "cuda_lib_shadowed",
         title,
@@ -250,6 +263,8 @@ def _cause_of_words(words: str) -> Cause:
         return "system_library_too_old"
     if re.search(r"file too short|invalid ELF header|ELF file", words):
         return "corrupt_or_truncated_file"
+    if "nvrtc" in words.lower() and "undefined symbol" not in words:
+        return "nvrtc_missing_or_mismatch"
     if "undefined symbol" in words or "version `" in words:
         return "requirement_broken" if re.search(r"_Z\w*(torch|c10|at)", words) else "cuda_lib_shadowed"
     if "failed to map segment" in words or "Operation not permitted" in words:
@@ -286,7 +301,9 @@ def _rows(lack: Lack) -> Iterator[Evidence]:
         yield observation(
             file.path, _(file.state), _("RECORD of {package}", package=f"{file.distribution} {file.version}")
         )
-    places = list(dict.fromkeys(parent("linux", a.path) for e in lack.edges if e.state == "absent" for a in e.attempts))
+    places = list(
+        dict.fromkeys(parent(lack.system, a.path) for e in lack.edges if e.state == "absent" for a in e.attempts)
+    )
     if places:
         shown = ", ".join(places[:6]) + (f" (+{len(places) - 6})" if len(places) > 6 else "")
         yield observation(_("Searched, in this order"), shown, _("loader"))
@@ -316,9 +333,12 @@ def _cure(lack: Lack, cause: Cause) -> tuple[Remedy | None, Fix | None]:
     if packages:
         wanted = [f"{name}=={version}" for name, version in packages]
         return None, _install(lack, wanted, again=True)
-    elsewhere = list(dict.fromkeys(parent("linux", e.elsewhere[0]) for e in lack.edges if e.elsewhere))
+    elsewhere = list(dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in lack.edges if e.elsewhere))
     if elsewhere and all(e.elsewhere for e in lack.edges):
-        fix = add_to_search_path(home.seen, ":".join(elsewhere))
+        if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
+            fix = add_dll_directories(elsewhere)
+            return AddDllFolders(prefix=prefix, folders=tuple(elsewhere)), fix
+        fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(elsewhere))
         return AddFolder(folder=elsewhere[0], more=tuple(elsewhere[1:]), prefixes=(prefix,)), fix
     if cause in ("noexec_mount", "library_unreadable", "system_library_too_old"):
         return None, _system_fix(cause, lack)
@@ -326,9 +346,15 @@ def _cure(lack: Lack, cause: Cause) -> tuple[Remedy | None, Fix | None]:
     return None, _install(lack, wanted) if wanted else None
 
 
+def add_dll_directories(folders: list[str]) -> Fix:
+    """Return what a program does before it imports a framework on Windows, where PATH is not searched."""
+    lines = (f'os.add_dll_directory(r"{folder}")' for folder in folders)
+    return manual_fix(_("Make these folders known to Python before the import"), "import os", *lines, restart="program")
+
+
 def _variable_folders(lack: Lack) -> list[str]:
     paths = [e.path for e in lack.edges if e.path] + [g.provider for g in lack.gaps if g.how == "LD_LIBRARY_PATH"]
-    return list(dict.fromkeys(parent("linux", p) for p in paths))
+    return list(dict.fromkeys(parent(lack.system, p) for p in paths))
 
 
 def _system_fix(cause: Cause, lack: Lack) -> Fix:
@@ -361,12 +387,12 @@ def _wanted_packages(lack: Lack) -> Iterator[str]:
             continue
         yield from _package(edge.name, edge.path, lack, wishes)
     for gap in lack.gaps:
-        offers = file_name("linux", gap.provider)
+        offers = file_name(lack.system, gap.provider)
         if not gap.provider or FRAMEWORKS_OWN.match(offers):
             yield from (_spelt(w) for w in wishes if re.match(r"torch(?![\w-])", w))
         elif not COMPILER_VERSION.match(gap.version):
             yield from _package(offers, gap.provider, lack, wishes)
-            yield from _package(file_name("linux", gap.wanted_by), gap.wanted_by, lack, wishes)
+            yield from _package(file_name(lack.system, gap.wanted_by), gap.wanted_by, lack, wishes)
 
 
 def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
@@ -378,7 +404,7 @@ def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
 def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
     stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
     middle = PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
-    if path and not is_inside("linux", path, lack.home.python.prefix):
+    if path and not is_inside(lack.system, path, lack.home.python.prefix):
         return
     named = [w for w in wishes if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE)]
     if named:
