@@ -14,6 +14,7 @@ from core.doctor.engine import Engine, Preview
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from core.doctor.named import Choice
     from core.model.facts import Snapshot
     from core.model.findings import Finding, Report
 
@@ -57,6 +58,8 @@ class Controller(QObject):
         self._waiting: Callable[[], None] | None = None
         self._closed = False
         self._changing = False
+        self.running: tuple[Choice, ...] = ()
+        """Programs that ran at the last look, and that the person may name."""
         self._ended.connect(self._end)
 
     @property
@@ -194,12 +197,14 @@ class Controller(QObject):
     def _scan(self, named: str, watch: Progress) -> object:
         report = self._engine.examine(watch, named)
         watch.check()  # a cancelled examination is no result
-        import gui.pages.details  # noqa: F401 - the pages want it next, and here its loading holds nobody up
+        import gui.pages.details
+        import gui.road.answer  # noqa: F401 - they are wanted next, and here their loading holds nobody up
 
-        return report, self._engine.history()
+        return report, self._engine.history(), self._engine.running()
 
     def _take_scan(self, result: Any) -> None:
-        report, history = result
+        report, history, running = result
+        self.running = running
         self.history_changed.emit(history)
         self.report_changed.emit(report)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.common.i18n import _, n_
+from core.common.i18n import N_, _, n_
 from core.model.steps import Severity, Step
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ def shown_steps() -> tuple[Step, ...]:
 
 def fix_verb(fix: Fix) -> str:
     """Return what a fix's button does, in a few words: "Add folder to PATH"."""
-    from core.model.changes import EditLine, FileSet  # not at the start: the window is there before there is a fix
+    # not at the start: the window is there before there is a fix
+    from core.model.changes import EditLine, ExchangePackages, FileSet
+    from core.model.system_steps import SystemStep
 
     first = fix.changes[0]
     if isinstance(first, FileSet):
@@ -91,12 +93,27 @@ def fix_verb(fix: Fix) -> str:
         if placed:
             return n_("Place {n} file", "Place {n} files", placed)
         return n_("Quarantine {n} file", "Quarantine {n} files", len(items))
+    if isinstance(first, SystemStep):
+        return _(STEP_VERBS[first.kind])
     if isinstance(first, EditLine):
         return _("Edit {file}", file=first.path.rsplit("/", 1)[-1])
+    if isinstance(first, ExchangePackages):
+        return _("Repair the packages")
     if edit := _edit(first):
         name = "PATH" if first.name.upper() == "PATH" else first.name
         return _of_search_path(edit, len(fix.changes), name)
     return _("Remove {name}", name=first.name) if first.after is None else _("Set {name}", name=first.name)
+
+
+STEP_VERBS: dict[str, str] = {
+    "library-folder": N_("Add folder for libraries"),
+    "device-group": N_("Add user to group"),
+    "reload-uvm": N_("Reload nvidia_uvm"),
+    "nouveau-off": N_("Turn nouveau off"),
+    "cdi": N_("Write CDI specification"),
+    "short-path": N_("Create plain path"),
+}
+"""What the button of each system step does, in a few words."""
 
 
 def _edit(change: SetVariable | EditPath) -> str:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from core.cli.terminal import UsageError, progress_on_stderr, say_json, say_result, status_of
+from core.common.consent import consent_hint, is_consent
 from core.common.exit_codes import OK, REFUSED, STUCK
-from core.common.i18n import _, join_sentences
+from core.common.i18n import _, format_number, join_sentences
 from core.common.text import printable
 from core.common.text_width import pad
 from core.doctor import repair
 from core.doctor.examine import examine
+from core.doctor.offers import takes_cudnn
 from core.doctor.repair import Proposal, RepairContext
 from core.doctor.verify import verification_sentences
 from core.host.interface import Host
@@ -24,6 +26,7 @@ from core.model.findings import Finding, Report
 from core.report.text import restart_now
 from core.transaction.execute import VerifiedFor
 from core.transaction.journal import Entry, UnreadableEntry
+from core.transaction.variable_store import error_sentence
 
 if TYPE_CHECKING:
     import argparse
@@ -64,6 +67,8 @@ def run_fix(options: argparse.Namespace) -> int:
     refused = stuck = False
     for finding in _chosen_findings(report, options.findings):
         offered = _with_source(finding, report, options.cudnn, shop) if options.cudnn else finding
+        if options.fetch_cudnn and takes_cudnn(offered):
+            offered = _with_fetched(offered, report, shop, options)
         line, report = _cure(offered, report, shop, look, options)
         rows.append(line)
         refused = refused or line.outcome in ("refused", "declined", "rolled back")
@@ -102,6 +107,22 @@ def _with_source(finding: Finding, report: Report, source: str, shop: RepairCont
         raise UsageError(str(e)) from None
 
 
+def _with_fetched(finding: Finding, report: Report, shop: RepairContext, options: argparse.Namespace) -> Finding:
+    """Return the finding with the cuDNN that is fetched for it as its fix; as it is where the person does not agree."""
+    sources = repair.package_sources("", options.index, offline=options.offline)
+    try:
+        with progress_on_stderr() as watch:
+            where = repair.cudnn_origin(finding, report.snapshot, shop, sources, watch)
+        if where and not options.json:
+            say_result(f"{where}\n")
+        if where and not options.yes and not _ask_agreement(_("Fetch it?")):
+            return finding
+        with progress_on_stderr() as watch:
+            return repair.fix_from_fetched_cudnn(finding, report.snapshot, shop, sources, watch)
+    except (ChangeError, OSError) as e:
+        raise UsageError(error_sentence(e)) from None
+
+
 def _cure(
     finding: Finding, report: Report, shop: RepairContext, look: Callable[[Host], Report], options: argparse.Namespace
 ) -> tuple[FixLine, Report]:
@@ -124,6 +145,28 @@ def _cure(
     if proposal.problems:
         tell(_("This cannot be done now: {problem}", problem=proposal.problems[0]) + "\n")
         return _close(line, "refused", proposal.problems[0]), report
+    if not proposal.is_prepared:
+        made = _prepare(proposal, report, shop, options, tell)
+        if isinstance(made, str):
+            return _close(line, "declined" if made == _("Nothing was fetched.") else "refused", made), report
+        proposal, line = made, msgspec.structs.replace(line, changes=made.plan.lines())
+    try:
+        return _carry_out(proposal, line, report, shop, look, options)
+    finally:
+        repair.discard(proposal, shop)
+
+
+def _carry_out(  # noqa: PLR0917 - what _cure has
+    proposal: Proposal,
+    line: FixLine,
+    report: Report,
+    shop: RepairContext,
+    look: Callable[[Host], Report],
+    options: argparse.Namespace,
+) -> tuple[FixLine, Report]:
+    """Rehearse, ask, apply."""
+    finding = proposal.finding
+    tell = (lambda _text: None) if options.json else say_result
     with progress_on_stderr() as watch:
         rehearsal = repair.rehearse(proposal, report, shop, watch, look)
     line = msgspec.structs.replace(line, rehearsal=rehearsal.sentence, works=rehearsal.works)
@@ -140,6 +183,36 @@ def _cure(
     after = look(shop.seen()) if outcome.kind == "done" else report
     line = msgspec.structs.replace(line, verified_for=outcome.verified_for)
     return _close(line, outcome.kind, outcome.sentence, outcome.entry), after
+
+
+def _prepare(
+    proposal: Proposal,
+    report: Report,
+    shop: RepairContext,
+    options: argparse.Namespace,
+    tell: Callable[[str], None],
+) -> Proposal | str:
+    """Work out what would be done to the packages, after consent to fetch them; or return why not, in one sentence."""
+    sources = repair.package_sources(options.source, options.index, offline=options.offline, guard=options.guard)
+    with progress_on_stderr() as watch:
+        where = repair.fetched_from(proposal, sources, shop, watch)
+    tell((where or _("Nothing is fetched: only what lies on this machine is used.")) + "\n")
+    if where and not options.yes and not _ask_agreement(_("Fetch what is needed, and try it out in a twin?")):
+        tell(_("Nothing was fetched.") + "\n")
+        return _("Nothing was fetched.")
+    try:
+        with progress_on_stderr() as watch:
+            made = repair.prepare(proposal, report, shop, watch, sources)
+    except (ChangeError, OSError) as e:
+        words = error_sentence(e)
+        tell(join_sentences(_("Nothing was changed."), words) + "\n")
+        return words
+    tell(_preview(made))
+    if made.problems:
+        repair.discard(made, shop)
+        tell(_("This cannot be done now: {problem}", problem=made.problems[0]) + "\n")
+        return made.problems[0]
+    return made
 
 
 def _close(line: FixLine, outcome: str, sentence: str, entry: str = "") -> FixLine:
@@ -180,6 +253,8 @@ def run_undo(options: argparse.Namespace) -> int:
     if not options.list:  # which changes nothing
         for outcome in repair.recover(shop):
             print(f"convalesce: {outcome.sentence}", file=sys.stderr)
+    if options.let_go:
+        return _let_go(options, shop)
     entries = repair.history(shop)
     if options.list:
         say_result("".join(_row(e) for e in entries) or _("Convalesce has never changed anything here.") + "\n")
@@ -205,6 +280,22 @@ def run_undo(options: argparse.Namespace) -> int:
     return OK
 
 
+def _let_go(options: argparse.Namespace, shop: RepairContext) -> int:
+    known = [e for e in repair.history(shop) if e.id == options.let_go]
+    if not known:
+        raise UsageError(
+            _("the history has no entry {wish}; `convalesce undo --list` shows it.", wish=repr(options.let_go))
+        )
+    title = known[0].title if isinstance(known[0], Entry) else known[0].id
+    question = _("Remove what is kept for undoing this: {title}? It cannot be undone then.", title=title)
+    if not options.yes and not _ask_agreement(question):
+        say_result(_("Nothing was changed.") + "\n")
+        return REFUSED
+    outcome = repair.let_go(options.let_go, shop)
+    say_result(f"{outcome.sentence}\n")
+    return OK if outcome.kind == "let go" else REFUSED
+
+
 def _to_take_back(
     entries: Sequence[Entry | UnreadableEntry], options: argparse.Namespace
 ) -> Sequence[Entry | UnreadableEntry]:
@@ -224,12 +315,14 @@ def _ask_agreement(question: str) -> bool:
     if not sys.stdin.isatty():
         print("convalesce: " + _("there is nobody to ask; use --yes to consent in a script."), file=sys.stderr)
         return False
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    print(f"{question} {consent_hint()} ", end="", file=sys.stderr, flush=True)
+    return is_consent(sys.stdin.readline())
 
 
 def _row(entry: Entry | UnreadableEntry) -> str:
     if isinstance(entry, UnreadableEntry):
         return f"{entry.id}  " + _("cannot be read: {problem}", problem=printable(entry.problem)) + "\n"
     note = f"  {entry.note}" if entry.note else ""
+    if kept := repair.kept_bytes(entry):
+        note += "  " + _("(keeps {size} MB)", size=format_number(-(-kept // 1_000_000)))
     return printable(f"{entry.id}  {pad(_(entry.state), 11)}  {entry.title}{note}\n")

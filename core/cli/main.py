@@ -48,7 +48,7 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
         print(f"convalesce: {e}", file=sys.stderr)
         status = USAGE
     except KeyboardInterrupt:
-        print(f"convalesce: {_('stopped. Nothing was changed.')}", file=sys.stderr)
+        print(f"convalesce: {_stopped(arguments)}", file=sys.stderr)
         status = INTERRUPTED
     except (BrokenPipeError, streams.UnwritableError):
         raise
@@ -60,6 +60,12 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
         status = FAILED
     sys.stdout.flush()
     return status
+
+
+def _stopped(arguments: list[str]) -> str:
+    if {"fix", "undo"} & set(arguments):  # what was done before stands, and what was under way is taken back
+        return _("stopped. `convalesce undo --list` shows what was changed.")
+    return _("stopped. Nothing was changed.")
 
 
 def _choose_language(arguments: list[str]) -> list[str]:
@@ -117,7 +123,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_(
             "Exit status: 0 nothing wrong; 1 at least one fault; 2 invalid usage; 3 internal error in "
             "Convalesce; 4 a fix was refused or rolled back; 5 nothing wrong was found, but something that "
-            "was named or would be loaded here could not be examined."
+            "was named or would be loaded here could not be examined; 6 a change is stuck, and is taken back "
+            "at the next start."
         ),
     )
     parser.add_argument(
@@ -177,15 +184,40 @@ def _parser() -> argparse.ArgumentParser:
     fix.add_argument(
         "--cudnn", metavar="FILE", help=_("an archive, a wheel or a folder with a complete cuDNN to install")
     )
+    fix.add_argument(
+        "--fetch-cudnn", action="store_true", help=_("fetch the wheel of the cuDNN that is needed, and place it")
+    )
+    fix.add_argument(
+        "--from",
+        dest="source",
+        default="",
+        metavar="WHEEL|FOLDER",
+        help=_("take packages from this wheel, or this folder of wheels"),
+    )
+    fix.add_argument("--index", default="", metavar="URL", help=_("fetch packages from this index"))
+    fix.add_argument("--guard", action="store_true", help=_("let later installations keep the build that is installed"))
+    fix.add_argument("--offline", action="store_true", help=_("fetch nothing: use only what lies on this machine"))
     fix.set_defaults(command=_fix)
 
     undo = commands.add_parser("undo", help=_("undo what was changed"))
     undo.add_argument("entry", nargs="?", metavar="ENTRY", help=_("the newest change if none is named"))
     undo.add_argument("--all", action="store_true", help=_("everything that is still in effect, newest first"))
     undo.add_argument("--list", action="store_true", help=_("show the history"))
+    undo.add_argument(
+        "--let-go", default="", metavar="ENTRY", help=_("remove what an entry keeps for undoing, to free its space")
+    )
     undo.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     undo.set_defaults(command=_undo)
 
+    _add_explain(commands)
+    report.add_commands(commands)
+    check.add_check_command(commands)
+    mcp.add_mcp_command(commands)
+    benchmark.add_benchmark_command(commands)
+    return parser
+
+
+def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     explain = commands.add_parser(
         "explain", help=_("paste an error message: its causes, proved or refuted on this machine")
     )
@@ -197,6 +229,13 @@ def _parser() -> argparse.ArgumentParser:
         "--text-only", action="store_true", help=_("do not scan this machine: what the text says by itself")
     )
     explain.add_argument("--python", action="append", default=[], metavar="PATH")
+    explain.add_argument(
+        "--answer",
+        type=int,
+        default=0,
+        metavar="N",
+        help=_("the answer to the question that explain asked: rank by it"),
+    )
     explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     explain.set_defaults(command=_explain)
 
@@ -204,12 +243,6 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("report", type=Path, metavar="REPORT.json")
     replay.add_argument("--json", action="store_true")
     replay.set_defaults(command=_replay)
-
-    report.add_commands(commands)
-    check.add_check_command(commands)
-    mcp.add_mcp_command(commands)
-    benchmark.add_benchmark_command(commands)
-    return parser
 
 
 def _fix(options: argparse.Namespace) -> int:

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.common.exit_codes import FOUND, OK
-from core.common.i18n import _
+from core.common.i18n import _, n_
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from core.model.findings import Report
     from core.report.help_pages import Page
+    from core.report.triage.reading import Item
 
 MAX_WORD_CHARACTERS = 80
 """Characters of what can be a session code or a cause; longer texts are messages."""
@@ -35,9 +36,18 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     report.add_argument("--full-names", action="store_true", help=_("keep user, host and device names"))
     report.set_defaults(command=_report)
 
-    triage = commands.add_parser("triage", help=_("combine a folder of reports into one table"))
-    triage.add_argument("folder", type=Path, metavar="FOLDER")
+    triage = commands.add_parser("triage", help=_("combine many reports into one table"))
+    triage.add_argument(
+        "folder", type=Path, metavar="FOLDER|FILE|-", help=_("reports, or JSON lines (- for standard input)")
+    )
     triage.add_argument("--json", action="store_true")
+    told = triage.add_mutually_exclusive_group()
+    told.add_argument(
+        "--suspects", type=Path, metavar="REPORT.json", help=_("what sets this machine apart from the healthy ones")
+    )
+    told.add_argument(
+        "--export", type=Path, metavar="FILE", help=_("a row for each machine: JSON lines, or Parquet (FILE.parquet)")
+    )
     triage.set_defaults(command=_triage)
 
 
@@ -93,14 +103,72 @@ def _comparison(report: Report, options: argparse.Namespace) -> str:
 
 def _triage(options: argparse.Namespace) -> int:
     from core.cli import terminal
-    from core.report.triage import triage_folder, triage_json, triage_text
+    from core.report.triage.table import tabulate, triage_json, triage_text
 
-    if not options.folder.is_dir():
-        raise terminal.UsageError(_("{folder} is not a folder.", folder=options.folder))
-    table = triage_folder(options.folder)
+    if options.suspects:
+        return _suspects(options)
+    if options.export:
+        return _export(options)
+    table = tabulate(_items(options.folder))
     for bad in table.malformed:
         print("convalesce: " + _("skipped {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
     terminal.say_json(triage_json(table)) if options.json else terminal.say_result(triage_text(table))
+    return OK
+
+
+def _items(place: Path) -> Iterator[Item]:
+    """Return the reports of a folder, a file, or standard input.
+
+    Raises:
+        UsageError: there is no such place.
+    """
+    from core.cli import terminal
+    from core.report.triage.reading import read_all, read_stream
+
+    if str(place) == "-":
+        return read_stream(sys.stdin.buffer)
+    if not place.exists():
+        raise terminal.UsageError(_("{folder} is not a folder or a file.", folder=place))
+    return read_all(place)
+
+
+def _suspects(options: argparse.Namespace) -> int:
+    import msgspec
+
+    from core.cli import terminal
+    from core.report.triage.reading import BadFile, read_all
+    from core.report.triage.table import difference_lines, suspects
+
+    _name, machine = next(
+        read_all(options.suspects), ("", BadFile(file=str(options.suspects), problem=_("is no report")))
+    )
+    if isinstance(machine, BadFile):
+        raise terminal.UsageError(f"{options.suspects} {machine.problem}")
+    found = suspects(_items(options.folder), machine)
+    if options.json:
+        terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        return OK
+    head = _("What sets this machine apart from the healthy ones, the least usual first")
+    lines = difference_lines(found) or ["  " + _("Nothing: it is like its peers, or there is no healthy one.")]
+    terminal.say_result("\n".join((head, *lines)) + "\n")
+    return OK
+
+
+def _export(options: argparse.Namespace) -> int:
+    from core.cli import terminal
+    from core.report.triage.export import ExportError, export_file
+
+    try:
+        count = export_file(_items(options.folder), options.export)
+    except ExportError as e:
+        raise terminal.UsageError(str(e)) from None
+    except OSError as e:
+        raise terminal.UsageError(
+            _("{path} cannot be written: {strerror}.", path=options.export, strerror=e.strerror)
+        ) from None
+    terminal.say_result(
+        n_("{n} machine is in {path}.", "{n} machines are in {path}.", count, path=options.export) + "\n"
+    )
     return OK
 
 

@@ -36,7 +36,7 @@ def _scan(options: argparse.Namespace) -> int:
     from core.transaction.session_host import current_host
 
     steps = chosen_steps(options.only)
-    other = _other_root(options) if options.root else None
+    other = other_root(options) if options.root else None
     named = scan_options(options.program, other or this_host())
     if named.problem:
         raise UsageError(named.problem)
@@ -63,7 +63,7 @@ def _scan(options: argparse.Namespace) -> int:
     return status
 
 
-def _other_root(options: argparse.Namespace) -> Host:
+def other_root(options: argparse.Namespace) -> Host:
     """Return the system below the folder that was named.
 
     Raises:
@@ -73,7 +73,7 @@ def _other_root(options: argparse.Namespace) -> Host:
         raise UsageError(_("--root examines Linux systems, and on Linux only."))
     if options.trials:
         raise UsageError(_("--try does not go with --root: nothing of another system is run."))
-    from core.host.linux.other_root import OtherRootHost, is_linux_root
+    from core.doctor.other_root import OtherRootHost, is_linux_root
 
     if not is_linux_root(options.root):
         raise UsageError(

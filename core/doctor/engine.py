@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from core.common.i18n import _
-from core.common.progress import Progress
+from core.common.i18n import _, n_
+from core.common.progress import CancelledError, Progress
 
 if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
     from core.doctor.given import Given
+    from core.doctor.named import Choice
     from core.doctor.repair import Proposal, RepairContext
     from core.explain import Explanation
     from core.host.interface import Host
@@ -48,6 +50,10 @@ class Engine(Protocol):
 
     def examine(self, watch: Progress, named: str = "") -> Report:
         """Look at the machine and diagnose it; ``named``: at what the person named above all."""
+        ...
+
+    def running(self) -> tuple[Choice, ...]:
+        """Return the programs that run now and that the person may name."""
         ...
 
     def take(self, path: str, text: str) -> Given:
@@ -112,6 +118,12 @@ class ThisMachine:
         self._named = named  # what is cured is tried as it was found
         return self._look(self._shop().seen(), watch)
 
+    def running(self) -> tuple[Choice, ...]:
+        """See Engine."""
+        from core.doctor.named import running
+
+        return running()
+
     def take(self, path: str, text: str) -> Given:
         """See Engine."""
         from core.doctor.given import read_file, read_text
@@ -130,17 +142,23 @@ class ThisMachine:
 
     def _look(self, host: Host, watch: Progress) -> Report:
         from core.doctor.examine import examine
-        from core.doctor.named import scan_options
+        from core.doctor.named import environment_in
+        from core.doctor.programs import scan_options
 
-        options = scan_options(self._named)
-        pythons = (*options.pythons, *self._pythons)
-        report = (
-            self._how(host, watch)
-            if self._how
-            else examine(host, watch, pythons=pythons, programs=options.programs, trials=options.trials)
-        )
+        if self._how:
+            report = self._how(host, watch)
+        else:
+            chosen = scan_options((environment_in(self._named),) if self._named else (), host)
+            pythons = (*chosen.pythons, *self._pythons)
+            report = examine(host, watch, pythons=pythons, programs=chosen.programs, trials=bool(self._named))
         watch.check()  # a cancelled examination is no result, and what was being verified is taken back
         return report
+
+    def _look_again(self, shop: RepairContext, watch: Progress) -> Report | None:
+        """Look after a change that stands, whatever becomes of the look: to stop it takes nothing back."""
+        with suppress(CancelledError):
+            return self._look(shop.seen(), watch)
+        return None
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         """See Engine."""
@@ -168,6 +186,12 @@ class ThisMachine:
         watch.check()
         if proposal.problems:
             return Preview(proposal, None, report)
+        if not proposal.is_prepared:  # the press fetches, tries out in a twin, and only then changes anything
+            from core.fixes.packages.installer import Sources
+            from core.rehearsal.rehearse import Rehearsal
+
+            where = repair.fetched_from(proposal, Sources(), shop, watch)
+            return Preview(proposal, Rehearsal(works=None, sentence=where), report)
         watch.say(_("Rehearsing it; nothing is changed"))
         return Preview(proposal, repair.rehearse(proposal, report, shop, watch, lambda h: self._look(h, watch)), report)
 
@@ -185,11 +209,11 @@ class ThisMachine:
 
         watch.check()
         watch.say(_("Making the changes"))
-        outcome = repair.apply(preview.proposal, preview.report, shop, look)
+        outcome = repair.apply(preview.proposal, preview.report, shop, look, watch)
         if outcome.kind != "done":
             return ActionResult(outcome)
         # what verified it has seen the machine as new programs will; a look from here would still see the old variables
-        report = seen[-1] if seen else self._look(shop.seen(), watch)
+        report = seen[-1] if seen else self._look_again(shop, watch)
         return ActionResult(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
 
     def undo(self, entries: tuple[str, ...], watch: Progress) -> ActionResult:
@@ -198,12 +222,18 @@ class ThisMachine:
 
         shop = self._shop()
         outcome = repair.undo(entries[0], shop)
-        for entry in entries[1:]:
+        for n, entry in enumerate(entries[1:], 1):
             if outcome.kind != "undone":
                 break
-            watch.check()
+            if watch.cancelled:
+                left = len(entries) - n
+                from msgspec.structs import replace
+
+                note = n_("{n} change was left as it is.", "{n} changes were left as they are.", left)
+                outcome = replace(outcome, notes=(*outcome.notes, note))
+                break
             outcome = repair.undo(entry, shop)
-        return ActionResult(outcome, self._look(shop.seen(), watch) if outcome.kind == "undone" else None)
+        return ActionResult(outcome, self._look_again(shop, watch) if outcome.kind == "undone" else None)
 
     def history(self) -> tuple[Entry | UnreadableEntry, ...]:
         """See Engine."""

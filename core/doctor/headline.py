@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.common.text import join_names
+from core.doctor.no_framework import missing_framework
 from core.doctor.offers import takes_cudnn
 from core.knowledge.causes import OptionalCause
 from core.model.facts import Frozen, full_id, split_id
 from core.model.findings import Finding, GridCell, GridRow, Report
+from core.model.paths import file_name, form_of
 from core.model.steps import Severity, Step
 from core.report.plain_causes import plain_cause
 from core.report.short_names import concerned, environment_names, shorten
@@ -72,6 +74,9 @@ def headline_of(report: Report) -> Headline:
             return _about(report, "not examined", "look again", row)
     if head is not None and head.cause != "no_nvidia_gpu":
         return _of_finding(report, head)
+    if (programs := report.snapshot.programs) and not report.not_examined:
+        who = tuple(file_name(form_of(p.path), p.path) for p in programs)
+        return Headline(kind="works", act="finish", who=who, gpu=gpu_name(report))
     if lacks_gpu(report):
         absent = next((f for f in report.findings if f.cause == "no_nvidia_gpu"), None)
         return Headline(kind="no gpu", act="finish", finding=absent)
@@ -92,7 +97,8 @@ def _without_fault(report: Report) -> Headline:
         return Headline(kind="not examined", act="look again", finding=missed[0] if missed else None)
     rows = sorted(report.grid.rows, key=lambda r: r.importance)
     if not any(row.cells for row in rows):
-        return Headline(kind="no framework", act="help")
+        absent = missing_framework(report)
+        return Headline(kind="no framework", act="steps" if absent.fix else "help", finding=absent)
     found = next(((row, fit) for row in rows if (fit := _fit(row))), None)
     if found is not None:
         return _works(report, *found)
@@ -107,7 +113,7 @@ def _without_fault(report: Report) -> Headline:
 def _of_finding(report: Report, finding: Finding) -> Headline:
     who = concerned(finding, report)
     steps: Act = "steps" if finding.fix and finding.fix.advice else "help" if finding.cause else "look again"
-    if not finding.primary and finding.severity < Severity.WARNING or not finding.cause:
+    if (not finding.primary and finding.severity < Severity.WARNING) or not finding.cause:
         row = next((r for r in report.grid.rows if concerns(finding, r)), None) if report.grid else None
         untried = row is not None and finding.consumers and row.cells and not tried(report, row.prefix)
         prefix = row.prefix if row is not None and untried else ""
@@ -234,6 +240,8 @@ def headline_sentence(head: Headline) -> str:
                 gpu=head.gpu or "GPU",
             )
         return _("{framework} in {who} finds everything that it needs.", framework=head.framework, who=who)
+    if head.kind == "works" and head.who:
+        return _("Everything that {who} loads is there.", who=who)
     return {
         "works": _("The driver and cuDNN load on your {gpu}.", gpu=head.gpu or "GPU"),
         "fixed": _("The fault is gone, and nothing got worse."),

@@ -11,10 +11,13 @@ from msgspec.structs import replace
 
 from core.common.i18n import _, join_sentences, n_
 from core.common.progress import CancelledError, Progress
+from core.doctor import package_repair
 from core.doctor.offers import CURED_IN_PLACE
 from core.doctor.verify import verify
 from core.fixes import cudnn_set
 from core.fixes.cudnn_set import CudnnSet
+from core.fixes.packages.fetch import Fetcher, cudnn_requirement
+from core.fixes.packages.installer import Sources
 from core.fixes.search_paths import add_folder, add_folder_for_concerned
 from core.host import scratch
 from core.host.interface import Host
@@ -74,12 +77,21 @@ class Proposal(Frozen, frozen=True, kw_only=True):
     """What stands against it, in sentences; it can be made only when there is none."""
     elevated: bool = False
     """Whether an administrator has to make it."""
+    rehearsal: Rehearsal | None = None
+    """What preparing it has shown already, where that was needed."""
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the plan says exactly what would be done; else ``prepare`` has to find out, perhaps over the network."""
+        return package_repair.unprepared(self.plan) is None
 
 
 def propose(finding: Finding, shop: RepairContext) -> Proposal:
     """Return what the finding's fix would change here: with the hashes and values that are there now. Changes nothing."""
     fix = finding.fix or Fix(title="")
     plan = Plan(title=fix.title, changes=fix.changes, finding=finding.id)
+    if (wish := package_repair.unprepared(plan)) is not None:
+        return Proposal(finding=finding, plan=plan, problems=package_repair.obstacles(wish))
     try:
         plan = replace(plan, changes=resolve(fix.changes, shop.writer))
     except (ChangeError, OSError) as e:
@@ -92,16 +104,70 @@ def propose(finding: Finding, shop: RepairContext) -> Proposal:
     return Proposal(finding=finding, plan=plan, problems=problems, elevated=elevated)
 
 
+def prepare(
+    proposal: Proposal, report: Report, shop: RepairContext, watch: Progress, sources: Sources | None = None
+) -> Proposal:
+    """Return the proposal with exactly what would be done to an environment's packages, tried out in a twin of it.
+
+    May use the network, as ``sources`` says; the caller has named the address and has the person's consent. Changes
+    nothing. A twin that is not used is removed by ``discard``, or at the next start.
+
+    Raises:
+        ChangeError, OSError: it cannot be done; the message says why. CancelledError: the person asked to stop.
+    """
+    wish = package_repair.unprepared(proposal.plan)
+    if wish is None:
+        return proposal
+    made = package_repair.prepare(wish, report.snapshot, sources or Sources(), shop.host, shop.journal, watch)
+    plan = replace(proposal.plan, changes=resolve(made.changes, shop.writer))
+    problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
+    if elevation.needs_elevation(plan.changes, shop.writer):
+        problems = (_("Packages are not changed with administrator rights."),)
+    return replace(proposal, plan=plan, problems=problems, rehearsal=package_repair.rehearsal(made))
+
+
+def package_sources(named: str, index: str, *, offline: bool, guard: bool = False) -> Sources:
+    """Return where packages may come from, as the person said; see core/fixes/packages/installer.py."""
+    return Sources(named=named, index=index, offline=offline, guard=guard)
+
+
+def discard(proposal: Proposal, shop: RepairContext) -> None:
+    """Remove what was prepared for a proposal that is not carried out."""
+    package_repair.discard(proposal.plan.changes, shop.journal)
+
+
+def fetched_from(proposal: Proposal, sources: Sources, shop: RepairContext, watch: Progress) -> str:
+    """Return where preparing would fetch packages from, in one sentence; empty where it would use no network."""
+    wish = package_repair.unprepared(proposal.plan)
+    return package_repair.fetched_from(wish, sources, shop.host, watch) if wish else ""
+
+
 def rehearse(proposal: Proposal, report: Report, shop: RepairContext, watch: Progress, examine: Examine) -> Rehearsal:
     """Prove the cure in child processes, in the environment as it would be; nothing is changed for it."""
+    if proposal.rehearsal is not None:
+        return proposal.rehearsal
     return try_out(proposal.finding, report, proposal.plan.changes, host=shop.seen(), watch=watch, examine=examine)
 
 
-def apply(proposal: Proposal, report: Report, shop: RepairContext, examine: Examine) -> Outcome:
+def apply(
+    proposal: Proposal, report: Report, shop: RepairContext, examine: Examine, watch: Progress | None = None
+) -> Outcome:
     """Carry the proposal out and look again; what did not cure the finding is taken back. Never raises for the machine.
 
-    ``report`` is the one that the finding stands in. The caller has shown the plan and has the person's consent.
+    ``report`` is the one that the finding stands in. The caller has shown the plan and has the person's consent. One that
+    is not prepared is prepared first, at the same press.
     """
+    watch = watch or Progress()
+    if not proposal.problems and not proposal.is_prepared:
+        try:
+            proposal = prepare(proposal, report, shop, watch)
+        except (ChangeError, OSError) as e:
+            words = error_sentence(e)
+            return Outcome(kind="refused", sentence=join_sentences(_("Nothing was changed."), words), problems=(words,))
+        if proposal.rehearsal and proposal.rehearsal.works is False:
+            discard(proposal, shop)
+            words = proposal.rehearsal.sentence
+            return Outcome(kind="refused", sentence=join_sentences(_("Nothing was changed."), words), problems=(words,))
     if proposal.problems:
         words = proposal.problems[0]
         return Outcome(
@@ -120,12 +186,15 @@ def apply(proposal: Proposal, report: Report, shop: RepairContext, examine: Exam
             inherited=current_host(without_active(shop.host), made, shop.writer.read),
             examine=examine,
         )
-        return problem
+        return problem or package_repair.import_problems(proposal.plan.changes, report.snapshot, shop.host, watch)
 
     if not proposal.elevated:
         outcome = execute.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
         if outcome.kind == "done":  # what was unpacked for it is in place now
             scratch.drop_all(shop.journal.staging)
+            package_repair.tidy(proposal.plan.changes)
+        elif outcome.kind != "stuck":
+            discard(proposal, shop)
         return _with_verification(outcome, proposal.plan, found)
     outcome = elevation.ask_elevated(elevation.ElevationOrder(plan=proposal.plan), host=shop.host, journal=shop.journal)
     try:
@@ -182,6 +251,16 @@ def undo(id: str, shop: RepairContext) -> Outcome:
     return execute.undo(id, writer=shop.writer, journal=shop.journal)
 
 
+def let_go(id: str, shop: RepairContext) -> Outcome:
+    """Remove what an entry of this user's history keeps for its undoing."""
+    return execute.let_go(id, journal=shop.journal)
+
+
+def kept_bytes(entry: Entry) -> int:
+    """Return the bytes that would be free if what an entry keeps were let go."""
+    return package_repair.kept_bytes(entry)
+
+
 def fix_from_cudnn_set(
     source: str, finding: Finding, snapshot: Snapshot, shop: RepairContext, watch: Progress
 ) -> Finding:
@@ -210,6 +289,35 @@ def fix_from_cudnn_set(
         restart="terminal",
     )
     return replace(finding, fix=fix)
+
+
+def fix_from_fetched_cudnn(
+    finding: Finding, snapshot: Snapshot, shop: RepairContext, sources: Sources, watch: Progress
+) -> Finding:
+    """Return the finding with a fix that places the cuDNN of the wheel that is fetched for it, by hash. The caller has named
+    the address (``cudnn_origin``) and has the person's consent.
+
+    Raises:
+        ChangeError: nothing tells which one is needed, or it could not be had; the sentence says what is wrong.
+        CancelledError: the person asked to stop.
+    """
+    requirement = cudnn_requirement(finding, snapshot)
+    if not requirement:
+        raise ChangeError(_("Nothing here tells which cuDNN is needed; download one, and name its file."))
+    watch.say(_("Fetching {requirement}", requirement=requirement))
+    wheel, _package = Fetcher(shop.host, watch).fetch(requirement, sources, shop.journal)
+    return fix_from_cudnn_set(wheel, finding, snapshot, shop, watch)
+
+
+def cudnn_origin(finding: Finding, snapshot: Snapshot, shop: RepairContext, sources: Sources, watch: Progress) -> str:
+    """Return which wheel would be fetched for a finding and from where, in one sentence; empty where none would be.
+
+    Raises:
+        ChangeError: there is nothing that could fetch it.
+    """
+    requirement = cudnn_requirement(finding, snapshot)
+    where = Fetcher(shop.host, watch).origin(sources) if requirement else ""
+    return join_sentences(_("Needed: {requirement}.", requirement=requirement), where) if where else ""
 
 
 def _repairable_copy(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:

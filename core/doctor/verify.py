@@ -17,10 +17,11 @@ from core.host.interface import Host
 from core.host.provenance import environment_for, may_run
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
-from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
+from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
 from core.model.paths import is_inside
+from core.model.system_steps import TAKES_EFFECT_LATER, SystemStep
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
 from core.rehearsal.rehearse import Examine, remaining_finding, remaining_problem
 from core.rules.snapshot_queries import python_of
@@ -54,6 +55,8 @@ def verify(
     activations is for what is started through them, every other for what is started from here. The session is looked at
     last, so that its report is the newest.
     """
+    if all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes):
+        return "", ()  # nothing that is started before the next sign-in or start sees it
     through = _activated_by(changes)
     environments = through or _concerned_environments(finding, changes, before.snapshot)
     starts = _program_starts(environments, before.snapshot, session, inherited)
@@ -106,6 +109,7 @@ def _activated_by(changes: Sequence[Change]) -> list[str]:
 def _concerned_environments(finding: Finding, changes: Sequence[Change], seen: Snapshot) -> list[str]:
     """Return the environments that the finding concerns, or whose files it or the cure is about, else those in use."""
     paths = [finding.subject, *(i.path for c in changes if isinstance(c, FileSet) for i in c.items)]
+    paths += [c.folder for c in changes if isinstance(c, ExchangePackages)]
     system = seen.machine.system
     consumers = {split_id(c)[0] for c in finding.consumers}
     found = [

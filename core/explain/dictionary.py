@@ -7,6 +7,7 @@ import re
 from core.common.i18n import N_, _, join_sentences
 from core.explain.model import CodeMeaning
 from core.explain.reading import ParsedText
+from core.knowledge.kernel_log import Xid, kernel_log_table
 from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName, parse_library_name
 from core.knowledge.messages import CodeEntry, Message, known_codes
 
@@ -67,8 +68,11 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     states = {f"0x{mark.removeprefix('nt:')}" for mark in reading.marks if mark.startswith("nt:")}
     found += [c for c in known_codes() if c.family == "Windows error" and c.number in numbers]
     found += [c for c in known_codes() if c.family == "Windows status" and c.number.lower() in states]
-    shown = [_code_meaning(c) for c in dict.fromkeys(found)] + [
-        _message_meaning(m, reading.low) for m in (*reading.symptoms, *reading.harmless)
+    logged = {x.code: x for x in kernel_log_table().xids} if reading.xids else {}
+    shown = [_xid_meaning(logged[n]) for n in reading.xids if n in logged]
+    named = {c.name for c in found}
+    shown += [_code_meaning(c) for c in dict.fromkeys(found)] + [
+        _message_meaning(m, reading.low) for m in (*reading.symptoms, *reading.harmless) if m.code not in named
     ]
     return tuple(dict.fromkeys(shown))[:MAX_MEANINGS]
 
@@ -78,6 +82,9 @@ def look_up(term: str) -> tuple[CodeMeaning, ...]:
     term = term.strip()
     if not term or len(term) > MAX_TERM_CHARACTERS or "\n" in term:
         return ()
+    if term.lower().startswith("xid"):
+        numbers = {int(n) for n in re.findall(r"\d{1,3}", term)}
+        return tuple(_xid_meaning(x) for x in kernel_log_table().xids if x.code in numbers)
     number = _TERM_NUMBER.match(term)
     if number:
         return _number_meanings(number[1])
@@ -137,6 +144,17 @@ def _by_name() -> dict[str, list[CodeEntry]]:
 def _code_meaning(c: CodeEntry) -> CodeMeaning:
     return CodeMeaning(
         term=c.name, family=_(c.family), number=c.number, meaning=_(c.meaning), usually=_(c.usually), source=c.source
+    )
+
+
+def _xid_meaning(x: Xid) -> CodeMeaning:
+    table = kernel_log_table()
+    return CodeMeaning(
+        term=f"Xid {x.code}",
+        family=_("line of the kernel log"),
+        meaning=_("The driver logged Xid {number}: {meaning}.", number=x.code, meaning=_(x.meaning)),
+        usually=_(table.advice(x)),
+        source=table.source,
     )
 
 

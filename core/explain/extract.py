@@ -30,6 +30,15 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u2
 _SPACE = re.compile("[\xa0\u2000-\u200a\u202f\u205f\u3000]")
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,200})?/?>")
 
+_BAR = re.compile(
+    r"\d{1,3}%\|[ #█▏▎▍▌▋▊▉0-9>=.\-]{0,150}\|[^\[\n]{0,40}(?:\[[^\]\n]{0,80}\])?|[━╸╺╺█▏▎▍▌▋▊▉░▒▓]{3,200}(?: ?[\d.]{1,8}/[\d.]{1,8} [kMG]B[^\n]{0,40}?(?=\n|\Z))?"
+)
+"""Progress bars, as tqdm and pip draw them."""
+_FRAME = re.compile(
+    r'^( {2,20}File "[^"\n]{1,300}", line \d{1,7}[^\n]{0,200}\n)(?: {4,}[^\n]{0,400}(?:\n|\Z)){1,4}', re.MULTILINE
+)
+"""A frame of a Python traceback: the lines of the program under it are source, not messages."""
+
 
 def decode_text(data: bytes) -> str:
     """Return the text of a file: UTF-8, UTF-16 as Windows shells write it, or the bytes as they are. Never raises."""
@@ -100,9 +109,14 @@ def _line_around(low: bytes, at: int) -> tuple[int, int]:
 
 
 def clean_text(text: str) -> str:
-    """Return text without terminal escapes, tags and control characters; line ends become line feeds."""
+    """Return text without terminal escapes, tags, control characters, progress bars and the source lines of tracebacks; line
+    ends become line feeds.
+    """
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
     if "<" in text or "&" in text:
         text = unescape(_TAG.sub(" ", text))
-    return _CONTROL.sub("", _SPACE.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")))
+    text = _CONTROL.sub("", _SPACE.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")))
+    if "%|" in text or "━" in text or "█" in text:
+        text = _BAR.sub("", text)
+    return _FRAME.sub(r"\1", text) if '  File "' in text else text

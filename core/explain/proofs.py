@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
+from core.common.versions import version_tuple
 from core.explain.reading import ParsedText
 from core.explain.refutations import wanted_majors
 from core.knowledge.library_names import TOOLKIT_FAMILIES
@@ -39,9 +40,23 @@ def cpu_build(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
         if torch and ("+cpu" in torch) and "torch" in reading.low:
             found.append(Evidence(label=_("CPU build"), value=f"torch {torch}", source=python.prefix))
         for name in ("onnxruntime", "paddlepaddle"):
-            if name in packages and f"{name}-gpu" not in packages and name[:6] in reading.low:
+            if (
+                name in packages
+                and f"{name}-gpu" not in packages
+                and name[:6] in reading.low
+                and f"{name}-gpu" not in reading.low
+            ):
                 found.append(Evidence(label=_("CPU package"), value=f"{name} {packages[name]}", source=python.prefix))
     return tuple(found)
+
+
+def numpy_two(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """An environment with NumPy 2, which modules that were compiled for NumPy 1 do not load with."""
+    return tuple(
+        Evidence(label="NumPy", value=version, source=python.prefix)
+        for python in seen.pythons or ()
+        if version_tuple(version := _packages(python).get("numpy", ""))[:1] == (2,)
+    )
 
 
 def only_in_path(_r: ParsedText, seen: Snapshot) -> ProofEvidence:

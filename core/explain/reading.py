@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from core.explain import context
 from core.explain.extract import relevant_part
+from core.knowledge.kernel_log import kernel_log_table, logged_xids
 from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName, parse_library_name
 from core.knowledge.messages import Message, known_messages
 
@@ -83,6 +84,8 @@ class ParsedText:
     harmless: tuple[Message, ...] = ()
     first: Mapping[str, int] = field(default_factory=dict)
     """Where each message of the table first stands: what comes first is the reason more often than what follows."""
+    xids: tuple[int, ...] = ()
+    """Numbers of the driver's lines in the kernel's log."""
 
 
 def read_text(text: str) -> ParsedText:
@@ -92,9 +95,12 @@ def read_text(text: str) -> ParsedText:
     low = kept.lower().replace("mig m.", "")
     named, marks = _codes(low)
     low = low + "\n" + "\n".join(named)
-    first = {m.id: at for m in known_messages() if (at := first_place(m, low)) is not None}
-    found = tuple(m for m in known_messages() if m.id in first)
+    known = known_messages()
+    first = {m.id: at for m in known if (at := first_place(m, low)) is not None}
+    found = tuple(m for m in known if m.id in first)
     marks |= {m.id for m in found}
+    xids = logged_xids(low)
+    marks |= _xid_marks(xids) if xids else set()
     libraries, blamed, loaded, of_files = _files(low)
     marks |= of_files
     marks |= context.comparison_marks(kept, low, libraries, marks)
@@ -111,7 +117,15 @@ def read_text(text: str) -> ParsedText:
         symptoms=symptoms,
         harmless=harmless,
         first=first,
+        xids=xids,
     )
+
+
+def _xid_marks(numbers: tuple[int, ...]) -> set[str]:
+    """Return whose fault the numbers mostly are: a program's, the card's, or that of a link."""
+    kinds = {x.kind for x in kernel_log_table().xids if x.code in numbers and x.cause}
+    by_kind = {"program": "xid-program", "card": "xid-card", "link": "xid-link"}
+    return {by_kind[kind] for kind in kinds if kind in by_kind}
 
 
 def _codes(low: str) -> tuple[list[str], set[str]]:

@@ -246,6 +246,17 @@ def single_packages(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     return _evidence(_("Environments without duplicate packages"), len(seen.pythons)) if seen.pythons else ()
 
 
+def numpy_is_one(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
+    """Every NumPy of this machine is NumPy 1."""
+    found = [d.version for p in seen.pythons or () for d in p.distributions if d.name.lower() == "numpy"]
+    return _evidence("NumPy", ", ".join(sorted(set(found)))) if found and all(v.startswith("1.") for v in found) else ()
+
+
+def not_a_jetson(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
+    """Every Jetson has an ARM processor."""
+    return _evidence(_("Processor"), seen.machine.architecture) if seen.machine.architecture == "x86_64" else ()
+
+
 # --- driver and GPU --------------------------------------------------------------------------------------
 
 

@@ -97,8 +97,19 @@ def link_sentence(shown: MachineFault) -> str:
 
 
 def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
-    """Return the cure of what is proved or near, else the steps of what the text points to, and what would decide."""
+    """Return the cure of what is proved or near, else the steps of what the text points to, and what would decide.
+
+    One question whose answers part the causes comes before the steps of what is only possible.
+    """
     lines: list[str] = []
+    asked = [
+        line
+        for at, text in enumerate(e.decide.split("\n"))
+        for line in _wrap_lines(text, "    " if at else "  ", width)
+    ]
+    asks_one = "\n" in e.decide
+    if asks_one:
+        lines += asked + _wrap_lines(_("With the answer: convalesce explain --answer NUMBER"), "    ", width)
     first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or [r for r in e.causes if r.steps][:2]
     for r in first:
         fix = r.finding.fix if r.finding else None
@@ -108,9 +119,7 @@ def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
             lines += _wrap_lines(step, "    ", width) if step else []
         if fix and fix.changes and r.finding:
             lines += _wrap_lines(_("Convalesce can fix it: convalesce fix {id}", id=r.finding.id), "    ", width)
-    if e.decide:
-        lines += _wrap_lines(e.decide, "  ", width)
-    return lines
+    return lines if asks_one or not e.decide else lines + asked
 
 
 def _cause(r: RankedCause, colour: bool, width: int) -> list[str]:

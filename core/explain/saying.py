@@ -28,6 +28,8 @@ FRAMEWORK_NAMES = {
     "mxnet": "MXNet",
     "opencv": "OpenCV",
 }
+_DRIVER_CUDA = re.compile(r"found version (\d{1,2})(0\d)0\b")
+"""How PyTorch writes the newest CUDA of the driver: 11040 is 11.4."""
 _SYMBOL = re.compile(r"undefined symbol: (\w{3,80})|cannot load symbol (\w{3,80})", re.IGNORECASE)
 
 
@@ -40,14 +42,20 @@ def _meaning(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> str:
     pair = compiled_and_loaded(reading.low)
     if pair:
         return version_meaning(*pair)
-    status = next((c for c in codes if c.family.endswith(STATUS_KINDS)), None)
+    status = next((c for c in codes if c.family.endswith(STATUS_KINDS) or c.term.startswith("Xid ")), None)
     file = next((x for x in reading.blamed if x.family not in ("framework", "")), None)
     if file is not None:
         return join_sentences(file_meaning(file, reading, status), dictionary.library_meaning(file).meaning)
     opened = next(iter(reading.opened), None)
     there = _("{file} was found and opened before that: it is not missing.", file=opened.name) if opened else ""
     known = status or next((c for c in codes if c.meaning), None)
-    return join_sentences(known.meaning, there, known.usually) if known else there
+    number = _DRIVER_CUDA.search(reading.low)
+    newest = (
+        _("The number means: this driver runs CUDA up to {version}.", version=f"{number[1]}.{int(number[2])}")
+        if number
+        else ""
+    )
+    return join_sentences(known.meaning, newest, there, known.usually) if known else join_sentences(newest, there)
 
 
 def version_meaning(built: Version, found: Version) -> str:

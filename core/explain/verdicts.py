@@ -36,6 +36,7 @@ PROOFS: dict[Cause, Judge] = {
     "process_env_not_inherited": proofs.older_variables,
     "nvcc_toolkit_mismatch_build": proofs.other_nvcc,
     "container_no_gpu_runtime": proofs.container_without_driver,
+    "numpy_abi_mismatch": proofs.numpy_two,
 }
 REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
     "zlibwapi_missing": (refutations.not_on_linux, refutations.zlib_inside, refutations.zlibwapi_found),
@@ -76,6 +77,15 @@ REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
     "mig_misconfigured": (refutations.not_divided,),
     "nv_compute_cache_bad": (refutations.cache_in_order,),
     "no_nvidia_gpu": (refutations.gpu_there,),
+    "numpy_abi_mismatch": (refutations.numpy_is_one,),
+    "jetson_build_required": (refutations.not_a_jetson,),
+    "other_maker_gpu": (refutations.driver_starts,),
+    "fabric_manager_not_running": (refutations.not_on_windows, refutations.driver_starts),
+    "pci_memory_unassigned": (refutations.driver_starts,),
+    "linker_lacks_libcuda": (refutations.not_on_windows,),
+    "cxx_runtime_too_old": (refutations.not_on_windows,),
+    "shared_memory_too_small": (refutations.not_on_windows,),
+    "container_cdi_unresolved": (refutations.not_on_windows,),
 }
 
 

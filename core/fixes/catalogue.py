@@ -14,10 +14,11 @@ from core.common.i18n import _
 from core.common.shell import quote
 from core.fixes.files import add_dll_folders, complete_set, give_plain_name, put_aside, put_cache_aside
 from core.fixes.lines import edit_lines, edited_variable
+from core.fixes.packages.remedies import install_packages, put_package_back
 from core.fixes.search_paths import add_folder, drop_dead_entries, prefer_folder, take_out_folders
 from core.fixes.variables import activation_change, in_single_scope, persistent_values, set_value, target_environments
 from core.model import path_list
-from core.model.changes import Change, EditPath, FileSet, SetVariable
+from core.model.changes import Change, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Fix
 from core.model.path_list import PathError
@@ -27,16 +28,20 @@ from core.model.remedies import (
     CompleteSet,
     DropDead,
     GivePlainName,
+    InstallPackages,
     PointTo,
     PreferFolder,
     PutAside,
     PutCacheAside,
     PutPackageBack,
     Remedy,
+    SetForEnvironments,
     TakeOut,
     Unset,
+    UseSystemTool,
 )
 from core.model.steps import Severity
+from core.model.system_steps import SystemStep
 from core.rules.snapshot_queries import limit_rows
 from core.rules.ways import THIS_SESSION, line_evidence
 
@@ -77,7 +82,7 @@ def _with_edits(
     return tuple(lasting) if finding.ways and THIS_SESSION not in finding.ways else changes
 
 
-def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: PLR0912 - a flat table
+def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: C901, PLR0912 - a flat table
     """Return the changes that a remedy comes to on this machine; none where only the person should act.
 
     Raises:
@@ -107,7 +112,14 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
         case AddDllFolders():
             return add_dll_folders(remedy, snapshot)
         case PutPackageBack():
-            return ()  # the advice has the command
+            return put_package_back(remedy, snapshot)
+        case InstallPackages():
+            return install_packages(remedy, snapshot)
+        case UseSystemTool():
+            return (SystemStep(kind=remedy.kind, subject=remedy.subject, value=remedy.value),)
+        case SetForEnvironments():
+            steps = f"set {remedy.value}"
+            return tuple(activation_change(p, steps, remedy.variable) for p in target_environments(snapshot))
         case _:
             assert_never(remedy)
 
@@ -136,6 +148,8 @@ def _out_of_pam(name: str, file: str) -> tuple[str, str]:
 def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
     """Return what will be done: by the files' own words, else by the advice's."""
     first = changes[0]
+    if isinstance(first, ExchangePackages):
+        return fix.title
     if isinstance(first, FileSet):
         return first.title
     if not isinstance(first, SetVariable | EditPath):

@@ -33,12 +33,17 @@ def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
     if folder[:1] != "/" and folder[1:3] != ":\\":
         return ()
     if system == "windows":
-        before = persistent_value(snapshot, "PATH", "user")
-        text = before.text if before else ""
-        if path_list.find_entry(text, folder, system) is not None:
-            return ()
-        last = len(path_list.split_entries(text, system))
-        return (insert_entry(before, folder, last, system, name="Path", scope="user"),)
+        value = persistent_value(snapshot, "PATH", "user")
+        changes: list[Change] = []
+        for one in (folder, *remedy.more):
+            text = value.text if value else ""
+            if path_list.find_entry(text, one, system) is not None:
+                continue
+            last = len(path_list.split_entries(text, system))
+            change = insert_entry(value, one, last, system, name="Path", scope="user")
+            changes.append(change)
+            value = change.after
+        return tuple(changes)
     prefixes = dict.fromkeys(remedy.prefixes)
     steps = "\n".join(f"prepend {f}" for f in (*reversed(remedy.more), folder))
     return tuple(activation_change(p, steps) for p in prefixes if has_activation(snapshot, p))

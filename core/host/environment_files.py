@@ -12,6 +12,8 @@ FILE_HEADER = '# Written by Convalesce; "convalesce undo" takes it back.\n'
 """First line of a file that is ours alone."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,+=@%~-]*\Z")
 _QUOTABLE = re.compile(r"[A-Za-z0-9_./:,+=@%~ ()\[\]-]*\Z")
+_READABLE = re.compile(r"[^\"'\\$`#*\r\n]*\Z")
+"""What ``read_assignment`` reads: nothing in it ends the value, or means something else."""
 _FORM = re.compile(r"(\d{1,6}):(\s*(?:export\s+)?[A-Za-z_]\w*=[\"']?\*[\"']?\s*)\Z")
 
 
@@ -54,14 +56,16 @@ def write_assignment(text: str, name: str, value: Value | None) -> str:
     """Return ``text`` with the variable given ``value``, or without its line.
 
     Raises:
-        ChangeError: see ``read_assignment``; or the value cannot be written plainly in such a file.
+        ChangeError: see ``read_assignment``; or the value cannot be written plainly in such a file. What was read from a
+            file, its form with it, always can: else it could not be put back.
     """
     lines, old = _lines(text), read_assignment(text, name)
     place = int(old.kind.partition(":")[0]) if old else len(lines)
     if value is None:
         return "".join(lines[:place] + lines[place + 1 :])
+    was_read = bool(value.kind) and _READABLE.match(value.text)
     # what separates folders is no more than that, also where it is no letter of a plain value
-    if not all(_QUOTABLE.match(part) for part in path_list.split_entries(value.text, "linux", name)):
+    if not was_read and not all(_QUOTABLE.match(part) for part in path_list.split_entries(value.text, "linux", name)):
         raise ChangeError(
             _("{name} cannot have the value {text} in an environment file.", name=name, text=repr(value.text))
         )

@@ -85,12 +85,12 @@ def is_trusted(who: str, trusted: frozenset[str]) -> bool:
 def may_read(path: str, uid: int, gids: frozenset[int]) -> bool:
     """Whether a user may read a file by its owner, mode and access list, and enter its folder (Linux)."""
     file, folder = Path(path), Path(path).parent
-    return _allows(path, file.stat(), uid, gids, 4) and _allows(str(folder), folder.stat(), uid, gids, 1)
+    return allows(path, file.stat(), uid, gids, 4) and allows(str(folder), folder.stat(), uid, gids, 1)
 
 
 def may_enter(folder: str, uid: int, gids: frozenset[int]) -> bool:
     """Whether a user may go through a folder by its owner, mode and access list (Linux)."""
-    return _allows(folder, Path(folder).stat(), uid, gids, 1)
+    return allows(folder, Path(folder).stat(), uid, gids, 1)
 
 
 if sys.platform == "win32":
@@ -126,7 +126,8 @@ if sys.platform == "win32":
         """Return the group alone."""
         return frozenset({gid})
 
-    def _allows(_path: str, _found: os.stat_result, _uid: int, _gids: frozenset[int], _wanted: int) -> bool:
+    def allows(_path: str, _found: os.stat_result, _uid: int, _gids: frozenset[int], _wanted: int) -> bool:
+        """Say yes: Windows has no modes."""
         return True
 
 else:
@@ -221,7 +222,8 @@ else:
             return frozenset({gid})
         return frozenset(os.getgrouplist(user.pw_name, user.pw_gid))
 
-    def _allows(path: str, found: os.stat_result, uid: int, gids: frozenset[int], wanted: int) -> bool:
+    def allows(path: str, found: os.stat_result, uid: int, gids: frozenset[int], wanted: int) -> bool:
+        """Whether owner, mode and access list give a user a right (4 read, 2 write, 1 enter)."""
         if uid == 0:
             return True
         if found.st_uid == uid:

@@ -186,6 +186,10 @@ def _mode(path: str) -> str:
 if sys.platform == "win32":
     from core.host.windows.ownership import own_account
 
+    def outside_accounts() -> frozenset[str]:
+        """Return none: Windows has no user namespaces."""
+        return frozenset()
+
     def _this_person() -> Person:
         from ctypes import windll
 
@@ -204,7 +208,7 @@ else:
 
     def _this_person() -> Person:
         uid = os.geteuid()
-        trusted = ownership.ADMINISTRATORS | {f"uid:{uid}"} | _outside()
+        trusted = ownership.ADMINISTRATORS | {f"uid:{uid}"} | outside_accounts()
         if _account(uid).name == str(uid):  # a container that knows neither the account nor its group
             trusted |= {f"gid:{os.getegid()}"} if not _has_name(os.getegid()) else set()
         number = _behind() if uid == 0 else 0
@@ -217,13 +221,13 @@ else:
         said = os.environ.get("SUDO_UID") or os.environ.get("PKEXEC_UID") or ""
         return int(said) if re.fullmatch(r"[0-9]{1,10}", said) and int(said) < WHOLE_MAP else 0
 
-    def _outside() -> frozenset[str]:
+    def outside_accounts() -> frozenset[str]:
         """Return the number that stands for accounts outside a user namespace, the administrator's among them."""
         with suppress(OSError, ValueError, IndexError):
-            with open("/proc/self/uid_map", encoding="ascii") as lines:  # noqa: PTH123 - before every child
+            with open("/proc/self/uid_map", "rb") as lines:  # noqa: PTH123 - before every child
                 mapped = sum(int(line.split()[2]) for line in lines)
             if mapped < WHOLE_MAP:
-                with open("/proc/sys/kernel/overflowuid", encoding="ascii") as number:  # noqa: PTH123
+                with open("/proc/sys/kernel/overflowuid", "rb") as number:  # noqa: PTH123
                     return frozenset({f"uid:{int(number.read())}"})
         return frozenset()
 

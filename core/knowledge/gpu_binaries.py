@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal
 
 import msgspec
 
@@ -21,6 +22,8 @@ class OpenStep(Frozen, frozen=True, kw_only=True, rename={"first": "from", "fall
     """First release that does it."""
     fallback: tuple[str, ...] = ()
     """What is opened where it fails, before it is tried again."""
+    hosted: bool = False
+    """It opens only inside its own program, which hands it something first: a child opens what it needs instead."""
     is_global: bool = False
     """With RTLD_GLOBAL: its symbols serve everything that comes later."""
 
@@ -33,6 +36,8 @@ class OpenedNames(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     """CUDA major (empty: any) -> names."""
     first: str = ""
     below: str = ""
+    needed: bool = True
+    """False: only some programs come to it, and its absence alone is no fault."""
 
 
 class GpuFramework(Frozen, frozen=True, kw_only=True):
@@ -46,6 +51,10 @@ class GpuFramework(Frozen, frozen=True, kw_only=True):
     windows: tuple[OpenStep, ...]
     source: str
     opens: tuple[OpenedNames, ...] = ()
+    windows_way: Literal["", "altered search path"] = ""
+    """How it loads its DLLs; empty: as CPython does since 3.8, without PATH."""
+    windows_added: tuple[tuple[str, str], ...] = ()
+    """Variable and tail of the folders that it gives to os.add_dll_directory."""
     after: str = ""
     """The distribution that it imports before."""
     heavy: bool = False

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal
+
+from msgspec.structs import replace
 
 from core.knowledge.causes import Cause
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
+
+NAMED_CAUSE_WEIGHT = 7.0
+"""Log-odds of a sentence that names one cause itself."""
 
 
 class Message(Frozen, frozen=True, kw_only=True):
@@ -21,6 +27,10 @@ class Message(Frozen, frozen=True, kw_only=True):
     meaning: str = ""
     usually: str = ""
     source: str = ""
+    code: str = ""
+    """The status that it is about: codes.json says what that means, once for all."""
+    cause: Cause | Literal[""] = ""
+    """The one cause that the sentence itself names; clues say the rest."""
 
 
 class Clue(Frozen, frozen=True, kw_only=True):
@@ -35,13 +45,37 @@ class Clue(Frozen, frozen=True, kw_only=True):
     """A sentence that one program alone prints: causes that no exact clue of the text names are out of the question."""
 
 
+class Answer(Frozen, frozen=True, kw_only=True):
+    """One answer to a question, and the cause that it leaves."""
+
+    answer: str
+    cause: Cause
+
+
+class Question(Frozen, frozen=True, kw_only=True):
+    """What to look at where a text leaves several causes near each other: one thing, whose answers part them."""
+
+    when: tuple[str, ...]
+    """As with clues."""
+    ask: str
+    answers: tuple[Answer, ...]
+
+
 class Clues(Frozen, frozen=True, kw_only=True):
     """The whole table: base rates of causes in resolved public cases, and the clues."""
 
     base: dict[Cause, float]
     clues: tuple[Clue, ...]
+    questions: tuple[Question, ...] = ()
+    """The first one whose marks hold is asked."""
     decides: dict[Cause, str] = {}  # noqa: RUF012 - msgspec copies defaults
     """What would decide about a cause: part of a sentence that begins with whether, what or how."""
+
+
+class _Sentences(Frozen, frozen=True, kw_only=True):
+    """The part of kernel_log.json that is read as messages."""
+
+    sentences: tuple[Message, ...]
 
 
 class CodeEntry(Frozen, frozen=True, kw_only=True):
@@ -55,16 +89,33 @@ class CodeEntry(Frozen, frozen=True, kw_only=True):
     source: str
 
 
+@cache
 def known_messages() -> tuple[Message, ...]:
-    """Return resources/knowledge/messages.json."""
-    return read_table("messages", tuple[Message, ...])
+    """Return resources/knowledge/messages.json, and the sentences of the kernel's log (kernel_log.json)."""
+    written = read_table("messages", tuple[Message, ...]) + read_table("kernel_log", _Sentences).sentences
+    # the newest release's row of a name that several releases have
+    codes = {c.name: c for c in known_codes()} if any(m.code for m in written) else {}
+    return tuple(
+        replace(m, meaning=codes[m.code].meaning, usually=codes[m.code].usually, source=codes[m.code].source)
+        if m.code
+        else m
+        for m in written
+    )
 
 
+@cache
 def known_clues() -> Clues:
-    """Return resources/knowledge/clues.json."""
-    return read_table("clues", Clues)
+    """Return resources/knowledge/clues.json, and a clue for each sentence of the kernel's log that names its cause."""
+    written = read_table("clues", Clues)
+    named = tuple(
+        Clue(when=(m.id,), exact=True, because=m.meaning, causes={m.cause: NAMED_CAUSE_WEIGHT})
+        for m in read_table("kernel_log", _Sentences).sentences
+        if m.cause
+    )
+    return replace(written, clues=written.clues + named)
 
 
+@cache
 def known_codes() -> tuple[CodeEntry, ...]:
     """Return resources/knowledge/codes.json."""
     return read_table("codes", tuple[CodeEntry, ...])

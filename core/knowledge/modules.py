@@ -26,11 +26,20 @@ class StandardModules(Frozen, frozen=True, kw_only=True):
     source: str
 
 
+class NumpyTwo(Frozen, frozen=True, kw_only=True):
+    """The first release whose extension modules take NumPy 2: those built before it take NumPy 1 alone."""
+
+    distributions: str
+    release: str
+    source: str
+
+
 class ModuleTable(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/modules.json."""
 
     modules: tuple[KnownModule, ...]
     standard: StandardModules
+    numpy_2: tuple[NumpyTwo, ...] = ()
 
 
 @functools.cache

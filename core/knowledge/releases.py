@@ -111,7 +111,7 @@ class Releases(Frozen, frozen=True, kw_only=True):
 
 
 class StatusCode(SourcedRow, frozen=True, kw_only=True):
-    """A number that cuInit, NVML or the kernel log gave, in plain words."""
+    """A number that cuInit or NVML gave, in plain words."""
 
     api: str
     code: int

@@ -122,7 +122,8 @@ MAX_LINKS = 40
 
 
 def _place_inside(base: str, path: str) -> str:
-    todo, done, links = [p for p in path.split("/") if p][::-1], [], 0
+    todo, links = [p for p in path.split("/") if p][::-1], 0
+    done: list[str] = []
     while todo:
         part = todo.pop()
         if part == "..":

@@ -101,18 +101,18 @@ class Process:
     ) -> Edge | None:
         by = asked[0].path if asked else ""
         if taken is None:
-            unfit = next((a for a in found.attempts if a.outcome in ("unreadable", "wrong architecture")), None)
-            dangling = next((a for a in found.attempts if a.outcome == "not there" and a.detail), None)
-            states: tuple[tuple[Attempt | None, EdgeState], ...] = (
-                (unfit, "unreadable" if unfit and unfit.outcome == "unreadable" else "wrong architecture"),
-                (dangling, "dangling"),
-            )
-            at, state = next(((a, s) for a, s in states if a), (None, "absent"))
+            at, state = _unfit(found)
             return Edge(
-                name=found.name, wanted_by=by, state=state, path=at.path if at else "", detail=at.detail if at else "",
-                attempts=found.attempts[:40], optional=optional,
-            )  # fmt: skip
+                name=found.name,
+                wanted_by=by,
+                state=state,
+                path=at.path if at else "",
+                detail=at.detail if at else "",
+                attempts=found.attempts[:40],
+                optional=optional,
+            )
         if taken.outcome == "damaged":
+            found = self._search.resolve(found.name, asked)  # with what comes later
             return Edge(
                 name=found.name, wanted_by=by, state="damaged", path=taken.path, detail=taken.detail,
                 attempts=found.attempts[:40], optional=optional,
@@ -170,7 +170,7 @@ class Process:
         owners = {u.name: u for u in wanted}
         gaps = []
         for name in left:
-            provider = self.provider(owners[name].library) if owners[name].library else None
+            provider = self.provider(owners[name].library or _family(name, library.file.image.needed))
             gaps.append(self._gap(library, provider, name, owners[name].version, optional=optional))
         return gaps[:MAX_GAPS]
 
@@ -188,7 +188,7 @@ class Process:
     def _gap(
         self, library: LoadedLibrary, provider: LoadedLibrary | None, name: str, version: str, *, optional: bool
     ) -> Gap:
-        others = ()
+        others: tuple[str, ...] = ()
         if provider and provider.name:
             found = self._search.resolve(provider.name, provider.chain[1:]).found
             others = tuple(a.path for a in found if a.path != provider.file.path)
@@ -202,3 +202,22 @@ class Process:
             others=others,
             optional=optional,
         )
+
+
+def _family(symbol: str, needed: Sequence[str]) -> str:
+    """Return the library among the needed ones that a function of NVIDIA's belongs to, by their names; empty for none."""
+    low = symbol.lstrip("_").lower()
+    stems = {n.removeprefix("lib").partition(".so")[0].removesuffix("rt").lower(): n for n in needed if ".so" in n}
+    fit = [stem for stem in stems if len(stem) > 3 and low.startswith(stem)]
+    return stems[max(fit, key=len)] if fit else ""
+
+
+def _unfit(found: Resolution) -> tuple[Attempt | None, EdgeState]:
+    """Return the file that the loader passed over, and why; none for a name that is nowhere."""
+    for at in found.attempts:
+        if at.outcome == "unreadable":
+            return at, "unreadable"
+        if at.outcome == "wrong architecture":
+            return at, "wrong architecture"
+    dangling = next((a for a in found.attempts if a.outcome == "not there" and a.detail), None)
+    return dangling, "dangling" if dangling else "absent"

@@ -11,6 +11,7 @@ from core.common.i18n import _, format_number
 from core.model import path_list
 from core.model.facts import Frozen, LineForm, System
 from core.model.path_list import PathError
+from core.model.system_steps import SystemStep
 
 PersistentScope = Literal["user", "machine", "environment"]
 """Whom a variable is for: this user, everybody on the machine, or one Python environment while it is active."""
@@ -260,7 +261,81 @@ class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"
         return (*rows, f"- {self.name} {self.entry}".rstrip(), *([f"+ {self.name} {self.value}"] if self.value else []))
 
 
-Change: TypeAlias = SetVariable | EditPath | FileSet | EditLine
+class Package(Frozen, frozen=True, kw_only=True):
+    """One distribution that goes or comes."""
+
+    name: str
+    version: str
+    sha256: str = ""
+    """Of the wheel that it comes from; empty for one that goes."""
+    size: int = 0
+    """Bytes of that wheel; 0: not known."""
+    source: str = ""
+    """Address or file of that wheel."""
+
+
+class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", tag="packages"):
+    """Let one environment hold other packages: its folder of packages is exchanged for a twin, in one step.
+
+    First it says only what is wanted. Once ``twin`` is made (core/packages), it says exactly what goes and what comes, and
+    what lies in both folders; only then can it be carried out.
+    """
+
+    title: str
+    prefix: str
+    folder: str
+    """The environment's own folder of packages, with every link on the way resolved."""
+    remove: tuple[str, ...] = ()
+    """Names of distributions that are taken out first; "~orch" is what an interrupted pip left."""
+    install: tuple[str, ...] = ()
+    """Requirements, for the environment's own installer."""
+    restore: tuple[str, ...] = ()
+    """Names of distributions whose files are put back as their RECORD lists them; then nothing else is changed."""
+    index: str = ""
+    """Address of the index that has them; empty for the one that is configured."""
+    alone: bool = False
+    """Whether what is installed comes without what it requires."""
+    gone: tuple[Package, ...] = ()
+    come: tuple[Package, ...] = ()
+    twin: str = ""
+    """The folder that takes the place of ``folder``, and then keeps what was there; empty as long as there is none."""
+    before: str = ""
+    """Hash over name, size and time of every file of ``folder``, and of ``after`` over the twin's; byte code apart."""
+    after: str = ""
+    old: int = 0
+    """Number of the folder that is in place before, and of the ``new`` one after, in their file system."""
+    new: int = 0
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the twin is there, so that it can be carried out."""
+        return bool(self.twin)
+
+    def inverse(self) -> ExchangePackages:
+        """Return the change that takes this one back: the folder that was kept takes its place again."""
+        return msgspec.structs.replace(
+            self,
+            gone=self.come,
+            come=self.gone,
+            before=self.after,
+            after=self.before,
+            old=self.new,
+            new=self.old,
+        )
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the preview: what goes (-) and what comes (+), each with its size and where it comes from."""
+        shown = [f"  {self.title}"]
+        if self.is_prepared:
+            shown += [f"- {p.name} {p.version}" for p in self.gone]
+            return (*shown, *(f"+ {p.name} {p.version} {_package_origin(p)}".rstrip() for p in self.come))
+        shown += [f"- {name}" for name in self.remove]
+        origin = " (" + _("from {source}", source=self.index) + ")" if self.index else ""
+        shown += [f"+ {wish}{origin}" for wish in self.install]
+        return (*shown, *("+ " + _("the files that {name} lists", name=name) for name in self.restore))
+
+
+Change: TypeAlias = SetVariable | EditPath | FileSet | EditLine | SystemStep | ExchangePackages
 """All changes. A Change is data: it is shown, journalled, handed to an elevated process and undone."""
 
 
@@ -352,4 +427,11 @@ def _origin(item: FileItem) -> str:
         return item.after
     size = _("{size} bytes", size=format_number(item.size)) if item.size else ""
     words = [w for w in (size, _("from {source}", source=item.source) if item.source else "") if w]
+    return f"({', '.join(words)})" if words else ""
+
+
+def _package_origin(package: Package) -> str:
+    words = [_("{size} MB", size=format_number(-(-package.size // 1_000_000)))] if package.size else []
+    words += [_("from {source}", source=package.source)] if package.source else []
+    words += [f"sha256 {package.sha256}"] if package.sha256 else []
     return f"({', '.join(words)})" if words else ""

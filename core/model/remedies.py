@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from core.model.facts import Frozen
+from core.model.system_steps import StepKind
 
 T = TypeVar("T")
 
@@ -109,11 +110,42 @@ class AddDllFolders(Frozen, frozen=True, kw_only=True, tag=True):
 
 
 class PutPackageBack(Frozen, frozen=True, kw_only=True, tag=True):
-    """Install a package of one environment again in this very version."""
+    """Let the files of a package of one environment be those that it installed, in this very version."""
 
     prefix: str
     package: str
     version: str
+    more: tuple[str, ...] = ()
+    """Names of further packages of which the same holds."""
+
+
+class InstallPackages(Frozen, frozen=True, kw_only=True, tag=True):
+    """Take packages out of one environment and install others, as one step."""
+
+    prefix: str
+    remove: tuple[str, ...] = ()
+    """Names. Those in the way: duplicates, leftovers ("~orch"), the build that is exchanged."""
+    install: tuple[str, ...] = ()
+    """Requirements: "torch==2.8.0", "nvidia-cudnn-cu12==9.10.2.21"."""
+    index: str = ""
+    """Address of the index that has them; empty for the one that is configured there."""
+    alone: bool = False
+    """Without what they require."""
+
+
+class UseSystemTool(Frozen, frozen=True, kw_only=True, tag=True):
+    """Make a step with the system's own tools; see ``core.model.system_steps``."""
+
+    kind: StepKind
+    subject: str = ""
+    value: str = ""
+
+
+class SetForEnvironments(Frozen, frozen=True, kw_only=True, tag=True):
+    """Give a variable a value while the environments in use are active."""
+
+    variable: str
+    value: str
 
 
 Remedy: TypeAlias = (
@@ -129,6 +161,9 @@ Remedy: TypeAlias = (
     | GivePlainName
     | AddDllFolders
     | PutPackageBack
+    | UseSystemTool
+    | SetForEnvironments
+    | InstallPackages
 )
 
 
@@ -141,6 +176,9 @@ def join_remedies(one: Remedy | None, other: Remedy | None) -> Remedy | None:
             return replace(one, places=_each(one.places, other.places))
         case PreferFolder(), PreferFolder() if (one.over, one.by) == (other.over, other.by):
             return replace(one, places=_each(one.places, other.places))
+        case InstallPackages(), InstallPackages() if (one.prefix, one.index) == (other.prefix, other.index):
+            remove, install = _each(one.remove, other.remove), _each(one.install, other.install)
+            return replace(one, remove=remove, install=install, alone=one.alone and other.alone)
     return one or other
 
 

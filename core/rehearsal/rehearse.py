@@ -15,6 +15,7 @@ from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileSet
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
+from core.model.system_steps import TAKES_EFFECT_LATER, SystemStep
 from core.rehearsal.files import (
     Rehearsal,
     cache_of,
@@ -45,6 +46,14 @@ def rehearse(
             said = compare_reports(finding, report, examine(HostWithEnvironment(host, env)))
         how = _("It ran with an empty folder as the cache (CUDA_CACHE_PATH).")
         return Rehearsal(works=said.works, sentence=join_sentences(said.sentence, how), loaded=said.loaded)
+    if any(isinstance(c, SystemStep) for c in changes):
+        later = all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes)
+        return Rehearsal(
+            works=None,
+            sentence=_("This cannot be rehearsed: it shows only in what is started anew afterwards.")
+            if later
+            else _("This cannot be rehearsed without doing it; it is verified afterwards."),
+        )
     only_files = all(isinstance(c, FileSet) for c in changes)
     if only_files and not any(i.after for c in changes if isinstance(c, FileSet) for i in c.items):
         return rehearse_removal(changes, report.snapshot, host, watch)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from core.common.i18n import _, n_
 from core.common.text import join_names
-from core.model.changes import Change, EditPath, FileSet, SetVariable
+from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
 from core.model.findings import Report
 from core.model.paths import form_of, parent
-from core.report.short_names import environment_names, shorten
+from core.report.short_names import environment_names, place, shorten
 
 
 def change_words(changes: Sequence[Change], report: Report) -> tuple[str, ...]:
@@ -24,6 +24,8 @@ def _words(change: Change, report: Report) -> str:
         return _entry(change, report)
     if isinstance(change, SetVariable):
         return _variable(change, report)
+    if isinstance(change, EditLine):
+        return _line(change, report)
     return shorten("; ".join(line.strip() for line in change.lines()[:1]), report)  # a kind of change that is new here
 
 
@@ -39,11 +41,12 @@ def _files(change: FileSet, report: Report) -> str:
 
 def _entry(change: EditPath, report: Report) -> str:
     entry, where = shorten(change.entry, report), _where(change, report)
+    name = "PATH" if change.name.upper() == "PATH" else change.name
     if change.old is None:
-        return _("Add the folder {entry} to {name}{where}.", entry=entry, name=change.name, where=where)
+        return _("Add the folder {entry} to {name}{where}.", entry=entry, name=name, where=where)
     if change.new is None:
-        return _("Take the folder {entry} out of {name}{where}.", entry=entry, name=change.name, where=where)
-    return _("Move the folder {entry} in {name}{where}.", entry=entry, name=change.name, where=where)
+        return _("Take the folder {entry} out of {name}{where}.", entry=entry, name=name, where=where)
+    return _("Move the folder {entry} in {name}{where}.", entry=entry, name=name, where=where)
 
 
 def _variable(change: SetVariable, report: Report) -> str:
@@ -53,6 +56,22 @@ def _variable(change: SetVariable, report: Report) -> str:
     if change.after is None:
         return _("Remove the setting {name}{where}.", name=change.name, where=where)
     return _("Give the setting {name} another value{where}.", name=change.name, where=where)
+
+
+def _line(change: EditLine, report: Report) -> str:
+    file, line = place(change.file or change.path, report.snapshot.machine.home), change.line
+    if change.value:
+        return _("Give {name} another value in line {line} of {file}.", name=change.name, line=line, file=file)
+    if change.entry:
+        entry = shorten(change.entry, report)
+        return _(
+            "Take the folder {entry} out of line {line} of {file} ({name}).",
+            entry=entry,
+            line=line,
+            file=file,
+            name=change.name,
+        )
+    return _("Take line {line} out of {file} ({name}).", line=line, file=file, name=change.name)
 
 
 def _where(change: SetVariable | EditPath, report: Report) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from core.common.i18n import _
+from core.common.text import join_names
 from core.model.facts import split_id
 from core.model.findings import Finding, GridRow, Report
 from core.model.paths import form_of
@@ -15,6 +16,8 @@ NO_NAMES = {
     *("bin", "lib", "lib64", "x64", "include", "targets", "x86_64-linux"),
 }
 """Folders whose own name tells nothing; the one above them does."""
+MOST_NAMES = 3
+"""Names that are listed; the rest is counted."""
 _NUMBER = re.compile(r"\d+(\.\d+)*")
 _REST = r"(?:[/\\][^\s,;:\"'()]*)?"
 
@@ -59,6 +62,11 @@ def concerned(finding: Finding, report: Report) -> tuple[str, ...]:
     names = environment_names(report)
     found = dict.fromkeys(split_id(c)[0].partition(":")[2] for c in finding.consumers)
     return tuple(names.get(prefix, _apart([prefix])[prefix]) for prefix in found if prefix)
+
+
+def concerned_text(finding: Finding, report: Report) -> str:
+    """Return the environments that a finding concerns in a few words; empty for none."""
+    return join_names(concerned(finding, report), MOST_NAMES)
 
 
 def shorten(text: str, report: Report) -> str:

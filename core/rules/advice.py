@@ -10,6 +10,7 @@ from core.common.text import join_names
 from core.knowledge.releases import FaultyRelease, nvidia_package
 from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot
 from core.model.findings import Fix
+from core.model.remedies import InstallPackages
 from core.rules.snapshot_queries import python_of
 from core.rules.wording import manual_fix
 
@@ -135,6 +136,7 @@ def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
             version=row.version,
         ),
         restart="program",
+        remedy=InstallPackages(prefix=copy.environment, install=(f"{package[0]}=={row.instead}",), alone=True),
     )
 
 

@@ -11,11 +11,12 @@ from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import Cause
 from core.knowledge.cuda_file_names import library_family, numbers_in_name, toolkit_locations
 from core.knowledge.horizon import is_beyond_horizon
+from core.knowledge.keepers import keeper_of
 from core.knowledge.releases import nvidia_package
 from core.model.facts import LibraryFile, PathEntry, Snapshot, System, Toolkit
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, normalise, parent
-from core.model.remedies import PointTo
+from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.advice import pip_command
 from core.rules.consumer_loads import by_importance
@@ -271,6 +272,18 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
             _("Reinstall {names}", names=" ".join(names)),
             pip_command(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", *names),
             restart="program",
+            remedy=PutPackageBack(
+                prefix=home,
+                package=packages[0][0],
+                version=packages[0][1],
+                more=tuple(dict.fromkeys(p[0] for p in packages if p[0] != packages[0][0])),
+            ),
+        )
+    if keeper := keeper_of(toolkit.root):
+        return manual_fix(
+            _("Have {keeper} put this toolkit back", keeper=keeper.keeper),
+            keeper.again or _("Reinstall {keeper}: its folder is {root}.", keeper=keeper.keeper, root=toolkit.root),
+            restart="program",
         )
     return manual_fix(
         _("Reinstall this toolkit"),
@@ -306,6 +319,8 @@ def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
 
 def _facts(toolkit: Toolkit, owner: str) -> list[Evidence]:
     rows = [observation(_("Toolkit"), f"{toolkit.root}{owner}", toolkit.source)]
+    if keeper := keeper_of(toolkit.root):
+        rows.append(observation(_("Installed by"), keeper.keeper, toolkit.root))
     if toolkit.named_by:
         rows.append(observation(_("Set by"), join_names(toolkit.named_by)))
     if toolkit.nvcc_version and versions_differ(toolkit.nvcc_version, toolkit.version):

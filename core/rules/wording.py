@@ -32,6 +32,12 @@ class Concern(Evidence, frozen=True, kw_only=True):
     """``Consumer.full_id``."""
 
 
+class Cure(Fix, frozen=True, kw_only=True):
+    """Advice with what Convalesce would do in its place. ``make_finding`` keeps the remedy as data beside the Fix."""
+
+    its: Remedy
+
+
 def make_finding(
     step: Step,
     severity: Severity,
@@ -48,6 +54,8 @@ def make_finding(
 ) -> Finding:
     """Return a Finding whose id is the step and the name: "driver.no-gpu"; its first subject stands for several."""
     rows, several = list(evidence), tuple(dict.fromkeys(subjects))
+    if isinstance(fix, Cure):
+        remedy, fix = remedy or fix.its, Fix(title=fix.title, advice=fix.advice, restart=fix.restart)
     told = Finding(
         id=f"{step.value}.{name}",
         cause=cause,
@@ -95,6 +103,9 @@ def observation(label: str, value: object, source: str = "") -> Evidence:
     return Evidence(label=label, value=str(value), source=translate_fact(source))
 
 
-def manual_fix(title: str, *steps: str, restart: Restart = "") -> Fix:
-    """Return a Fix that the person does, one line a step; empty steps are dropped."""
-    return Fix(title=title, advice="\n".join(step for step in steps if step), restart=restart)
+def manual_fix(title: str, *steps: str, restart: Restart = "", remedy: Remedy | None = None) -> Fix:
+    """Return a Fix that the person does, one line a step; empty steps are dropped. ``remedy``: what would do it for them."""
+    advice = "\n".join(step for step in steps if step)
+    if remedy is not None:
+        return Cure(title=title, advice=advice, restart=restart, its=remedy)
+    return Fix(title=title, advice=advice, restart=restart)

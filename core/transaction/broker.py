@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -18,8 +19,9 @@ from core.common.i18n import _, n_
 from core.host import ownership, safe_folder
 from core.host.startup.edit import Edit, edited
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditLine, EditPath, FileItem, FileSet, SetVariable
+from core.model.changes import Change, ChangeError, EditLine, EditPath, ExchangePackages, FileItem, FileSet, SetVariable
 from core.model.facts import LineForm, System
+from core.model.system_steps import STEP_KINDS, SystemStep, step_words
 
 NVIDIA_LIBRARY = re.compile(
     r"(?:lib)?(?:cudnn|cublas|cudart|nvrtc|cufft|curand|cusolver|cusparse|nvjitlink|zlibwapi|cuda)[\w.+-]*"
@@ -64,6 +66,10 @@ class Ground(Protocol):
         """Return an entry of a search path as programs get it."""
         ...
 
+    def account(self, name: str) -> int:
+        """Return the number of an account; -1 where there is none."""
+        ...
+
 
 @dataclass(frozen=True)
 class RealGround:
@@ -101,6 +107,17 @@ class RealGround:
         """See Ground."""
         return os.path.expandvars(entry) if self.system == "windows" else entry
 
+    def account(self, name: str) -> int:
+        """See Ground."""
+        if sys.platform == "win32":
+            return -1
+        import pwd
+
+        try:
+            return pwd.getpwnam(name).pw_uid
+        except (KeyError, ValueError):
+            return -1
+
 
 @dataclass(frozen=True)
 class ChangeKind:
@@ -122,7 +139,7 @@ def refusal_sentences(changes: tuple[Change, ...], ground: Ground, *, back: bool
 
 def kind_of(change: Change) -> ChangeKind:
     """Return the kind that a change is of."""
-    return next(kind for kind in CHANGE_KINDS if kind.of(change))
+    return next((kind for kind in CHANGE_KINDS if kind.of(change)), NEVER)
 
 
 def consent_action(changes: tuple[Change, ...], *, back: bool = False) -> str:
@@ -389,6 +406,50 @@ def _odd_line(change: EditLine) -> str:
     )
 
 
+# --- system steps --------------------------------------------------------------------------------------------------
+
+DEVICE_GROUPS = ("video", "render")
+"""Groups into which a user is taken: those of device files, and of nothing that gives further rights (never disk, docker, sudo)."""
+USER_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}", re.ASCII)
+"""useradd(8); what begins with a hyphen or holds a colon would be another argument or row."""
+FIRST_PERSON = 1000
+"""First number of a person's account (UID_MIN of login.defs(5)); accounts of services are taken into no group."""
+
+NOBODY = 65534
+"""The account that stands for none."""
+
+
+def _system_step(change: Change, ground: Ground, back: bool) -> str:
+    """Each kind with the arguments that it takes and no other, on Linux; a short path needs no administrator."""
+    assert isinstance(change, SystemStep)
+    odd = _("The plan's system step is not one that is made with administrator rights.")
+    if ground.system != "linux" or change.kind == "short-path" or change.before == change.after:
+        return odd
+    if (change.after == "absent") != back:
+        return odd
+    if change.kind == "library-folder":
+        if change.value:
+            return odd
+        return _not_everybodys(change.subject, "ld.so.conf.d", ground, back) or _not_for_the_loader(change, ground)
+    if change.kind == "device-group":
+        known = USER_NAME.fullmatch(change.subject) and change.value in DEVICE_GROUPS
+        person = ground.account(change.subject)
+        if not known or (not back and (person < FIRST_PERSON or person == NOBODY)):
+            return _(
+                "{user} is not taken into the group {group} with administrator rights.",
+                user=visible_text(change.subject),
+                group=visible_text(change.value),
+            )
+        return ""
+    return odd if change.subject or change.value else ""
+
+
+def _not_for_the_loader(change: SystemStep, ground: Ground) -> str:
+    if _is_below(change.subject, ground):
+        return ""
+    return _("{folder} is not a folder that is changed with administrator rights.", folder=visible_text(change.subject))
+
+
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
@@ -457,11 +518,42 @@ def _words_line(change: Change) -> tuple[str, ...]:
     return (_("Take line {line} of {path} out, which sets {name}.", **values),)
 
 
+def _words_step(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, SystemStep)
+    return step_words(change)
+
+
+def _is_step(kind: str, change: Change) -> bool:
+    return isinstance(change, SystemStep) and change.kind == kind
+
+
+# --- packages ------------------------------------------------------------------------------------------------------
+
+
+def _packages(_change: Change, _ground: Ground, _back: bool) -> str:
+    """None: an installer runs what others wrote."""
+    return _("Packages are not changed with administrator rights.")
+
+
+def _words_packages(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, ExchangePackages)
+    return (_("Change the packages of {prefix}.", prefix=change.prefix),)
+
+
+NEVER = ChangeKind("packages", lambda c: isinstance(c, ExchangePackages), _packages, _words_packages)
+"""What is never changed with an administrator's rights."""
+
 CHANGE_KINDS = (
     ChangeKind("search-path", lambda c: isinstance(c, EditPath) and c.new is not None, _enter_path, _words_enter),
     ChangeKind("search-path", lambda c: isinstance(c, EditPath), _leave_path, _words_leave),
     ChangeKind("variable", lambda c: isinstance(c, SetVariable), _variable, _words_variable),
     ChangeKind("line", lambda c: isinstance(c, EditLine), _line, _words_line),
     ChangeKind("files", lambda c: isinstance(c, FileSet), _files, _words_files),
+    *(
+        ChangeKind(f"system-{kind}", partial(_is_step, kind), _system_step, _words_step)
+        for kind in STEP_KINDS
+        if kind != "short-path"
+    ),
+    ChangeKind("system-step", lambda c: isinstance(c, SystemStep), _system_step, _words_step),  # none that is allowed
 )
 """Every kind there is. A further one is a row here, in docs/security.md, in polkit's policy and in the fuzzer."""

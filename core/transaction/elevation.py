@@ -19,6 +19,7 @@ from typing import Literal, NoReturn
 import msgspec
 
 from core.common import frozen, i18n
+from core.common.consent import consent_hint, is_consent
 from core.common.exit_codes import REFUSED, STUCK
 from core.common.i18n import _, join_sentences, n_
 from core.host import ownership, safe_folder
@@ -316,11 +317,11 @@ def _question(rows: tuple[str, ...]) -> str:
 def _ask_terminal(rows: tuple[str, ...]) -> str:
     try:
         with Path("/dev/tty").open("r+b", buffering=0) as terminal:
-            terminal.write(f"{_question(rows)} [y/N] ".encode(errors="replace"))
-            answer = terminal.readline().decode(errors="replace").strip().lower()
+            terminal.write(f"{_question(rows)} {consent_hint()} ".encode(errors="replace"))
+            answer = terminal.readline().decode(errors="replace")
     except OSError:
         return _("There is no terminal to ask on.")
-    return "" if answer in ("y", "yes") else _("You did not agree to it.")
+    return "" if is_consent(answer) else _("You did not agree to it.")
 
 
 def _writer() -> VariableStore:

@@ -11,12 +11,24 @@ import msgspec
 from core.common.i18n import _, join_sentences
 from core.host import scratch
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditLine, EditPath, FileSet, SetVariable, Value, values_agree
+from core.model.changes import (
+    Change,
+    ChangeError,
+    EditLine,
+    EditPath,
+    ExchangePackages,
+    FileSet,
+    SetVariable,
+    Value,
+    values_agree,
+)
 from core.model.facts import Frozen
-from core.transaction import file_set, line_edit
+from core.model.system_steps import SystemStep
+from core.transaction import file_set, line_edit, package_exchange, system_steps
 from core.transaction.file_set import NotRestored
 from core.transaction.journal import BegunError, Entry, Journal, State
 from core.transaction.preconditions import resolve, unmet_preconditions
+from core.transaction.system_steps import SystemTools
 from core.transaction.variable_store import VariableStore, error_sentence
 
 __all__ = ["Outcome", "Plan", "execute", "recover", "recover_locked", "resolve", "undo", "unmet_preconditions"]
@@ -69,7 +81,7 @@ def open_gate(_changes: tuple[Change, ...], _back: bool) -> tuple[str, ...]:
 class Outcome(Frozen, frozen=True, kw_only=True):
     """How it ended. Only after "stuck" may the machine be neither as before nor as planned."""
 
-    kind: Literal["done", "undone", "refused", "rolled back", "stuck"]
+    kind: Literal["done", "undone", "refused", "rolled back", "stuck", "let go"]
     sentence: str
     problems: tuple[str, ...] = ()
     entry: str = ""
@@ -150,6 +162,7 @@ def _act(entry: Entry, writer: VariableStore, journal: Journal, verify: Callable
             problem = verify()
             if not problem:
                 journal.change_state(entry, "done")
+                package_exchange.release_twins(entry)
         except (ChangeError, OSError) as e:
             problem = error_sentence(e)
         if not problem:
@@ -167,8 +180,14 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
     if isinstance(change, FileSet):
         file_set.place_files(change, entry, journal)
         return
+    if isinstance(change, SystemStep):
+        system_steps.make_step(change, SystemTools(writer.root))
+        return
     if isinstance(change, EditLine):
         line_edit.make_edit(change)
+        return
+    if isinstance(change, ExchangePackages):
+        package_exchange.put_in_place(change)
         return
     now = writer.read(change.name, change.scope, change.at)
     if isinstance(change, EditPath) and not exact:
@@ -222,6 +241,8 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
         return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
     with suppress(ChangeError, OSError):  # a backup too many harms nobody; the next end tries again
         journal.forget_unneeded()
+        package_exchange.release_twins(entry)
+        package_exchange.clear_twins(journal)
     if goal == "undone":
         return Outcome(kind="undone", sentence=_("Undone: {title}.", title=entry.title), entry=entry.id)
     words = join_sentences(_("Everything is as it was before."), why)
@@ -233,7 +254,12 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
         return file_set.restore_files(change, entry, journal)
     if isinstance(change, EditLine):
         return line_edit.restore_line(change)
+    if isinstance(change, ExchangePackages):
+        return package_exchange.restore_packages(change)
     try:
+        if isinstance(change, SystemStep):
+            system_steps.make_step(change.inverse(), SystemTools(writer.root))
+            return ()
         now = writer.read(change.name, change.scope, change.at)
         if values_agree(change.before, now) or values_agree(change.after, now):
             writer.write(change.name, change.scope, change.at, change.before)
@@ -245,11 +271,20 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
                     _("Another program has changed {name} since, so Convalesce left it unchanged.", name=change.name)
                 ),
             )
-    except OSError as e:
+    except (OSError, system_steps.ToolError) as e:
         return (NotRestored(error_sentence(e), again=True),)
     except ChangeError as e:
-        return (NotRestored(error_sentence(e)),)
+        return () if _is_back(change, writer) else (NotRestored(error_sentence(e)),)
     return ()
+
+
+def _is_back(change: Change, writer: VariableStore) -> bool:
+    """Whether nothing is left to put back, although it cannot be written."""
+    if not isinstance(change, SetVariable | EditPath) or change.scope == "environment":  # which is several files
+        return False
+    with suppress(ChangeError, OSError):
+        return values_agree(change.before, writer.read(change.name, change.scope, change.at))
+    return False
 
 
 # --- taking back -----------------------------------------------------------------------------------------------
@@ -313,6 +348,8 @@ def recover(*, writer: VariableStore, journal: Journal) -> tuple[Outcome, ...]:
     """
     scratch.clear_abandoned()
     scratch.clear_abandoned(journal.staging)
+    with suppress(ChangeError, OSError):
+        package_exchange.clear_twins(journal)
     try:
         if not journal.unfinished():
             return ()
@@ -335,3 +372,19 @@ def recover_locked(*, writer: VariableStore, journal: Journal, gate: Gate = open
         )
         for entry in journal.unfinished()
     )
+
+
+def let_go(id: str, *, journal: Journal) -> Outcome:
+    """Remove what an entry keeps for its undoing, which then is no longer possible."""
+    try:
+        with journal.lock():
+            entry = journal.entry(id)
+            if not entry.undoable:
+                return _refusal((_("Entry {id} is {state}; it keeps nothing.", id=id, state=_(entry.state)),))
+            journal.change_state(entry, "let go")
+            journal.forget_unneeded()
+            package_exchange.clear_twins(journal)
+            words = _("What was kept for undoing it is gone: {title}.", title=entry.title)
+            return Outcome(kind="let go", sentence=words, entry=entry.id)
+    except (ChangeError, OSError) as e:
+        return _refusal((error_sentence(e),))

@@ -15,6 +15,7 @@ from core.common.i18n import _, format_number
 from core.host import ownership, safe_folder
 from core.model.changes import ChangeError, FileItem, FileSet
 from core.transaction.journal import Journal
+from core.transaction.variable_store import not_changeable
 
 _STATE = re.compile(r"(?:[0-9a-f]{64}|folder|-> [^/\\\0\r\n]+)?\Z")
 
@@ -93,7 +94,7 @@ def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | No
                 )
             )
         if not os.access(folder, os.W_OK):
-            rows.append(_("This user has no permission to change {folder}.", folder=folder))
+            rows.append(not_changeable(folder, folder))
     except FileNotFoundError:
         if item.before or change.unmake or not _is_made(folder, change):
             rows.append(_("The folder {folder} does not exist.", folder=folder))

@@ -6,7 +6,6 @@ files that were replaced or put aside), ``staging/`` (unpacked archives) and ``l
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
@@ -25,17 +24,18 @@ from core.common.home import below_home
 from core.common.i18n import _
 from core.host import ownership, safe_folder
 from core.host.file_attributes import FileAttributes
+from core.host.file_lock import take_lock
 from core.host.safe_folder import SafeFolder
 from core.model.changes import Change, ChangeError, FileSet
 from core.model.facts import Frozen
 
-ENTRY_SCHEMA = 1
+ENTRY_SCHEMA = 2
 """Version of an entry's form. A newer Convalesce reads every older one; an older one leaves newer entries alone."""
 MAX_ENTRY_BYTES = 16 << 20
 SHARED_MODE = 0o755
 """Mode of the machine's own journal, which everybody reads."""
 
-State = Literal["begun", "done", "rolled back", "undoing", "undone", "stuck"]
+State = Literal["begun", "done", "rolled back", "undoing", "undone", "stuck", "let go"]
 _ID = re.compile(r"\d{8}T\d{6}Z-\d{4}\Z")
 
 
@@ -358,7 +358,7 @@ class Journal:
         needed = {
             item.before
             for e in entries
-            if isinstance(e, Entry) and e.state not in ("undone", "rolled back")
+            if isinstance(e, Entry) and e.state not in ("undone", "rolled back", "let go")
             for c in e.changes
             if isinstance(c, FileSet)
             for item in c.items
@@ -418,30 +418,13 @@ def _open_lock(folder: SafeFolder) -> int:
         return folder.open("lock", write=True)
 
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _take(fd: int) -> bool:
-        try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _take(fd: int) -> bool:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as e:
-            if e.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                return False
-            raise JournalError(
-                _(
-                    "The folder of the history does not support locks ({strerror}); set another one in "
-                    "CONVALESCE_STATE.",
-                    strerror=e.strerror,
-                )
-            ) from None
-        return True
+def _take(fd: int) -> bool:
+    try:
+        return take_lock(fd)
+    except OSError as e:
+        raise JournalError(
+            _(
+                "The folder of the history does not support locks ({strerror}); set another one in CONVALESCE_STATE.",
+                strerror=e.strerror,
+            )
+        ) from None

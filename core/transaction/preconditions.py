@@ -6,9 +6,21 @@ import msgspec
 
 from core.common.i18n import _, format_number
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditLine, EditPath, FileSet, SetVariable, Value, values_agree
-from core.transaction import file_preconditions, line_edit
+from core.model.changes import (
+    Change,
+    ChangeError,
+    EditLine,
+    EditPath,
+    ExchangePackages,
+    FileSet,
+    SetVariable,
+    Value,
+    values_agree,
+)
+from core.model.system_steps import SystemStep
+from core.transaction import file_preconditions, line_edit, package_exchange
 from core.transaction.journal import Journal
+from core.transaction.system_steps import SystemTools, step_problems
 from core.transaction.variable_store import VariableStore, error_sentence
 
 
@@ -52,6 +64,12 @@ def unmet_preconditions(
     for change in changes:
         if isinstance(change, FileSet):
             rows += file_preconditions.file_problems(change, journal, trusted=trusted)
+            continue
+        if isinstance(change, ExchangePackages):
+            rows += package_exchange.exchange_problems(change)
+            continue
+        if isinstance(change, SystemStep):
+            rows += step_problems(change, SystemTools(writer.root))
             continue
         if isinstance(change, EditLine):
             continue

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Protocol
 
 from core.common.home import user_home as users_home
-from core.common.i18n import _
+from core.common.i18n import _, translate_fact
 from core.host import activation_scripts, environment_files, ownership, safe_folder
-from core.model.changes import Change, ChangeError, EditLine, FileSet, PersistentScope, Value
+from core.host.refusal import why_refused
+from core.model.changes import Change, ChangeError, EditLine, ExchangePackages, FileSet, PersistentScope, Value
 from core.model.facts import System
+from core.model.system_steps import SystemStep
 
 OWN_FILE = ".config/environment.d/90-convalesce.conf"
 """Where a user's variable goes on Linux: systemd gives it to every session and service of the user from the next
@@ -25,6 +27,11 @@ class VariableStore(Protocol):
     @property
     def system(self) -> System:
         """Which rules for search paths and lengths apply."""
+        ...
+
+    @property
+    def root(self) -> str:
+        """The folder that stands for "/": where system steps are made."""
         ...
 
     def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
@@ -69,6 +76,11 @@ class LinuxVariables:
         self._root = root
         self._home = home if home is not None else str(users_home())
 
+    @property
+    def root(self) -> str:
+        """See Writer."""
+        return self._root
+
     def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
         """See Writer."""
         if scope == "environment":
@@ -98,8 +110,8 @@ class LinuxVariables:
             self.read(name, scope, at)
             paths = [p for p, _ in self._scripts(at, {})] if scope == "environment" else [self._file(scope, at)]
             for path in paths:
-                if not os.access(safe_folder.nearest_existing(path), os.W_OK):
-                    return _("This user has no permission to change {path}.", path=path)
+                if not os.access(there := safe_folder.nearest_existing(path), os.W_OK):
+                    return not_changeable(path, there)
         except (ChangeError, OSError) as e:
             return error_sentence(e)
         return ""
@@ -108,9 +120,13 @@ class LinuxVariables:
         """See Writer."""
         if os.geteuid() == 0:
             return False
+        if isinstance(change, ExchangePackages):
+            return False  # never with an administrator's rights
         if isinstance(change, FileSet):
             places = [safe_folder.split_path(i.path)[0] for i in change.items]
             return any(not os.access(safe_folder.nearest_existing(p), os.W_OK) for p in (*places, *change.folders))
+        if isinstance(change, SystemStep):
+            return change.kind != "short-path"
         if isinstance(change, EditLine):
             real = safe_folder.split_path(os.path.realpath(change.path))[0]
             return not (os.access(change.path, os.W_OK) and os.access(real, os.W_OK))
@@ -215,6 +231,14 @@ def _follow_none_of_others(path: str) -> None:
     for part in ownership.who_can_write(path):
         if part.kind == "link" and part.owner not in ownership.ADMINISTRATORS:
             raise ChangeError(_("{link} is a link of another account; no administrator follows it.", link=part.path))
+
+
+def not_changeable(path: str, there: str) -> str:
+    """Return a sentence on why this user may not change a path; ``there``: what of it exists."""
+    reason = translate_fact(why_refused(there, "change"))
+    if there != path:
+        return _("{path} cannot be changed, because of {there}: {reason}.", path=path, there=there, reason=reason)
+    return _("{path} cannot be changed: {e}.", path=path, e=reason)
 
 
 def error_sentence(error: ChangeError | OSError) -> str:

@@ -9,8 +9,9 @@ from contextlib import suppress
 
 from core.common.fact_text import fact_text
 from core.host.safe_folder import nearest_existing, split_path
-from core.model.changes import Change, ChangeError, EditLine, FileSet, PersistentScope, Value
+from core.model.changes import Change, ChangeError, EditLine, ExchangePackages, FileSet, PersistentScope, Value
 from core.model.facts import System
+from core.model.system_steps import SystemStep
 
 assert sys.platform == "win32"  # tells mypy, too
 
@@ -25,6 +26,8 @@ class WindowsVariables:
     """The registry's variables of the user and of the machine. ``user_key`` is a parameter for tests."""
 
     system: System = "windows"
+    root = "/"
+    """No system step below another root is made on Windows."""
 
     def __init__(self, user_key: str = USER_KEY) -> None:
         self._user_key = user_key
@@ -89,9 +92,13 @@ class WindowsVariables:
             return False
         if isinstance(change, EditLine):
             return False
+        if isinstance(change, ExchangePackages):
+            return False  # never with an administrator's rights
         if isinstance(change, FileSet):
             places = (*(split_path(item.path)[0] for item in change.items), *change.folders)
             return any(not may_change(nearest_existing(place)) for place in places)
+        if isinstance(change, SystemStep):
+            return change.kind != "short-path"
         return change.scope == "machine"
 
     def holders(self, paths: Iterable[str]) -> tuple[str, ...]:

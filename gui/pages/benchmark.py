@@ -30,9 +30,11 @@ class BenchmarkPage(StepPage):
         super().__init__(Step.BENCHMARK, make_charts, acts)
         self._on_run = on_run
         self._is_next = False  # whether there is nothing to cure first
+        self._has_gpu = False
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         self._is_next = report.primary is None
+        self._has_gpu = bool(report.snapshot.driver and report.snapshot.driver.gpus)
         if report.snapshot.benchmark is None:
             box.addWidget(heading_label(self.title))
             self._waiting(box, _("Not run yet. It changes nothing; the GPU is busy while it runs."), titled=False)
@@ -41,6 +43,9 @@ class BenchmarkPage(StepPage):
             super()._fill(box, report, theme)
 
     def _actions(self, box: QVBoxLayout) -> None:
+        if not self._has_gpu:
+            box.addWidget(plain_label(_("No NVIDIA GPU answers here, so there is nothing to measure.")))
+            return
         self.quick = push_button(_("Run the &quick benchmark"), lambda: self._on_run(True), primary=self._is_next)
         self.quick.setAccessibleDescription(_("Under ten seconds"))
         self.whole = push_button(_("Run the &whole benchmark"), lambda: self._on_run(False))

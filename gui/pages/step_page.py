@@ -170,7 +170,7 @@ class StepPage(LazyPage):
         self._what_is_this(box)
         self._actions(box)
         ordered = sorted(findings, key=lambda f: (f is not head, -f.severity))
-        self._add(box, [f for f in ordered if f.severity > Severity.GOOD], theme)
+        self._add(box, [f for f in ordered if f.severity > Severity.GOOD], theme, report)
         details = self._details(report, theme)
         if details is not None:
             box.addSpacing(8)
@@ -180,7 +180,12 @@ class StepPage(LazyPage):
         if good:
             box.addSpacing(8)
             box.addWidget(plain_label(_("In order"), selectable=False, strong=True))
-            self._add(box, good, theme)
+            self._add(box, good, theme, report)
 
-    def _add(self, box: QVBoxLayout, findings: list[Finding], theme: Theme) -> None:
-        self.add_cards(box, [partial(FindingCard, f, theme, self._acts) for f in findings])
+    def _add(self, box: QVBoxLayout, findings: list[Finding], theme: Theme, report: Report) -> None:
+        from core.report.short_names import concerned_text  # not at the start: there is no report yet
+
+        def card(finding: Finding) -> FindingCard:
+            return FindingCard(finding, theme, self._acts, who=concerned_text(finding, report))
+
+        self.add_cards(box, [partial(card, f) for f in findings])

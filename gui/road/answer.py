@@ -46,6 +46,7 @@ class AnswerActions:
     again: Callable[[], object]
     explain: Callable[[str], object]
     more: Callable[[], object]
+    measure: Callable[[], object]
     finish: Callable[[], object]
     anew: Callable[[], object]
     undo: Callable[[], object]
@@ -70,6 +71,7 @@ class AnswerScreen(Screen):
     ) -> None:
         super().__init__(headline_word(head.kind), theme, help_word=help_word(head), back=back)
         self.head = head
+        self.setAccessibleDescription(headline_sentence(head))
         self.add_headline(self.title, headline_severity(head), headline_sentence(head))
         if detail := headline_detail(head, report):
             self.add_text(detail, muted=True)
@@ -96,6 +98,8 @@ class AnswerScreen(Screen):
                 self.add_link(_("&Undo..."), acts.undo)
             self.add_link(_("&Save report..."), acts.save)
             return
+        if head.kind == "works" and head.gpu:
+            self.add_link(_("&Measure its speed"), acts.measure)
         if finding and finding.evidence:
             seen = finding.evidence
             self.add_fold(n_("How we know ({n})", "How we know ({n})", len(seen)), lambda: observation_rows(seen))
@@ -118,6 +122,8 @@ class AnswerScreen(Screen):
             return _("Place cuDNN from a file..."), partial(acts.place, finding)
         if head.act == "try":
             return _("Try {who}", who=as_label(who_text(head.who))), partial(acts.try_out, head.prefix)
+        if head.act == "steps" and head.kind == "no framework":
+            return _("&Install PyTorch..."), acts.steps
         if head.act == "steps":
             decides = head.kind == "not decided"
             return _("What &decides it") if decides else _("Show the &steps"), acts.steps

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QButtonGroup, QListWidget, QListWidgetItem, QPlainTextEdit, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.common.i18n import _
 from gui.road.screen import Screen
 from gui.theme import Theme
-from gui.widgets.text import enlarge, flat_button, shown_text, tip
+from gui.widgets.text import flat_button, shown_text, tip
 
 if TYPE_CHECKING:
     from core.doctor.named import Choice
@@ -58,7 +66,9 @@ class AskScreen(Screen):
 
     def _option(self, way: Way, text: str) -> None:
         button = QRadioButton(text)
-        enlarge(button, 1.1)
+        font = button.font()
+        font.setPointSizeF(font.pointSizeF() * 1.1)
+        button.setFont(font)
         self._group.addButton(button, len(self.buttons))
         self.buttons[way] = button
         self.box.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)

@@ -41,7 +41,7 @@ class ChangeScreen(Screen):
         works = rehearsal.works if rehearsal else None
         if rehearsal is not None:
             severity = {True: Severity.GOOD, False: Severity.ERROR, None: Severity.NOTE}[works]
-            self.add_sign(severity, REHEARSED[works]())
+            self.add_sign(severity, rehearsed_sentence(works))
         if proposal.elevated:
             self.add_text(_("The system asks for an administrator's password."), muted=True)
         again = restart_words(proposal.finding.fix.restart) if proposal.finding.fix else ""
@@ -58,9 +58,10 @@ class ChangeScreen(Screen):
                 button.setIcon(looks.make_icon("shield", theme.on_accent))
 
 
-REHEARSED = {
-    True: lambda: _("Tried beforehand, without changing anything: it works."),
-    False: lambda: _("Tried beforehand, without changing anything: it does not work."),
-    None: lambda: _("It cannot be tried beforehand; it is checked afterwards, and taken back if it does not help."),
-}
-"""What trying it out showed, in words."""
+def rehearsed_sentence(works: bool | None) -> str:
+    """Return what trying it out showed, in words."""
+    if works is None:
+        return _("It cannot be tried beforehand; it is checked afterwards, and taken back if it does not help.")
+    if works:
+        return _("Tried beforehand, without changing anything: it works.")
+    return _("Tried beforehand, without changing anything: it does not work.")

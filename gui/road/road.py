@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from core.explain import Explanation
     from core.model.findings import Finding, Report
     from gui.pages.summary import History
+    from gui.road.answer import AnswerActions
     from gui.road.waiting import WaitingScreen
 
 MOST_ENTRIES = 5
@@ -38,6 +39,7 @@ class Road(QWidget):
     """A Screen that has just come up."""
     details_wanted = Signal()
     message_wanted = Signal()
+    measure_wanted = Signal()
     told = Signal(object, str)
     """A severity and a sentence that stands above the screen until it is read."""
     elsewhere_changed = Signal()
@@ -72,8 +74,8 @@ class Road(QWidget):
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         self._box = box
-        self.screen: Screen = self._ask_screen()
-        self._put(self.screen)
+        self.current: Screen = self._ask_screen()
+        self._put(self.current)
         self._connect()
 
     def _connect(self) -> None:
@@ -101,16 +103,16 @@ class Road(QWidget):
     def show_screen(self, make: Callable[[], Screen]) -> None:
         """Show a screen instead of the one that is there; ``make`` makes it again in other colours or words."""
         self._make = make
-        old, self.screen = self.screen, make()
-        self._put(self.screen)
+        old, self.current = self.current, make()
+        self._put(self.current)
         old.hide()
         self._box.removeWidget(old)
         old.deleteLater()
-        self.screen.show()
-        self.screen.start_focus().setFocus()
-        self.shown.emit(self.screen)
+        self.current.show()
+        self.current.start_focus().setFocus()
+        self.shown.emit(self.current)
         if self.isVisible():
-            said = " ".join(t for t in (self.screen.title, self.screen.accessibleDescription()) if t)
+            said = " ".join(t for t in (self.current.title, self.current.accessibleDescription()) if t)
             announce(self, said)
 
     def renew(self, theme: Theme, *, other_language: bool = False) -> None:
@@ -125,9 +127,9 @@ class Road(QWidget):
         if other_language and self._head is not None and self._head.kind != "fixed":
             self.answer()
             return
-        question = self.screen.question() if isinstance(self.screen, AskScreen) else None
+        question = self.current.question() if isinstance(self.current, AskScreen) else None
         self.show_screen(self._make)
-        if question is not None and isinstance(self.screen, AskScreen):
+        if question is not None and isinstance(self.current, AskScreen):
             self.fill_in(question)
 
     def ask(self) -> None:
@@ -144,16 +146,16 @@ class Road(QWidget):
     def _list_choices(self, screen: AskScreen, report: Report) -> None:
         from core.doctor.named import choices
 
-        screen.show_choices(choices(report))
+        screen.show_choices((*choices(report), *self.controller.running))
 
     def fill_in(self, question: Question) -> None:
         """Put a question into screen 1."""
-        if not isinstance(self.screen, AskScreen):
+        if not isinstance(self.current, AskScreen):
             self.ask()
-        if isinstance(self.screen, AskScreen):
-            self.screen.choose(question.way)
-            if question.way == "message" and self.screen.text is not None:
-                self.screen.text.setPlainText(question.text)
+        if isinstance(self.current, AskScreen):
+            self.current.choose(question.way)
+            if question.way == "message" and self.current.text is not None:
+                self.current.text.setPlainText(question.text)
 
     def answer(self) -> None:
         """Screen 2, or 4: what the report comes to."""
@@ -185,7 +187,7 @@ class Road(QWidget):
             code=self.code() if self._head.kind in LAST else "",
         )
 
-    def _acts(self):  # type: ignore[no-untyped-def]  # its type is loaded with the first answer
+    def _acts(self) -> AnswerActions:
         from gui.road.answer import AnswerActions
 
         return AnswerActions(
@@ -196,6 +198,7 @@ class Road(QWidget):
             again=self.again,
             explain=self.help_wanted.emit,
             more=self.message_wanted.emit,
+            measure=self.measure_wanted.emit,
             finish=self.finished.emit,
             anew=self.ask,
             undo=lambda: self.undo_wanted.emit((self._done.outcome.entry,) if self._done else ()),
@@ -213,9 +216,8 @@ class Road(QWidget):
         """Return what to start again after a cure, by name."""
         if self._done is None:
             return ""
-        from gui.dialogs.diff_view import restart_words
-
         from core.report.programs import known_programs
+        from gui.dialogs.diff_view import restart_words
 
         if running := known_programs(self._done.running or ()):
             names = ", ".join(running[:MOST_PROGRAMS])
@@ -278,7 +280,10 @@ class Road(QWidget):
         from core.doctor.headline import headline_fixed
 
         report = self.report
-        if finding is None or report is None or any(f.cause == finding.cause for f in report.findings):
+        if finding is None or not finding.cause or report is None:
+            self.answer()
+            return
+        if any(f.cause == finding.cause for f in report.findings):
             self.answer()
             self.told.emit(Severity.NOTE, _("It is as it was before."))
             return
@@ -321,7 +326,7 @@ class Road(QWidget):
     def _waiting(self) -> WaitingScreen | None:
         from gui.road.waiting import WaitingScreen
 
-        return self.screen if self._awaited and isinstance(self.screen, WaitingScreen) else None
+        return self.current if self._awaited and isinstance(self.current, WaitingScreen) else None
 
     def _say(self, sentence: str) -> None:
         if self._awaited and (screen := self._waiting()):
@@ -340,8 +345,8 @@ class Road(QWidget):
             self._arrive()
             return
         self._fresh = True
-        if isinstance(self.screen, AskScreen):
-            self._list_choices(self.screen, report)
+        if isinstance(self.current, AskScreen):
+            self._list_choices(self.current, report)
 
     def _arrive(self) -> None:
         self._awaited, then = "", self._then
@@ -410,7 +415,9 @@ class Road(QWidget):
             self._done = None
             self.show_screen(self._answer_screen)
             if done is not None:
-                self.told.emit(Severity.ERROR if done.outcome.kind == "stuck" else Severity.WARNING, done.outcome.sentence)
+                self.told.emit(
+                    Severity.ERROR if done.outcome.kind == "stuck" else Severity.WARNING, done.outcome.sentence
+                )
             return
         self.report = done.report
         partly = any(v.holds is False for v in done.outcome.verified_for)

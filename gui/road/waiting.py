@@ -11,7 +11,7 @@ from core.common.i18n import _
 from core.model.steps import SECTIONS_OF_STEP
 from gui.road.screen import Screen
 from gui.theme import Theme
-from gui.widgets.text import plain_label, shown_text
+from gui.widgets.text import announce, plain_label, shown_text
 
 SECTIONS = len({s for sections in SECTIONS_OF_STEP.values() for s in sections})
 
@@ -20,7 +20,7 @@ class WaitingScreen(Screen):
     """Shown while something takes time."""
 
     def __init__(self, title: str, note: str, cancel: Callable[[], object], theme: Theme) -> None:
-        super().__init__(title, theme, help_word="search-path", back=cancel)
+        super().__init__(title, theme, help_word="first-screen", back=cancel)
         self._cancel = cancel
         self._ended: set[str] = set()
         self.add_title(title)
@@ -60,6 +60,7 @@ class WaitingScreen(Screen):
         """Show the step that is being done."""
         if self.stop.isEnabled():
             self.step.setText(shown_text(sentence))
+            announce(self, self.step.text())
 
     def section(self, section: str, state: str) -> None:
         """Move the bar: a part of the scan has ended."""

@@ -86,10 +86,12 @@ class Card(QFrame):
 class FindingCard(Card):
     """One finding, and what can be done about it."""
 
-    def __init__(self, finding: Finding, theme: Theme, acts: CardActions, word: str = "") -> None:
+    def __init__(self, finding: Finding, theme: Theme, acts: CardActions, word: str = "", who: str = "") -> None:
+        """``who``: short names of the environments that it concerns."""
+        over = word or _head_word(finding) or looks.severity_word(finding.severity)
         super().__init__(
             severity_sign(theme, finding.severity),
-            word or _head_word(finding) or looks.severity_word(finding.severity),
+            f"{over} · {shown_text(who)}" if who else over,
             theme.of(finding.severity),
             finding.title,
             large=finding.primary or finding.headline,

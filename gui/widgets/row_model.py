@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from gui import theme as looks
 from gui.theme import Theme
 from gui.widgets.text import shown_text, tip
 
+MIN_COMMON = 8
+"""Characters of common folders that are worth leaving out."""
 Index = QModelIndex | QPersistentModelIndex
 _NONE = QModelIndex()
 _ALWAYS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
@@ -46,6 +49,16 @@ class RowModel(QAbstractItemModel):
         self._theme = theme
         self._fixed: QFont = looks.fixed_font()
         self._icons: dict[Severity, QIcon] = {}
+        self._given = rows
+        self._common = {i: common_folder([r.cells[i] for r in rows if i < len(r.cells)]) for i in paths}
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Order the outer rows by a column, numbers by their value; as they were given for a column below 0."""
+        self.beginResetModel()
+        down = order == Qt.SortOrder.DescendingOrder
+        given = self._given
+        self._rows = given if column < 0 else tuple(sorted(given, key=lambda r: _sort_key(r, column), reverse=down))
+        self.endResetModel()
 
     def row(self, index: Index) -> TableRow:
         """Return what stands at an index; its internal number is 0 for an outer row, else its outer row's place + 1."""
@@ -90,7 +103,7 @@ class RowModel(QAbstractItemModel):
         row, column = self.row(index), index.column()
         text = row.cells[column] if column < len(row.cells) else ""
         if role == Qt.ItemDataRole.DisplayRole:
-            return shown_text(text)
+            return shown_text(self._without_common(index, column, text))
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(text)
         if role == Qt.ItemDataRole.FontRole and column in self._paths:
@@ -105,7 +118,28 @@ class RowModel(QAbstractItemModel):
             return f"{says}{self._columns[column]}: {shown_text(text)}"
         return None
 
+    def _without_common(self, index: Index, column: int, text: str) -> str:
+        """Return a path without the folders that all rows of the column lie in."""
+        common = self._common.get(column, 0)
+        return f"…{text[common:]}" if common and not index.internalId() else text
+
     def _icon(self, severity: Severity) -> QIcon:
         if severity not in self._icons:
             self._icons[severity] = looks.severity_icon(self._theme, severity)
         return self._icons[severity]
+
+
+def common_folder(paths: list[str]) -> int:
+    """Return how many characters of leading folders several paths have in common; 0 where that saves nothing."""
+    if len(paths) < 2:
+        return 0
+    first, last = min(paths), max(paths)
+    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    end = max(first.rfind("/", 0, same), first.rfind("\\", 0, same))
+    return end if end >= MIN_COMMON else 0
+
+
+def _sort_key(row: TableRow, column: int) -> list[tuple[int, int, str]]:
+    """Return by what a row is ordered: parts of digits by their value, all others as text."""
+    text = row.cells[column] if column < len(row.cells) else ""
+    return [(0, int(p), "") if p.isdecimal() else (1, 0, p.casefold()) for p in re.split(r"(\d+)", text) if p]

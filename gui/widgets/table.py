@@ -20,7 +20,7 @@ SAMPLED_ROWS = 40
 
 
 class RowTable(QTreeView):
-    """A read-only table. Ctrl+C copies the selected row."""
+    """A read-only table. Ctrl+C copies the selected row; a click on a column's title sorts by it."""
 
     def __init__(
         self,
@@ -45,6 +45,9 @@ class RowTable(QTreeView):
         self.setTabKeyNavigation(False)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self._size_columns(columns, rows, paths)
+        self.header().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # as they are given, until somebody asks
+        self.header().setSortIndicatorClearable(True)
+        self.setSortingEnabled(True)
         self.expanded.connect(self._span)
         self.expanded.connect(self._fit)
         self.collapsed.connect(self._fit)

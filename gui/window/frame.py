@@ -25,7 +25,8 @@ class Frame(QMainWindow):
         self.setWindowTitle("Convalesce")
         self.setMinimumSize(MIN_WINDOW_SIZE)
         size = settings.value("size")
-        self.resize(size if isinstance(size, QSize) else USUAL_WINDOW_SIZE)
+        wanted = size if isinstance(size, QSize) else USUAL_WINDOW_SIZE
+        self.resize(wanted.boundedTo(self.screen().availableSize()))  # the screen may be another one by now
         QApplication.setPalette(theme.make_palette(theme.at_first(settings)))
         empty = QWidget()
         row = QHBoxLayout(empty)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, Signal
 from PySide6.QtGui import (
     QCloseEvent,
     QGuiApplication,
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 class Window(QWidget):
     """Shows what the controller reports, step by step. Owns no thread, decides nothing about the machine."""
 
-    def __init__(
-        self, controller: Controller, settings: QSettings, leave: Callable[[], object] | None = None
-    ) -> None:
+    setting_changed = Signal()
+
+    def __init__(self, controller: Controller, settings: QSettings, leave: Callable[[], object] | None = None) -> None:
         """``leave`` leads back to the four screens, where the window is the details of those."""
         super().__init__()
         self._leave = leave
@@ -93,7 +93,9 @@ class Window(QWidget):
             )
         )
         self.pages, self.summary, self.explain_page = self.stack.steps, self.stack.summary, self.stack.message
-        self.rail = StepList(tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message), self._leave)
+        self.rail = StepList(
+            tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message), self._leave
+        )
         self.steps, self.again = self.rail.steps, self.rail.again
         self.notice = Banner()
         self.bottom = NavigationBar(self._controller.cancel, self._go)
@@ -109,6 +111,7 @@ class Window(QWidget):
         self.steps.currentRowChanged.connect(self._show_page)
         self.steps.itemClicked.connect(self._person_chose)
         self.rail.setting_changed.connect(self._apply_theme)
+        self.rail.setting_changed.connect(self.setting_changed)
 
     def _connect(self) -> None:
         self._connect_rail()
@@ -162,7 +165,7 @@ class Window(QWidget):
         self.rail.dress(self._theme)
         self.explain_page.dress()
         self.sheet.dress()
-        self.rail.fit(self.width())
+        self.rail.fit(self.width(), self.height())
         if self.report is not None:
             self._fill(self.report)
             self.stack.refresh()
@@ -174,7 +177,7 @@ class Window(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the page room."""
         super().resizeEvent(event)
-        self.rail.fit(self.width())
+        self.rail.fit(self.width(), self.height())
 
     # --- moving ------------------------------------------------------------------------------------------
 

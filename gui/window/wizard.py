@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLa
 
 from core.common import i18n
 from core.common.i18n import _
-from core.model.steps import Severity
+from core.model.steps import Severity, Step
 from gui import language, theme
 from gui.actions import Actions
 from gui.controller import Controller
@@ -73,6 +73,7 @@ class Wizard(QWidget):
         road = self.road
         road.details_wanted.connect(self.open_details)
         road.message_wanted.connect(self.open_message)
+        road.measure_wanted.connect(self.open_benchmark)
         road.told.connect(self.tell)
         road.elsewhere_changed.connect(self._say_whose)
         road.finished.connect(self._leave)
@@ -97,7 +98,11 @@ class Wizard(QWidget):
         for key, act in keys:
             QShortcut(QKeySequence(key), self, act)
         standard = QKeySequence.StandardKey
-        for which, act in ((standard.HelpContents, self._help), (standard.Save, self.save), (standard.Paste, self.paste)):
+        for which, act in (
+            (standard.HelpContents, self._help),
+            (standard.Save, self.save),
+            (standard.Paste, self.paste),
+        ):
             QShortcut(QKeySequence(which), self.road, act, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def start(self) -> None:
@@ -106,7 +111,7 @@ class Wizard(QWidget):
 
     def focus_first(self) -> None:
         """Give the keyboard to what the screen begins with."""
-        self.road.screen.start_focus().setFocus()
+        self.road.current.start_focus().setFocus()
 
     # --- menu ----------------------------------------------------------------------------------------------------
 
@@ -156,7 +161,7 @@ class Wizard(QWidget):
 
         if self.details is None:
             self.details = Window(self.controller, self._settings, self.close_details)
-            self.details.rail.setting_changed.connect(self._dress_again)
+            self.details.setting_changed.connect(self._dress_again)
             self.stack.addWidget(self.details)
             QShortcut(QKeySequence(Qt.Key.Key_Escape), self.details, self._escape)
         self._put_help_away()
@@ -184,11 +189,16 @@ class Wizard(QWidget):
         if self.road.explanation is not None:
             details._show_explanation(self.road.explanation)
 
+    def open_benchmark(self) -> None:
+        """Show the step that measures."""
+        details = self.open_details()
+        details.steps.setCurrentRow(list(Step).index(Step.BENCHMARK))
+
     def close_details(self) -> None:
         """Go back to the four screens."""
         self.stack.setCurrentWidget(self.road)
         shown = self.details.report if self.details else None
-        if shown is not None and shown is not self.road.report and not isinstance(self.road.screen, AskScreen):
+        if shown is not None and shown is not self.road.report and not isinstance(self.road.current, AskScreen):
             self.road.report, self.road.elsewhere = shown, self.details.elsewhere if self.details else False
             self._say_whose()
             self.road.answer()
@@ -247,7 +257,7 @@ class Wizard(QWidget):
     # --- help ----------------------------------------------------------------------------------------------------
 
     def _help(self) -> None:
-        self.explain(self.road.screen.help_word)
+        self.explain(self.road.current.help_word)
 
     def explain(self, word: str) -> None:
         """Show a page of help beside the screen."""
@@ -323,7 +333,7 @@ class Wizard(QWidget):
     def paste(self) -> None:
         """Begin with what is on the clipboard."""
         text = QGuiApplication.clipboard().text()
-        if text.strip() and isinstance(self.road.screen, AskScreen):
+        if text.strip() and isinstance(self.road.current, AskScreen):
             self.road.fill_in(Question("message", text))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

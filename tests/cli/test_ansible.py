@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from core.report.json_form import from_json
-from core.report.triage import triage_folder
+from core.report.triage.table import triage_folder
 
 ROOT = Path(__file__).parents[2]
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")

@@ -121,12 +121,18 @@ def test_an_interruption_is_told_without_a_traceback(
 
     monkeypatch.setattr("core.doctor.examine.diagnose_snapshot", stop)
     assert run("replay", bad) == INTERRUPTED
-    assert "stopped" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("stopped. Nothing was changed.\n")
+    monkeypatch.setattr("core.doctor.repair.recover", stop)
+    assert run("undo") == INTERRUPTED  # what was done before it was stopped stands
+    told = capsys.readouterr().err
+    assert "Nothing was changed" not in told
+    assert "undo --list" in told
 
 
 def test_help_and_version_are_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--help") == OK
     shown = capsys.readouterr().out
+    assert {str(n) for n in range(7)} <= set(shown.split())
     for command in ("scan", "fix", "undo", "explain", "replay", "report", "triage"):
         assert command in shown
     assert run("--version") == OK

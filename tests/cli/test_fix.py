@@ -140,5 +140,5 @@ def test_a_stuck_change_has_an_exit_status_of_its_own(
     monkeypatch.setattr(repair, "recover", lambda _shop: ())
     monkeypatch.setattr(repair, "history", lambda _shop: (entry,))
     monkeypatch.setattr(repair, "undo", lambda _id, _shop: stuck)
-    assert fix.run_undo(SimpleNamespace(list=False, entry=entry.id, all=False, yes=True)) == 6
+    assert fix.run_undo(SimpleNamespace(list=False, entry=entry.id, all=False, yes=True, let_go="")) == 6
     assert "It is stuck." in capsys.readouterr().out

@@ -55,7 +55,9 @@ def venv(prefix: Path, home: Path | None = None) -> Site:
     site.folder.mkdir(parents=True)
     (prefix / "bin").mkdir()
     (prefix / "bin" / "python").symlink_to(BASE if home is None else home / "python")
-    (prefix / "pyvenv.cfg").write_text(f"home = {home or BASE.parent}\ninclude-system-site-packages = false\nversion = {VERSION}.0\n")
+    (prefix / "pyvenv.cfg").write_text(
+        f"home = {home or BASE.parent}\ninclude-system-site-packages = false\nversion = {VERSION}.0\n"
+    )
     return site
 
 

@@ -79,7 +79,7 @@ ROWS = (
     Row("ctranslate2-4.4-shim-alone", lambda p: layouts.ctranslate2(venv(p), "4.4.0", shim=8), {"CTranslate2": "cannot run"}, "cudnn_sublibrary_missing"),
     Row("ctranslate2-4.6", lambda p: layouts.ctranslate2(venv(p), "4.6.0", shim=None, wheel="9.10.2.21"), {"CTranslate2": "cannot run"}, "cudnn_not_on_search_path", why="its library has no RUNPATH to the wheel"),
     Row("conda-torch", lambda p: layouts.torch(conda(p), "2.6.0", "12.4", "9.1.0.70"), {"PyTorch": "should run"}),
-    Row("deleted-base", lambda p: layouts.torch(venv(p, Path("/nowhere/bin")), "2.6.0", "12.4", "9.1.0.70"), {"PyTorch": "not decided"}),
+    Row("deleted-base", lambda p: layouts.torch(venv(p, Path("/nowhere/bin")), "2.6.0", "12.4", "9.1.0.70"), {"PyTorch": "not decided"}, "python_environment_broken"),
     Row("two-cudnn-wheels", _two_wheels, {"PyTorch": "not decided"}, "duplicate_framework_packages"),
     Row("torchvision-of-another-torch", _vision, {"PyTorch": "should run"}, "requirement_broken"),
     Row("cudnn-pin-broken", lambda p: layouts.torch(venv(p), "2.8.0+cu128", "12.8", "9.1.0.70"), {"PyTorch": "cannot run"}, "cudnn_minor_too_old"),

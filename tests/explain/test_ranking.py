@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.explain import explain
+from core.explain.render import render_text
 from tests.explain.cases import CASES
 
 FIRST = {
@@ -63,7 +64,10 @@ def test_the_text_alone_narrows_it_to_twelve(name: str) -> None:
 def test_ambiguous_texts_spread(text: str) -> None:
     explained = explain(text)
     assert explained.causes[0].score < 0.5
-    assert explained.decide.startswith("To decide between the most likely ones: ")
+    asked, *answers = explained.decide.split("\n")
+    assert asked.startswith("One question decides: ")
+    assert len(answers) >= 2
+    assert render_text(explained).index("One question decides: ") < render_text(explained).index("If this is the cause")
 
 
 def test_context_counts() -> None:

@@ -203,7 +203,7 @@ def test_damaged_and_newer_entries_are_told_and_left_alone(machine: Path, journa
     done = execute(everything(machine, writer), writer=writer, journal=journal)
     folder = Path(journal.folder) / "entries"
     good = (folder / f"{done.entry}.json").read_bytes()
-    newer = good.replace(b'"schema": 1', b'"schema": 99').replace(done.entry.encode(), b"29990101T000000Z-0000")
+    newer = good.replace(b'"schema": 2', b'"schema": 99').replace(done.entry.encode(), b"29990101T000000Z-0000")
     strange = {
         "29990101T000000Z-0000": newer,
         "29990101T000000Z-0001": good[:100],

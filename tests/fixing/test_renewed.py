@@ -207,3 +207,28 @@ def test_check_again_in_the_same_window_sees_what_new_programs_get(home: Path) -
     assert engine.examine(Progress()).findings == ()
     assert engine.undo((done.outcome.entry,), Progress()).outcome.kind == "undone"
     assert engine.examine(Progress()).findings == (hidden,)
+
+
+def test_who_stops_the_look_after_an_undo_is_told_that_it_was_undone(home: Path) -> None:
+    there = host(home, CUDA_VISIBLE_DEVICES="-1", HOME=str(home))
+    shop = RepairContext(
+        host=there, writer=writer(home), journal=Journal(home / "state"), machine_journal=Journal(home / "all")
+    )
+    plan = Plan(title="Unhide", changes=(unhide(home),))
+    entries = []
+    for changes in (plan.changes, tuple(c.inverse() for c in plan.changes)):
+        done = execute(replace(plan, changes=changes), writer=shop.writer, journal=shop.journal)
+        entries.append(done.entry)
+
+    def stopped(_seen: Host, watch: Progress) -> Report:
+        watch.cancel()
+        watch.check()
+        raise AssertionError
+
+    engine = ThisMachine(make=lambda: shop, look=stopped)
+    said = engine.undo((entries[1],), Progress())
+    assert (said.outcome.kind, said.report) == ("undone", None)
+    late = Progress()
+    late.cancel()
+    said = engine.undo((entries[0], "another", "a third"), late)
+    assert (said.outcome.kind, said.outcome.notes) == ("undone", ("2 changes were left as they are.",))

@@ -12,6 +12,7 @@ from core.common.progress import Progress
 from core.doctor.engine import ActionResult, Preview, ThisMachine
 from core.doctor.examine import diagnose_snapshot, explain_text
 from core.doctor.given import Given, comparison, read_file, read_text
+from core.doctor.named import Choice
 from core.doctor.repair import RepairContext
 from core.explain import Explanation
 from core.model.changes import Value
@@ -36,6 +37,9 @@ class Showing:
     def examine(self, watch: Progress, named: str = "") -> Report:
         self.named.append(named)
         return self.report if isinstance(self.report, Report) else self.report(watch)
+
+    def running(self) -> tuple[Choice, ...]:
+        return ()
 
     def take(self, path: str, text: str) -> Given:
         return read_file(path) if path else read_text(text)
@@ -95,6 +99,9 @@ class Repairing(ThisMachine):
             host=host, writer=self.writer, journal=self.journal, machine_journal=Journal(folder / "all")
         )
         super().__init__(make=lambda: shop, look=lambda seen, _watch: diagnose_snapshot(see(seen.variables())))
+
+    def running(self) -> tuple[Choice, ...]:
+        return ()
 
     @property
     def path(self) -> str:

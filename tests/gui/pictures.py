@@ -24,6 +24,7 @@ from gui.controller import Controller
 from gui.dialogs.change_dialog import FixDialog, UndoDialog
 from gui.window.app import make_application
 from gui.window.window import Window
+from gui.window.wizard import Wizard
 from tests.gui import recorded
 from tests.gui.conftest import AtOnce
 from tests.gui.engines import Repairing, Showing
@@ -93,6 +94,15 @@ class Album:
         window.resize(self.variant.size)
         window.show()
         window.start()
+        return window
+
+    def wizard(self, engine: object) -> Wizard:
+        """Open the whole wizard on an engine."""
+        window = Wizard(Controller(engine, AtOnce()), self.settings)  # type: ignore[arg-type]  # the same
+        window.resize(self.variant.size)
+        window.show()
+        window.start()
+        window.focus_first()
         return window
 
     def take(self, widget: QWidget, what: str) -> None:
@@ -170,11 +180,33 @@ def fixing(album: Album, only: str = "") -> None:
         window.close()
 
 
+def road(album: Album) -> None:
+    """Take the four screens, from the question to the end, and the other ends of the second."""
+    window = album.wizard(Showing(recorded.report("fifty pythons")))
+    window.road.current.choose("named")  # type: ignore[attr-defined]  # an AskScreen
+    album.take(window, "1-what-does-not-work")
+    window.close()
+    with tempfile.TemporaryDirectory() as scratch:
+        engine = Repairing(Path(scratch), recorded.windows(r"C:\Users\ada\bin"), recorded.on_windows)
+        window = album.wizard(engine)
+        for name in ("2-the-cause", "3-what-will-change", "4-fixed"):
+            pressed = window.road.current.primary
+            assert pressed is not None
+            pressed.click()
+            album.take(window, name)
+        window.close()
+    for machine in ("no gpu", "no driver"):
+        window = album.wizard(Showing(recorded.report(machine)))
+        window.road.answer()
+        album.take(window, f"2-{machine.replace(' ', '-')}")
+        window.close()
+
+
 def everything(folder: Path, names: list[str]) -> None:
     """Take all pictures in some variants."""
     for name in names:
         album = Album(folder, name, VARIANTS[name])
-        makers: tuple[Callable[[Album], None], ...] = (waiting, message, fixing)
+        makers: tuple[Callable[[Album], None], ...] = (road, waiting, message, fixing)
         for make in makers:
             make(album)
         for machine in (
@@ -192,6 +224,7 @@ def everything(folder: Path, names: list[str]) -> None:
 def for_the_docs() -> None:
     """Take the small set that README shows, each page once."""
     album = Album(DOCS, "", VARIANTS["usual"])
+    road(album)
     for machine, row, name in (
         ("ten gpus", 0, "driver"),
         ("everything broken", 1, "toolkit"),

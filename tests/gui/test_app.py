@@ -113,8 +113,16 @@ def test_the_frame_is_there_first_and_then_holds_the_wizard(qtbot: QtBot, settin
     put_away([frame])
 
 
+def test_a_remembered_size_is_held_within_the_screen(settings: QSettings, qtbot: QtBot) -> None:
+    settings.setValue("size", QSize(9000, 7000))
+    frame = Frame(settings)
+    qtbot.addWidget(frame)
+    there = frame.screen().availableSize()
+    assert frame.size() == frame.size().boundedTo(there)
+
+
 def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSettings, qtbot: QtBot) -> None:
-    settings.setValue("size", QSize(1200, 800))
+    settings.setValue("size", QSize(760, 640))
     frame = Frame(settings)
     with qtbot.waitExposed(frame):
         frame.show()
@@ -125,7 +133,7 @@ def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSetti
             sizes.append(self.size())
 
     frame.hold(Painted())
-    assert sizes[:1] == [QSize(1200, 800)]
+    assert sizes[:1] == [QSize(760, 640)]
     put_away([frame])
 
 
@@ -154,7 +162,12 @@ def test_the_engine_is_not_loaded_for_the_window_to_show() -> None:
 def test_nothing_of_linux_alone_is_needed_to_load_the_window() -> None:
     code = "import os, sys; vars(os).pop('getuid', 0), vars(os).pop('geteuid', 0); sys.modules.update(pwd=None, grp=None, resource=None, termios=None); import gui.window.app, gui.window.wizard, gui.window.window, gui.dialogs.change_dialog, core.doctor.engine"
     subprocess.run(
-        [sys.executable, "-c", f"{code}, gui.pages.details, gui.pages.explain, gui.pages.benchmark, gui.road.answer, gui.road.change, gui.road.waiting"], check=True
+        [
+            sys.executable,
+            "-c",
+            f"{code}, gui.pages.details, gui.pages.explain, gui.pages.benchmark, gui.road.answer, gui.road.change, gui.road.waiting",
+        ],
+        check=True,
     )
 
 
@@ -164,12 +177,12 @@ def test_size_theme_and_text_size_are_kept_for_the_next_start(settings: QSetting
     window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
     first.show()
     first.hold(window)
-    first.resize(1200, 800)
+    first.resize(760, 640)
     window.rail.choose("theme", "dark")
     window.rail.choose("text size", "150")
     put_away([first])
     second = Frame(settings)
-    assert (second.width(), second.height()) == (1200, 800)
+    assert (second.width(), second.height()) == (760, 640)
     assert second.palette().window().color().name() == theme.DARK_THEME.window
     window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
     assert window._theme.name == "dark"

@@ -244,6 +244,24 @@ def test_programs_with_the_old_variables_are_named(tmp_path: Path) -> None:
     assert linux_processes.with_old_variables((gone,), str(tmp_path / "no")) is None
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="reads /proc")
+def test_running_programs_are_known_by_their_scripts(tmp_path: Path) -> None:
+    def process(number: int, name: str, *command: str) -> None:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "comm").write_text(f"{name}\n")
+        (folder / "cmdline").write_bytes(b"".join(w.encode() + b"\0" for w in command))
+
+    process(100, "python3", "/v/bin/python3", "-u", "/home/ada/train.py", "--epochs", "3")
+    process(101, "python3", "python3", "-m", "jupyterlab")
+    process(102, "ollama", "/usr/bin/ollama", "serve")
+    process(103, "bash", "bash")
+    process(104, "python3")
+    found = linux_processes.own_programs(("python", "ollama"), str(tmp_path))
+    assert [(p.pid, p.name) for p in found] == [(102, "ollama"), (101, "jupyterlab"), (100, "train.py")]
+    assert linux_processes.own_programs(("python",), str(tmp_path / "no")) == ()
+
+
 def test_an_empty_report_is_no_trouble(opened: Opened) -> None:
     window = opened(Showing(Report(snapshot=Snapshot(machine=Machine(system="linux")))))
     for row in range(len(window.pages)):

@@ -52,7 +52,7 @@ class Person(Hand):
     def choose(self, way: str) -> None:
         """Choose what does not work, by clicking or by the arrow keys."""
         self.presses += 1
-        screen = self.wizard.road.screen
+        screen = self.wizard.road.current
         assert isinstance(screen, AskScreen)
         button = screen.buttons[way]  # type: ignore[index]  # a word of the screen's
         if not self.keyboard:
@@ -70,7 +70,7 @@ class Person(Hand):
 
     @property
     def headline(self) -> str:
-        return self.wizard.road.screen.title
+        return self.wizard.road.current.title
 
 
 class Mending(Showing):
@@ -90,7 +90,7 @@ def test_a_venv_with_a_build_for_the_processor(keyboard: bool, wizard: OpenedWiz
     engine = Mending(broken, diagnose_snapshot(MACHINES["rule frameworks: healthy"]()))
     person = Person(wizard(engine), keyboard=keyboard)
     person.choose("named")
-    assert "PyTorch 2.6.0" in person.reads
+    assert "PyTorch 2.6" in person.reads
     person.press("Look")
     assert engine.named[-1] == r"C:\ml\venv"
     assert person.headline == "Only a person can do this"
@@ -113,7 +113,7 @@ def test_error_126_on_windows(keyboard: bool, wizard: OpenedWizard, tmp_path: Pa
     assert "Error code 126" in person.reads
     person.press("Look")
     assert person.headline == "The cause"
-    assert "out of sight" in person.reads
+    assert "your programs cannot find it" in person.reads
     person.press("Add folder to PATH...")
     assert "Tried beforehand, without changing anything: it works." in person.reads
     assert engine.path == BEFORE[name]
@@ -200,14 +200,14 @@ def test_what_can_be_pasted_into_the_field(given: str, wizard: OpenedWizard) -> 
     }[given]
     person = Person(wizard(Showing(recorded.report("healthy"))), keyboard=False)
     person.choose("message")
-    person.wizard.road.screen.text.setPlainText(text)  # type: ignore[attr-defined]  # an AskScreen
+    person.wizard.road.current.text.setPlainText(text)  # type: ignore[attr-defined]  # an AskScreen
     person.press("Look")
     reads = person.reads
     if given == "report":
         assert "Another computer's report" in reads
     else:
         assert {"code": "driver_module_not_loaded", "nothing": "", "broken": "code"}[given] in reads
-    assert not isinstance(person.wizard.road.screen, WaitingScreen)
+    assert not isinstance(person.wizard.road.current, WaitingScreen)
 
 
 def test_a_named_environment_is_asked_for_again_and_again(wizard: OpenedWizard, tmp_path: Path) -> None:
@@ -215,22 +215,22 @@ def test_a_named_environment_is_asked_for_again_and_again(wizard: OpenedWizard, 
     person = Person(wizard(engine), keyboard=False)
     drop(person.wizard, tmp_path)
     assert engine.named == ["", str(tmp_path)]
-    QTest.keyClick(person.wizard.road.screen, Qt.Key.Key_Escape)
+    QTest.keyClick(person.wizard.road.current, Qt.Key.Key_Escape)
     assert person.headline == "What does not work?"
 
 
 def test_enter_is_the_primary_button_and_keys_do_what_they_do_elsewhere(wizard: OpenedWizard) -> None:
     window = wizard(Showing(recorded.report("shadowed")))
-    assert isinstance(QApplication.focusWidget(), type(window.road.screen.buttons["whole"]))  # type: ignore[attr-defined]
+    assert isinstance(QApplication.focusWidget(), type(window.road.current.buttons["whole"]))  # type: ignore[attr-defined]
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
-    assert window.road.screen.title == "The cause"
+    assert window.road.current.title == "The cause"
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_F1)
     assert window.sheet is not None
     assert window.sheet.word == "cudnn_shadowed"
     QTest.keyClick(window.sheet, Qt.Key.Key_Escape)
     assert not window.sheet.isVisible()
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
-    assert window.road.screen.title == "What does not work?"
+    assert window.road.current.title == "What does not work?"
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     assert not window.isVisible()
 
@@ -253,12 +253,12 @@ def test_what_is_under_way_is_shown_and_can_be_cancelled(wizard: OpenedWizard, q
     person = Person(window, keyboard=False)
     person.press("Look")
     assert begun.wait(5)
-    screen = window.road.screen
+    screen = window.road.current
     assert isinstance(screen, WaitingScreen)
     qtbot.waitUntil(lambda: not screen.elapsed.text().endswith("0:00"))
     assert screen.bar.isVisible()
     person.press("Cancel")
-    qtbot.waitUntil(lambda: isinstance(window.road.screen, AskScreen))
+    qtbot.waitUntil(lambda: isinstance(window.road.current, AskScreen))
     assert not window.controller.busy
 
 
@@ -291,7 +291,7 @@ def test_a_cure_that_does_not_help_leads_back_to_the_cause(wizard: OpenedWizard,
     engine = Repairing(tmp_path, variables, lambda _v: recorded.on_windows(variables))
     person = Person(wizard(engine), keyboard=False)
     person.press("Look")
-    person.press(next(b.text() for b in person.wizard.road.screen.findChildren(QPushButton) if b.property("primary")))
+    person.press(next(b.text() for b in person.wizard.road.current.findChildren(QPushButton) if b.property("primary")))
     assert "it does not work" in person.reads
     person.press("Cancel")
     assert person.headline == "The cause"
@@ -304,7 +304,7 @@ def test_a_report_is_saved_in_the_form_that_its_name_asks_for(end: str, wizard: 
     person = Person(wizard(engine), keyboard=False)
     person.press("Look")
     for _ in range(2):
-        primary = [b for b in person.wizard.road.screen.findChildren(QPushButton) if b.property("primary")]
+        primary = [b for b in person.wizard.road.current.findChildren(QPushButton) if b.property("primary")]
         person.press(primary[0].text().replace("&", ""))
     assert person.headline == "Fixed"
     person.wizard._give_errands()
@@ -321,16 +321,39 @@ def test_another_language_and_other_colours_take_effect_at_once(
 ) -> None:
     monkeypatch.delenv(i18n.LANGUAGE_VARIABLE)
     window = wizard(Showing(recorded.report("shadowed")))
-    window.road.screen.primary.click()
+    window.road.current.primary.click()
     before = window.palette().window().color().name()
     window._settings.setValue("theme", "dark")
     window._settings.setValue("language", "de")
     window._dress_again()
     assert window.palette().window().color().name() != before
-    assert window.road.screen.head.kind == "cause"  # type: ignore[attr-defined]  # an AnswerScreen
+    assert window.road.current.head.kind == "cause"  # type: ignore[attr-defined]  # an AnswerScreen
     window.open_details()
     assert window.details is not None
     assert window.details.pages[-1].title == "Zusammenfassung"
+    window.details.rail.choose("language", "en")
+    assert window.details.pages[-1].title == "Summary"
+    window.details.rail.choose("language", "zh_CN")
+    assert window.details.pages[-1].title != "Summary"
+    window.close_details()
+    assert window.road.current.title not in ("The cause", "Die Ursache")
+
+
+def test_where_no_framework_is_the_right_one_is_named(wizard: OpenedWizard) -> None:
+    engine = Mending(
+        diagnose_snapshot(MACHINES["healthy windows"]()), diagnose_snapshot(MACHINES["rule frameworks: healthy"]())
+    )
+    person = Person(wizard(engine), keyboard=False)
+    person.press("Look")
+    assert person.headline == "No framework"
+    person.press("Install PyTorch...")
+    person.press("Copy")
+    first, second = QGuiApplication.clipboard().text().splitlines()
+    assert first == "py -m venv gpu"
+    assert second.startswith(r"gpu\Scripts\python.exe -m pip install")
+    engine.mend()
+    person.press("Check this step")
+    assert person.headline == "Works"
 
 
 def test_copied_text_says_so(wizard: OpenedWizard) -> None:
@@ -357,3 +380,37 @@ def test_no_environment_of_the_list_looks_like_another(wizard: OpenedWizard) -> 
     names = [c.name for c in choices(diagnose_snapshot(replace(twins, pythons=(*twins.pythons, *alike))))]
     assert len(names) == len(set(names))
     assert any(n.startswith("work/") for n in names)
+
+
+def test_every_kind_of_change_is_told_in_words() -> None:
+    from core.model.changes import EditLine, EditPath, FileItem, FileSet, SetVariable, Value
+    from core.report.change_words import change_words
+
+    report = recorded.report("fifty pythons")
+    prefix = report.grid.rows[0].prefix if report.grid else ""
+    home = report.snapshot.machine.home or "/home/ada"
+    items = (FileItem(path=f"{prefix}/lib/x.so", before="", after="0" * 64),)
+    changes = (
+        FileSet(title="cuDNN", items=items),
+        EditPath(
+            name="Path", scope="user", system="windows", entry=r"C:\x", old=None, new=0, after=Value(text=r"C:\x")
+        ),
+        EditPath(
+            name="Path", scope="user", system="windows", entry=r"C:\y", old=0, new=None, before=Value(text=r"C:\y")
+        ),
+        SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", before=Value(text="-1")),
+        SetVariable(name="LD_LIBRARY_PATH", scope="environment", at=prefix, after=Value(text="drop /x")),
+        EditLine(path=f"{home}/.profile", form="posix", line=12, name="LD_LIBRARY_PATH"),
+        EditLine(path=f"{home}/.profile", form="posix", line=13, name="PATH", entry="/opt/x"),
+        EditLine(path=f"{home}/.profile", form="posix", line=14, name="CUDA_HOME", value="/opt/cuda"),
+    )
+    said = change_words((*changes, changes[0]), report)
+    assert len(said) == len(changes), "the same is said once"
+    assert said[0] == "Put 1 file into ml."
+    assert said[1:4] == (
+        r"Add the folder C:\x to PATH.",
+        r"Take the folder C:\y out of PATH.",
+        "Remove the setting CUDA_VISIBLE_DEVICES.",
+    )
+    assert said[4] == "Correct LD_LIBRARY_PATH whenever ml is activated."
+    assert all("line 1" in s for s in said[5:])

@@ -13,8 +13,11 @@ from core.common import i18n
 from core.doctor.examine import diagnose_snapshot
 from core.doctor.headline import Kind, headline_detail, headline_of, headline_sentence
 from core.doctor.named import choices
+from core.model.facts import split_id
 from core.model.findings import Report
+from core.model.steps import Step
 from core.report.reading import MAX_WORDS, count_words, hand_steps
+from core.report.short_names import concerned_text
 from gui.road.screen import Screen
 from gui.window.wizard import Wizard
 from tests.gui import recorded
@@ -25,7 +28,13 @@ from tests.gui.test_access import assert_whole
 from tests.test_same_everywhere import MACHINES
 
 LANGUAGES = ("en", "de", "zh_CN")
-ALWAYS_RIGHT = {"no gpu": "no gpu", "no driver": "by hand", "shadowed": "cause", "healthy": "works", "ten gpus": "works"}
+ALWAYS_RIGHT = {
+    "no gpu": "no gpu",
+    "no driver": "by hand",
+    "shadowed": "cause",
+    "healthy": "works",
+    "fifty pythons": "works",
+}
 """Machines of the window's own tests, and what each comes to."""
 
 
@@ -34,15 +43,15 @@ def screens(window: Wizard, report: Report) -> Iterator[Screen]:
     road = window.road
     road.report, road.elsewhere = report, False
     road.ask()
-    yield road.screen
-    road.screen.choose("named")  # type: ignore[attr-defined]  # an AskScreen
-    yield road.screen
+    yield road.current
+    road.current.choose("named")  # type: ignore[attr-defined]  # an AskScreen
+    yield road.current
     road.answer()
-    yield road.screen
+    yield road.current
     head = headline_of(report)
     for i in range(len(hand_steps(head.finding.fix if head.finding else None)) if head.act == "steps" else 0):
         road.steps(i)
-        yield road.screen
+        yield road.current
 
 
 def reach(screen: Screen) -> None:
@@ -68,7 +77,12 @@ def test_few_words_one_button_and_a_headline_of_the_list(language: str, wizard: 
         report = diagnose_snapshot(make())
         assert headline_of(report).kind in get_args(Kind)
         head = headline_of(report)
-        told = (*choices(report), headline_sentence(head), headline_detail(head, report), head.finding and head.finding.fix)
+        told = (
+            *choices(report),
+            headline_sentence(head),
+            headline_detail(head, report),
+            head.finding and head.finding.fix,
+        )
         if told in seen:
             continue
         seen.add(told)
@@ -101,7 +115,11 @@ def test_a_headline_agrees_with_the_report(name: str) -> None:
         assert (head.act == "fix") == bool(report.primary.fix and report.primary.fix.changes)
 
 
-SIZES = {f"{w}x{h} at {p} %": QSize(w * 100 // p, (h - 60) * 100 // p) for w, h in ((1366, 768), (1920, 1080)) for p in (100, 125, 150, 200)}
+SIZES = {
+    f"{w}x{h} at {p} %": QSize(w * 100 // p, (h - 60) * 100 // p)
+    for w, h in ((1366, 768), (1920, 1080))
+    for p in (100, 125, 150, 200)
+}
 """What a screen has for a window, in pixels of the window's own, without the desktop's bar."""
 
 
@@ -120,3 +138,13 @@ def test_it_fits_every_screen(size: str, text: str, wizard: OpenedWizard) -> Non
             reach(screen)
 
 
+@pytest.mark.parametrize("name", MACHINES)
+def test_no_two_cards_of_a_page_look_the_same_and_each_names_its_environment(name: str) -> None:
+    report = diagnose_snapshot(MACHINES[name]())
+    for step in Step:
+        found = [(f.title, concerned_text(f, report)) for f in report.of(step)]
+        assert len(found) == len(set(found))
+        assert all(
+            who or not any(split_id(c)[0].partition(":")[2] for c in f.consumers)
+            for f, (_t, who) in zip(report.of(step), found, strict=True)
+        )

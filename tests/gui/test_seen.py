@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFrame
+from pytestqt.qtbot import QtBot
 
 from core.doctor.examine import diagnose_snapshot
 from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.facts import How
 from core.model.findings import Fix
 from core.model.steps import Severity
+from core.model.system_steps import SystemStep
 from gui import texts, theme
 from gui.pages import detail_rows
 from gui.pages.benchmark import SpeedBar
@@ -120,6 +123,12 @@ VERBS = {
     "Remove a folder from LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /x")),),
     "Place 1 file": (FileSet(title="t", items=(FileItem(path="/a", after="?"),)),),
     "Quarantine 2 files": (FileSet(title="t", items=(FileItem(path="/a", before="?"), FileItem(path="/b", before="?"))),),
+    "Add folder for libraries": (SystemStep(kind="library-folder", subject="/usr/lib/wsl/lib"),),
+    "Add user to group": (SystemStep(kind="device-group", subject="ada", value="video"),),
+    "Reload nvidia_uvm": (SystemStep(kind="reload-uvm"),),
+    "Turn nouveau off": (SystemStep(kind="nouveau-off"),),
+    "Write CDI specification": (SystemStep(kind="cdi"),),
+    "Create plain path": (SystemStep(kind="short-path", subject="/a", value="/b"),),
 }  # fmt: skip
 
 
@@ -160,3 +169,16 @@ def test_the_benchmark_runs_when_it_is_asked_and_shows_a_bar_against_the_limit(o
         assert told in shown_text(page)
         assert told in spoken
     assert "this cuDNN does not have this kind of number" in shown_text(page)
+
+
+def test_a_table_leaves_out_what_all_rows_have_in_common_sorts_and_copies_the_whole(qtbot: QtBot) -> None:
+    rows = tuple(TableRow((f"9.{n}", f"/home/ada/projects/{name}/.venv")) for n, name in ((10, "b"), (2, "a")))
+    table = RowTable("t", ("Version", "Where"), rows, theme.LIGHT_THEME, paths=(1,))
+    qtbot.addWidget(table)
+    model = table.model()
+    assert [model.index(i, 1).data() for i in range(2)] == ["…/b/.venv", "…/a/.venv"]
+    table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    assert [model.index(i, 0).data() for i in range(2)] == ["9.2", "9.10"]
+    table.setCurrentIndex(model.index(0, 0))
+    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "9.2\t/home/ada/projects/a/.venv"

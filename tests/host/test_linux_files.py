@@ -195,3 +195,31 @@ def test_instruction_sets(tmp_path: Path, content: str | None, found: tuple[str,
     if content is not None:
         put(tmp_path, "proc/cpuinfo", content)
     assert linux_files.processor_instructions(tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            {"etc/nv_tegra_release": "# R36 (release), REVISION: 4.0, GCID: 37537400, BOARD: generic, EABI: aarch64\n"},
+            "L4T 36.4.0",
+        ),
+        ({"etc/nv_tegra_release": "# R32 (release), REVISION: 7.1, GCID: 29818004, BOARD: t210ref\n"}, "L4T 32.7.1"),
+        (
+            {
+                "etc/nv_tegra_release": "something new\n",
+                "proc/device-tree/compatible": "nvidia,p3737\0nvidia,tegra234\0",
+            },
+            "tegra234",
+        ),
+        ({"proc/device-tree/compatible": "nvidia,p3768-0000+p3767\0nvidia,tegra234\0"}, "tegra234"),
+        ({"proc/device-tree/compatible": "raspberrypi,5-model-b\0brcm,bcm2712\0"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_jetson_is_told_by_its_release_or_by_its_chip(tmp_path: Path, files: dict[str, str], expected: str):
+    for name, text in files.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert linux_files.tegra_of(tmp_path) == expected

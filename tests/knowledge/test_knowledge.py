@@ -117,7 +117,7 @@ def test_a_driver_row_that_was_not_verified_is_never_used() -> None:
     assert driver_floor(doubted, "10.2", "linux") == ("", "")
 
 
-TABLES = ("compatibility", "cudnn", "frameworks", "gpus", "gpu_rates", "releases", "hints")
+TABLES = ("compatibility", "cudnn", "frameworks", "gpus", "gpu_rates", "releases", "hints", "kernel_log", "steps")
 """Knowledge about releases, devices and what they answer, which grows old."""
 
 

@@ -29,6 +29,10 @@ STEMS = [
 ]
 
 
+OF_THE_TOOLS = {"ld.so.cache", "group-", "gshadow-", "passwd-", "shadow-", "subuid-", "subgid-", ".pwd.lock"}
+"""What ldconfig and shadow's tools keep for themselves: a cache and the copies from before."""
+
+
 @dataclass(frozen=True)
 class Picture:
     """A machine at one moment."""
@@ -47,7 +51,7 @@ def picture(root: Path, environment: Path, apart: tuple[Path, ...]) -> Picture:
         names[:] = [n for n in names if Path(folder, n) not in apart]
         for name in [*names, *leaves]:
             path = f"{folder}/{name}"
-            if path == str(environment):
+            if path == str(environment) or name in OF_THE_TOOLS:
                 continue
             found = os.lstat(path)
             what: object = ""
@@ -68,7 +72,8 @@ def objections(before: Picture, after: Picture, programs: Path) -> list[str]:
             rows += _variable(name, old, new)
     for path in before.files.keys() | after.files.keys():
         if before.files.get(path) != after.files.get(path):
-            rows += _file(path, after.files.get(path), before, programs)
+            own = _system(path, after.files.get(path), before.files.get(path))
+            rows += _file(path, after.files.get(path), before, programs) if own is None else own
     return rows
 
 
@@ -164,6 +169,32 @@ def _only_root_changes(path: str, *, inside: bool) -> bool:
     open_to_others = found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and found.st_gid != 0)
     listed = "system.posix_acl_access" in os.listxattr(path) and found.st_mode & stat.S_IWGRP
     return bool(sticky) or not (open_to_others or listed)
+
+
+def _system(path: str, now: tuple[object, ...] | None, old: tuple[object, ...] | None) -> list[str] | None:
+    """Return what is wrong with a file of the system's that a system step writes; None for any other file."""
+    name, text = Path(path).name, now[1] if now else None
+    place = path.rpartition("/etc/")[2]
+    if place == "ld.so.cache":
+        return []
+    if re.fullmatch(r"ld\.so\.conf\.d(/convalesce-[a-z0-9-]+\.conf)?", place):
+        if now is None or now[0] == stat.S_IFDIR:
+            return []
+        folder = bytes(text).decode().removesuffix("\n") if isinstance(text, bytes) else "?"
+        return [] if _administrator_s_folder(folder) else [f"{name} names {folder!r}"]
+    if re.fullmatch(r"modprobe\.d(/convalesce-nouveau\.conf)?", place):
+        fixed = [b"blacklist nouveau", b"options nouveau modeset=0"]
+        lines = [w for w in text.splitlines() if w and w[:1] != b"#"] if isinstance(text, bytes) else fixed
+        return [] if lines == fixed else [f"{name} holds {text!r}"]
+    if place in ("group", "gshadow", "group-", "gshadow-", "group.lock", "gshadow.lock"):
+        return _groups(old[1] if old else b"", text or b"") if place == "group" else []
+    return None
+
+
+def _groups(old: object, new: object) -> list[str]:
+    was, now = (dict(w.rsplit(":", 1) for w in bytes(t).decode().splitlines()) for t in (old, new))  # type: ignore[arg-type]
+    changed = {k for k in was.keys() | now.keys() if was.get(k) != now.get(k)}
+    return [f"group {k} is {now.get(k)}" for k in changed if k.partition(":")[0] not in ("video", "render")]
 
 
 def _file(path: str, now: tuple[object, ...] | None, before: Picture, programs: Path) -> list[str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -23,6 +25,7 @@ from core.host.startup.edit import Edit, edited
 from core.model import changes
 from core.model.changes import Change, ChangeError, EditLine, EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.path_list import PathError
+from core.model.system_steps import STEP_KINDS, StepState, SystemStep
 from core.transaction import broker, elevation
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
@@ -56,6 +59,13 @@ class Fuzzer:
         (opt / "tolink").symlink_to(root / "home/eve")
         (opt / "tocuda").symlink_to(opt / "cuda")
         (root / "home/eve/bin").mkdir()
+        self.person = next((p.pw_name for p in pwd.getpwall() if 1000 <= p.pw_uid < 60000), "ada")
+        (root / "etc/passwd").write_text(f"root:x:0:0::/root:/bin/sh\n{self.person}:x:1000:1000::/:/bin/sh\n")
+        (root / "etc/group").write_text("root:x:0:\nsudo:x:27:\nvideo:x:44:\nrender:x:105:root\n")
+        (root / "etc/ld.so.conf").write_text("include /etc/ld.so.conf.d/*.conf\n")
+        for name in ("ld.so.conf.d", "modprobe.d"):
+            (root / "etc" / name).mkdir()
+        subprocess.run(["/sbin/ldconfig", "-r", root], capture_output=True, check=False)
         (root / "home/eve/way").symlink_to(opt / "cuda")
         (root / "etc/environment").write_text(
             f"PATH=/usr/bin:{opt}/gone:/bin:{opt}/cuda/bin:/bin/\nLD_LIBRARY_PATH={root}/home/eve:{opt}/cuda/lib64\n"
@@ -118,12 +128,7 @@ class Fuzzer:
     def plan(self) -> tuple[Change, ...]:
         """Return the changes of a plan: one or a few, most of them tampered with."""
         makers: list[Callable[[], Change]] = [
-            self.entry,
-            self.removal,
-            self.variable,
-            self.files,
-            self.files,
-            self.line,
+            *(self.entry, self.removal, self.variable, self.files, self.files, self.line, self.step, self.step),
         ]
         found: list[Change] = []
         for _ in range(self.dice.choice((1, 1, 1, 2, 3))):
@@ -198,6 +203,27 @@ class Fuzzer:
         made = tuple({str(Path(i.path).parent) for i in items if not Path(i.path).parent.is_dir()})
         return FileSet(title="t", items=items, folders=made if self.dice.random() < 0.7 else ())
 
+    def step(self) -> Change:
+        kind = self.dice.choice(STEP_KINDS)
+        people = ("ada", "root", "daemon", "nobody", "-G", "ada:x", "ada,root", "ada\nroot", "", self.person)
+        folders = (*self.folders, self.box.root / "opt/cuda/lib64", "-r/", "/opt/x\ninclude /tmp/*")
+        subject = {"library-folder": self.dice.choice(folders), "device-group": self.dice.choice(people)}.get(kind, "")
+        value = (
+            self.dice.choice(("video", "render", "sudo", "root", "disk", "video,sudo"))
+            if kind == "device-group"
+            else ""
+        )
+        if self.dice.random() < 0.2:
+            subject, value = self.dice.choice((*people, *folders)), self.dice.choice(("", "root", "/etc"))
+        if kind == "short-path":  # never outside, whatever the broker says
+            subject, value = (
+                f"{self.dice.choice(self.places)}/{self.dice.choice(self.names)}",
+                self.dice.choice(self.places),
+            )
+        before: StepState = "present" if self.dice.random() < 0.1 else "absent"
+        after: StepState = "absent" if self.dice.random() < 0.1 else "present"
+        return SystemStep(kind=kind, subject=str(subject), value=value, before=before, after=after)
+
     def item(self) -> FileItem:
         path = f"{self.dice.choice(self.places)}/{self.dice.choice(self.names)}"
         before = self.state(path)
@@ -239,6 +265,13 @@ class Fuzzer:
                 fields = {"items": (msgspec.structs.replace(change.items[0], **odd), *change.items[1:])}
             else:
                 fields = self.dice.choice(({"folders": (self.dice.choice(self.places),)}, {"unmake": True}))
+        elif isinstance(change, SystemStep):
+            fields = self.dice.choice(
+                (
+                    *({"value": "sudo"}, {"kind": self.dice.choice([k for k in STEP_KINDS if k != "short-path"])}),
+                    {"subject": self.dice.choice(self.places if change.kind == "short-path" else self.folders)},
+                )
+            )
         elif isinstance(change, EditPath):
             after = Value(text=self.dice.choice(self.folders) + ":" + (change.before.text if change.before else ""))
             fields = self.dice.choice(

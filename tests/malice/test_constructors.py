@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.malice.conftest import EVE, Box, needs_root
-from tests.malice.planted import VERA
+from tests.malice.planted import VERA, Seen
 from tests.malice.test_planted import Street
 
 pytestmark = needs_root
@@ -59,6 +62,13 @@ def test_a_scan_ends_and_believes_nothing(street: Street, deed: str, owner: int)
     assert not seen.findings("cudnn.loads")
     load = next(x for x in seen.report["snapshot"]["loads"] if x["consumer"]["prefix"] == str(its))
     assert load["roll_call"]["version"] != "9.99.99"
+    assert told(seen, its) != []
+
+
+def told(seen: Seen, library: Path) -> list[str]:
+    """Return the findings that name a library and say that something is wrong with it, or was not examined."""
+    bad = [f for f in seen.report["findings"] if f["severity"] not in ("good", "note")]
+    return [f["id"] for f in bad if library.name in json.dumps(f)]
 
 
 @pytest.mark.parametrize("deed", ["an answer", "an answer and the end"])

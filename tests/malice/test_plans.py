@@ -11,7 +11,8 @@ import pytest
 
 from core.model import changes
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
-from core.transaction.broker import consent_action
+from core.model.system_steps import StepKind, SystemStep
+from core.transaction.broker import RealGround, consent_action
 from tests.malice.conftest import Box, give, grant, needs_root
 
 pytestmark = needs_root
@@ -181,6 +182,61 @@ def test_no_file_is_placed_that_is_not_nvidia_s_and_the_administrator_s(box: Box
     [row] = box.allowed(make(box))
     assert words in row
     assert row.endswith(".")
+
+
+def step(kind: StepKind, subject: Path | str = "", value: str = "", *, back: bool = False) -> SystemStep:
+    made = SystemStep(kind=kind, subject=str(subject), value=value)
+    return made.inverse() if back else made
+
+
+STEPS: dict[str, tuple[Callable[[Box], Change], str]] = {
+    "a user's folder for the loader": (lambda b: step("library-folder", b.eve), "home/eve can be changed"),
+    "root's folder below a user's": (lambda b: step("library-folder", chain(b)), "home/eve can be changed"),
+    "one that everybody may write": (
+        lambda b: step("library-folder", mode(b.root / "opt/cuda", 0o777)),
+        "opt/cuda can be",
+    ),
+    "one outside the folders of programs": (lambda _: step("library-folder", "/etc"), "not a folder that is changed"),
+    "a second line": (lambda _: step("library-folder", "/opt\ninclude /tmp/*"), "not the absolute, plain path"),
+    "an argument for ldconfig": (lambda _: step("library-folder", "-r/tmp"), "not the absolute, plain path"),
+    "a folder and more": (lambda b: step("library-folder", b.root / "opt/cuda", "x"), "not one that is made"),
+    "root in a group": (lambda _: step("device-group", "root", "video"), "is not taken into the group"),
+    "a service in a group": (lambda _: step("device-group", "daemon", "video"), "is not taken into the group"),
+    "nobody in a group": (lambda _: step("device-group", "nobody", "video"), "is not taken into the group"),
+    "an account that is not there": (lambda _: step("device-group", "no-such-account", "video"), "is not taken into"),
+    "a user who becomes an administrator": (lambda _: step("device-group", "ada", "sudo"), "into the group sudo"),
+    "the disks' group": (lambda _: step("device-group", "ada", "disk"), "into the group disk"),
+    "two groups": (lambda _: step("device-group", "ada", "video,docker"), "is not taken into the group"),
+    "an argument for usermod": (lambda _: step("device-group", "-o", "video"), "is not taken into the group"),
+    "a second row of the list": (lambda _: step("device-group", "ada\nroot", "video"), "is not taken into the group"),
+    "another module": (lambda _: step("reload-uvm", "kvm"), "not one that is made"),
+    "options for the module": (lambda _: step("reload-uvm", "", "uvm_debug=1"), "not one that is made"),
+    "another file than nouveau's": (lambda _: step("nouveau-off", "/etc/modprobe.d/x.conf"), "not one that is made"),
+    "another place for the specification": (lambda _: step("cdi", "/etc/cron.d/x"), "not one that is made"),
+    "a link of root's": (lambda b: step("short-path", "/etc/cron.d/x", str(b.eve)), "not one that is made"),
+    "a way back that is none": (lambda _: step("nouveau-off", back=True), "not one that is made"),
+    "nothing at all": (lambda _: SystemStep(kind="cdi", before="present"), "not one that is made"),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_system_step_takes_its_own_arguments_and_no_other(box: Box, name: str) -> None:
+    make, words = STEPS[name]
+    [row] = box.allowed(make(box))
+    assert words in row
+    assert row.endswith(".")
+    assert row.isprintable()
+
+
+def test_honest_system_steps_are_taken_and_taken_back(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RealGround, "account", lambda _self, name: 1000 if name == "ada" else -1)
+    honest = (
+        *(step("library-folder", box.root / "opt/cuda/lib64"), step("device-group", "ada", "render")),
+        *(step("reload-uvm"), step("nouveau-off"), step("cdi")),
+    )
+    assert box.allowed(*honest) == ()
+    assert box.allowed(*(s.inverse() for s in honest), back=True) == ()
+    assert [consent_action((s,)) for s in honest] == [f"system-{s.kind}" for s in honest]
 
 
 def test_what_is_honest_is_taken(box: Box) -> None:

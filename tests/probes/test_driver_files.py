@@ -13,7 +13,14 @@ import pytest
 from core.host.interface import CompletedProcess
 from core.model.facts import Machine
 from core.probes.driver.compute_cache import compute_cache
-from core.probes.driver.kernel import device_nodes, expected_nodes, loaded_modules, module_version, secure_boot
+from core.probes.driver.kernel import (
+    cdi_specifications,
+    device_nodes,
+    expected_nodes,
+    loaded_modules,
+    module_version,
+    secure_boot,
+)
 from core.probes.driver.kernel_log import KernelLog, format_record, kernel_log, resumed_at, sift_lines
 from core.probes.driver.libraries import driver_libraries, search_folders
 from core.probes.sysroot import Sysroot
@@ -114,6 +121,18 @@ def test_the_loaded_module_says_which_nodes_it_serves(tmp_path: Path, where: Sys
         ("/dev/nvidia-uvm", 508, 0, ""),
         ("/dev/nvidia0", 195, 0, "0000:00:06.0"),
         ("/dev/nvidia3", 195, 3, "0000:00:07.0"),
+    ]
+
+
+def test_what_containers_are_given_is_read_from_their_specifications(tmp_path: Path, where: Sysroot):
+    mount = "  - hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.575.57.08\n    containerPath: /usr/lib/libcuda.so.575.57.08\n"
+    write(tmp_path, "/etc/cdi/nvidia.yaml", f"cdiVersion: 0.5.0\nmounts:\n{mount}")
+    write(tmp_path, "/etc/cdi/nvidia.yaml.before", mount.replace("575", "570"))
+    write(tmp_path, "/etc/cdi/other.yaml", "kind: vendor.com/device\n")
+    write(tmp_path, "/var/run/cdi/management.json", '{"hostPath": "/usr/lib/libcuda.so.580.65"}')
+    assert [(c.path, c.version) for c in cdi_specifications(where)] == [
+        ("/etc/cdi/nvidia.yaml", "575.57.08"),
+        ("/var/run/cdi/management.json", "580.65"),
     ]
 
 

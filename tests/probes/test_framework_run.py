@@ -108,6 +108,18 @@ def test_one_that_passes_with_all_its_stages(environment: Path):
     assert trial.backward
 
 
+def test_it_runs_in_the_persons_working_folder_and_says_so(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "torch.py").write_text("raise ImportError('the one in the way')\n")
+    monkeypatch.chdir(work)
+    trial = tried(environment, STANDIN.format(devices=1))
+    assert (trial.folder, trial.reached) == (str(work), "nothing")
+    assert "the one in the way" in trial.problem
+
+
 def test_what_it_prints_about_the_gpu_is_kept_although_it_passes(environment: Path):
     said = "W gpu_device.cc] Cannot dlopen some GPU libraries. Skipping registering GPU devices..."
     trial = tried(

@@ -17,6 +17,7 @@ from core.probes import wheel_record
 from core.probes.probe import ProbeRequest
 from core.probes.python import probe
 from core.probes.python import records as frameworks_records
+from core.rules.frameworks.packages import shared_files
 from core.rules.frameworks.records import damaged_libraries
 from tests import machines as m
 from tests import standin
@@ -97,6 +98,17 @@ def test_one_harmed_library(
     (found,) = records(site, thorough=thorough)
     assert (found.packages, found.files) == (2, 4)
     assert [(d.path, d.distribution, d.state, d.header) for d in found.damaged] == [(str(path), "torch", state, header)]
+
+
+def test_libraries_that_two_distributions_list_are_told_and_a_table_is_not_needed(site: Site) -> None:
+    theirs = [site.folder / "torch/lib" / f"lib{n}_torch.so.12" for n in ("a", "b")]
+    standin.record_wheel(site.folder, "triton-fork", "1.0", theirs)
+    (found,) = records(site)
+    assert [(s.distributions, s.files) for s in found.shared] == [(("torch 2.8.0+cu128", "triton-fork 1.0"), 2)]
+    home = m.python(distributions=(*m.python().distributions,))
+    seen = replace(m.wheel_machine(), pythons=(home,), records=(replace(found, prefix=m.PREFIX),))
+    (told,) = shared_files(seen)
+    assert (told.cause, told.consumers) == ("duplicate_framework_packages", (f"python/torch:{m.PREFIX}",))
 
 
 def test_what_is_linked_against_a_missing_library_does_not_load(site: Site) -> None:

@@ -33,7 +33,7 @@ def test_a_causes_page_says_what_it_is_how_one_sees_it_what_cures_it_and_what_no
 
 
 def test_there_is_no_page_that_nobody_finds() -> None:
-    topics = {"search-path", "error-126"}
+    topics = {"search-path", "error-126", "first-screen", "what-changes"}
     assert set(page_names()) == {*CAUSES, *(s.value for s in Step), *topics}
     assert set(PAGE_SYNONYMS.values()) <= set(page_names())
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
+import random
+import tracemalloc
 from pathlib import Path
 
 import msgspec
@@ -10,11 +13,14 @@ import pytest
 from msgspec.structs import replace
 
 from core.doctor.examine import diagnose_snapshot
-from core.model.facts import Machine, Snapshot
+from core.model.facts import Distribution, Driver, Environment, Machine, PythonEnvironment, Snapshot, Variable
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.json_form import to_json
-from core.report.triage import BadFile, MachineRow, read_row, triage_folder, triage_json, triage_text
+from core.report.triage.differences import ABSENT, Tally, group_differences, peer_differences
+from core.report.triage.export import COLUMNS, export_file
+from core.report.triage.reading import BadFile, read_all, read_stream
+from core.report.triage.table import suspects, tabulate, triage_folder, triage_json, triage_text
 from tests import machines
 from tests.benchmarks import triage as benchmark
 
@@ -82,7 +88,7 @@ def test_a_fifo_and_a_link_to_nothing_do_not_stop_it(tmp_path: Path) -> None:
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(1 << 40)
-    found = read_row(tmp_path, "huge.json")
+    [(_name, found)] = read_all(tmp_path)
     assert isinstance(found, BadFile)
     assert "larger" in found.problem
 
@@ -107,8 +113,7 @@ def test_fleets_of_many_kinds_have_no_outliers(tmp_path: Path) -> None:
 def test_a_warning_without_a_primary_still_names_its_cause(tmp_path: Path) -> None:
     report = broken()
     put(tmp_path, "a.json", replace(report, findings=(replace(report.findings[0], primary=False),)))
-    row = read_row(tmp_path, "a.json")
-    assert isinstance(row, MachineRow)
+    [row] = triage_folder(tmp_path).machines
     assert row.cause == "hardware_fault"
 
 
@@ -133,3 +138,176 @@ def test_json_has_every_machine_and_an_empty_folder_is_an_empty_table(tmp_path: 
 def test_the_benchmark_reads_what_it_wrote_and_passes_over_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
     assert benchmark.main(500) == 0
     assert "499 reports, 1 passed over" in capsys.readouterr().out
+
+
+# --- streams ---------------------------------------------------------------------------------------------------
+
+
+def line(report: Report) -> bytes:
+    return msgspec.json.encode(msgspec.json.decode(to_json(report))) + b"\n"
+
+
+def test_lines_of_a_file_and_of_a_stream_are_reports(tmp_path: Path) -> None:
+    text = line(broken()) + b"no report\n\n" + line(broken("driver_too_old"))
+    (tmp_path / "all.jsonl").write_bytes(text)
+    for table in (
+        triage_folder(tmp_path),
+        triage_folder(tmp_path / "all.jsonl"),
+        tabulate(read_stream(io.BytesIO(text))),
+    ):
+        assert [(c.what, c.machines) for c in table.causes] == [("driver_too_old", 1), ("hardware_fault", 1)]
+        assert [b.file.endswith((".jsonl", "-")) for b in table.malformed] == [True]
+
+
+def test_memory_stays_flat(tmp_path: Path) -> None:
+    """Twenty times the reports, a few rows more: what is kept of a machine is a row, not its report."""
+
+    def peak(count: int) -> int:
+        one = line(diagnose_snapshot_of(0))
+        tracemalloc.start()
+        tabulate(read_stream(io.BytesIO(one * count)))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak(400) - peak(20) < 380 * 4096
+
+
+def diagnose_snapshot_of(number: int) -> Report:
+    return Report(snapshot=peer(random.Random(number)))
+
+
+# --- what sets machines apart ----------------------------------------------------------------------------------
+
+NOISE = {
+    "HOME": 40,
+    "TZ": 4,
+    "LANG": 3,
+    "CUDA_CACHE_PATH": 12,
+    "OMP_NUM_THREADS": 5,
+    "TMPDIR": 6,
+    "XDG_RUNTIME_DIR": 30,
+    "EDITOR": 4,
+    "NCCL_DEBUG": 2,
+    "TF_CPP_MIN_LOG_LEVEL": 3,
+}
+"""Variables and how many values of each are about; half of the machines have it."""
+PLANTED: tuple[tuple[str, str], ...] = (
+    *(("variable CUDA_VISIBLE_DEVICES", v) for v in ("''", "-1", "7", "NoDevFiles")),
+    *(("variable LD_LIBRARY_PATH", v) for v in ("/opt/old/cuda/lib64", "/usr/local/cuda-9.0/lib64", "/home/x/cudnn7")),
+    *(("variable LD_PRELOAD", v) for v in ("/opt/shim/libcuda.so", "/opt/a/libcudart.so.9")),
+    *(("variable CUDA_HOME", v) for v in ("/nonexistent", "/usr/local/cuda-9.0")),
+    *(("variable PYTHONPATH", v) for v in ("/srv/legacy/site-packages", "/home/x/src/torch")),
+    *(("package torch", v) for v in ("1.7.1", "2.9.0+cpu")),
+    *(("package nvidia-cudnn-cu12", v) for v in ("8.2.0.53", "9.0.0.1")),
+    ("package numpy", "1.13.0"),
+    ("driver", "390.157"),
+    ("libc", "glibc 2.17"),
+)
+"""Twenty faults, each one setting that no peer has; faults of presence and of value, common and rare settings."""
+
+
+def peer(pick: random.Random, **settings: str) -> Snapshot:
+    """Return a machine of a fleet: alike in what matters, unlike in what does not."""
+    variables = {n: f"value {pick.randrange(k)}" for n, k in NOISE.items() if pick.random() < 0.5}
+    variables |= {"CUDA_HOME": "/usr/local/cuda"} if pick.random() < 0.8 else {}
+    packages = {"torch": pick.choice(("2.8.0", "2.9.0")), "numpy": pick.choice(("1.26.4", "2.1.0", "2.2.0"))}
+    packages |= {
+        "nvidia-cudnn-cu12": pick.choice(("9.10.2.21", "9.12.0.46")),
+        "triton": pick.choice(("3.4.0", "3.5.0")),
+    }
+    machine = {"libc": pick.choice(("glibc 2.36", "glibc 2.39")), "driver": pick.choice(("580.65.06", "575.57.08"))}
+    for name, value in settings.items():
+        kind, _space, rest = name.partition(" ")
+        {"variable": variables, "package": packages}.get(kind, machine)[rest or kind] = value
+    distributions = tuple(Distribution(name=n, version=v) for n, v in packages.items())
+    return Snapshot(
+        machine=Machine(system="linux", release=pick.choice(("Debian 12", "Ubuntu 24.04")), libc=machine["libc"]),
+        driver=Driver(module_version=machine["driver"]),
+        environment=Environment(variables=tuple(Variable(name=n, value=v) for n, v in variables.items())),
+        pythons=(PythonEnvironment(prefix="/env", version="3.11.2", distributions=distributions),),
+    )
+
+
+def test_of_twenty_planted_faults_among_87_machines_most_are_named_first(tmp_path: Path) -> None:
+    pick = random.Random(87)
+    for number in range(67):
+        put(tmp_path, f"peer-{number:02}.json", Report(snapshot=peer(pick)))
+    ranks = []
+    for name, value in PLANTED:
+        sick = replace(broken(), snapshot=peer(pick, **{name: value}))
+        [(_name, read)] = read_stream(io.BytesIO(line(sick)))
+        assert not isinstance(read, BadFile)
+        found = [(d.setting, d.value) for d in suspects(read_all(tmp_path), read)]
+        ranks.append(found.index((name, value)) if (name, value) in found else 99)
+    assert sum(r == 0 for r in ranks) >= 15, dict(zip(PLANTED, ranks, strict=True))
+
+
+def test_what_a_group_of_sick_machines_shares_is_told_first(tmp_path: Path) -> None:
+    pick = random.Random(3)
+    for number in range(60):
+        put(tmp_path, f"peer-{number:02}.json", Report(snapshot=peer(pick)))
+    for number in range(8):
+        sick = peer(pick, **{"variable LD_LIBRARY_PATH": "/opt/old/lib"})
+        put(tmp_path, f"sick-{number}.json", replace(broken(), snapshot=sick))
+    [apart] = triage_folder(tmp_path).apart
+    assert apart.cause == "hardware_fault"
+    first = apart.differences[0]
+    assert (first.setting, first.value) == ("variable LD_LIBRARY_PATH", "/opt/old/lib")
+    assert (first.sick, first.of_sick, first.healthy, first.of_healthy) == (8, 8, 0, 60)
+    assert "LD_LIBRARY_PATH: /opt/old/lib (8 of 8; healthy: 0 of 60)" in triage_text(triage_folder(tmp_path))
+
+
+def test_what_all_share_or_nobody_can_be_compared_with_is_no_difference() -> None:
+    one, other, empty = Tally(), Tally(), Tally()
+    for _number in range(30):
+        one.add({"driver": "580"})
+        other.add({"driver": "580"})
+    assert group_differences(one, other) == ()
+    assert group_differences(one, empty) == ()
+    assert peer_differences({"driver": "580"}, other) == ()
+    [lost] = peer_differences({}, other)
+    assert (lost.setting, lost.value) == ("driver", ABSENT)
+
+
+# --- export ----------------------------------------------------------------------------------------------------
+
+
+def fleet(folder: Path) -> Path:
+    pick = random.Random(5)
+    for number in range(20):
+        put(folder, f"{number:02}.json", Report(snapshot=peer(pick)))
+    put(folder, "it's sick.json", replace(broken(), snapshot=peer(pick, driver="390.157")))
+    (folder / "bad.json").write_text("no")
+    return folder
+
+
+@pytest.mark.skipif(os.name == "nt", reason="DuckDB is not among the Windows lab's packages")
+@pytest.mark.parametrize("name", ["rows.jsonl", "it's rows.parquet"])
+def test_three_questions_to_an_export_are_answered(name: str, tmp_path: Path) -> None:
+    import duckdb
+
+    (tmp_path / "reports").mkdir()
+    out = tmp_path / name
+    assert export_file(read_all(fleet(tmp_path / "reports")), out) == 21
+    with duckdb.connect(":memory:") as database:
+        rows = (
+            database.read_parquet(str(out))
+            if out.suffix == ".parquet"
+            else database.read_json(str(out), columns=COLUMNS)
+        )
+        assert rows.filter("worst = 'error'").project("file, cause").fetchall() == [
+            ("it's sick.json", "hardware_fault")
+        ]
+        old = rows.aggregate("driver, count(*) AS n", "driver").filter("driver = '390.157'")
+        assert old.fetchall() == [("390.157", 1)]
+        torch = rows.filter("settings['package torch'] IN ('2.8.0', '2.9.0')").aggregate("count(*)")
+        assert torch.fetchall() == [(21,)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, "reports"])
+
+
+def test_an_export_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        export_file(read_all(fleet(tmp_path / "reports")), tmp_path / "nowhere" / "x.jsonl")
+    assert [p.name for p in tmp_path.iterdir()] == ["reports"]

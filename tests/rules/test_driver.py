@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
+from core.doctor.examine import diagnose_snapshot
+from core.model.changes import SetVariable, Value
 from core.model.facts import (
+    CdiSpecification,
     ComputeCache,
     CudaInit,
     DeviceNode,
@@ -22,8 +26,10 @@ from core.model.facts import (
     PciDevice,
     Snapshot,
 )
+from core.model.facts.imports import ImportSearch, StartCode
 from core.model.findings import Finding
 from core.model.steps import Severity
+from core.model.system_steps import SystemStep
 from core.rules.driver import compatibility, gpu_access, parts, status
 from core.rules.driver.gpu_access import hides_all
 from core.rules.root_cause import diagnose
@@ -103,6 +109,14 @@ def with_variable(name: str, value: str, build: Callable[[], Snapshot]) -> Calla
 
 
 NO_NVML = Nvml(problem="libnvidia-ml.so.1: cannot open shared object file")
+RTX_A = Gpu(
+    index=0,
+    name="NVIDIA GeForce RTX 3090",
+    compute_capability="8.6",
+    uuid="GPU-aaaa",
+    memory_total=24 << 30,
+    memory_free=23 << 30,
+)
 JIT = "libnvidia-ptxjitcompiler.so.1"
 EXPECTED = (
     ExpectedNode(path="/dev/nvidiactl", major=195, minor=255),
@@ -498,6 +512,11 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         "",
         WARNING,
     ),
+    "containers are given another driver's files": (
+        changed(cdi=(CdiSpecification(path="/etc/cdi/nvidia.yaml", version="575.57.08"),)),
+        "driver_library_mismatch",
+        WARNING,
+    ),
     "kernel log tells of a fallen GPU": (
         changed(kernel_log=("[ 9.1] NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.",)),
         "hardware_fault",
@@ -551,6 +570,14 @@ CALM: dict[str, Callable[[], Snapshot]] = {
     ),
     "a container that asked for no NVML": with_variable(
         "NVIDIA_DRIVER_CAPABILITIES", "compute,video", lambda: m.with_driver(m.container_machine(), nvml=NO_NVML)
+    ),
+    "containers are given this driver's files": changed(
+        cdi=(CdiSpecification(path="/etc/cdi/nvidia.yaml", version="580.65.06"),)
+    ),
+    "the full GPU is left out by its UUID": with_variable(
+        "CUDA_VISIBLE_DEVICES",
+        "GPU-b",
+        changed(gpus=(replace(RTX_A, memory_free=20 << 20), replace(RTX_A, index=1, uuid="GPU-bbbb"))),
     ),
     "nodes as they should be": changed(nodes=NODES, expected_nodes=EXPECTED),
     "a node of another number that nobody needs": changed(
@@ -665,3 +692,101 @@ def test_whoever_has_ptx_alone_for_this_gpu_needs_the_compiler() -> None:
         [found] = parts.lost_compiler(seen)
         assert found.severity is severity
         assert bool(found.consumers) == (severity is ERROR)
+
+
+def changes_offered(build: Callable[[], Snapshot]) -> list[object]:
+    """Return the changes of all findings of a machine."""
+    return [c for f in diagnose_snapshot(build()).findings for c in (f.fix.changes if f.fix else ())]
+
+
+def user(build: Callable[[], Snapshot], **fields: object) -> Callable[[], Snapshot]:
+    """Return a builder of a machine with other facts of itself."""
+    return lambda: replace(build(), machine=replace(build().machine, **fields))
+
+
+VIDEO_SHUT = tuple(replace(n, group="video") for n in SHUT)
+SLEPT: dict[str, object] = {
+    "cuda": CudaInit(status=999, library=LIBCUDA),
+    "nvml": Nvml(status=0, device_count=1),
+    "resumed": 5000.0,
+    "booted": 1000.0,
+}
+NOUVEAU: dict[str, object] = {"pci": (replace(CARD, bound_driver="nouveau"),), "modules": ("nouveau",)}
+OFFERS: dict[str, tuple[Callable[[], Snapshot], object]] = {
+    "the group of the device files": (
+        user(changed(nodes=VIDEO_SHUT, cuda=NO_DEVICE, nvml=Nvml(status=999)), user="ada"),
+        SystemStep(kind="device-group", subject="ada", value="video"),
+    ),
+    "another group is the administrator's": (
+        user(
+            changed(nodes=tuple(replace(n, group="gpuusers") for n in SHUT), cuda=NO_DEVICE, nvml=Nvml(status=999)),
+            user="ada",
+        ),
+        None,
+    ),
+    "nvidia_uvm after a suspend": (changed(**SLEPT), SystemStep(kind="reload-uvm")),
+    "not from inside a container": (user(changed(**SLEPT), container="docker"), None),
+    "nouveau where NVIDIA's driver is installed": (bare(**NOUVEAU), SystemStep(kind="nouveau-off")),
+    "nouveau where no other driver is there": (bare(**NOUVEAU, libraries=()), None),
+    "WSL's own folder": (in_wsl(cuda=GONE), SystemStep(kind="library-folder", subject="/usr/lib/wsl/lib")),
+    "the container toolkit's specification": (
+        changed(cdi=(CdiSpecification(path="/etc/cdi/nvidia.yaml", version="575.57.08"),)),
+        SystemStep(kind="cdi"),
+    ),
+    "another file is not ours to write": (
+        changed(cdi=(CdiSpecification(path="/var/run/cdi/x.yaml", version="575.57.08"),)),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OFFERS)
+def test_a_system_step_is_offered_where_it_cures(name: str) -> None:
+    build, wanted = OFFERS[name]
+    found = [c for c in changes_offered(build) if isinstance(c, SystemStep)]
+    assert found == ([wanted] if wanted else [])
+
+
+def test_the_other_gpu_is_offered_where_one_is_full() -> None:
+    full = replace(RTX_A, memory_free=20 << 20)
+    build = changed(gpus=(full, replace(RTX_A, index=1, uuid="GPU-bbbb")))
+    [change] = changes_offered(build)
+    assert isinstance(change, SetVariable)
+    assert (change.name, change.at, change.after) == (
+        "CUDA_VISIBLE_DEVICES",
+        m.PREFIX,
+        Value(text="set GPU-bbbb", kind="activation"),
+    )
+    assert changes_offered(changed(gpus=(full,))) == []
+    assert changes_offered(with_variable("CUDA_VISIBLE_DEVICES", "0", build)) == []
+
+
+def test_a_plain_path_is_offered_for_an_environment_with_brackets() -> None:
+    odd = m.wheel_machine()
+    folder = "/home/ada/models [new]"
+    text = msgspec.json.encode(odd).replace(m.PREFIX.encode(), folder.encode())
+    steps = [c for c in changes_offered(lambda: msgspec.json.decode(text, type=Snapshot)) if isinstance(c, SystemStep)]
+    assert steps == [SystemStep(kind="short-path", subject="/home/ada/convalesce-models-new", value=folder)]
+
+
+def started(value: str, build: Callable[[], Snapshot] = m.wheel_machine, line: int = 0) -> Snapshot:
+    """Return a machine whose environment's start-up code sets CUDA_VISIBLE_DEVICES."""
+    code = StartCode(
+        source=f"{m.SITE}/sitecustomize.py", line=line, sets=(("CUDA_VISIBLE_DEVICES", value), ("A", "-1"))
+    )
+    return replace(build(), imports=(ImportSearch(prefix=m.PREFIX, start_code=(code,)),))
+
+
+@pytest.mark.parametrize(
+    ("value", "build", "severity"),
+    [("-1", m.wheel_machine, ERROR), ("5", m.wheel_machine, ERROR), ("", m.no_gpu_machine, WARNING)],
+)
+def test_start_code_that_hides_every_gpu_is_told_with_its_file(value: str, build, severity: Severity) -> None:
+    [found] = gpu_access.hidden_by_start_code(started(value, build))
+    assert (found.severity, found.cause, found.subject) == (severity, "gpu_hidden_by_env", f"{m.SITE}/sitecustomize.py")
+    assert found.consumers == (m.python().consumer().full_id,)
+
+
+@pytest.mark.parametrize("value", ["0", "GPU-8932f937"])
+def test_start_code_that_chooses_a_gpu_is_no_fault(value: str) -> None:
+    assert list(gpu_access.hidden_by_start_code(started(value))) == []

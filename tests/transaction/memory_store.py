@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.model.changes import Change, FileSet, PersistentScope, Value
+from core.model.changes import Change, EditPath, PersistentScope, SetVariable, Value
 from core.model.facts import System
 
 
@@ -15,6 +15,7 @@ class MemoryWriter:
         self.system: System = system
         self.values = dict(values or {})
         self.broadcasts = 0
+        self.root = "/"
 
     def _key(self, name: str, scope: PersistentScope, at: str) -> tuple[str, PersistentScope, str]:
         return (name.upper() if self.system == "windows" else name, scope, at)
@@ -36,7 +37,7 @@ class MemoryWriter:
 
     def needs_elevation(self, change: Change) -> bool:
         """See Writer."""
-        return not isinstance(change, FileSet) and change.scope == "machine"
+        return isinstance(change, SetVariable | EditPath) and change.scope == "machine"
 
     def holders(self, paths: Iterable[str]) -> tuple[str, ...]:
         """See Writer."""

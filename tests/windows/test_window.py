@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.host.windows.host import WindowsHost
 from core.transaction.journal import Journal, state_folder
 from tests.gui.conftest import qapp_args  # noqa: F401 - the style that the window is made for
+from tests.gui.real_road import walk
 from tests.gui.real_run import WENT_WELL, run
 from tests.windows.planted import in_the_lab, places
 
@@ -54,4 +56,24 @@ def test_found_cured_verified_and_undone(keyboard: bool, machine: Machine, tmp_p
     told = run(tuple(machine.pythons), lambda: FOLDER in entries(), str(tmp_path), keyboard=keyboard)
     assert told == {"page": "cuDNN", "cause": "cudnn_not_on_search_path", **WENT_WELL}
     assert [getattr(e, "state", "bad") for e in Journal(state_folder()).entries()] == ["undone"]
+    assert fingerprint() == before
+
+
+@in_the_lab
+@pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])
+def test_from_the_message_to_fixed_in_the_real_registry(
+    keyboard: bool, machine: Machine, tmp_path: Path, qtbot: QtBot
+) -> None:
+    before = fingerprint()
+    settings = QSettings(str(tmp_path / "s.ini"), QSettings.Format.IniFormat)
+    message = "Could not load library cudnn64_9.dll. Error code 126"
+    told = walk(tuple(machine.pythons), settings, lambda: FOLDER in entries(), message=message, keyboard=keyboard)
+    screens = told["screens"]
+    assert isinstance(screens, list)
+    assert told["platform"] == "windows"
+    assert [title for title, _text in screens] == ["What does not work?", "The cause", "What will change", "Fixed"]
+    assert (told["before"], told["after"], told["in the end"]) == (False, True, False)
+    assert isinstance(told["presses"], int)
+    assert told["presses"] <= 5
+    assert told["journal"] == ["undone"]
     assert fingerprint() == before

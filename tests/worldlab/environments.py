@@ -84,10 +84,24 @@ def copied(name: str, scene: str) -> Iterator[Path]:
     folder.mkdir(parents=True)
     try:
         shutil.copytree(source, folder / "env", symlinks=True, copy_function=os.link)
+        _settle(folder / "env", source)
         (folder / "home").mkdir()
         yield folder
     finally:
         remove(folder)
+
+
+def _settle(prefix: Path, source: Path) -> None:
+    """Let the scripts of a copy name the copy, as if it had been installed there."""
+    for path in (prefix / "bin").iterdir():
+        if path.is_symlink() or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if bytes(source) in content and b"\0" not in content:
+            mode = path.stat().st_mode
+            path.unlink()
+            path.write_bytes(content.replace(bytes(source), bytes(prefix)))
+            path.chmod(mode)
 
 
 def remove(folder: Path) -> None:

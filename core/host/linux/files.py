@@ -100,6 +100,22 @@ def processor_instructions(root: Path) -> tuple[str, ...] | None:
     return tuple(name for name in ASKED_FOR if name in there)
 
 
+_L4T = re.compile(r"#\s*R(\d{1,3})\s*\(release\),\s*REVISION:\s*(\d{1,3}(?:\.\d{1,3}){0,2})")
+_TEGRA = re.compile(r"nvidia,(tegra\d{2,4})")
+
+
+def tegra_of(root: Path) -> str:
+    """Return which Jetson or its like this is: "L4T 36.4.0" by /etc/nv_tegra_release, else the chip by the device tree; else nothing.
+
+    Servers with NVIDIA's processors (Grace) have neither: their driver is the usual one.
+    """
+    told = _L4T.search(read_small(root / "etc/nv_tegra_release") or "")
+    if told:
+        return f"L4T {told[1]}.{told[2]}"
+    chip = _TEGRA.search(read_small(root / "proc/device-tree/compatible") or "")
+    return chip[1] if chip else ""
+
+
 def is_wsl(root: Path) -> bool:
     """Return whether this is the Windows Subsystem for Linux: its kernel names Microsoft in /proc/version."""
     return "microsoft" in (read_small(root / "proc/version") or "").lower()

@@ -22,6 +22,7 @@ from core.host.linux.files import (
     os_release,
     pci_devices,
     processor_instructions,
+    tegra_of,
     without_bundle_variables,
 )
 from core.host.provenance import environment_for, may_run
@@ -59,6 +60,7 @@ class LinuxHost:
             libc=_libc(),
             instructions=processor_instructions(self._root),
             wsl=is_wsl(self._root),
+            tegra=tegra_of(self._root),
             container=container_of(self._root, self._environ),
             elevated=uid == 0,
             user=_user(uid),

@@ -7,11 +7,49 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from core.model.changes import Change, EditPath, SetVariable
 
 MAX_PROC_ENVIRONMENT_BYTES = 1 << 20
 """Bytes of one program's environment that are read."""
+
+
+class OwnProgram(NamedTuple):
+    """A running program of this user."""
+
+    pid: int
+    name: str
+    """The script's name for an interpreter, else the program's own."""
+    command: str
+
+
+def own_programs(starts: tuple[str, ...], proc: str = "/proc") -> tuple[OwnProgram, ...]:
+    """Return this user's running programs whose names begin so, the newest first; none where the system does not tell."""
+    if sys.platform == "win32":
+        return ()
+    found = []
+    try:
+        for folder in Path(proc).iterdir():
+            if folder.name.isdigit() and int(folder.name) != os.getpid():
+                found += _own_program(folder, starts)
+    except OSError:
+        return ()
+    return tuple(sorted(found, key=lambda p: -p.pid))
+
+
+def _own_program(folder: Path, starts: tuple[str, ...]) -> list[OwnProgram]:
+    try:
+        if folder.stat().st_uid != os.getuid() or not (folder / "comm").read_text(errors="replace").startswith(starts):
+            return []
+        words = (folder / "cmdline").read_bytes()[:4096].decode(errors="replace").split("\0")
+    except OSError:
+        return []
+    if not words[0]:
+        return []  # it has ended
+    module = words[words.index("-m") + 1] if "-m" in words[1:-1] else words[0]
+    script = next((w for w in words[1:] if w.endswith(".py") and not w.startswith("-")), module)
+    return [OwnProgram(int(folder.name), Path(script).name, " ".join(words).strip())]
 
 
 def with_old_variables(changes: tuple[Change, ...], proc: str = "/proc") -> tuple[str, ...] | None:

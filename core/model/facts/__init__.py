@@ -28,6 +28,7 @@ from core.model.facts.benchmark import (
 )
 from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.facts.driver import (
+    CdiSpecification,
     ComputeCache,
     CudaInit,
     DeviceNode,
@@ -39,7 +40,17 @@ from core.model.facts.driver import (
     Nvml,
     PciDevice,
 )
-from core.model.facts.environment import Activation, Environment, Limit, Mark, PathEntry, Renewal, Scope, Variable
+from core.model.facts.environment import (
+    Activation,
+    Environment,
+    Limit,
+    Mark,
+    NamedPlace,
+    PathEntry,
+    Renewal,
+    Scope,
+    Variable,
+)
 from core.model.facts.frameworks import (
     DamagedFile,
     Distribution,
@@ -48,6 +59,7 @@ from core.model.facts.frameworks import (
     FrameworkTrial,
     PackageRecords,
     PythonEnvironment,
+    SharedFiles,
     Way,
 )
 from core.model.facts.imports import (
@@ -100,6 +112,7 @@ __all__ = [
     "Attempt",
     "Benchmark",
     "Call",
+    "CdiSpecification",
     "Changeable",
     "Check",
     "Closure",
@@ -145,6 +158,7 @@ __all__ = [
     "Machine",
     "Mapped",
     "Mark",
+    "NamedPlace",
     "NumberType",
     "Nvml",
     "Opening",
@@ -166,6 +180,7 @@ __all__ = [
     "Scope",
     "SearchEntry",
     "SearchOrigin",
+    "SharedFiles",
     "Signature",
     "Snapshot",
     "Start",

@@ -61,6 +61,14 @@ class ExpectedNode(Frozen, frozen=True, kw_only=True):
     """Address on the bus of the GPU that it leads to; empty for a node of the driver itself."""
 
 
+class CdiSpecification(Frozen, frozen=True, kw_only=True):
+    """A specification of the Container Device Interface that names a driver's files (NVIDIA Container Toolkit)."""
+
+    path: str
+    version: str
+    """Of the libcuda that it names."""
+
+
 class DriverPart(Frozen, frozen=True, kw_only=True):
     """A library that comes with the driver and that libcuda opens by name when it is needed, as a child process loads it."""
 
@@ -169,6 +177,8 @@ class Driver(Frozen, frozen=True, kw_only=True):
     nodes: tuple[DeviceNode, ...] | None = None
     expected_nodes: tuple[ExpectedNode, ...] | None = None
     """The nodes that the loaded kernel module serves; None where it does not say."""
+    cdi: tuple[CdiSpecification, ...] | None = None
+    """What containers are given of the driver, where that is written down; None: not looked at."""
     parts: tuple[DriverPart, ...] | None = None
     """Libraries that libcuda opens later; None where CUDA did not start, so that nothing would open them."""
     cuda_bare: CudaInit | None = None

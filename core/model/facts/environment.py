@@ -93,6 +93,16 @@ class Limit(Frozen, frozen=True, kw_only=True):
     """The largest limit that is exceeded, in characters (bytes on Linux)."""
 
 
+class NamedPlace(Frozen, frozen=True, kw_only=True):
+    """A file or folder that a variable names, as its contract has it."""
+
+    variable: str
+    path: str
+    state: Literal["folder", "file", "missing"]
+    holds: tuple[str, ...] = ()
+    """Of what must lie in a folder, what does."""
+
+
 _LENGTH = re.compile(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")
 
 
@@ -117,6 +127,9 @@ class Environment(Frozen, frozen=True, kw_only=True):
     """Variables that this session has from before a change; all sections were looked at with the new values."""
     activations: tuple[Activation, ...] = ()
     """Changes that hold for programs that are started while an environment is active, and for no others."""
+
+    places: tuple[NamedPlace, ...] = ()
+    """What variables with a contract name; a relative one as seen from the working folder."""
 
     def __post_init__(self) -> None:
         """Take the limits of an older report from its sentences."""

@@ -139,6 +139,16 @@ class DamagedFile(Frozen, frozen=True, kw_only=True):
     """Of one that is missing: a library of the same environment that is linked against it, and does not load without."""
 
 
+class SharedFiles(Frozen, frozen=True, kw_only=True):
+    """Libraries that the RECORDs of several distributions list: whoever was installed last wrote them."""
+
+    distributions: tuple[str, ...]
+    """Name and version of each."""
+    files: int
+    example: str
+    """The path of one."""
+
+
 class PackageRecords(Frozen, frozen=True, kw_only=True):
     """The frameworks' and NVIDIA's libraries of one environment, compared with the RECORDs of their distributions."""
 
@@ -149,6 +159,7 @@ class PackageRecords(Frozen, frozen=True, kw_only=True):
     hashed: int = 0
     """Of these, by their content: only with --thorough."""
     damaged: tuple[DamagedFile, ...] = ()
+    shared: tuple[SharedFiles, ...] = ()
 
 
 class FrameworkTrial(Frozen, frozen=True, kw_only=True):
@@ -157,6 +168,8 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     prefix: str
     framework: str
     """Name of the distribution."""
+    folder: str = ""
+    """The working folder that it was started in; empty for a neutral one."""
     version: str = ""
     reached: Literal["nothing", "import", "devices", "convolution"] = "nothing"
     """The last stage that was passed."""

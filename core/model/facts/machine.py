@@ -45,6 +45,8 @@ class Machine(Frozen, frozen=True, kw_only=True):
     """Servers of mounted network folders, for the same purpose."""
     programs: tuple[Program, ...] = ()
     """On Windows: NVIDIA's installed programs and Microsoft's C++ runtimes, as its list of apps shows them."""
+    tegra: str = ""
+    """A Jetson or its like: the release of NVIDIA's Linux for it ("L4T 36.4.0"), else the chip ("tegra234"); empty: neither tells."""
     other_root: str = ""
     """The folder below which this system lies, where it is not the running one: then nothing of it was loaded or run."""
     long_paths: bool | None = None

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from core.common.fact_text import fact_text
-from core.model.facts import DeviceNode, ExpectedNode, path_text
+from core.model.facts import CdiSpecification, DeviceNode, ExpectedNode, path_text
 from core.probes.driver.compute_cache import group_name, owner_name
 from core.probes.driver.kernel_log import kernel_log, resumed_at
 from core.probes.probe import ProbeRequest
@@ -31,6 +31,10 @@ _GPU_MINOR = re.compile(r"^Device Minor:\s*(\d{1,3})\s*$", re.MULTILINE)
 CONTROL_MINOR = 255
 """Minor number of /dev/nvidiactl: NVIDIA driver's README, "How and why are device nodes created"."""
 
+CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
+"""Where container engines look for specifications (Container Device Interface, SPEC.md)."""
+_NAMED_LIBCUDA = re.compile(r"/libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\b")
+
 _NODE = re.compile(r"nvidia(ctl|\d+|-uvm|-uvm-tools|-modeset)")
 _RELEASE = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
 
@@ -46,6 +50,7 @@ def look_at_kernel(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
         "module_version": module_version(modules, where),
         "nodes": device_nodes(where) if alive else None,
         "expected_nodes": expected_nodes(where),
+        "cdi": cdi_specifications(where),
         "secure_boot": secure_boot(where),
         "kernel_log": log.lines if log is not None else None,
         "booted": booted,
@@ -117,6 +122,18 @@ def expected_nodes(where: Sysroot) -> tuple[ExpectedNode, ...] | None:
         if said:
             minor = int(said[1])
             found.append(ExpectedNode(path=f"/dev/nvidia{minor}", major=main, minor=minor, gpu=path_text(address)))
+    return tuple(found)
+
+
+def cdi_specifications(where: Sysroot) -> tuple[CdiSpecification, ...]:
+    """Return the specifications in CDI's two folders that name a libcuda, each with its version."""
+    found = []
+    for folder in CDI_FOLDERS:
+        for name in where.names(folder) or ():
+            path = where.join(folder, name)
+            said = _NAMED_LIBCUDA.search(where.text(path, 1 << 20) or "") if name.endswith((".yaml", ".json")) else None
+            if said:
+                found.append(CdiSpecification(path=path_text(path), version=said[1]))
     return tuple(found)
 
 

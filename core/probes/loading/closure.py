@@ -22,11 +22,12 @@ from core.loader.linux_process import LoadedLibrary, Process
 from core.loader.read_image import read_image
 from core.model.facts import Distribution, PythonEnvironment
 from core.model.facts.closure import Closure, Edge, Gap, Opening
+from core.probes.loading.closure_windows import environment_closures as windows_closures
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.wheel_record import record_rows
+from core.probes.wheel_record import read_record, record_rows
 
 DRIVERS_OWN = re.compile(
     r"libcuda\.so(\.1)?|libcudadebugger\.so(\.1)?|libnvidia-[\w-]+\.so(\.\d+)*|libnvcuvid\.so(\.1)?"
@@ -72,9 +73,14 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
     where = sysroot_of(request.host)
     found: list[Closure] = []
     for python in request.seen.pythons or ():
-        if python.problem or where.system != "linux":
+        if python.problem:
             continue
         request.watch.check()
+        if where.system == "windows":
+            for made in windows_closures(python, request.env, where):
+                found.append(made)
+                request.keep(made)
+            continue
         search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
         setting = Setting(python, search, where, python.site_packages, request, [])
         for made in environment_closures(setting):
@@ -98,7 +104,7 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
         if not first.binaries:
             continue
         yield first.closure()
-        if first.edges:
+        if any(not e.by_name for e in first.edges):
             continue  # what comes behind it fails with it
         behind = [(d, r) for d, r in rows if r.after and re.fullmatch(row.distribution, r.after)]
         for other, other_row in behind:
@@ -160,7 +166,7 @@ class Walk:
         self.steps: list[OpeningStep] = list(base.steps) if base else []
         """What a child opens to see it happen: all that comes before, then its own."""
         self._before = len(self.steps)
-        self.heavy = base.heavy if base else False
+        self.heavy: bool = base.heavy if base else False
 
     def closure(self) -> Closure:
         """Return what was found."""
@@ -179,6 +185,8 @@ class Walk:
         """Open it for real: always where that is cheap, else where something looks wrong or everything is asked for."""
         request = self._setting.request
         suspect = bool(self.edges or self.gaps)
+        if not (suspect or self._setting.python.is_wanted):
+            return None  # an environment that nobody asked about, and whose files are all there
         steps = self.steps
         if self.heavy and not (suspect or request.thorough):
             steps = [s for s in self.steps[self._before :] if s.work]
@@ -209,7 +217,7 @@ class Walk:
             for by in self._files_of(names.by)[:1]:
                 asker = self._process.at(by)
                 for name in names.names.get(major, names.names.get("", ())) if asker else ():
-                    self._open(name, by=asker.chain if asker else ())
+                    self._open(name, by=asker.chain if asker else (), needed=names.needed)
 
     def cuda(self, row: GpuFramework) -> str:
         """Return the CUDA version that a framework was built for ("12.8", "12"); empty where it is not told."""
@@ -230,6 +238,10 @@ class Walk:
         found = self._files_of(pattern)
         if not step.may_fail:
             self.binaries += found
+            if not found and "*" not in pattern and pattern in read_record(self._distribution, self._setting.where):
+                lost = self._setting.where.join(self._distribution.location, *pattern.split("/"))
+                self.edges.append(Edge(name=self._setting.where.name(lost), wanted_by=lost, state="absent"))
+                self.binaries.append(lost)
         for path in found:
             opened, edges = self._process.open(path)
             if edges and step.fallback:
@@ -241,7 +253,11 @@ class Walk:
                 self.steps.append(OpeningStep(path, quiet=True))
                 continue
             self._add(opened if not edges else [], edges)
-            self.steps.append(OpeningStep(path, everywhere=step.is_global, quiet=step.may_fail))
+            if step.hosted:
+                needed = [self._process.provider(n) for n in read_image(path, root=self._setting.where.root).needed]
+                self.steps += [OpeningStep(p.file.path) for p in needed if p and not COMPILERS_OWN.fullmatch(p.name)]
+            else:
+                self.steps.append(OpeningStep(path, everywhere=step.is_global, quiet=step.may_fail))
             if step.is_global and not edges:
                 self.global_scope += opened
 
@@ -287,8 +303,10 @@ class Walk:
 
     # --- what is kept ----------------------------------------------------------------------------------------
 
-    def _open(self, name: str, by: Sequence[LoadedFile]) -> None:
+    def _open(self, name: str, by: Sequence[LoadedFile], *, needed: bool) -> None:
         opened, edges = self._process.open(name, by)
+        if not needed and all(e.name == name and e.state == "absent" for e in edges):
+            edges, opened = [], []
         self._add(opened if not edges else [], [replace(e, by_name=e.name == name) for e in edges])
         found = self._process.provider(name)
         if found and not edges:

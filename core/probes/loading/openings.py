@@ -19,17 +19,23 @@ from core.model.facts import PythonEnvironment
 from core.model.facts.closure import Opening
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
-from core.probes.python.trial_script import SCRIPT_START
 from core.probes.sysroot import sysroot_of, without_silent_folders
 from core.probes.trust import of_interpreter, told, variables
 
 OPENING_TIMEOUT_SECONDS = 30.0
 """For one child: PyTorch's libraries from a cold disk take a few seconds."""
 
-OPENING_SCRIPT = (
-    SCRIPT_START
-    + r"""
-import ctypes
+OPENING_SCRIPT = r"""
+import ctypes, json, os, resource, sys
+_out = os.fdopen(os.dup(1), "wb", 0)
+os.dup2(2, 1)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def emit(**said):
+    _out.write(("\n+" + json.dumps(said, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+
+
 order = json.loads(sys.argv[1])
 if order["cage"]:
     code = b"".join(
@@ -71,12 +77,12 @@ for path, everywhere, quiet, work in order["steps"]:
     except OSError as e:
         problem = str(e)
     except Exception as e:
-        problem = told(e)
+        problem = (type(e).__name__ + ": " + str(e))[:2000]
     emit(library=path, problem="" if quiet else problem)
 _out.write(b"\n.\n")
 os._exit(0)
 """
-)
+"""For any Python from 3.6 on. The form of the lines is that of ``core.host.child``."""
 
 OWN = 0x7FFFFFF1
 """Stands for the child's own process number in the cage's program."""

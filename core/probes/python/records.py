@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.loader import read_image
-from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment
+from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment, SharedFiles, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -122,7 +122,21 @@ def _environment(
         files=len(mine),
         hashed=count,
         damaged=tuple(damaged[:MAX_DAMAGED]),
+        shared=tuple(_shared_files(one for one in listed if owners[one.path] > 1)),
     )
+
+
+def _shared_files(listed: Iterable[ListedLibrary]) -> Iterator[SharedFiles]:
+    """Yield the libraries that distributions of several names list, together by these names."""
+    owners: dict[str, dict[str, str]] = {}
+    for one in listed:
+        owners.setdefault(one.path, {})[one.what.name] = f"{one.what.name} {one.what.version}"
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for path, names in owners.items():
+        if len(names) > 1:
+            groups.setdefault(tuple(names.values()), []).append(path)
+    for group, paths in groups.items():
+        yield SharedFiles(distributions=group, files=len(paths), example=path_text(paths[0]))
 
 
 def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool) -> Iterator[ListedLibrary]:

@@ -229,6 +229,8 @@ def paddle():
 
 
 try:
+    if sys.argv[2:3] > ['']:
+        os.chdir(sys.argv[2])  # the entry '' of sys.path follows
     globals()[sys.argv[1]]()
 except Exception as e:  # the edge of the trial's process: it becomes data
     emit(problem=told(e), winerror=getattr(e, "winerror", None) or 0)

@@ -19,12 +19,13 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text
 from core.common.versions import whole_number
 from core.host import child
-from core.host.provenance import Verdict
+from core.host.provenance import Verdict, may_run
 from core.knowledge.cudnn_file_names import version_text
-from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined, full_id
+from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined, full_id, path_text
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
+from core.probes.python.locations import working_folder
 from core.probes.python.trial_script import TRIAL_SCRIPT
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
 from core.probes.trust import of_interpreter, told, variables
@@ -147,7 +148,8 @@ def run_trial(
 ) -> FrameworkTrial:
     """Run one trial to its end or its time-out in the environment ``env``, with the rights that ``verdict`` says."""
     env = variables(verdict, without_silent_folders(env, where))
-    command = (trial.python.executable, "-B", "-c", TRIAL_SCRIPT, trial.module)
+    folder = started_in(where, verdict)
+    command = (trial.python.executable, "-B", "-c", TRIAL_SCRIPT, trial.module, where.under(folder) if folder else "")
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
     done = request.host.run(
@@ -162,6 +164,7 @@ def run_trial(
     return FrameworkTrial(
         prefix=trial.python.prefix,
         framework=trial.distribution,
+        folder=path_text(folder),
         version=last("version") or trial.version,
         reached=next((s for s in TRIAL_STAGES if any(e.stage == s for e in said)), "nothing"),
         gpu=next((e.gpu for e in said if e.gpu is not None), None),
@@ -179,6 +182,13 @@ def run_trial(
         timed_out=answer.timed_out,
         seconds=round(time.monotonic() - start, 2),
     )
+
+
+def started_in(where: Sysroot, verdict: Verdict) -> str:
+    """Return the person's working folder, from which Python imports first; none where its files may not be run."""
+    folder = working_folder(where)
+    mine = verdict.account is None and folder and may_run({where.under(folder): True})
+    return folder if mine and mine.may and mine.account is None else ""
 
 
 def _mapped_files(mapped: tuple[str, ...], trial: Trial, env: Mapping[str, str], where: Sysroot) -> tuple[Mapped, ...]:

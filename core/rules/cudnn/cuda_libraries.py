@@ -16,11 +16,12 @@ from core.knowledge.releases import compatibility_table, nvidia_package
 from core.model.facts import LibraryFile, Resolution, Toolkit, cuda_in_name
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, parent
-from core.model.remedies import AddFolder, Place, TakeOut
+from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path, pinned_package, pip_command
 from core.rules.consumer_loads import ConsumerLoad, found_by_ld_library_path, is_unimportant, load_failures
 from core.rules.cudnn.files import BROKEN_STATES
+from core.rules.frameworks.environment_view import missing_packages
 from core.rules.snapshot_queries import candidate_evidence, file_at, near_misses, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -195,6 +196,7 @@ def _other_build(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list[E
             pip_command(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", exact),
             "" if wish else _("Use the exact version that your framework asks for, if it names one."),
             restart="program",
+            remedy=InstallPackages(prefix=c.load.consumer.prefix, remove=(package[0],), install=(exact,), alone=True),
         )
     return make_finding(
         Step.CUDNN,
@@ -228,22 +230,33 @@ def install_library(c: ConsumerLoad, gone: AbsentLibrary) -> Fix:
             _("Install {package} {version}, which the framework requires", package=wish[0], version=wish[1]),
             pip_command(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
+            remedy=_install(c, "==".join(wish)),
         )
     if prefix and gone.major in (11, 12):
         package = f"nvidia-{middle}-cu{gone.major}"
         return manual_fix(
-            _("Install {package}", package=package), pip_command(c.seen, prefix, "install", package), restart="program"
+            _("Install {package}", package=package),
+            pip_command(c.seen, prefix, "install", package),
+            restart="program",
+            remedy=_install(c, package),
         )
     if prefix and gone.major >= 13:
         return manual_fix(
             _("Install nvidia-{middle} for CUDA {major}", middle=middle, major=gone.major),
             pip_command(c.seen, prefix, "install", f"nvidia-{middle}=={gone.major}.*"),
             restart="program",
+            remedy=_install(c, f"nvidia-{middle}=={gone.major}.*"),
         )
     return manual_fix(
         _("Install CUDA {major}", major=gone.major),
         _("Get a CUDA {major} toolkit from developer.nvidia.com/cuda-toolkit-archive.", major=gone.major),
     )
+
+
+def _install(c: ConsumerLoad, wanted: str) -> InstallPackages:
+    """Return how to add a package to the consumer's environment, and with it all others that its frameworks lack."""
+    prefix = c.load.consumer.prefix
+    return InstallPackages(prefix=prefix, install=missing_packages(c.seen, prefix, wanted))
 
 
 def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:

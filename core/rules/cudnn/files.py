@@ -99,7 +99,9 @@ def unreadable_files(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             "unreadable",
             _("This user has no permission to read {named} of cuDNN.", named=_file_names(shut)),
             cause="library_unreadable",
-            why=_("The file is there, but its permissions exclude this user. The loader then skips it or fails."),
+            why=_(
+                "The file is there, but the system does not let this user read it. The loader then skips it or fails."
+            ),
             evidence=[
                 observation(_("Copy"), describe_copy(copy), copy.folder),
                 *(

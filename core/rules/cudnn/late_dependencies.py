@@ -12,7 +12,7 @@ from core.knowledge.releases import compatibility_table, nvidia_package
 from core.model.facts import LibraryFile, Resolution, System, Toolkit
 from core.model.findings import Finding, Fix
 from core.model.paths import file_name, parent
-from core.model.remedies import GivePlainName
+from core.model.remedies import GivePlainName, PutPackageBack
 from core.model.steps import Step
 from core.rules.advice import pip_command
 from core.rules.consumer_loads import ConsumerLoad, is_unimportant, load_failures
@@ -153,6 +153,7 @@ def _compiler_again(c: ConsumerLoad, toolkit: Toolkit, file: LibraryFile) -> Fix
                 c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)
             ),
             restart="program",
+            remedy=PutPackageBack(prefix=c.load.consumer.prefix, package=package[0], version=package[1]),
         )
     return manual_fix(
         _("Reinstall this toolkit"), _("The toolkit in {root} is incomplete: reinstall it.", root=toolkit.root)

@@ -55,7 +55,9 @@ def _leaked_files(c: ConsumerLoad) -> list[Evidence]:
 def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
     """The roll call failed, and nothing that was seen explains it."""
     rows = load_failures(c)
-    if not rows or c.winner is None:
+    roll = c.load.roll_call
+    by_path = roll is not None and file_name(c.system, roll.library) != roll.library  # a wheel's, without any search
+    if not rows or not (c.winner or by_path):
         return
     yield make_finding(
         Step.CUDNN,

@@ -15,7 +15,7 @@ from core.knowledge.cudnn_file_names import role_of, shipped_name
 from core.model.facts import Attempt, CudnnCopy, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise, parent
-from core.model.remedies import AddFolder, Place, TakeOut
+from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path, pinned_package, pip_command, without_variable
 from core.rules.consumer_loads import (
@@ -33,6 +33,7 @@ from core.rules.consumer_loads import (
 )
 from core.rules.counter import CounterOutcome, blame
 from core.rules.cudnn.files import completing_remedy, file_faults
+from core.rules.frameworks.environment_view import missing_packages
 from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, near_misses
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
@@ -226,7 +227,7 @@ def _unusable_file(c: ConsumerLoad, attempt: Attempt) -> Finding:
         if shut
         else _("The loader skips {name}, and there is no other.", name=name),
         cause="library_unreadable" if shut else "dll_wrong_architecture",
-        why=_("The file is there, but its permissions exclude this user.")
+        why=_("The file is there, but the system does not let this user read it.")
         if shut
         else _("The file is there, but it was built for another processor."),
         evidence=candidate_evidence(c.main),
@@ -331,6 +332,7 @@ def install_cudnn(c: ConsumerLoad) -> Fix:
             _("Install {package} {version}, which the framework requires", package=wish[0], version=wish[1]),
             pip_command(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
+            remedy=InstallPackages(prefix=prefix, install=missing_packages(c.seen, prefix, "==".join(wish))),
         )
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
     if prefix:
@@ -349,6 +351,9 @@ def install_cudnn(c: ConsumerLoad) -> Fix:
             ),
             _("Or install a release of the framework that was built for the installed cuDNN."),
             restart="program",
+            remedy=InstallPackages(prefix=prefix, install=missing_packages(c.seen, prefix, f"{name}=={c.load.major}.*"))
+            if cuda
+            else None,
         )
     return manual_fix(
         _("Install {what}", what=what),

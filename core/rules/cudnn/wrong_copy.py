@@ -11,10 +11,10 @@ from core.common.text import capitalise, join_names
 from core.common.versions import is_older, versions_differ
 from core.knowledge.cudnn_file_names import shipped_name
 from core.knowledge.releases import faulty_release, is_never_there
-from core.model.facts import Attempt, CudnnCopy, How
+from core.model.facts import Attempt, CudnnCopy, How, Snapshot
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import is_inside, normalise, parent
-from core.model.remedies import Place, PreferFolder, PutAside
+from core.model.paths import file_name, is_inside, normalise, parent
+from core.model.remedies import Place, PreferFolder, PutAside, UseSystemTool
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path, another_release, reinstall
 from core.rules.consumer_loads import (
@@ -349,6 +349,7 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
     if not odd and not foreign:
         return
     what = join_names(f"'{ch}'" for ch in odd) or _("letters beyond ASCII")
+    link = plain_link(copy.environment, c.seen) if copy.environment and not c.seen.machine.other_root else ""
     yield make_finding(
         Step.CUDNN,
         ERROR if load_failures(c) else WARNING,
@@ -365,5 +366,16 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
         fix=manual_fix(
             _("Move the environment to a plain path"),
             _("Recreate the environment in a path that has only letters, digits, dots, hyphens and underscores."),
+            _("Or start its programs by a plain path that leads to it: {link}", link=link) if link else "",
         ),
+        remedy=UseSystemTool(kind="short-path", subject=link, value=copy.environment) if link else None,
     )
+
+
+def plain_link(folder: str, seen: Snapshot) -> str:
+    """Return a path of plain letters that may lead to a folder: in the home folder, or at the top of its drive (Windows)."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", file_name(seen.machine.system, folder)).strip("-").lower() or "environment"
+    if seen.machine.system == "windows":
+        return f"{folder[:2]}\\convalesce-{name}" if folder[1:2] == ":" else ""
+    home = seen.machine.home
+    return f"{home}/convalesce-{name}" if re.fullmatch(r"[/\w.-]+", home, re.ASCII) else ""

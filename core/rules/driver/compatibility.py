@@ -158,10 +158,11 @@ TEGRA_CAPABILITIES = (53, 62, 72, 87, 101, 110)
 
 
 def is_tegra(seen: Snapshot) -> bool:
-    """Whether this is a Jetson or its like: NVIDIA's kernel for it says so in its name, or the GPU is of its kind."""
+    """Whether this is a Jetson or its like: its release file or device tree, its kernel's name or the kind of its GPU says so."""
     gpus = (seen.driver.gpus or ()) if seen.driver else ()
     return seen.machine.architecture == "aarch64" and (
-        "tegra" in seen.machine.kernel
+        bool(seen.machine.tegra)
+        or "tegra" in seen.machine.kernel
         or any(capability_number(g.compute_capability) in TEGRA_CAPABILITIES for g in gpus)
     )
 

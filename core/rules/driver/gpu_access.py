@@ -9,22 +9,23 @@ from typing import NamedTuple
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.shell import quote, shell_command
 from core.common.text import join_names
-from core.knowledge.releases import Hints
-from core.knowledge.tables import read_table
-from core.model.facts import DeviceNode, Driver, ExpectedNode, Snapshot, Variable
+from core.knowledge.kernel_log import kernel_log_table
+from core.model.facts import DeviceNode, Driver, ExpectedNode, Gpu, Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
-from core.model.remedies import PutCacheAside, Unset
+from core.model.remedies import PutCacheAside, SetForEnvironments, Unset, UseSystemTool
 from core.model.steps import Step
 from core.rules.counter import CounterOutcome, blame, cuda_starts, of_cuda
 from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
-from core.rules.snapshot_queries import effective_variable
-from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+from core.rules.snapshot_queries import effective_variable, python_of
+from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 """Variables by which CUDA gives a program no GPU. NVIDIA_VISIBLE_DEVICES (heeded when a container starts) and
 GPU_DEVICE_ORDINAL are none of them: cuInit of driver 580.159.04 gave both GPUs with either, whatever it said."""
 DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
+DEVICE_GROUPS = ("video", "render")
+"""Groups of device files into which a person is taken; any other is the administrator's decision."""
 MIN_FREE_BYTES = 200 << 20
 """Bytes of free GPU memory below which cuDNN cannot even start: its kernels alone take about 150 MB from 8.5 on."""
 
@@ -129,6 +130,43 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
     )
 
 
+def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
+    """Code that an environment's interpreter runs at every start hides every GPU from its programs."""
+    driver = seen.driver
+    count = driver.nvml.device_count if driver and driver.nvml else None
+    works = bool(driver and driver_works(driver))
+    for search in seen.imports or ():
+        python = python_of(seen, search.prefix)
+        for code in search.start_code:
+            for name, value in code.sets:
+                if python is None or name != HIDING_VARIABLES[0] or not hides_all(value, count):
+                    continue
+                where = f"{code.source}:{code.line}" if code.line else code.source
+                yield make_finding(
+                    Step.DRIVER,
+                    ERROR if works else WARNING,
+                    "hidden-by-start-code",
+                    _("Every start of {prefix}'s Python hides every GPU.", prefix=search.prefix),
+                    cause="gpu_hidden_by_env",
+                    why=_(
+                        "Python runs this code before any program of the environment. It sets {name}, so that CUDA shows them no "
+                        "GPU, whatever the variable is in the terminal.",
+                        name=name,
+                    ),
+                    evidence=[
+                        observation(name, repr(value), where),
+                        *([observation(_("Line"), code.text, where)] if code.text else []),
+                        concern_row(python.consumer()),
+                    ],
+                    subject=code.source,
+                    fix=manual_fix(
+                        _("Remove the line that sets {name}", name=name),
+                        _("Open {where}, and delete the line, or the file if it does nothing else.", where=where),
+                        restart="program",
+                    ),
+                )
+
+
 def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel refuses the GPU's device nodes although their mode lets everybody in: a container or a job has no right to them."""
     refused = [n for n in driver.nodes or () if _refusal(n) == "EPERM" and re.search(r"[67]$", n.mode)]
@@ -170,7 +208,7 @@ def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def closed_nodes(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def closed_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The GPU's device nodes are closed to this user."""
     shut = [n for n in driver.nodes or () if n.opened is False and _refusal(n)]
     if not shut or driver_works(driver):
@@ -195,6 +233,9 @@ def closed_nodes(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "" if join else _("Ask the administrator for access: the owner and mode of the files are shown above."),
             restart="session" if join else "",
         ),
+        remedy=UseSystemTool(kind="device-group", subject=seen.machine.user, value=groups[0])
+        if len(groups) == 1 and groups[0] in DEVICE_GROUPS and seen.machine.user and not seen.machine.container
+        else None,
     )
 
 
@@ -408,13 +449,11 @@ def mig_without_instance(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
     """Other programs hold nearly all of a GPU's memory."""
-    for gpu in (seen.driver.gpus if seen.driver else ()) or ():
-        if (
-            gpu.memory_free is not None
-            and gpu.memory_total
-            and gpu.memory_free < min(MIN_FREE_BYTES, gpu.memory_total // 4)
-        ):
-            free, total = gpu.memory_free >> 20, gpu.memory_total >> 20
+    gpus = [g for g in (seen.driver.gpus if seen.driver else ()) or () if not _is_left_out(g, seen)]
+    for gpu in gpus:
+        if _is_full(gpu):
+            roomy = max((g for g in gpus if g.uuid and not _is_full(g)), key=lambda g: g.memory_free or 0, default=None)
+            free, total = (gpu.memory_free or 0) >> 20, (gpu.memory_total or 0) >> 20
             yield make_finding(
                 Step.DRIVER,
                 WARNING,
@@ -437,9 +476,30 @@ def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
                 fix=manual_fix(
                     _("Free the GPU's memory"),
                     _("nvidia-smi lists the programs that use it; close them."),
+                    _("Or use the other GPU: export CUDA_VISIBLE_DEVICES={uuid}", uuid=roomy.uuid) if roomy else "",
                     restart="program",
                 ),
+                remedy=SetForEnvironments(variable="CUDA_VISIBLE_DEVICES", value=roomy.uuid)
+                if roomy and effective_variable(seen, "CUDA_VISIBLE_DEVICES") is None
+                else None,
             )
+
+
+def _is_full(gpu: Gpu) -> bool:
+    """Whether hardly any of a GPU's memory is free."""
+    return (
+        gpu.memory_free is not None
+        and bool(gpu.memory_total)
+        and gpu.memory_free < min(MIN_FREE_BYTES, (gpu.memory_total or 0) // 4)
+    )
+
+
+def _is_left_out(gpu: Gpu, seen: Snapshot) -> bool:
+    """Whether CUDA_VISIBLE_DEVICES names GPUs by their UUIDs, and not this one."""
+    named = effective_variable(seen, "CUDA_VISIBLE_DEVICES")
+    words = [w.strip() for w in named.value.split(",")] if named else []
+    by_uuid = bool(words) and all(w.startswith("GPU-") and len(w) > len("GPU-") for w in words)
+    return by_uuid and bool(gpu.uuid) and not any(gpu.uuid.startswith(w) for w in words)
 
 
 def compute_cache(seen: Snapshot) -> Iterator[Finding]:
@@ -475,10 +535,15 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
+SAID_BY_THE_CARD = ("unknown", "restart_computer", "check_power")
+"""Actions of the catalogue that the steps for every card say already."""
+
+
 def kernel_log(seen: Snapshot) -> Iterator[Finding]:
     """The kernel logged a fault of the GPU itself."""
     log = (seen.driver.kernel_log if seen.driver else ()) or ()
-    for known in (row for row in read_table("hints", Hints).codes if row.api == "xid"):
+    table = kernel_log_table()
+    for known in (row for row in table.xids if row.cause == "hardware_fault"):
         lines = [line for line in log if f"): {known.code}," in line and "Xid" in line]
         if lines:
             yield make_finding(
@@ -496,7 +561,7 @@ def kernel_log(seen: Snapshot) -> Iterator[Finding]:
                     number=known.code,
                 ),
                 evidence=[observation(_("Kernel log"), line.strip(), "kernel") for line in lines[-3:]],
-                fix=_card(_(known.next) if known.next else ""),
+                fix=_card("" if known.action in SAID_BY_THE_CARD else _(table.advice(known))),
             )
 
 
@@ -510,4 +575,4 @@ def _card(first: str) -> Fix:
     )
 
 
-RULES = (hidden_unasked, excluded_gpus, gpu_memory_full, compute_cache, kernel_log)
+RULES = (hidden_unasked, hidden_by_start_code, excluded_gpus, gpu_memory_full, compute_cache, kernel_log)

@@ -11,6 +11,7 @@ from core.common.i18n import N_, _
 from core.common.versions import versions_differ
 from core.model.facts import Driver, Snapshot
 from core.model.findings import Evidence, Finding
+from core.model.remedies import UseSystemTool
 from core.rules.driver.facts import (
     NVIDIA_VENDOR_ID,
     answer_unhidden,
@@ -19,6 +20,7 @@ from core.rules.driver.facts import (
     driver_error,
     on_bus,
 )
+from core.rules.guides import numbered_steps
 from core.rules.wording import manual_fix, observation
 
 REFUSED_MODULE = re.compile(
@@ -111,14 +113,14 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         evidence.append(observation(_("Secure Boot"), _("on") if driver.secure_boot else _("off"), N_("firmware")))
     refused = [line for line in driver.kernel_log or () if REFUSED_MODULE.search(line)]
     if missing and driver.secure_boot and refused:
-        yield _secure_boot(evidence + [observation(_("Kernel log"), line, "kernel") for line in refused])
+        yield _secure_boot(seen, evidence + [observation(_("Kernel log"), line, "kernel") for line in refused])
         return
     if windows:
         title, steps = _("The NVIDIA GPU has no NVIDIA driver."), [_(_WINDOWS_DRIVER)]
     elif other:
         title, steps = (
             _("The driver {other} holds the GPU, so NVIDIA's driver cannot.", other=other),
-            _other_driver(other),
+            _other_driver(other, seen.machine.release) if installed else _other_driver(other, ""),
         )
     elif not missing:
         title = _("The kernel module nvidia_uvm, which CUDA needs, is not loaded.")
@@ -127,7 +129,7 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         title, steps = _("The NVIDIA kernel module is not loaded."), _module_steps(driver)
     else:
         title = _("The NVIDIA GPU has no NVIDIA driver.")
-        steps = [
+        steps = numbered_steps("driver", seen) or [
             _(
                 "Install the driver that your distribution offers (Ubuntu: sudo ubuntu-drivers install; Debian: "
                 "sudo apt install nvidia-driver)."
@@ -143,6 +145,9 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         ),
         evidence=evidence,
         fix=manual_fix(_("Get the GPU's driver running"), *steps, restart="computer"),
+        remedy=UseSystemTool(kind="nouveau-off")
+        if other == "nouveau" and installed and not seen.machine.container
+        else None,
     )
 
 
@@ -162,9 +167,28 @@ def _is_nvidia(name: str) -> bool:
     return name.lower().startswith("nv")
 
 
-def _other_driver(other: str) -> list[str]:
+INITRAMFS = (
+    (("debian", "ubuntu", "mint", "pop!"), "sudo update-initramfs -u"),
+    (("fedora", "red hat", "rocky", "alma", "centos", "suse"), "sudo dracut --force"),
+    (("arch", "manjaro"), "sudo mkinitcpio -P"),
+)
+"""Words of a distribution's name -> how its initial file system, from which nouveau is loaded, is made anew."""
+
+
+def _other_driver(other: str, release: str) -> list[str]:
     if other == "vfio-pci":
         return [_("The GPU is reserved for a virtual machine (vfio-pci). Undo that if this system is to use it.")]
+    if other == "nouveau" and release:
+        command = next((c for words, c in INITRAMFS if any(w in release.lower() for w in words)), "")
+        return [
+            _(
+                "NVIDIA's driver is installed. Keep nouveau from loading, with these two lines in /etc/modprobe.d/nouveau.conf:"
+            ),
+            "blacklist nouveau",
+            "options nouveau modeset=0",
+            _("Then make the initial file system anew: {command}", command=command) if command else "",
+            _("Restart the computer, and check: lsmod | grep nouveau prints nothing."),
+        ]
     return [
         _(
             "Install NVIDIA's driver for your distribution; it disables {other}. Then restart the computer.",
@@ -183,7 +207,7 @@ def _module_steps(driver: Driver) -> list[str]:
     return steps
 
 
-def _secure_boot(evidence: list[Evidence]) -> Finding:
+def _secure_boot(seen: Snapshot, evidence: list[Evidence]) -> Finding:
     return driver_error(
         "secure-boot",
         "secure_boot_blocks_module",
@@ -192,9 +216,14 @@ def _secure_boot(evidence: list[Evidence]) -> Finding:
         evidence=evidence,
         fix=manual_fix(
             _("Have the module signed with a trusted key"),
-            _(
-                "Enroll your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: "
-                "/var/lib/shim-signed/mok/MOK.der)"
+            *(
+                numbered_steps("secure-boot", seen)
+                or [
+                    _(
+                        "Enroll your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: "
+                        "/var/lib/shim-signed/mok/MOK.der)"
+                    )
+                ]
             ),
             _("Restart, choose Enroll MOK in the blue screen, and enter the password that you set."),
             _("Or use your distribution's signed driver package, or turn Secure Boot off in the firmware."),
@@ -251,7 +280,7 @@ def version_mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def stale_uvm(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def stale_uvm(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """After a suspend NVML answers, and cuInit does not."""
     cuda = answer_unhidden(driver)
     if not (cuda and cuda.status in (3, 999) and driver.nvml and driver.nvml.status == 0):
@@ -278,4 +307,5 @@ def stale_uvm(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
             _("If that is refused, restart the computer."),
         ),
+        remedy=None if seen.machine.container else UseSystemTool(kind="reload-uvm"),
     )

@@ -10,9 +10,11 @@ from core.common.versions import versions_differ
 from core.model.facts import Consumer, Driver, DriverLibrary, DriverPart, FrameworkBuild, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name
+from core.model.remedies import UseSystemTool
 from core.model.steps import Step
 from core.rules.driver.compatibility import code_runs, is_tegra
 from core.rules.driver.facts import driver_works
+from core.rules.guides import numbered_steps
 from core.rules.snapshot_queries import capability_number, effective_variable
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
@@ -199,7 +201,6 @@ def _whole_driver(seen: Snapshot, driver: Driver, name: str) -> Fix:
         _("Install the driver's libraries again"),
         _("They all must be of version {version}.", version=version) if version else "",
         *driver_library_steps(seen, version, name),
-        _("Then: sudo ldconfig"),
     )
 
 
@@ -208,20 +209,45 @@ CDI_COMMAND = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
 
 
 def driver_library_steps(seen: Snapshot, version: str, name: str) -> list[str]:
-    """Return the commands of this distribution that put the driver's libraries back."""
-    release = seen.machine.release.lower()
-    branch = version.split(".", maxsplit=1)[0]
-    if "ubuntu" in release and branch:
-        return [f"sudo apt install --reinstall libnvidia-compute-{branch}"]
-    known = (
-        ("debian", "sudo apt install --reinstall libcuda1 libnvidia-ptxjitcompiler1 libnvidia-ml1"),
-        ("fedora", "sudo dnf reinstall xorg-x11-drv-nvidia-cuda-libs"),
-        ("arch", "sudo pacman -S nvidia-utils"),
-        ("suse", "sudo zypper install --force nvidia-compute-G06"),
-    )
-    steps = [command for word, command in known if word in release]
-    return steps[:1] or [_("Reinstall the package of your distribution that holds {name}.", name=name)]
+    """Return the commands of this distribution that put the driver's libraries back, each with its check."""
+    steps = numbered_steps("driver-libraries", seen, branch=version.split(".", maxsplit=1)[0])
+    return steps or [_("Reinstall the package of your distribution that holds {name}.", name=name), "sudo ldconfig"]
 
 
-RULES = (lost_compiler, lost_management, unfit_files)
+def stale_specification(seen: Snapshot) -> Iterator[Finding]:
+    """Containers are given files of a driver that is no longer installed: the CDI specification is of before an update."""
+    driver = seen.driver
+    if driver is None or seen.machine.container or not driver.module_version:
+        return
+    for one in driver.cdi or ():
+        if versions_differ(one.version, driver.module_version):
+            own = one.path == "/etc/cdi/nvidia.yaml"
+            yield make_finding(
+                Step.DRIVER,
+                WARNING,
+                "cdi-stale",
+                _(
+                    "Containers are started with files of driver {version}, which is not the loaded one.",
+                    version=one.version,
+                ),
+                cause="driver_library_mismatch",
+                why=_(
+                    "The specification lists the driver's files by name. It was written before the driver changed, so containers "
+                    "that get the GPU by CDI do not start, or lack libraries. Programs outside containers are not affected."
+                ),
+                evidence=[
+                    observation(_("Specification"), _("it names libcuda.so.{version}", version=one.version), one.path),
+                    observation(_("Kernel module"), driver.module_version, "kernel"),
+                ],
+                subject=one.path,
+                fix=manual_fix(
+                    _("Write the container toolkit's specification anew"),
+                    CDI_COMMAND if own else f"sudo nvidia-ctk cdi generate --output={one.path}",
+                    _("Then create the containers again."),
+                ),
+                remedy=UseSystemTool(kind="cdi") if own else None,
+            )
+
+
+RULES = (stale_specification, lost_compiler, lost_management, unfit_files)
 """What is said of them where the driver works."""

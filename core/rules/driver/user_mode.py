@@ -12,7 +12,7 @@ from core.knowledge.releases import status_code
 from core.model.facts import Driver, DriverLibrary, PathEntry, Snapshot
 from core.model.findings import Finding
 from core.model.paths import is_inside, normalise, parent
-from core.model.remedies import Place, TakeOut
+from core.model.remedies import Place, TakeOut, UseSystemTool
 from core.model.steps import Step
 from core.rules.counter import CounterOutcome, blame, of_cuda
 from core.rules.driver.facts import WSL_FOLDER, answer_unhidden, cuda_libraries, driver_answers, driver_error, on_bus
@@ -292,6 +292,7 @@ def wsl_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         ),
         evidence=[observation(_("WSL's library"), ours[0].path, ours[0].source), *driver_answers(driver)],
         fix=manual_fix(_("Let programs find WSL's own library"), *steps, restart="terminal"),
+        remedy=None if foreign else UseSystemTool(kind="library-folder", subject=WSL_FOLDER),
     )
 
 

@@ -6,10 +6,11 @@ import re
 
 from core.common.i18n import _
 from core.common.shell import shell_of
-from core.common.versions import version_tuple
+from core.common.versions import is_older, version_tuple
 from core.knowledge.horizon import Family, horizon_of, is_beyond_horizon
 from core.model.facts import FrameworkBuild, PythonEnvironment, Snapshot
 from core.model.findings import Fix
+from core.model.remedies import InstallPackages
 from core.rules.advice import install_command, python_of_environment
 from core.rules.frameworks.fit import GpuSide, TorchChoice, choose_torch, framework_tables, gpu_side, takes_python
 from core.rules.wording import manual_fix
@@ -60,6 +61,7 @@ def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBui
         _torch_command(seen, python, f"torch=={choice.version}", choice),
         f"({why}.)",
         restart="program",
+        remedy=_torch_remedy(python, choice),
     )
 
 
@@ -102,8 +104,20 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
     )
 
 
+def _beside_torch(python: PythonEnvironment) -> tuple[str, ...]:
+    """Return the packages that are built for one build of PyTorch, and come with it from its own index."""
+    return tuple(dict.fromkeys(d.name for d in python.distributions if d.name in ("torchvision", "torchaudio")))
+
+
+def _torch_remedy(python: PythonEnvironment, choice: TorchChoice) -> InstallPackages:
+    beside = _beside_torch(python)
+    index = f"{framework_tables().torch_index.url}{choice.variant}"
+    install = (f"torch=={choice.version}", *beside)
+    return InstallPackages(prefix=python.prefix, remove=("torch", *beside), install=install, index=index)
+
+
 def _torch_command(seen: Snapshot, python: PythonEnvironment, wanted: str, choice: TorchChoice) -> str:
-    beside = [d.name for d in python.distributions if d.name in ("torchvision", "torchaudio")]
+    beside = _beside_torch(python)
     index = f"{framework_tables().torch_index.url}{choice.variant}"
     return framework_pip_command(seen, python, "install", "--force-reinstall", wanted, *beside, "--index-url", index)
 
@@ -122,11 +136,18 @@ def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
     )
 
 
-def for_jetson() -> Fix:
-    """Return what holds for every framework on a Jetson."""
+JETSON_INDEX = "https://developer.download.nvidia.com/compute/redist/jp"
+"""NVIDIA's own place for builds of PyTorch for Jetson, a folder for each JetPack (NVIDIA, "Installing PyTorch for Jetson Platform")."""
+
+
+def for_jetson(release: str) -> Fix:
+    """Return what holds for every framework on a Jetson of this release of NVIDIA's Linux."""
     return manual_fix(
         _("Install the build for Jetson"),
         _("This is a Jetson: builds that use its GPU are made for its JetPack release and come from NVIDIA."),
+        _("Take the folder for {release}: {index}", release=release, index=JETSON_INDEX)
+        if release.startswith("L4T")
+        else _("cat /etc/nv_tegra_release tells the release; take its folder: {index}", index=JETSON_INDEX),
         _("For this processor, the builds on pip's default index and on pytorch.org are for servers."),
     )
 
@@ -134,7 +155,7 @@ def for_jetson() -> Fix:
 def no_torch(side: GpuSide) -> Fix:
     """Return what is left where no known build of PyTorch suits, or where the tables do not reach."""
     if side.tegra:
-        return for_jetson()
+        return for_jetson(side.release)
     if side.is_unlisted or side.processor not in framework_tables().processors:
         return manual_fix(
             _("Choose the build at {where}", where=PYTORCH_SITE),
@@ -166,12 +187,14 @@ def no_torch(side: GpuSide) -> Fix:
 def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str, ...], version: str) -> Fix:
     """Return how to have onnxruntime-gpu alone: all of them away first, since they share one folder."""
     if gpu_side(seen).tegra:
-        return for_jetson()
+        return for_jetson(seen.machine.tegra)
+    wanted = f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"
     return manual_fix(
         _("Remove both packages, then install onnxruntime-gpu"),
         framework_pip_command(seen, python, "uninstall", "-y", *remove),
-        framework_pip_command(seen, python, "install", f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"),
+        framework_pip_command(seen, python, "install", wanted),
         restart="program",
+        remedy=InstallPackages(prefix=python.prefix, remove=remove, install=(wanted,)),
     )
 
 
@@ -214,16 +237,18 @@ def tensorflow_on_windows(seen: Snapshot) -> Fix:
 def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     """Return how to have TensorFlow with the CUDA libraries that it pins."""
     if gpu_side(seen).tegra:
-        return for_jetson()
+        return for_jetson(seen.machine.tegra)
     if is_beyond_horizon("tensorflow", version):
         return newer_framework("TensorFlow", "tensorflow", version, "tensorflow.org/install/pip")
     if version_tuple(version) >= (2, 14):
-        fact = framework_tables().fact("tf_extra")
+        fact, wanted = framework_tables().fact("tf_extra"), f"tensorflow[and-cuda]=={version}"
+        other = tuple(d.name for d in python.distributions if d.name == "tensorflow-cpu")
         return manual_fix(
             _("Install TensorFlow with its CUDA libraries"),
-            framework_pip_command(seen, python, "install", "--force-reinstall", f"tensorflow[and-cuda]=={version}"),
+            framework_pip_command(seen, python, "install", "--force-reinstall", wanted),
             f"({fact.source})",
             restart="program",
+            remedy=InstallPackages(prefix=python.prefix, remove=other, install=(wanted,)),
         )
     row = next(
         (
@@ -245,7 +270,7 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     """Return how to give JAX its CUDA plugin: the newest whose driver is here."""
     side = gpu_side(seen)
     if side.tegra:
-        return for_jetson()
+        return for_jetson(side.release)
     if is_beyond_horizon("jax", version):
         return newer_framework("JAX", "jax", version, "docs.jax.dev/en/latest/installation.html")
     if seen.machine.system == "windows":
@@ -254,14 +279,17 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
             _("Use JAX inside WSL2"), _(fact.fact), _('There: python3 -m pip install "jax[cuda12]"'), f"({fact.source})"
         )
     fitting = [
-        p for p in framework_tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes_python(p.capability, side)
+        p
+        for p in framework_tables().jax
+        if side.runs_cuda(p.plugin[8:10]) and _takes_python(p.capability, side) and not is_older(version, p.first)
     ]
     if not fitting:
         return manual_fix(_("No CUDA plugin of JAX fits"), _("The known plugins need a newer driver or a newer GPU."))
     best = max(fitting, key=lambda p: p.plugin)
+    wanted = f"jax[cuda{best.plugin[8:10]}]=={version}"
     return manual_fix(
         _("Install JAX's plugin for CUDA {plugin}", plugin=best.plugin[8:10]),
-        framework_pip_command(seen, python, "install", f"jax[cuda{best.plugin[8:10]}]=={version}"),
+        framework_pip_command(seen, python, "install", wanted),
         _(
             "(It requires driver {driver} or later and compute capability {capability}: {source}.)",
             driver=best.driver,
@@ -269,6 +297,7 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
             source=best.source,
         ),
         restart="program",
+        remedy=InstallPackages(prefix=python.prefix, install=(wanted,)),
     )
 
 
@@ -279,5 +308,8 @@ def _takes_python(capability: str, side: GpuSide) -> bool:
 def reinstall_requirement(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
     """Return how to install what was required."""
     return manual_fix(
-        _("Install the required packages"), framework_pip_command(seen, python, "install", *wanted), restart="program"
+        _("Install the required packages"),
+        framework_pip_command(seen, python, "install", *wanted),
+        restart="program",
+        remedy=InstallPackages(prefix=python.prefix, install=wanted),
     )

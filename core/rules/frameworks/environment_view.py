@@ -115,6 +115,15 @@ def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> It
             yield str(wish[1])
 
 
+def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...]:
+    """Return these requirements, and with them every package of NVIDIA's that the environment's frameworks ask for and lack."""
+    named = {re.split(r"[^\w.-]", wish, maxsplit=1)[0] for wish in first}
+    home = next((h for h in environment_views(seen) if prefix and h.python.prefix == prefix), None)
+    lacking = (b for b in (unmet_requirements(home) if home else ()) if not b.installed and not b.optional)
+    more = (f"{b.wanted}{b.specifier}" for b in lacking if b.wanted.startswith("nvidia-") and b.wanted not in named)
+    return tuple(dict.fromkeys((*first, *more)))
+
+
 def _applicable_requirement(raw: str, home: EnvironmentView) -> tuple[str, SpecifierSet, bool] | None:
     """Return name, versions and whether it is optional; None where it does not apply here or cannot be read."""
     wish = parse_requirement(raw)

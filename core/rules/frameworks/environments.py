@@ -14,7 +14,7 @@ from core.model.findings import Finding
 from core.model.paths import normalise, parent
 from core.model.remedies import AddDllFolders
 from core.model.steps import Step
-from core.rules.frameworks import builds, ctranslate2, hardware, imports, packages, records, trials
+from core.rules.frameworks import broken, builds, ctranslate2, hardware, imports, packages, records, trials
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
@@ -26,8 +26,9 @@ FRAMEWORK_NAMES = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2
 
 def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
     """An environment that was named and could not be read."""
+    told = {s.prefix for s in seen.imports or () if any(f.kind not in ("moved", "copied") for f in s.faults)}
     for python in seen.pythons or ():
-        if python.problem and "--python" in python.ways:
+        if python.problem and "--python" in python.ways and python.prefix not in told:
             yield make_finding(
                 Step.FRAMEWORKS,
                 UNKNOWN,
@@ -330,6 +331,7 @@ RULES = (
     *ctranslate2.RULES,
     *hardware.RULES,
     *imports.RULES,
+    *broken.RULES,
     *packages.RULES,
     *records.RULES,
     *trials.RULES,

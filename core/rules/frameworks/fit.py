@@ -56,6 +56,8 @@ class JaxPlugin(SourcedRow, frozen=True, kw_only=True):
     """What a CUDA plugin of JAX needs."""
 
     plugin: str
+    first: str = ""
+    """The first release of JAX that it is published for; empty where all have it that are still installed."""
     driver: str
     capability: str
 
@@ -111,6 +113,8 @@ class GpuSide(msgspec.Struct, frozen=True):
     processor: str = "x86_64"
     tegra: bool = False
     """Whether this is a Jetson or its like, whose programs come from NVIDIA's own index."""
+    release: str = ""
+    """Its release of NVIDIA's Linux, where it tells: "L4T 36.4.0"."""
 
     @property
     def is_unlisted(self) -> bool:
@@ -146,6 +150,7 @@ def gpu_side(seen: Snapshot) -> GpuSide:
         system=seen.machine.system,
         processor=seen.machine.architecture,
         tegra=is_tegra(seen),
+        release=seen.machine.tegra,
     )
 
 

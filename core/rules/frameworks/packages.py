@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, join_sentences
+from core.common.i18n import _, join_sentences, n_
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
+from core.knowledge.modules import NumpyTwo, module_table
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
+from core.model.paths import normalise
+from core.model.remedies import InstallPackages
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime, reinstall_requirement
 from core.rules.frameworks.environment_view import (
@@ -46,6 +49,41 @@ def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
                 if len({d.name for d in here}) > 1 and not _empty_stub(here):
                     yield _duplicates(home, folder, here)
         yield from _installed_twice(home)
+
+
+def shared_files(seen: Snapshot) -> Iterator[Finding]:
+    """The records of two distributions list the same libraries, and no table knows that they do."""
+    system = seen.machine.system
+    for home in environment_views(seen):
+        mine = normalise(system, home.python.prefix)
+        record = next((r for r in seen.records or () if normalise(system, r.prefix) == mine), None)
+        for shared in record.shared if record and home.near <= 3 else ():
+            names = [d.partition(" ")[0] for d in shared.distributions]
+            if any(all(pattern.fullmatch(n) for n in names) for _folder, pattern in SHARED_FOLDERS):
+                continue
+            yield make_finding(
+                Step.FRAMEWORKS,
+                min(home.severity, WARNING),
+                f"shared-{names[0]}",
+                _(
+                    "{names} are in one environment and overwrite each other's files.",
+                    names=join_names(shared.distributions),
+                ),
+                cause="duplicate_framework_packages",
+                why=_("They write to the same folder: the last one installed wins, and removing one breaks the other."),
+                evidence=[
+                    observation(_("Written by both"), n_("{n} library", "{n} libraries", shared.files), shared.example),
+                    *(home.concerns(name) for name in names if FRAMEWORKS.fullmatch(name)),
+                    *([] if any(FRAMEWORKS.fullmatch(n) for n in names) else [home.concerns()]),
+                ],
+                subject=home.python.prefix,
+                fix=manual_fix(
+                    _("Keep {name} alone", name=names[-1]),
+                    framework_pip_command(seen, home.python, "uninstall", "-y", *names),
+                    framework_pip_command(seen, home.python, "install", names[-1]),
+                    restart="program",
+                ),
+            )
 
 
 def _empty_stub(here: list[Distribution]) -> bool:
@@ -103,11 +141,13 @@ def _one_of(home: EnvironmentView, folder: str, here: list[Distribution]) -> Fix
     if folder == "nvidia/cudnn":
         wanted = " ".join(r for d in home.python.distributions for r in d.requires)
         keep = next((d for d in here if re.search(rf"\b{d.name}\b", wanted)), keep)
+    wanted = f"{keep.name}=={keep.version.partition('+')[0]}"
     return manual_fix(
         _("Keep {name} alone", name=keep.name),
         framework_pip_command(home.seen, home.python, "uninstall", "-y", *names),
-        framework_pip_command(home.seen, home.python, "install", f"{keep.name}=={keep.version.partition('+')[0]}"),
+        framework_pip_command(home.seen, home.python, "install", wanted),
         restart="program",
+        remedy=InstallPackages(prefix=home.python.prefix, remove=names, install=(wanted,)),
     )
 
 
@@ -139,6 +179,11 @@ def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
                     framework_pip_command(home.seen, home.python, "uninstall", "-y", name),
                     framework_pip_command(
                         home.seen, home.python, "install", f"{name}=={max(versions, key=version_tuple)}"
+                    ),
+                    remedy=InstallPackages(
+                        prefix=home.python.prefix,
+                        remove=(name,),
+                        install=(f"{name}=={max(versions, key=version_tuple)}",),
                     ),
                 ),
             )
@@ -244,9 +289,8 @@ def _found_at(home: EnvironmentView, name: str) -> str:
 
 
 def _concerned(home: EnvironmentView, its: list[UnmetRequirement]) -> list[str]:
-    """Return the frameworks that a broken requirement touches; the first of the two packages where none is one."""
-    some = [n for b in its for n in (b.of.name, b.wanted) if FRAMEWORKS.fullmatch(n)]
-    return list(dict.fromkeys(some or [b.of.name for b in its if home.has(b.of.name)]))
+    """Return the packages whose requirement is broken: what they ask for runs without them."""
+    return list(dict.fromkeys(b.of.name for b in its if home.has(b.of.name)))
 
 
 def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
@@ -324,6 +368,48 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
         )
 
 
+def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
+    """Extension modules that were built for NumPy 1 lie beside NumPy 2, and their metadata does not say so."""
+    for home in environment_views(seen):
+        numpy = home.has("numpy")
+        if home.near > 3 or numpy is None or version_tuple(numpy.version)[:1] < (2,):
+            continue
+        told = {u.of.name for u in unmet_requirements(home) if u.wanted == "numpy"}
+        old = [
+            (d, row)
+            for d in first_of_each(home)
+            for row in module_table().numpy_2
+            if d.name not in told and re.fullmatch(row.distributions, d.name) and is_older(d.version, row.release)
+        ]
+        if old:
+            yield _built_for_numpy_1(home, numpy, old)
+
+
+def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tuple[Distribution, NumpyTwo]]) -> Finding:
+    frameworks = [d.name for d, _row in old if FRAMEWORKS.fullmatch(d.name)]
+    return make_finding(
+        Step.FRAMEWORKS,
+        min(home.severity, WARNING) if frameworks else NOTE,
+        "numpy-abi",
+        _(
+            "{names} were built for NumPy 1, but {numpy} is installed.",
+            names=join_names(f"{d.name} {d.version}" for d, _row in old),
+            numpy=f"numpy {numpy.version}",
+        ),
+        cause="requirement_broken",
+        why=_(
+            "Extension modules that were built for NumPy 1 do not load with NumPy 2, or cannot exchange arrays with it."
+        ),
+        evidence=[
+            observation(_("Installed"), f"numpy {numpy.version}", numpy.location),
+            *(observation(_("The first release for NumPy 2"), f"{d.name} {row.release}", row.source) for d, row in old),
+            *(home.concerns(name) for name in frameworks or [d.name for d, _row in old]),
+        ],
+        subject=home.python.prefix,
+        fix=reinstall_requirement(home.seen, home.python, "numpy<2"),
+    )
+
+
 def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
     """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
     wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
@@ -378,4 +464,4 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-RULES = (duplicate_packages, broken_requirements, retired_pynvml)
+RULES = (duplicate_packages, shared_files, broken_requirements, numpy_abi, retired_pynvml)

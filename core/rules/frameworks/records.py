@@ -13,7 +13,7 @@ from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.libraries import files_told
+from core.rules.frameworks.libraries import closures_of, files_told
 from core.rules.wording import GOOD, NOTE, WARNING, make_finding, observation
 
 LIBRARY_OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
@@ -63,6 +63,9 @@ def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
     if any(_is_broken(f) or f.needed_by for f in files):
         return home.severity
+    followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
+    if followed and all(f.state == "missing" for f in files):
+        return NOTE  # what every framework here asks for was followed, and is there
     worked = any(t.gpu and t.right and not t.problem and not t.ended for t in home.trials)
     return NOTE if worked else min(home.severity, WARNING)
 

@@ -187,6 +187,8 @@ def _rows(home: EnvironmentView, trial: FrameworkTrial) -> list[Evidence]:
         rows.append(observation(_("It printed"), trial.printed[-600:], source))
     reached = {"nothing": _("not even the import"), "import": _("the import"), "devices": _("counting the GPUs")}
     whole = _("a convolution, forward and backward") if trial.backward else _("a convolution")
+    if trial.folder:
+        rows.append(observation(_("Started in"), trial.folder, source))
     rows.append(observation(_("Passed"), reached.get(trial.reached, whole), source))
     if trial.devices is not None:
         rows.append(observation(_("GPUs that it sees"), f"{trial.devices} {trial.device}".strip(), source))

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 
 from tests.worldlab.environments import master, site
-from tests.worldlab.scene import Scene, World, both, cuts, dangles, imports, installs, lacks, loses, opens, runs, then
+from tests.worldlab.scene import Scene, World, both, cuts, dangles, imports, installs, lacks, loses, runs, then
 
 # --- what the real programs do ------------------------------------------------------------------------------------------
 
@@ -27,10 +27,38 @@ XFORMERS = runs(
 BITSANDBYTES = runs(
     "import torch, ctypes, os, importlib.util as u; ctypes.CDLL(os.path.join(os.path.dirname(u.find_spec('bitsandbytes').origin), 'libbitsandbytes_cuda128.so'))"
 )
-ONNXRUNTIME = both(
-    imports("onnxruntime"),
-    opens("onnxruntime/capi/libonnxruntime_providers_shared.so", "onnxruntime/capi/libonnxruntime_providers_cuda.so"),
+ONNXRUNTIME = runs(
+    r"""
+import os, sys, tempfile
+log = tempfile.TemporaryFile()
+os.dup2(log.fileno(), 2)
+import onnxruntime
+def field(n, value):
+    body = value.encode() if isinstance(value, str) else value
+    return bytes([n << 3 | 2, len(body)]) + body
+def shaped(name):
+    return field(1, name) + field(2, field(1, bytes([1 << 3, 1]) + field(2, field(1, bytes([1 << 3, 1])))))
+node = field(1, "x") + field(2, "y") + field(4, "Identity")
+graph = field(1, node) + field(2, "g") + field(11, shaped("x")) + field(12, shaped("y"))
+model = bytes([1 << 3, 8]) + field(7, graph) + field(8, bytes([2 << 3, 13]))
+try:
+    onnxruntime.InferenceSession(model, providers=["CUDAExecutionProvider"])
+except Exception as e:
+    print(e)
+log.seek(0)
+words = log.read().decode("utf-8", "replace")
+print(words[-3000:])
+if "Failed to load" in words:
+    os._exit(1)
+"""
 )
+"""Ask for a session on the GPU: without a driver it ends with CUDA's own error, and without a library with the loader's."""
+ONNXRUNTIME_1_20 = runs(
+    "import onnxruntime, ctypes\n"
+    "for name in ('cublasLt.so.12', 'cublas.so.12', 'curand.so.10', 'cufft.so.11', 'cudart.so.12', 'cudnn.so.9', 'cudnn_adv.so.9', 'nvrtc.so.12'):\n"
+    "    ctypes.CDLL('lib' + name)"
+)
+"""What its provider is linked against: a session crashes in 1.20 where there is no driver."""
 CUPY_LIBRARIES = imports(
     "cupy",
     "cupy_backends.cuda.libs.cublas",
@@ -40,7 +68,9 @@ CUPY_LIBRARIES = imports(
     "cupy.cuda.cufft",
 )
 CUPY_COMPILES = runs(
-    "import cupy; from cupy.cuda.compiler import compile_using_nvrtc; compile_using_nvrtc('extern \"C\" __global__ void f(float *x) {}', arch='80')"
+    "from cupy_backends.cuda.libs import nvrtc\n"
+    "made = nvrtc.createProgram('extern \"C\" __global__ void f(float *x) { x[0] = 1; }', 'f.cu', (), ())\n"
+    "nvrtc.compileProgram(made, ('--gpu-architecture=compute_80',))"
 )
 CUPY = both(CUPY_LIBRARIES, CUPY_COMPILES)
 JAX = runs(
@@ -63,7 +93,12 @@ CTRANSLATE2 = runs("import ctranslate2, ctypes; ctypes.CDLL('libcublas.so.12')")
 def searched(world: World) -> None:
     """Name the folders of NVIDIA's packages in LD_LIBRARY_PATH, as CuPy's and ONNX Runtime's manuals ask for."""
     folders = sorted(str(f) for f in world.site.glob("nvidia/*/lib"))
-    world.variables["LD_LIBRARY_PATH"] = os.pathsep.join(folders)
+    value = world.variables["LD_LIBRARY_PATH"] = os.pathsep.join(folders)
+    for name in (".profile", ".bashrc"):  # in every way of starting that a person can set it for
+        (world.home / name).write_text(f"export LD_LIBRARY_PATH={value}\n")
+    settings = world.home / ".config" / "environment.d"
+    settings.mkdir(parents=True)
+    (settings / "50-cuda.conf").write_text(f"LD_LIBRARY_PATH={value}\n")
 
 
 def emptied(pattern: str) -> Callable[[World], None]:
@@ -178,13 +213,12 @@ SCENES = (
     Scene("jax-healthy", "healthy", "jax", both(imports("jax"), JAX)),
     Scene("tensorflow-healthy", "healthy", "tensorflow", TENSORFLOW),
     Scene("cupy-searched", "healthy", "cupy", CUPY, searched),
-    Scene("onnxruntime-1.20-searched", "healthy", "onnxruntime-1.20", ONNXRUNTIME, searched),
+    Scene("onnxruntime-1.20-searched", "healthy", "onnxruntime-1.20", ONNXRUNTIME_1_20, searched),
     Scene("onnxruntime-1.23-searched", "healthy", "onnxruntime-1.23", ONNXRUNTIME, searched),
     Scene("ctranslate2-searched", "healthy", "ctranslate2", CTRANSLATE2, searched),
     Scene("torch-2.8-older-nvjitlink-by-variable", "healthy", "torch-2.8", both(TORCH, LINALG), led_to("nvidia/nvjitlink/lib/libnvJitLink.so.12", "torch-2.6")),
     Scene("torch-2.8-without-bitsandbytes", "healthy", "torch-2.8", TORCH, lacks("bitsandbytes")),
     Scene("torch-2.8-searched", "healthy", "torch-2.8", both(TORCH, TORCHVISION), searched),
-    Scene("onnxruntime-without-tensorrt", "healthy", "onnxruntime-1.23", ONNXRUNTIME, then(searched, loses("onnxruntime/capi/libonnxruntime_providers_tensorrt.so"))),
     # A: absent
     Scene("torch-lost-cusparselt", "A", "torch-2.8", TORCH, loses("nvidia/cusparselt/lib/libcusparseLt.so.0"), MISSING, "torch", "libcusparseLt.so.0", "libcusparseLt"),
     Scene("torch-lost-cufile", "A", "torch-2.8", TORCH, loses("nvidia/cufile/lib/libcufile.so.0"), MISSING, "torch", "libcufile.so.0", "libcufile"),
@@ -211,12 +245,12 @@ SCENES = (
     Scene("cupy-lost-builtins", "A", "cupy", CUPY, then(searched, loses("nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.8")), (*MISSING, "nvrtc_missing_or_mismatch"), "cupy-cuda12x", "nvrtc-builtins"),
     Scene("cupy-cut-cufft", "A", "cupy", CUPY, then(searched, cuts("nvidia/cufft/lib/libcufft.so.11")), DAMAGED, "cupy-cuda12x", "libcufft.so.11"),
     Scene("jax-without-cusolver-package", "A", "jax", JAX, lacks("nvidia-cusolver-cu12"), ("cuda_runtime_missing", "requirement_broken"), "jax-cuda12-plugin", "libcusolver.so.11"),
-    Scene("jax-lost-cupti", "A", "jax", JAX, loses("nvidia/cuda_cupti/lib/libcupti.so.12"), MISSING, "jax-cuda12-plugin", "libcupti.so.12"),
+    Scene("jax-without-cupti", "healthy", "jax", JAX, loses("nvidia/cuda_cupti/lib/libcupti.so.12")),
     Scene("jax-lost-cufft", "A", "jax", JAX, loses("nvidia/cufft/lib/libcufft.so.11"), MISSING, "jax-cuda12-plugin", "libcufft.so.11"),
     Scene("jax-lost-nvjitlink", "A", "jax", JAX, loses("nvidia/nvjitlink/lib/libnvJitLink.so.12"), MISSING, "jax-cuda12-plugin", "libnvJitLink.so.12"),
     Scene("tensorflow-lost-cusparse", "A", "tensorflow", TENSORFLOW, loses("nvidia/cusparse/lib/libcusparse.so.12"), MISSING, "tensorflow", "libcusparse.so.12"),
     Scene("tensorflow-without-cufft-package", "A", "tensorflow", TENSORFLOW, lacks("nvidia-cufft-cu12"), ("cuda_runtime_missing", "requirement_broken"), "tensorflow", "libcufft.so.11"),
-    Scene("onnxruntime-1.20-not-searched", "A", "onnxruntime-1.20", ONNXRUNTIME, None, OFF, "onnxruntime-gpu", "libcurand.so.10"),
+    Scene("onnxruntime-1.20-not-searched", "A", "onnxruntime-1.20", ONNXRUNTIME_1_20, None, OFF, "onnxruntime-gpu", "libcurand.so.10"),
     Scene("onnxruntime-1.23-not-searched", "A", "onnxruntime-1.23", ONNXRUNTIME, None, OFF, "onnxruntime-gpu", "libcufft.so.11"),
     Scene("onnxruntime-lost-curand", "A", "onnxruntime-1.23", ONNXRUNTIME, then(searched, loses("nvidia/curand/lib/libcurand.so.10")), MISSING, "onnxruntime-gpu", "libcurand.so.10"),
     Scene("onnxruntime-cut-cufft", "A", "onnxruntime-1.23", ONNXRUNTIME, then(searched, cuts("nvidia/cufft/lib/libcufft.so.11")), DAMAGED, "onnxruntime-gpu", "libcufft.so.11"),
@@ -224,12 +258,13 @@ SCENES = (
     # B: all there, and not fitting
     Scene("torch-2.8-older-nvjitlink", "B", "torch-2.8", TORCH, installs("--no-deps", "nvidia-nvjitlink-cu12==12.4.127"), MIXED, "torch", "libnvJitLink", "undefined symbol"),
     Scene("torch-2.8-older-nccl", "B", "torch-2.8", TORCH, installs("--no-deps", "nvidia-nccl-cu12==2.19.3"), MIXED, "torch", "nccl", "undefined symbol"),
-    Scene("torch-2.8-older-cusparselt", "B", "torch-2.8", TORCH, installs("--no-deps", "nvidia-cusparselt-cu12==0.6.2"), MIXED, "torch", "usparseLt"),
-    Scene("torchvision-of-torch-2.6", "B", "torch-2.8", TORCHVISION, installs("--no-deps", "torchvision==0.21.0"), ("requirement_broken",), "torchvision", "", "undefined symbol"),
-    Scene("xformers-of-torch-2.8", "B", "torch-2.6", XFORMERS, installs("--no-deps", "xformers==0.0.32.post2"), ("requirement_broken",), "xformers", "", "undefined symbol"),
-    Scene("torchaudio-of-torch-2.8", "B", "torch-2.6", imports("torch", "torchaudio"), installs("--no-deps", "torchaudio==2.8.0"), ("requirement_broken",), "torchaudio", "", "undefined symbol"),
+    Scene("torchvision-of-torch-2.6", "B", "torch-2.8", TORCHVISION, installs("--no-deps", "torchvision==0.21.0"), ("extension_abi_mismatch", "requirement_broken"), "torchvision", "", "undefined symbol"),
+    Scene("xformers-of-torch-2.8", "B", "torch-2.6", XFORMERS, installs("--no-deps", "xformers==0.0.32.post2"), ("extension_abi_mismatch", "requirement_broken"), "xformers", "", "undefined symbol"),
+    Scene("torchaudio-of-torch-2.8", "B", "torch-2.6", imports("torch", "torchaudio"), installs("--no-deps", "torchaudio==2.8.0"), ("extension_abi_mismatch", "requirement_broken"), "torchaudio", "", "undefined symbol"),
     Scene("cupy-older-nvjitlink-by-variable", "B", "cupy", CUPY, then(searched, led_to("nvidia/nvjitlink/lib/libnvJitLink.so.12", "torch-2.6")), ("ld_library_path_override", "cuda_lib_shadowed"), "cupy-cuda12x", "libnvJitLink", "__nvJitLink"),
-    Scene("onnxruntime-older-cublas-lt", "B", "onnxruntime-1.23", ONNXRUNTIME, then(searched, of_other("nvidia/cublas/lib/libcublasLt.so.12", "torch-2.6")), (*MIXED, "corrupt_or_truncated_file"), "onnxruntime-gpu", "libcublasLt.so.12", "undefined symbol"),
-    Scene("jax-older-cublas-lt", "B", "jax", JAX, of_other("nvidia/cublas/lib/libcublasLt.so.12", "torch-2.6"), (*MIXED, "corrupt_or_truncated_file"), "jax-cuda12-plugin", "libcublas"),
-    Scene("torch-old-libstdcxx-by-variable", "B", "torch-2.8", TORCH, too_new_libstdcxx, ("ld_library_path_override", "system_library_too_old"), "torch", "GLIBCXX", "GLIBCXX"),
+    Scene("torch-old-libstdcxx-by-variable", "B", "torch-2.8", TORCH, too_new_libstdcxx, ("ld_library_path_override", "cxx_runtime_too_old"), "torch", "libstdc++.so.6", "libstdc++.so.6: version"),
+    Scene("jax-older-nvjitlink", "B", "jax", JAX, installs("--no-deps", "nvidia-nvjitlink-cu12==12.4.127"), MIXED, "jax-cuda12-plugin", "libnvJitLink"),
+    Scene("torch-2.6-newer-cusparse", "B", "torch-2.6", TORCH, installs("--no-deps", "nvidia-cusparse-cu12==12.5.8.93"), MIXED, "torch", "libnvJitLink", "undefined symbol"),
+    Scene("cupy-older-nvjitlink", "B", "cupy", CUPY, then(searched, of_other("nvidia/nvjitlink/lib/libnvJitLink.so.12", "torch-2.6")), (*MIXED, "corrupt_or_truncated_file"), "cupy-cuda12x", "libnvJitLink", "undefined symbol"),
+    Scene("tensorflow-older-nvjitlink", "B", "tensorflow", TENSORFLOW, installs("--no-deps", "nvidia-nvjitlink-cu12==12.4.127"), MIXED, "tensorflow", "libnvJitLink", "undefined symbol"),
 )  # fmt: skip

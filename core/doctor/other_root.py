@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
-from core.host.interface import Account, CompletedProcess
+from core.host.interface import Account, CompletedProcess, ProgramKind
 from core.host.linux.files import (
     container_of,
     environment_file,
@@ -16,6 +16,7 @@ from core.host.linux.files import (
     os_release,
     pci_devices,
     processor_instructions,
+    tegra_of,
 )
 from core.loader import read_image
 from core.loader.files import OtherRoot, path_under_root
@@ -62,6 +63,7 @@ class OtherRootHost:
             libc=self._libc(),
             instructions=processor_instructions(self.root),
             wsl=is_wsl(self.root),
+            tegra=tegra_of(self.root),
             container=container_of(self.root, {}),
             home=self._home(),
             other_root=path_text(self._root),
@@ -130,6 +132,7 @@ class OtherRootHost:
         input: bytes = b"",  # noqa: ARG002
         watch: Progress | None = None,  # noqa: ARG002
         account: Account | None = None,  # noqa: ARG002
+        kind: ProgramKind = "program",  # noqa: ARG002
     ) -> CompletedProcess:
         """Run nothing: its programs are another system's."""
         return CompletedProcess(

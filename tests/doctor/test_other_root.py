@@ -13,8 +13,8 @@ import pytest
 
 from core.common.progress import Progress
 from core.doctor.examine import examine
+from core.doctor.other_root import OtherRootHost
 from core.host import process
-from core.host.linux.other_root import OtherRootHost
 from core.loader import read_image
 from core.loader.files import OtherRoot
 from core.probes.sysroot import Sysroot, sysroot_of

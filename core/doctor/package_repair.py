@@ -1,0 +1,104 @@
+"""Repairing an environment's packages: what the verbs of core/doctor/repair.py do differently for it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from core.common.i18n import _, join_sentences
+from core.common.progress import Progress
+from core.common.text import join_names
+from core.fixes.packages import prepare as packages
+from core.fixes.packages.donors import home_of
+from core.fixes.packages.installer import Sources, choose_installer, without_secrets
+from core.fixes.packages.prepare import Prepared
+from core.host import ownership
+from core.host.interface import Host
+from core.model.changes import Change, ChangeError, ExchangePackages
+from core.model.facts import Snapshot
+from core.rehearsal.rehearse import Rehearsal
+from core.transaction import package_exchange
+from core.transaction.execute import Plan
+from core.transaction.journal import Entry, Journal
+
+discard, tidy = packages.discard, packages.tidy
+
+
+def unprepared(plan: Plan) -> ExchangePackages | None:
+    """Return the change of packages that a plan wants and does not have worked out yet."""
+    return next((c for c in plan.changes if isinstance(c, ExchangePackages) and not c.is_prepared), None)
+
+
+def obstacles(wish: ExchangePackages) -> tuple[str, ...]:
+    """Return a sentence for everything that stands against changing an environment's packages; nothing is looked up."""
+    folder = os.path.realpath(wish.folder)
+    if not Path(folder).is_dir():
+        return (_("The folder {folder} does not exist.", folder=folder),)
+    needed = folder if wish.restore else os.path.realpath(wish.prefix)
+    if not os.access(needed, os.W_OK):
+        return (_("This user has no permission to change {folder}.", folder=needed),)
+    me = frozenset({f"uid:{os.geteuid()}"}) if os.name != "nt" else frozenset()
+    loose = ownership.first_loose(folder, me) if os.name != "nt" else ""
+    if loose:
+        return (_("Others can change {loose}, so the packages of {prefix} are left.", loose=loose, prefix=wish.prefix),)
+    return ()
+
+
+def prepare(  # noqa: PLR0917 - what, from where, and the means
+    wish: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
+) -> Prepared:
+    """Work a change of packages out, in a twin. See core/fixes/packages/prepare.py."""
+    real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
+    return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch)
+
+
+def rehearsal(made: Prepared) -> Rehearsal | None:
+    """Return what trying it out showed; None where only files are put back, which are rehearsed as any others."""
+    if not any(isinstance(c, ExchangePackages) for c in made.changes):
+        return None
+    if made.problem:
+        words = join_sentences(_("Tried out in a twin of the environment: does not work."), made.problem)
+        return Rehearsal(works=False, sentence=words)
+    said = packages.summary(made)
+    if not any(t.reached != "nothing" for t in made.trials):
+        words = _(
+            "The packages fit together in a twin of the environment; no framework there could be imported to try."
+        )
+        return Rehearsal(works=None, sentence=words)
+    return Rehearsal(works=True, sentence=said)
+
+
+def fetched_from(wish: ExchangePackages, sources: Sources, host: Host, watch: Progress) -> str:
+    """Return where packages would be fetched from, in one sentence; empty where nothing would be fetched."""
+    if not sources.fetches or not (wish.install or wish.restore):
+        return ""
+    if address := without_secrets(sources.index or wish.index):
+        return _("The packages come from {address}, and from nowhere else.", address=address)
+    try:
+        installer = choose_installer(Path(wish.prefix), home_of(wish.prefix), host, watch)
+    except ChangeError as e:
+        return str(e)
+    if known := installer.configured():
+        return _("{name} is configured to ask {addresses}.", name=installer.name, addresses=join_names(known))
+    return _("The packages come from {name}'s default index.", name=installer.name)
+
+
+def import_problems(changes: tuple[Change, ...], seen: Snapshot, host: Host, watch: Progress) -> str:
+    """Return in one sentence which framework of a changed environment cannot be imported in its place; empty for none."""
+    for change in changes:
+        if not isinstance(change, ExchangePackages):
+            continue
+        python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
+        touched = {p.name for p in change.come}
+        for trial in packages.try_frameworks(python, seen, host, watch) if python else ():
+            if trial.reached == "nothing" and trial.framework in touched:
+                return packages.import_problem(trial)
+    return ""
+
+
+def kept_bytes(entry: Entry) -> int:
+    """Return the bytes that would be free if what an entry keeps were let go."""
+    changes = (c for c in entry.changes if isinstance(c, ExchangePackages))
+    return sum(map(package_exchange.kept_bytes, changes)) if entry.state == "done" else 0

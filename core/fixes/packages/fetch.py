@@ -1,0 +1,102 @@
+"""Fetch the wheel that has a cuDNN for the machine, by hash, where there is no copy to place: instead of a browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from core.common.i18n import _
+from core.common.progress import Progress
+from core.common.versions import version_tuple
+from core.fixes.packages.installer import Installer, Sources, Wanted, cached_wheels, without_secrets
+from core.host import safe_folder, scratch
+from core.host.interface import Host
+from core.model.changes import ChangeError, Package
+from core.model.facts import Snapshot
+from core.model.findings import Finding
+from core.rules.cudnn.files import release_of
+from core.rules.frameworks.fit import gpu_side
+from core.transaction.journal import Journal
+
+
+def cudnn_requirement(finding: Finding, seen: Snapshot) -> str:
+    """Return the requirement on NVIDIA's wheel that has the cuDNN a finding lacks; empty where that cannot be told.
+
+    A faulty copy gets its very release; a program without one the newest of the major version that it asks for.
+    """
+    copy = next((c for c in seen.cudnn or () if c.folder == finding.subject), None)
+    release = release_of(copy) if copy else None
+    if copy and copy.cuda_major and release and finding.cause not in ("cudnn_minor_too_old", "cudnn_major_mismatch"):
+        return f"nvidia-cudnn-cu{copy.cuda_major}=={release}.*"
+    load = next((x for x in seen.loads or () if x.consumer.full_id in finding.consumers), None)
+    if load is None or load.major is None:
+        return ""
+    cuda = _cuda_major(seen, load.consumer.prefix)
+    if not cuda:
+        return ""
+    least = load.wanted_version if version_tuple(load.wanted_version)[:1] == (load.major,) else load.major
+    return f"nvidia-cudnn-cu{cuda}>={least},<{load.major + 1}"
+
+
+def _cuda_major(seen: Snapshot, prefix: str) -> str:
+    """Return the CUDA that an environment's frameworks were built for, else the driver's."""
+    builds = seen.frameworks.builds if seen.frameworks else ()
+    its = {b.cuda.partition(".")[0] for b in builds if prefix and b.prefix == prefix and b.cuda}
+    return its.pop() if len(its) == 1 else gpu_side(seen).cuda.partition(".")[0]
+
+
+class Fetcher:
+    """A pip of this machine's that only downloads: it belongs to no environment that would be changed."""
+
+    def __init__(self, host: Host, watch: Progress) -> None:
+        self._host = host
+        self._watch = watch
+        self._pip = Installer((_python_with_pip(host, watch), "-I", "-B", "-m", "pip"), host, watch)
+
+    def origin(self, sources: Sources) -> str:
+        """Return where the wheel would come from, in one sentence; empty where nothing would be fetched."""
+        if not sources.fetches:
+            return ""
+        if sources.index:
+            return _("The packages come from {address}, and from nowhere else.", address=without_secrets(sources.index))
+        known = ", ".join(self._pip.configured())
+        if known:
+            return _("{name} is configured to ask {addresses}.", name="pip", addresses=known)
+        return _("The packages come from {name}'s default index.", name="pip")
+
+    def fetch(self, requirement: str, sources: Sources, journal: Journal) -> tuple[str, Package]:
+        """Return the path of the wheel in the journal's staging folder, and what it is, with its hash.
+
+        Raises:
+            ChangeError: it could not be had.
+        """
+        safe_folder.make_folders(str(journal.staging), 0o700)
+        into = scratch.make_scratch(journal.staging)
+        kept = None if sources.fetches else cached_wheels(self._host, into)
+        wanted = Wanted(
+            requirements=(requirement,),
+            index=sources.index,
+            alone=True,
+            folders=(str(kept),) if kept else (),
+            fetches=sources.fetches,
+            fresh=True,
+        )
+        found = self._pip.resolve(wanted, into)
+        if not found:
+            raise ChangeError(_("No wheel was found for {requirement}.", requirement=requirement))
+        package = self._pip.fetch(found, wanted, into)[0]
+        wheel = next((into / "wheels").glob("*.whl"))
+        return str(wheel), package
+
+
+def _python_with_pip(host: Host, watch: Progress) -> str:
+    env = host.fresh_environment()
+    path = env.get("PATH", "")
+    own = [] if getattr(sys, "frozen", False) else [sys.executable]
+    found = (shutil.which(name, path=path) for name in ("python3", "python", "py"))
+    for python in dict.fromkeys((*own, *(os.path.abspath(f) for f in found if f))):  # noqa: PTH100 - links stay
+        done = host.run([python, "-I", "-m", "pip", "--version"], timeout=30, env=env, watch=watch)
+        if done.status == 0:
+            return python
+    raise ChangeError(_("There is no Python with pip here that could fetch it; download the wheel, and name its file."))

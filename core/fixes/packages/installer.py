@@ -1,0 +1,399 @@
+"""An environment's own installer, at work in the twin: pip, or uv where uv made the environment. Wheels only, by hash.
+
+What is wanted is resolved first, to a list of wheels with their hashes; these are fetched, and installed from there. An
+installer that is asked to come from one address is given no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.common.fact_text import fact_text
+from core.common.i18n import _, translate_fact
+from core.common.progress import Progress
+from core.host.interface import CompletedProcess, Host
+from core.model.changes import ChangeError, Package
+from core.model.facts import Frozen
+
+RESOLVE_SECONDS, FETCH_SECONDS, INSTALL_SECONDS = 300.0, 3600.0, 900.0
+"""Limits for one command; a stalled connection ends after the installer's own time-out."""
+_SECRET = re.compile(r"(?<=://)[^/@\s]+@")
+_PYTHON_VARIABLES = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
+
+
+class Sources(Frozen, frozen=True, kw_only=True):
+    """Where packages may come from, as the person said."""
+
+    named: str = ""
+    """A wheel, or a folder of wheels; then nothing is fetched from anywhere else unless ``index`` is named, too."""
+    index: str = ""
+    """An index to use instead of the one that the plan or the configuration has."""
+    offline: bool = False
+    """Whether nothing may be fetched: only what was named, and what lies on this machine."""
+    guard: bool = False
+    """Whether later installations shall keep the builds that come."""
+
+    @property
+    def fetches(self) -> bool:
+        """Whether the network may be used."""
+        return not self.offline and (bool(self.index) or not self.named)
+
+
+class Wanted(Frozen, frozen=True, kw_only=True):
+    """What is to be installed, and from where."""
+
+    requirements: tuple[str, ...]
+    index: str = ""
+    alone: bool = False
+    folders: tuple[str, ...] = ()
+    """Folders of wheels that lie here."""
+    fetches: bool = True
+    fresh: bool = False
+    """Whether what is installed already does not count."""
+
+
+class Installer:
+    """pip, as its commands in the twin."""
+
+    name = "pip"
+
+    def __init__(self, command: Sequence[str], host: Host, watch: Progress) -> None:
+        self._command = tuple(command)
+        self._host = host
+        self._watch = watch
+
+    def configured(self) -> tuple[str, ...]:
+        """Return the addresses that pip is configured to ask here, without what is secret in them; empty: its default."""
+        done = self._host.run([*self._command, "config", "list"], timeout=30, env=self._env(), watch=self._watch)
+        rows = (line.partition("=") for line in done.out.splitlines())
+        known = [v.strip("'\" ") for n, _eq, v in rows if re.search(r"\.(extra-)?index-url$|\.find-links$", n)]
+        env = self._host.fresh_environment()
+        named = [env[n] for n in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS") if env.get(n)]
+        words = (w for text in (*named, *known) for w in text.split())
+        return tuple(dict.fromkeys(without_secrets(w) for w in words))
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Uninstall distributions.
+
+        Raises:
+            ChangeError: the installer refused.
+        """
+        self._run("uninstall", "-y", *names, timeout=INSTALL_SECONDS, env=self._env())
+
+    def resolve(self, wanted: Wanted, into: Path) -> tuple[Package, ...]:
+        """Return the wheels that would come, each with its hash. Nothing is installed.
+
+        Raises:
+            ChangeError: there is no solution, or the index does not answer as one should.
+        """
+        report = into / "report.json"
+        self._run(
+            "install",
+            "--dry-run",
+            "--quiet",
+            "--report",
+            str(report),
+            *self._from(wanted),
+            *(("--no-deps",) if wanted.alone else ()),
+            *(("--ignore-installed",) if wanted.fresh else ()),
+            *wanted.requirements,
+            timeout=RESOLVE_SECONDS,
+            env=self._env_for(wanted),
+        )
+        return tuple(_packages(report))
+
+    def fetch(self, packages: Sequence[Package], wanted: Wanted, into: Path) -> tuple[Package, ...]:
+        """Fetch wheels by hash into a folder; return them with their sizes.
+
+        Raises:
+            ChangeError: one could not be had whole.
+        """
+        wheels = into / "wheels"
+        wheels.mkdir(exist_ok=True)
+        self._run(
+            "download",
+            "--quiet",
+            "--no-deps",
+            *self._from(wanted),
+            "--require-hashes",
+            "--dest",
+            str(wheels),
+            "--requirement",
+            str(_requirements(packages, into)),
+            timeout=FETCH_SECONDS,
+            env=self._env_for(wanted),
+        )
+        sizes = {_digest(p): p.stat().st_size for p in wheels.iterdir()}
+        if any(p.sha256 not in sizes for p in packages):
+            raise ChangeError(_("What was fetched has other hashes than the list of packages."))
+        return tuple(msgspec.structs.replace(p, size=sizes[p.sha256]) for p in packages)
+
+    def download(self, wanted: Wanted, into: Path) -> None:
+        """Fetch wheels of exact releases into a folder; who takes files from them knows their hashes.
+
+        Raises:
+            ChangeError: one could not be had.
+        """
+        self._run(
+            *("download", "--quiet", "--no-deps", *self._from(wanted), "--dest", str(into), *wanted.requirements),
+            timeout=FETCH_SECONDS,
+            env=self._env_for(wanted),
+        )
+
+    def install(self, packages: Sequence[Package], into: Path) -> None:
+        """Install the wheels that were fetched; nothing else, and from nowhere else.
+
+        Raises:
+            ChangeError: the installer refused.
+        """
+        local = Wanted(requirements=(), folders=(str(into / "wheels"),), fetches=False)
+        self._run(
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-compile",
+            *self._from(local),
+            "--require-hashes",
+            "--requirement",
+            str(_requirements(packages, into)),
+            timeout=INSTALL_SECONDS,
+            env=self._env_for(local),
+        )
+
+    def _from(self, wanted: Wanted) -> list[str]:
+        found = ["--only-binary", ":all:"]
+        found += [w for folder in wanted.folders for w in ("--find-links", folder)]
+        if not wanted.fetches:
+            return [*found, "--no-index"]
+        return [*found, "--index-url", wanted.index] if wanted.index else found
+
+    def _env(self) -> dict[str, str]:
+        env = {n: v for n, v in self._host.fresh_environment().items() if n not in _PYTHON_VARIABLES}
+        quiet = {
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_NO_INPUT": "1",
+            "PIP_ROOT_USER_ACTION": "ignore",
+            "PIP_RETRIES": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return {**env, **quiet}
+
+    def _env_for(self, wanted: Wanted) -> dict[str, str]:
+        """Return variables under which no other address is asked than the one that was named: empty ones overrule files."""
+        env = self._env()
+        if wanted.index or not wanted.fetches:
+            env |= {"PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "", "PIP_REQUIRE_VIRTUALENV": ""}
+        if not wanted.fetches:
+            env["PIP_CONFIG_FILE"] = os.devnull
+        return env
+
+    def _run(self, *arguments: str, timeout: float, env: Mapping[str, str]) -> CompletedProcess:
+        done = self._host.run([*self._command, *arguments], timeout=timeout, env=env, watch=self._watch)
+        self._watch.check()
+        if done.status != 0:
+            raise ChangeError(_installer_sentence(self.name, done))
+        return done
+
+
+class UvInstaller(Installer):
+    """uv, by the same verbs."""
+
+    name = "uv"
+
+    def __init__(self, uv: str, python: str, host: Host, watch: Progress) -> None:
+        super().__init__((uv, "pip"), host, watch)
+        self._python = python
+
+    def configured(self) -> tuple[str, ...]:
+        """Return the addresses that variables give uv; empty: what its own files say, or its default."""
+        env = self._host.fresh_environment()
+        names = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
+        return tuple(dict.fromkeys(without_secrets(w) for n in names for w in env.get(n, "").split()))
+
+    def remove(self, names: Sequence[str]) -> None:
+        """See Installer."""
+        self._run("uninstall", "--python", self._python, *names, timeout=INSTALL_SECONDS, env=self._env())
+
+    def resolve(self, wanted: Wanted, into: Path) -> tuple[Package, ...]:
+        """See Installer."""
+        options = (*self._from(wanted), *(("--no-deps",) if wanted.alone else ()))
+        done = self._run(
+            *("install", "--dry-run", "--python", self._python, *options, *wanted.requirements),
+            timeout=RESOLVE_SECONDS,
+            env=self._env_for(wanted),
+        )
+        found = re.findall(r"^ \+ ([\w.-]+)==(\S+)", done.err, re.MULTILINE)
+        if not found:
+            return ()
+        exact = into / "exact.txt"
+        exact.write_text("".join(f"{n}=={v}\n" for n, v in found), encoding="utf-8")
+        done = self._run(
+            *("compile", "--quiet", "--python", self._python, *self._from(wanted), "--no-deps", "--generate-hashes"),
+            *("--no-header", "--no-annotate", str(exact)),
+            timeout=RESOLVE_SECONDS,
+            env=self._env_for(wanted),
+        )
+        hashes = dict(re.findall(r"^([\w.-]+)==\S+((?:\s+\\?\s*--hash=sha256:[0-9a-f]{64})+)", done.out, re.MULTILINE))
+        rows = [(n, v, re.findall(r"[0-9a-f]{64}", hashes.get(n, ""))) for n, v in found]
+        if any(not its for _n, _v, its in rows):
+            raise ChangeError(_("The index gives no hash for {name}.", name=next(n for n, _v, its in rows if not its)))
+        return tuple(Package(name=n, version=v, sha256=",".join(its), source=wanted.index) for n, v, its in rows)
+
+    def download(self, wanted: Wanted, into: Path) -> None:
+        """Unpack the releases into the folder: uv keeps no wheel."""
+        self._run(
+            *("install", "--quiet", "--python", self._python, "--no-deps", "--target", str(into)),
+            *(*self._from(wanted), *wanted.requirements),
+            timeout=FETCH_SECONDS,
+            env=self._env_for(wanted),
+        )
+
+    def fetch(self, packages: Sequence[Package], wanted: Wanted, into: Path) -> tuple[Package, ...]:
+        """Return them as they are: uv fetches while it installs, into its own cache, by the same hashes."""
+        self._wanted = wanted
+        del into
+        return tuple(packages)
+
+    def install(self, packages: Sequence[Package], into: Path) -> None:
+        """See Installer."""
+        self._run(
+            *("install", "--quiet", "--python", self._python, *self._from(self._wanted), "--no-deps"),
+            *("--require-hashes", "--requirement", str(_requirements(packages, into))),
+            timeout=FETCH_SECONDS,
+            env=self._env_for(self._wanted),
+        )
+
+    def _from(self, wanted: Wanted) -> list[str]:
+        found = ["--only-binary", ":all:"]
+        found += [w for folder in wanted.folders for w in ("--find-links", folder)]
+        if not wanted.fetches:
+            return [*found, "--no-index"]
+        return [*found, "--default-index", wanted.index] if wanted.index else found
+
+    def _env_for(self, wanted: Wanted) -> dict[str, str]:
+        env = self._env()
+        if wanted.index or not wanted.fetches:
+            for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_INDEX_URL"):
+                env.pop(name, None)
+        if not wanted.fetches:
+            env["UV_NO_CONFIG"] = "1"
+        return {**env, "UV_HTTP_RETRIES": "1", "UV_NO_PROGRESS": "1"}
+
+
+def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Installer:
+    """Return what installs packages in a twin: the pip in it; else uv; else the pip of the Python that it was made from.
+
+    Raises:
+        ChangeError: there is none.
+    """
+    windows = host.system == "windows"
+    python = str(root / ("Scripts/python.exe" if windows else "bin/python"))
+    packages = root.glob("[Ll]ib/python*/site-packages/pip/__main__.py")
+    if any(packages) or (root / "Lib/site-packages/pip/__main__.py").is_file():
+        return Installer((python, "-I", "-B", "-m", "pip"), host, watch)
+    env = host.fresh_environment()
+    places = [env.get("PATH", ""), *(f"{env['HOME']}/{d}/bin" for d in (".local", ".cargo") if env.get("HOME"))]
+    if uv := shutil.which("uv", path=os.pathsep.join(places)):
+        return UvInstaller(uv, python, host, watch)
+    base = str(Path(home) / ("python.exe" if windows else "python3"))
+    answer = host.run([base, "-I", "-m", "pip", "--version"], timeout=30, env=env, watch=watch)
+    if answer.status == 0:
+        return Installer((base, "-I", "-B", "-m", "pip", "--python", python), host, watch)
+    raise ChangeError(_("There is neither pip nor uv that could install into {prefix}.", prefix=root.parent.parent))
+
+
+def without_secrets(address: str) -> str:
+    """Return an address without a user's name and password in it."""
+    return _SECRET.sub("", address)
+
+
+def _packages(report: Path) -> Iterator[Package]:
+    try:
+        said: Any = msgspec.json.decode(report.read_bytes())
+        for one in said["install"]:
+            about, origin = one["metadata"], one["download_info"]
+            digest = origin["archive_info"]["hashes"]["sha256"]
+            yield Package(
+                name=re.sub(r"[-_.]+", "-", about["name"]).lower(),
+                version=about["version"],
+                sha256=digest,
+                source=without_secrets(origin["url"]),
+            )
+    except (msgspec.DecodeError, KeyError, TypeError, OSError):
+        raise ChangeError(_("pip's report about what would be installed cannot be read.")) from None
+
+
+def _requirements(packages: Sequence[Package], into: Path) -> Path:
+    path = into / "requirements.txt"
+    rows = (
+        f"{p.name}=={p.version} " + " ".join(f"--hash=sha256:{h}" for h in p.sha256.split(",")) + "\n" for p in packages
+    )
+    path.write_text("".join(rows), encoding="utf-8")
+    return path
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _installer_sentence(name: str, done: CompletedProcess) -> str:
+    """Return why an installer failed, in its own words: the first line that it calls an error."""
+    lines = [line.strip() for line in (*done.err.splitlines(), *done.out.splitlines()) if line.strip()]
+    said = next((x for x in lines if re.match(r"(ERROR|error|  ×|×)", x)), lines[-1] if lines else "")
+    said = without_secrets(re.sub(r"^(ERROR|error):?\s*", "", said))[:300]
+    if done.timed_out or not said:
+        said = translate_fact(done.ended or fact_text("ended without a word"))
+    return _("{name} could not do it: {said}", name=name, said=said if said.endswith(".") else f"{said}.")
+
+
+# --- wheels that lie here ------------------------------------------------------------------------------------------
+
+
+def cached_wheels(host: Host, into: Path) -> Path | None:
+    """Give the wheels of pip's own cache their names in a folder, by links; None where there are none."""
+    cache = _pip_cache(host)
+    made = into / "cached"
+    count = 0
+    for body in sorted(cache.rglob("*.body")) if cache.is_dir() else ():
+        name = wheel_name(body)
+        if name:
+            made.mkdir(exist_ok=True)
+            target = made / name
+            if not target.exists():
+                target.symlink_to(body)
+                count += 1
+    return made if count else None
+
+
+def _pip_cache(host: Host) -> Path:
+    env = host.fresh_environment()
+    home = env.get("XDG_CACHE_HOME") or (f"{env['HOME']}/.cache" if env.get("HOME") else "")
+    return Path(env.get("PIP_CACHE_DIR") or f"{home}/pip") if home or env.get("PIP_CACHE_DIR") else Path("/nonexistent")
+
+
+def wheel_name(path: Path) -> str:
+    """Return the file name of the wheel whose bytes a file holds; empty where it holds none."""
+    try:
+        with path.open("rb") as stream:
+            if stream.read(4) != b"PK\x03\x04":
+                return ""
+        with zipfile.ZipFile(path) as archive:
+            info = next((n for n in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/WHEEL", n)), "")
+            tags = re.findall(r"^Tag: *(\S+)", archive.read(info).decode("utf-8", "replace"), re.MULTILINE)
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        return ""
+    parts = [tag.split("-") for tag in tags]
+    if not info or not parts or any(len(p) != 3 or not all(re.fullmatch(r"\w+", w) for w in p) for p in parts):
+        return ""
+    joined = "-".join(".".join(dict.fromkeys(p[i] for p in parts)) for i in range(3))
+    return f"{info.partition('.dist-info')[0]}-{joined}.whl"

@@ -1,0 +1,319 @@
+"""Prepare a change of packages: from what is wanted to exactly what would be done, tried out in a twin. Nothing is changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from core.common.i18n import _, join_sentences, n_, translate_fact
+from core.common.progress import Progress
+from core.common.text import join_names
+from core.fixes.packages.donors import digest_of, home_of, put_files_back
+from core.fixes.packages.guard import guard_changes
+from core.fixes.packages.installer import Installer, Sources, Wanted, cached_wheels, choose_installer
+from core.fixes.packages.twin import copy_environment, files_below
+from core.host import exchange, safe_folder, scratch
+from core.host.interface import Host
+from core.model.changes import Change, ChangeError, ExchangePackages, FileItem, FileSet, Package
+from core.model.facts import FrameworkTrial, Frozen, PythonEnvironment, Snapshot
+from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import find_distributions
+from core.probes.python.trials import installed_frameworks, run_trial
+from core.probes.sysroot import sysroot_of
+from core.probes.trust import of_interpreter
+from core.transaction.journal import Journal
+from core.transaction.package_exchange import TWINS, drop_twin, fingerprint, new_twin, recorded_packages
+
+MAX_TEXT_BYTES = 4 << 20
+"""Bytes of a script or a record in which the twin's own path is looked for; torch's RECORD has about 2 MiB."""
+
+
+class Prepared(Frozen, frozen=True, kw_only=True):
+    """What would be done, and what trying it out in the twin showed."""
+
+    changes: tuple[Change, ...]
+    trials: tuple[FrameworkTrial, ...] = ()
+    """Of the frameworks in the twin."""
+    problem: str = ""
+    """What does not work there although it should, in one sentence; empty where everything that was tried works."""
+
+
+def prepare(
+    change: ExchangePackages, seen: Snapshot, sources: Sources, *, host: Host, journal: Journal, watch: Progress
+) -> Prepared:
+    """Find what would come, make the twin, change it, and import its frameworks.
+
+    The network is used only as ``sources`` allows, and only for the index that the change or ``sources`` names, or that is
+    configured.
+
+    Raises:
+        ChangeError, OSError: it cannot be done; the sentence says why, and nothing is left of the twin. CancelledError.
+    """
+    if change.restore:
+        return Prepared(changes=(put_files_back(change, seen, sources, host, journal, watch),))
+    if sources.named and not os.path.lexists(sources.named):
+        raise ChangeError(_("{source} is neither a file nor a folder.", source=sources.named))
+    watch.say(_("Making a twin of {prefix}", prefix=change.prefix))
+    root = new_twin(change.prefix, journal)
+    done = False
+    try:
+        found = _prepare_in(root, change, seen, sources, host, journal, watch)
+        done = True
+        return found
+    finally:
+        if not done:
+            drop_twin(root, journal)
+
+
+def discard(changes: tuple[Change, ...], journal: Journal) -> None:
+    """Remove the twins of changes that will not be made."""
+    for change in changes:
+        if isinstance(change, ExchangePackages) and change.is_prepared:
+            place = Path(change.twin)
+            drop_twin(next(p for p in place.parents if p.parent.name == TWINS), journal)
+
+
+def tidy(changes: tuple[Change, ...]) -> None:
+    """Leave of a twin only what undoing needs, once the change is done: nothing that could be taken for an environment."""
+    for change in changes:
+        if isinstance(change, ExchangePackages) and change.is_prepared:
+            root = next(p for p in Path(change.twin).parents if p.parent.name == TWINS)
+            for part in root.iterdir():
+                if not Path(change.twin).is_relative_to(part):
+                    shutil.rmtree(part) if part.is_dir() and not part.is_symlink() else part.unlink()
+
+
+def _prepare_in(  # noqa: PLR0917 - what prepare has
+    root: Path,
+    change: ExchangePackages,
+    seen: Snapshot,
+    sources: Sources,
+    host: Host,
+    journal: Journal,
+    watch: Progress,
+) -> Prepared:
+    copy_environment(change.prefix, root, watch)
+    twin = str(root / Path(change.folder).relative_to(change.prefix))
+    before, was = fingerprint(change.folder), recorded_packages(change.folder)
+    installer = choose_installer(root, home_of(change.prefix), host, watch)
+    safe_folder.make_folders(str(journal.staging), 0o700)
+    into = scratch.make_scratch(journal.staging)
+    try:
+        _take_out(change.remove, twin, installer)
+        come = _install(change, sources, installer, host, into, watch)
+    finally:
+        scratch.drop_scratch(into)
+    _name_the_environment(root, change.prefix, twin)
+    now = recorded_packages(twin)
+    new = {(p.name, p.version): p for p in come}
+    made = replace(
+        change,
+        gone=tuple(Package(name=n, version=v) for n, v in sorted(was - now)),
+        come=tuple(new.get((n, v), Package(name=n, version=v)) for n, v in sorted((now - was) | (now & new.keys()))),
+        twin=twin,
+        before=before,
+        after=fingerprint(twin),
+        old=exchange.folder_number(change.folder),
+        new=exchange.folder_number(twin),
+    )
+    if made.before == made.after:
+        raise ChangeError(_("The packages in {prefix} are so already.", prefix=change.prefix))
+    beside: tuple[Change, ...] = _beside(change, root, twin)
+    if sources.guard:
+        beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
+    trials, problem = _try_out(made, root, seen, host, watch)
+    return Prepared(changes=(made, *beside), trials=trials, problem=problem)
+
+
+def _take_out(names: tuple[str, ...], twin: str, installer: Installer) -> None:
+    """Uninstall distributions, each as often as it is recorded, and remove what an interrupted installer left."""
+    for name in (n for n in names if n.startswith("~")):
+        if Path(name).name != name:
+            raise ChangeError(_("{name} is not a plain file name.", name=repr(name)))
+        shutil.rmtree(Path(twin) / name)
+    wanted = [n for n in names if not n.startswith("~")]
+    for _time in range(3):
+        there = {n for n, _v in recorded_packages(twin)}
+        left = [n for n in wanted if n in there]
+        if left:
+            installer.remove(left)
+
+
+def _install(  # noqa: PLR0917 - what, from where, by whom
+    change: ExchangePackages, sources: Sources, installer: Installer, host: Host, into: Path, watch: Progress
+) -> tuple[Package, ...]:
+    if not change.install:
+        return ()
+    folders = []
+    if sources.named:
+        named = Path(os.path.realpath(sources.named))
+        folders.append(str(named if named.is_dir() else _alone(named, into)))
+    if not sources.fetches and (kept := cached_wheels(host, into)):
+        folders.append(str(kept))
+    wanted = Wanted(
+        requirements=change.install,
+        index=sources.index or change.index,
+        alone=change.alone,
+        folders=tuple(folders),
+        fetches=sources.fetches,
+    )
+    watch.say(_("Finding out which packages would come"))
+    packages = installer.resolve(wanted, into)
+    if not packages:
+        return ()
+    watch.say(n_("Fetching {n} package", "Fetching {n} packages", len(packages)))
+    packages = installer.fetch(packages, wanted, into)
+    watch.say(_("Installing into the twin"))
+    installer.install(packages, into)
+    return packages
+
+
+def _alone(wheel: Path, into: Path) -> Path:
+    """Return a folder that holds one wheel only: a folder of downloads holds much else."""
+    place = into / "named"
+    place.mkdir()
+    (place / wheel.name).symlink_to(wheel)
+    return place
+
+
+# --- nothing names the twin ----------------------------------------------------------------------------------------
+
+
+def _name_the_environment(root: Path, prefix: str, twin: str) -> None:
+    """Put the environment's path where an installer wrote the twin's: into scripts, and into their lines of RECORD."""
+    wrong, right = os.fsencode(str(root)), os.fsencode(prefix)
+    changed: dict[str, bytes] = {}
+    for path in _texts(root, twin):
+        data = Path(path).read_bytes()
+        if wrong in data:
+            changed[path] = data.replace(wrong, right)
+            Path(path).write_bytes(changed[path])
+    if not changed:
+        return
+    names = {os.path.relpath(path, twin).replace(os.sep, "/"): data for path, data in changed.items()}
+    for record in Path(twin).glob("*.dist-info/RECORD"):
+        rows = record.read_text(encoding="utf-8").splitlines(keepends=True)
+        if any(row.partition(",")[0].strip('"') in names for row in rows):
+            record.write_text("".join(_row(row, names) for row in rows), encoding="utf-8")
+
+
+def _texts(root: Path, twin: str) -> Iterator[str]:
+    """Yield the files that installers write paths into and that the twin does not share with the environment."""
+    records = (p for folder in Path(twin).glob("*.*-info") for p in files_below(str(folder)))
+    tops = (str(p) for p in Path(twin).iterdir() if p.suffix in (".pth", ".egg-link"))
+    for path in (*files_below(str(root), without=twin), *records, *tops):
+        if Path(path).is_file() and not Path(path).is_symlink() and Path(path).stat().st_size < MAX_TEXT_BYTES:
+            yield path
+
+
+def _row(row: str, names: dict[str, bytes]) -> str:
+    import base64
+
+    name = row.partition(",")[0]
+    data = names.get(name.strip('"'))
+    if data is None or name.strip('"').endswith("/RECORD"):
+        return row
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    return f"{name},sha256={digest},{len(data)}\n"
+
+
+def _beside(change: ExchangePackages, root: Path, twin: str) -> tuple[FileSet, ...]:
+    """Return the change of what lies outside the folder of packages: scripts, and what else wheels bring."""
+    then = {os.path.relpath(p, change.prefix): p for p in _outside(change.prefix, change.folder)}
+    now = {os.path.relpath(p, root): p for p in _outside(str(root), twin)}
+    items = []
+    for name in sorted(then.keys() | now.keys()):
+        old, new = _state(then.get(name)), _state(now.get(name))
+        if old != new and not new.startswith("-> "):
+            size = Path(now[name]).stat().st_size if new else 0
+            path = str(Path(os.path.realpath(Path(change.prefix, name).parent)) / Path(name).name)
+            items.append(FileItem(path=path, before=old, after=new, size=size, source=now[name] if new else ""))
+    if not items:
+        return ()
+    made = {str(p) for i in items for p in Path(i.path).parents if not os.path.lexists(p)}
+    title = _("Scripts and data of these packages in {prefix}", prefix=change.prefix)
+    return (FileSet(title=title, items=tuple(items), folders=tuple(sorted(made, key=len))),)
+
+
+def _outside(prefix: str, folder: str) -> Iterator[str]:
+    """Yield an environment's files outside its folder of packages, the links to its interpreter and our own apart."""
+    for path in files_below(prefix, without=folder):
+        parts = Path(os.path.relpath(path, prefix)).parts
+        if parts[0] in ("bin", "Scripts", "share", "etc", "include", "man", "Include"):
+            yield path
+
+
+def _state(path: str | None) -> str:
+    if path is None:
+        return ""
+    return f"-> {Path(path).readlink()}" if Path(path).is_symlink() else digest_of(path)
+
+
+# --- does it work there? ---------------------------------------------------------------------------------------------
+
+
+def _try_out(
+    change: ExchangePackages, root: Path, seen: Snapshot, host: Host, watch: Progress
+) -> tuple[tuple[FrameworkTrial, ...], str]:
+    """Import each framework of the twin, and convolve where there is a GPU; one that fails here must have failed before."""
+    python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
+    if python is None:
+        return (), ""
+    known = (change.twin,)
+    there = replace(
+        python,
+        prefix=str(root),
+        executable=str(root / Path(python.executable).relative_to(python.prefix)),
+        site_packages=(*known, *python.site_packages[1:]),
+    )
+    done = try_frameworks(there, seen, host, watch)
+    failed = [t for t in done if t.reached == "nothing"]
+    if failed:
+        before = {t.framework: t.reached for t in try_frameworks(python, seen, host, watch)}
+        touched = {p.name for p in change.come}
+        worse = [t for t in failed if before.get(t.framework, "nothing") != "nothing" or t.framework in touched]
+        if worse:
+            return done, import_problem(worse[0])
+    slow = [t for t in done if _has_gpu(seen) and t.gpu is False and t.framework in {p.name for p in change.come}]
+    if slow:
+        return done, _("{name} {version} did not use the GPU.", name=slow[0].framework, version=slow[0].version)
+    return done, ""
+
+
+def _has_gpu(seen: Snapshot) -> bool:
+    return bool(seen.driver and seen.driver.gpus)
+
+
+def import_problem(trial: FrameworkTrial) -> str:
+    """Return in a sentence how the import of a framework failed."""
+    said = (trial.problem.strip().splitlines() or [""])[-1] or translate_fact(trial.ended)
+    return _("import {name} failed: {said}", name=trial.framework, said=said)
+
+
+def try_frameworks(
+    python: PythonEnvironment, seen: Snapshot, host: Host, watch: Progress
+) -> tuple[FrameworkTrial, ...]:
+    """Import every framework of an environment in its own interpreter, as a scan with ``--try`` does."""
+    where = sysroot_of(host)
+    packages = tuple(d for folder in python.site_packages for d in find_distributions(folder, where) or ())
+    python = replace(python, distributions=packages)
+    request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch)
+    verdict = of_interpreter(python, where)
+    if not verdict.may:
+        return ()
+    return tuple(run_trial(t, request, request.env, where, verdict) for t in installed_frameworks(python, where))
+
+
+def summary(prepared: Prepared) -> str:
+    """Return in words what trying it out in the twin showed."""
+    worked = [f"{t.framework} {t.version}" for t in prepared.trials if t.reached != "nothing"]
+    convolved = [f"{t.framework} {t.version}" for t in prepared.trials if t.gpu and t.right]
+    return join_sentences(
+        _("Imported in a twin of the environment: {names}.", names=join_names(worked)) if worked else "",
+        _("Convolved there on the GPU: {names}.", names=join_names(convolved)) if convolved else "",
+    )

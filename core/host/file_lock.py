@@ -1,0 +1,62 @@
+"""A lock on an open file. The system lets go of it when its holder ends, however it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def hold(path: Path) -> int:
+    """Lock a file of one's own that is there, and return the descriptor that holds it.
+
+    Raises:
+        OSError: it is not there, or another process holds it.
+    """
+    fd = try_hold(path)
+    if fd is None:
+        raise BlockingIOError(path)
+    return fd
+
+
+def try_hold(path: Path) -> int | None:
+    """Do the same; None where another process holds it. OSError where it is not there."""
+    fd = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+    os.lseek(fd, 1 << 20, os.SEEK_SET)  # Windows lets nobody read a locked byte: one beyond what is read
+    held = False
+    try:
+        held = take_lock(fd)
+    finally:
+        if not held:
+            os.close(fd)
+    return fd if held else None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def take_lock(fd: int) -> bool:
+        """Take the lock; False where another program holds it."""
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import errno
+    import fcntl
+
+    def take_lock(fd: int) -> bool:
+        """Take the lock; False where another program holds it.
+
+        Raises:
+            OSError: the file system has no locks.
+        """
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as e:
+            if e.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return False
+            raise
+        return True

@@ -1,0 +1,34 @@
+"""What cures a cause with one framework or system, and the check that tells that it worked: beside the help pages."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from core.knowledge.causes import Cause
+from core.knowledge.tables import read_table
+from core.model.facts import Frozen
+
+
+class CureStep(Frozen, frozen=True, kw_only=True):
+    """One exact step."""
+
+    cause: Cause
+    when: tuple[str, ...]
+    """Marks of the text for which it holds, as with clues."""
+    step: str
+
+
+class CureSteps(Frozen, frozen=True, kw_only=True):
+    """steps.json."""
+
+    known_until: str
+    source: str
+    checks: dict[Cause, str]
+    """How one sees that a cause is gone: those whose help pages do not say it."""
+    steps: tuple[CureStep, ...]
+
+
+@cache
+def cure_steps() -> CureSteps:
+    """Read steps.json."""
+    return read_table("steps", CureSteps)

@@ -1,0 +1,95 @@
+"""System steps: a change that the system's own tools make, as compare-and-set data. No plan says which program is run."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import msgspec
+
+from core.common.i18n import _
+from core.model.facts import Frozen
+
+StepKind = Literal["library-folder", "device-group", "reload-uvm", "nouveau-off", "cdi", "short-path"]
+"""library-folder: a folder in ld.so.conf.d, then ldconfig. device-group: a user's membership in the group of the device files.
+reload-uvm: nvidia_uvm unloaded and loaded again. nouveau-off: a file in modprobe.d. cdi: the container toolkit's specification
+written anew. short-path: a link (Windows: a junction) with a plain name to a folder."""
+STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
+
+StepState = Literal["absent", "present"]
+"""What is compared and set. Of "reload-uvm" and "cdi", which leave nothing to undo: whether it was done."""
+
+TAKES_EFFECT_LATER: tuple[StepKind, ...] = ("device-group", "nouveau-off", "cdi", "short-path")
+"""Kinds that the next sign-in, the next start of the computer or of a container, or a start by the plain path brings: no look
+from this session sees them, so none is called verified."""
+
+
+class SystemStep(Frozen, frozen=True, kw_only=True, tag_field="change", tag="system"):
+    """One step of the system's own tools: what it is about, the state that it expects, and the one that it leaves."""
+
+    kind: StepKind
+    subject: str = ""
+    """The folder, the user, or the link's own path."""
+    value: str = ""
+    """The group, or the folder that the link leads to."""
+    before: StepState = "absent"
+    after: StepState = "present"
+
+    def inverse(self) -> SystemStep:
+        """Return the step that takes this one back."""
+        return msgspec.structs.replace(self, before=self.after, after=self.before)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the preview: what is done, or taken back."""
+        mark = "+" if self.after == "present" else "-"
+        return tuple(f"{mark} {line}" for line in step_words(self))
+
+
+def step_words(step: SystemStep) -> tuple[str, ...]:
+    """Return what a step does, in words that are made from data alone."""
+    on = step.after == "present"
+    match step.kind:
+        case "library-folder":
+            words = (
+                _(
+                    "Let the loader find libraries in {folder} (a file in /etc/ld.so.conf.d, then ldconfig).",
+                    folder=step.subject,
+                )
+                if on
+                else _(
+                    "Remove {folder} from the loader's folders again (ld.so.conf.d, then ldconfig).",
+                    folder=step.subject,
+                )
+            )
+        case "device-group":
+            words = (
+                _("Add the user {user} to the group {group}.", user=step.subject, group=step.value)
+                if on
+                else _("Remove the user {user} from the group {group} again.", user=step.subject, group=step.value)
+            )
+        case "reload-uvm":
+            words = (
+                _("Unload the kernel module nvidia_uvm and load it again, if no program uses it.")
+                if on
+                else _("Nothing: a module that was loaded again stays.")
+            )
+        case "nouveau-off":
+            words = (
+                _("Keep the driver nouveau from loading (a file in /etc/modprobe.d).")
+                if on
+                else _("Let the driver nouveau load again (the file in /etc/modprobe.d goes).")
+            )
+        case "cdi":
+            words = (
+                _(
+                    "Write the container toolkit's specification anew: nvidia-ctk cdi generate, into /etc/cdi/nvidia.yaml."
+                )
+                if on
+                else _("Put the container toolkit's previous specification back.")
+            )
+        case _:
+            words = (
+                _("Create {link}, which leads to {folder}.", link=step.subject, folder=step.value)
+                if on
+                else _("Remove {link}, which leads to {folder}.", link=step.subject, folder=step.value)
+            )
+    return (words,)

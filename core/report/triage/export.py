@@ -1,0 +1,101 @@
+"""Rows for the engines that people have: one a machine, as JSON lines, or as Parquet by DuckDB (an optional extra).
+
+The schema (docs/engines.md): file, worst, cause, title, system, architecture, kernel, driver, gpus: text; findings: a list of
+{id, cause, severity, subject, primary}; settings: a map from a setting's name to its value.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from core.common.i18n import _
+from core.report.triage.reading import MAX_REPORT_BYTES, Item, ReadReport, settings_of
+
+COLUMNS = {
+    **dict.fromkeys(
+        ("file", "worst", "cause", "title", "system", "architecture", "kernel", "driver", "gpus"), "VARCHAR"
+    ),
+    "findings": "STRUCT(id VARCHAR, cause VARCHAR, severity VARCHAR, subject VARCHAR, primary_cause BOOLEAN)[]",
+    "settings": "MAP(VARCHAR, VARCHAR)",
+}
+"""Columns and their types, in DuckDB's words."""
+
+
+class ExportError(Exception):
+    """The rows cannot be written; the message is one sentence."""
+
+
+def row_of(name: str, report: ReadReport) -> dict[str, object]:
+    """Return a machine's row."""
+    first, machine = report.leading, report.snapshot.machine
+    return {
+        "file": name,
+        "worst": report.worst,
+        "cause": first.cause if first else "",
+        "title": first.title if first else "",
+        "system": machine.release,
+        "architecture": machine.architecture,
+        "kernel": machine.kernel,
+        "driver": report.driver_version,
+        "gpus": report.gpu_names,
+        "findings": [
+            {"id": f.id, "cause": f.cause, "severity": f.severity, "subject": f.subject, "primary_cause": f.primary}
+            for f in report.findings
+        ],
+        "settings": settings_of(report),
+    }
+
+
+def export_lines(items: Iterable[Item], out: BinaryIO) -> int:
+    """Write a line a machine as they are read; return how many."""
+    count = 0
+    for name, read in items:
+        if isinstance(read, ReadReport):
+            out.write(msgspec.json.encode(row_of(name, read)) + b"\n")
+            count += 1
+    return count
+
+
+def export_file(items: Iterable[Item], path: Path) -> int:
+    """Write a file, whole or not at all: Parquet where its name says so, else JSON lines. Return how many machines.
+
+    Raises:
+        ExportError: Parquet is asked for and DuckDB is not installed.
+        OSError: the file cannot be written.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    lines = beside.with_name(f"{beside.name}.jsonl")
+    try:
+        with lines.open("wb") as out:
+            count = export_lines(items, out)
+        if path.suffix.lower() == ".parquet":
+            _to_parquet(lines, beside)
+            beside.replace(path)
+        else:
+            lines.replace(path)
+    finally:
+        lines.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
+    return count
+
+
+def _to_parquet(lines: Path, out: Path) -> None:
+    try:
+        import duckdb
+    except ImportError:
+        raise ExportError(
+            _(
+                "Parquet is written by DuckDB, which is not installed: {command}",
+                command='pip install "convalesce[export]"',
+            )
+        ) from None
+    with duckdb.connect(":memory:") as database:
+        rows = database.read_json(
+            str(lines), format="newline_delimited", columns=COLUMNS, maximum_object_size=MAX_REPORT_BYTES
+        )
+        rows.write_parquet(str(out))

@@ -1,0 +1,284 @@
+"""Rules about variables as contracts: a value that the programs that read it cannot use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import _
+from core.common.text import join_names
+from core.common.versions import version_tuple
+from core.knowledge.contracts import SWITCHES, Contract, contracts, named_places
+from core.model.facts import Snapshot, Variable
+from core.model.findings import Evidence, Finding
+from core.model.remedies import Unset
+from core.model.steps import Severity, Step
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.fit import gpu_side
+from core.rules.snapshot_queries import effective_variable
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+
+
+def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
+    """A variable has a value that its readers cannot use; a note where nobody here reads it."""
+    if seen.environment is None:
+        return
+    views = [h for h in environment_views(seen) if h.near <= 3]
+    for contract in contracts():
+        value = effective_variable(seen, contract.variable)
+        problem = broken(contract, value.value, seen) if value is not None else ""
+        if value is None or not problem:
+            continue
+        reading = [h for h in views if contract.readers and _reader(h, contract)]
+        yield _finding(seen, contract, value, problem, reading)
+
+
+def _reader(home: EnvironmentView, contract: Contract) -> str:
+    return next((d.name for d in home.python.distributions if re.fullmatch(contract.readers, d.name)), "")
+
+
+def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
+    if not contract.readers:
+        return WARNING if contract.kind in ("requirement", "capabilities", "devices") else NOTE
+    nearest = min((h.near for h in reading), default=4)
+    if nearest > 2 or (contract.open and not contract.fails):
+        return NOTE
+    return ERROR if contract.fails and nearest <= 1 else WARNING if contract.fails else NOTE
+
+
+def _finding(
+    seen: Snapshot, contract: Contract, value: Variable, problem: str, reading: list[EnvironmentView]
+) -> Finding:
+    windows = seen.machine.system == "windows"
+    container = contract.kind in ("requirement", "capabilities", "devices")
+    return make_finding(
+        Step.ENVIRONMENT,
+        _severity(contract, reading),
+        f"contract-{contract.variable.lower()}",
+        problem,
+        cause=("driver_too_old" if contract.kind == "requirement" else "container_no_gpu_runtime")
+        if container
+        else "variable_value_wrong",
+        why=_("The container was started with this request, and the driver that it got does not meet it.")
+        if container
+        else _("Programs that read the variable fail with this value.")
+        if contract.fails
+        else _("Programs that read the variable ignore this value, or take another one."),
+        evidence=[
+            observation(value.name, repr(value.value), value.source or value.scope),
+            *_allowed(contract),
+            *(h.concerns(_reader(h, contract)) for h in reading if h.near <= 2),
+        ],
+        subject=contract.variable,
+        fix=manual_fix(
+            _("Start the container with what it needs of the driver")
+            if container
+            else _("Remove the variable {name}, or correct its value", name=contract.variable),
+            _("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ...")
+            if container
+            else _("Remove it in the Start menu under Edit environment variables.")
+            if windows
+            else _("In this terminal: unset {name}.", name=contract.variable),
+            restart="terminal",
+        ),
+        remedy=None if container else Unset(variable=contract.variable),
+    )
+
+
+def _allowed(contract: Contract) -> list[Evidence]:
+    label, source = _("It must be"), contract.source.partition(";")[0]
+    words = [w for w in contract.words if w]
+    if contract.kind == "options":
+        return [observation(_("Known options"), join_names(words), source)]
+    if contract.kind == "switch":
+        return [observation(label, join_names(("true", "false", "1", "0")), source)]
+    if contract.kind == "number":
+        return [
+            observation(
+                label,
+                _("a number from {least} to {most}", least=f"{contract.least:g}", most=f"{contract.most:g}"),
+                source,
+            )
+        ]
+    if contract.kind == "flags":
+        return [observation(label, _("flags that begin with --, or a file that has such flags"), source)]
+    if contract.kind in ("folder", "file", "files"):
+        holds = join_names(contract.holds) if contract.holds else ""
+        text = _("a folder that has one of: {names}", names=holds) if holds else _("a file that is there")
+        return [observation(label, text, source)]
+    return [observation(label, join_names(words) or contract.means, source)]
+
+
+# --- what breaks a contract --------------------------------------------------------------------------------------------
+
+
+def broken(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return how a value breaks a contract, in one sentence; empty where it keeps it, or where nothing decides."""
+    wrong = _(
+        "The variable {name} is {value}, which is none of the values that it can have.",
+        name=contract.variable,
+        value=repr(value),
+    )
+    match contract.kind:
+        case "words":
+            parts = value.split(contract.separator) if contract.separator else [value]
+            known = {w.lower() for w in contract.words}
+            odd = [p for p in parts if p.strip().lower() not in known]
+            return wrong if odd and value.strip() and not (contract.open and _is_plugin(seen, odd)) else ""
+        case "switch":
+            return wrong if value.strip() and value.strip().lower() not in SWITCHES else ""
+        case "number":
+            number = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*", value)
+            inside = number is not None and contract.least <= float(number[1]) <= contract.most
+            return "" if inside or not value.strip() else wrong
+        case "pattern":
+            return "" if not value.strip() or re.fullmatch(contract.pattern, value.strip()) else wrong
+        case "options":
+            names = {part.partition(":")[0].strip() for part in re.sub(r"\[[^\]]*\]", "", value).split(",")} - {""}
+            return wrong if names - set(contract.words) else ""
+        case "requirement":
+            return _unmet_requirement(value, seen)
+        case "capabilities":
+            return _without_compute(contract, value, seen)
+        case "devices":
+            return _without_devices(contract, value, seen)
+    return _wrong_place(contract, value, seen)
+
+
+def _is_plugin(seen: Snapshot, words: list[str]) -> bool:
+    """Whether some package of an environment may bring a backend of that name."""
+    names = " ".join(d.name for p in seen.pythons or () for d in p.distributions)
+    return all(len(w.strip()) > 2 and w.strip().lower() in names for w in words)
+
+
+def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return what is wrong with what a value names; a relative path depends on the working folder."""
+    places = {
+        p.path: p for p in (seen.environment.places if seen.environment else ()) if p.variable == contract.variable
+    }
+    for path in named_places(contract, value, seen.machine.system):
+        place = places.get(path)
+        values = {"name": contract.variable, "path": path}
+        if contract.kind == "flags" and (place is None or place.state != "file"):
+            return _("The variable {name} is {path}, which is neither a flag nor a file.", **values)
+        if place is None:
+            continue
+        if place.state == "missing":
+            return _("The variable {name} names {path}, which does not exist.", **values)
+        if contract.kind == "folder" and place.state == "file":
+            return _("The variable {name} names {path}, which is not a folder.", **values)
+        if contract.kind in ("file", "files") and place.state == "folder":
+            return _("The variable {name} names {path}, which is a folder.", **values)
+        if contract.holds and not place.holds:
+            return _("The variable {name} names {path}, which has not what is looked for there.", **values)
+    return ""
+
+
+def _unmet_requirement(value: str, seen: Snapshot) -> str:
+    """Return whether no alternative of NVIDIA_REQUIRE_CUDA is met: a space stands for or, a comma for and."""
+    driver = seen.driver
+    if seen.machine.container is None or driver is None:
+        return ""
+    side = gpu_side(seen)
+    facts = {"cuda": side.cuda or "", "driver": side.driver or ""}
+    if (
+        not value.strip()
+        or not any(facts.values())
+        or any(_may_hold(alternative, facts) for alternative in value.split())
+    ):
+        return ""
+    return _(
+        "The image asks for {wanted}, but the driver is {driver} and runs CUDA up to {cuda}.",
+        wanted=value.split(maxsplit=1)[0],
+        driver=facts["driver"] or _("unknown"),
+        cuda=facts["cuda"] or _("unknown"),
+    )
+
+
+def _may_hold(alternative: str, facts: dict[str, str]) -> bool:
+    for condition in alternative.split(","):
+        found = re.fullmatch(r"(\w+)(>=|<=|!=|=|>|<)([\w.]+)", condition)
+        have = version_tuple(facts.get(found[1], "")) if found else ()
+        if found is None or not have:
+            continue  # brands and architectures are not compared
+        want = version_tuple(found[3])
+        mine = have[: len(want)]
+        holds = {
+            ">=": mine >= want,
+            "<=": mine <= want,
+            "=": mine == want,
+            "!=": mine != want,
+            ">": mine > want,
+            "<": mine < want,
+        }
+        if not holds[found[2]]:
+            return False
+    return True
+
+
+def _without_compute(contract: Contract, value: str, seen: Snapshot) -> str:
+    if seen.machine.container is None or seen.driver is None or gpu_side(seen).works:
+        return ""
+    given = {part.strip() for part in value.split(",")}
+    if given & set(contract.words) or not (seen.driver.nodes or ()):
+        return ""
+    return _("The container got the driver without CUDA: {name} is {value}.", name=contract.variable, value=repr(value))
+
+
+def _without_devices(contract: Contract, value: str, seen: Snapshot) -> str:
+    if seen.machine.container is None or seen.driver is None or gpu_side(seen).works or value.strip() == "":
+        return ""
+    if value.strip() not in contract.words or seen.driver.nodes:
+        return ""
+    return _("The container was started without a GPU: {name} is {value}.", name=contract.variable, value=repr(value))
+
+
+def absent_backends(seen: Snapshot) -> Iterator[Finding]:
+    """A variable asks a framework for a part of it that its environment does not have: JAX for CUDA without the plugin."""
+    for contract in contracts():
+        value = effective_variable(seen, contract.variable) if contract.needs else None
+        words = [w.strip().lower() for w in value.value.split(contract.separator or ",")] if value else []
+        for home in environment_views(seen) if value else ():
+            reader = _reader(home, contract)
+            for word in words if reader and home.near <= 2 else ():
+                pattern = dict(contract.needs).get(word)
+                if (
+                    value
+                    and pattern
+                    and not any(re.fullmatch(pattern, f"{d.name}=={d.version}") for d in home.python.distributions)
+                ):
+                    yield _without_backend(home, contract, value, reader, word)
+
+
+def _without_backend(home: EnvironmentView, contract: Contract, value: Variable, reader: str, word: str) -> Finding:
+    return make_finding(
+        Step.ENVIRONMENT,
+        home.severity,
+        f"backend-{contract.variable.lower()}",
+        _(
+            "The variable {name} asks {reader} for {word}, which is not installed in {prefix}.",
+            name=contract.variable,
+            reader=reader,
+            word=repr(word),
+            prefix=home.python.prefix,
+        ),
+        cause="variable_value_wrong",
+        why=_("With this variable it does not fall back to another one: it fails at the first use."),
+        evidence=[
+            observation(value.name, repr(value.value), value.source or value.scope),
+            observation(
+                _("It must be"), _("empty, or the name of one that is installed"), contract.source.partition(";")[0]
+            ),
+            home.concerns(reader),
+        ],
+        subject=home.python.prefix,
+        fix=manual_fix(
+            _("Remove the variable {name}, or install what it asks for", name=contract.variable),
+            _("In this terminal: unset {name}.", name=contract.variable) if home.seen.machine.system == "linux" else "",
+            restart="terminal",
+        ),
+        remedy=Unset(variable=contract.variable),
+    )
+
+
+RULES = (broken_contracts, absent_backends)

@@ -1,0 +1,112 @@
+"""The page docs/cures.md: 206 resolved threads by the kind of cure that ended them, which have a button, and the lab's rows.
+
+``cases.json`` has the thread, its cause and the kind of cure that one reader saw in its resolution; a few may be off.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tests.curelab.rows import KINDS, ROWS
+from tests.curelab.run import Result
+
+CASES = Path(__file__).with_name("cases.json")
+Button = Literal["yes", "advice", "other"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of cure among the threads."""
+
+    name: str
+    words: str
+    button: Button
+    lab: str
+    """Rows of this lab by kind, joined by commas; or the lab that has them."""
+
+
+CURES: tuple[Kind, ...] = (
+    Kind("variable, path or file", "a variable, a search path, a file placed or put aside", "yes", "`python -m tests.faultlab`"),
+    Kind("packages", "an environment's packages changed", "yes", ",".join(k for k in KINDS if k not in ("advice", "cuDNN fetched"))),
+    Kind("fetched cudnn", "cuDNN's libraries fetched as a wheel, and placed", "yes", "cuDNN fetched"),
+    Kind("person", "only a person can", "advice", ""),
+    Kind("system step", "a confirmed system step", "other", ""),
+    Kind("zlibwapi", "zlibwapi.dll", "other", ""),
+    Kind("activation flags", "flags in an environment's activation", "other", ""),
+    Kind("runtime by package manager", "VC++ runtime or container toolkit by the package manager", "advice", ""),
+    Kind("wsl folder", "WSL's library folder in ld.so.conf.d", "other", ""),
+    Kind("short path", "a junction or short path", "other", ""),
+    Kind("program search path", "a search path for a program that is not Python", "other", ""),
+    Kind("old cudnn", "a cuDNN older than 7", "advice", ""),
+    Kind("driver by package manager", "the driver by the package manager", "advice", ""),
+    Kind("toolkit by package manager", "another toolkit by the package manager", "advice", ""),
+    Kind("start-up line", "a line in a start-up file", "other", ""),
+    Kind("dll directory", "os.add_dll_directory in a .pth", "other", ""),
+    Kind("stray file", "a stray file put away", "other", ""),
+)  # fmt: skip
+"""In the order of the page. "other": this lab has no row, and the page claims nothing."""
+
+HEAD = """# What people's cures were, and which have a button
+
+Written by `python -m tests.curelab --markdown`. {total} resolved threads (`tests/curelab/cases.json`), each by the kind of cure
+that ended it, as one reader saw it; a few may be off. *Button*: `convalesce fix` (or the window's Fix) makes a cure of this
+kind, shows it first, verifies it and can undo it. That a kind has a button is shown by the rows of a lab; that it would have
+cured a given thread is not: nobody has those machines.
+
+| kind of cure | threads | button | shown by |
+| --- | --- | --- | --- |
+"""
+
+ROWS_HEAD = """
+## The cure lab
+
+`python -m tests.curelab` makes each environment anew with the tools that people use (venv, uv, pip), breaks it by real
+installations, presses once (`convalesce fix --yes`), runs a program of the environment, and undoes it; every file must have
+the hash again that it had. Packages come from an index on the loopback. A row that is not marked *real* has small wheels with
+the names, layout and requirements of the published ones. The GPU is a made-up card, so that nothing convolves here.
+
+| row | environment | kind | finding | result | seconds from press to verified |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+LEFT = """
+What is exchanged for a twin is an environment that is one folder of its own: venv's, uv's, Poetry's, with or without system
+packages. In conda's environments, a user's own site-packages and a system's Python, files of one package are put back into
+that package's folder, and everything else is advice. On Windows the exchange is made by renames and was not run in this lab.
+"""
+
+
+def page(results: Sequence[Result]) -> str:
+    """Return the page."""
+    counts = Counter(case["kind"] for case in json.loads(CASES.read_text(encoding="utf-8")))
+    assert set(counts) == {k.name for k in CURES}
+    right = Counter(r.row.kind for r in results if not r.wrong)
+    tried = Counter(r.row.kind for r in results)
+    out = [HEAD.format(total=counts.total())]
+    for kind in CURES:
+        words = {"yes": "yes", "advice": "advice", "other": "-"}[kind.button]
+        out.append(f"| {kind.words} | {counts[kind.name]} | {words} | {_lab(kind, right, tried)} |\n")
+    able = sum(counts[k.name] for k in CURES if k.button == "yes")
+    out.append(f"| all | {counts.total()} | {able} by button | |\n")
+    out.append(ROWS_HEAD)
+    for r in results:
+        words = "; ".join(r.wrong).replace("|", "/")[:120] or (
+            "advice, nothing changed" if r.row.kind == "advice" else "cured, undone"
+        )
+        made = r.row.made.__name__.replace("_", " ") + (", real packages" if r.row.real else "")
+        seconds = f"{r.seconds:.1f}" if r.seconds else ""
+        out.append(f"| {r.row.name} | {made} | {r.row.kind} | `{r.finding}` | {words} | {seconds} |\n")
+    out.append(LEFT)
+    return "".join(out)
+
+
+def _lab(kind: Kind, right: Counter[str], tried: Counter[str]) -> str:
+    if not kind.lab or kind.lab.startswith("`"):
+        return kind.lab
+    its = [k for k in kind.lab.split(",") if any(r.kind == k for r in ROWS)]
+    return ", ".join(f"{k}: {right[k]} of {tried[k]} rows" for k in its)

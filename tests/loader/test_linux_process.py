@@ -1,0 +1,144 @@
+"""A process as ld.so fills it, against what the real dlopen says of the same files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.loader.linux import LibrarySearch, ld_so_policy
+from core.loader.linux_process import Process
+from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
+from tests.loader import build
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+
+LINK = ("-Wl,--no-as-needed", "-Wl,--enable-new-dtags,-rpath,$ORIGIN", "-Wl,--unresolved-symbols=ignore-all")
+
+
+def process() -> Process:
+    search = LibrarySearch(ld_so_policy())
+    return Process(search, search.program(sys.executable))
+
+
+def dlopen(*paths: Path) -> str:
+    """Return what the real loader says; empty when all of them open."""
+    code = "import ctypes, os, sys\nfor p in sys.argv[1:]: ctypes.CDLL(p, mode=os.RTLD_NOW)"
+    done = subprocess.run([sys.executable, "-c", code, *map(str, paths)], capture_output=True, text=True, check=False)
+    return done.stderr.strip().rpartition("OSError: ")[2] if done.returncode else ""
+
+
+def chain(folder: Path, provider: str = "int wanted(void) { return 1; }") -> Path:
+    """Build liba, which needs libb, which needs libc1 and calls wanted()."""
+    below = build.library(folder / "libc1.so", source=provider)
+    middle = build.library(
+        folder / "libb1.so", *LINK, str(below), source="int wanted(void); int f(void) { return wanted(); }"
+    )
+    return build.library(folder / "liba1.so", *LINK, str(middle))
+
+
+def test_a_chain_opens(tmp_path: Path) -> None:
+    top = chain(tmp_path)
+    opened, edges = process().open(str(top))
+    assert [one.file.path for one in opened] == [str(tmp_path / f"lib{n}1.so") for n in "abc"]
+    assert edges == []
+    assert dlopen(top) == ""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "state"),
+    [
+        (lambda f: f.unlink(), "absent"),
+        (lambda f: f.write_bytes(f.read_bytes()[:200]), "damaged"),
+        (lambda f: f.write_bytes(b""), "damaged"),
+        (lambda f: f.write_bytes(f.read_bytes()[:18] + b"\xb7\0" + f.read_bytes()[20:]), "wrong architecture"),
+        (lambda f: (f.unlink(), f.symlink_to("/nowhere/libc1.so")), "dangling"),
+    ],
+)
+def test_what_is_wrong_two_links_away(tmp_path: Path, spoil: Callable[[Path], object], state: str) -> None:
+    top = chain(tmp_path)
+    spoil(tmp_path / "libc1.so")
+    opener = process()
+    _opened, edges = opener.open(str(top))
+    assert [(e.name, e.state, e.wanted_by) for e in edges] == [("libc1.so", state, str(tmp_path / "libb1.so"))]
+    assert "libc1.so" in dlopen(top)
+    assert opener.loaded == {}, "an open that fails leaves nothing"
+
+
+def test_a_name_that_is_loaded_already_is_taken_from_there(tmp_path: Path) -> None:
+    below = build.library(tmp_path / "hidden" / "libc2.so")
+    top = build.library(tmp_path / "libb2.so", "-Wl,--no-as-needed", str(below))
+    alone = process()
+    assert [e.name for e in alone.open(str(top))[1]] == ["libc2.so"]
+    after = process()
+    after.open(str(below))
+    assert after.open(str(top))[1] == []
+    assert "libc2.so" in dlopen(top)
+    assert dlopen(below, top) == ""
+
+
+def test_a_symbol_of_another_release(tmp_path: Path) -> None:
+    top = chain(tmp_path)
+    older = build.library(tmp_path / "libc1.so", source="int other(void) { return 1; }")
+    opener = process()
+    opened, edges = opener.open(str(top))
+    middle = next(one for one in opened if one.file.path.endswith("libb1.so"))
+    gaps = opener.unmet_symbols(middle, opener.scope([middle]), everything=True)
+    assert edges == []
+    assert [(g.name, g.wanted_by) for g in gaps] == [("wanted", str(tmp_path / "libb1.so"))]
+    assert "undefined symbol: wanted" in dlopen(top)
+    build.library(older, source="int wanted(void) { return 1; }")
+    again = process()
+    opened, _none = again.open(str(top))
+    middle = next(one for one in opened if one.file.path.endswith("libb1.so"))
+    assert again.unmet_symbols(middle, again.scope([middle]), everything=True) == []
+
+
+def test_a_version_that_is_not_offered(tmp_path: Path) -> None:
+    script = tmp_path / "map"
+    script.write_text("V_1 { wanted; };\n")
+    versioned = f"-Wl,--version-script={script}"
+    below = build.library(tmp_path / "libc1.so", versioned, source="int wanted(void) { return 1; }")
+    top = build.library(
+        tmp_path / "libb1.so", *LINK, str(below), source="int wanted(void); int f(void) { return wanted(); }"
+    )
+    script.write_text("V_0 { wanted; };\n")
+    build.library(tmp_path / "libc1.so", versioned, source="int wanted(void) { return 1; }")
+    opener = process()
+    opened, edges = opener.open(str(top))
+    assert edges == []
+    gaps = opener.unmet_versions(opened[0])
+    assert [(g.version, g.provider) for g in gaps] == [("V_1", str(tmp_path / "libc1.so"))]
+    assert "V_1" in dlopen(top)
+
+
+@pytest.mark.parametrize("style", ["gnu", "sysv", "both"])
+def test_exports_by_either_table(tmp_path: Path, style: str) -> None:
+    names = [f"function_{n}" for n in range(300)]
+    source = "\n".join(f"int {n}(void) {{ return 1; }}" for n in names)
+    path = build.library(tmp_path / "libmany.so", f"-Wl,--hash-style={style}", source=source)
+    wanted = {n: gnu_hash(n) for n in (*names, "nothing", "function_300")}
+    exports = Exports(str(path))
+    assert exports.known
+    assert set(exports.missing(wanted)) == {"nothing", "function_300"}
+
+
+def test_what_is_no_library_has_no_symbols(tmp_path: Path) -> None:
+    path = tmp_path / "libtext.so"
+    for content in (b"", b"hello", b"\x7fELF" + bytes(60), b"\x7fELF\2\1\1" + bytes([255] * 200)):
+        path.write_bytes(content)
+        assert not Exports(str(path)).known
+        assert undefined_symbols(str(path)) == ()
+        tables = version_tables(str(path))
+        assert tables is None or not (tables.wanted or tables.offered)
+
+
+def test_the_interpreter_itself_lacks_nothing() -> None:
+    search = LibrarySearch(ld_so_policy())
+    libc = Process(search, None)
+    opened, edges = libc.open("libm.so.6")
+    assert edges == []
+    assert [gap for one in opened for gap in libc.unmet_versions(one)] == []

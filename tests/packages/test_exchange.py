@@ -1,0 +1,301 @@
+"""Packages are exchanged in one step, kept, taken back, let go; and nothing names the twin."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.doctor import repair
+from core.host import exchange
+from core.model.changes import ChangeError, ExchangePackages, FileSet
+from core.transaction import package_exchange
+from core.transaction.broker import RealGround, refusal_sentences
+from core.transaction.execute import recover
+from core.transaction.journal import Entry
+from tests.curelab.index import Manner, index
+from tests.packages.conftest import Bench, tree
+
+CUDA = {"remove": ("torch",), "install": ("torch==2.8.0+cu128",)}
+
+
+def exchanged(proposal: repair.Proposal) -> ExchangePackages:
+    change = proposal.plan.changes[0]
+    assert isinstance(change, ExchangePackages)
+    return change
+
+
+def test_another_build_comes_and_goes_again_to_the_same_bytes(bench: Bench) -> None:
+    before = tree(bench.prefix)
+    proposal = bench.prepared(**CUDA)
+    assert tree(bench.prefix) == before
+    assert proposal.problems == ()
+    assert proposal.rehearsal is not None
+    assert proposal.rehearsal.works is True
+    change = exchanged(proposal)
+    assert [(p.name, p.version) for p in change.gone] == [("torch", "2.8.0+cpu")]
+    assert [(p.name, p.version) for p in change.come] == [("tiny", "1.0"), ("torch", "2.8.0+cu128")]
+    assert all(len(p.sha256) == 64 and p.size for p in change.come)
+    done = bench.apply(proposal)
+    assert done.kind == "done", done.sentence
+    assert bench.version() == "2.8.0+cu128"
+    assert (
+        bench.python("import subprocess, sys; print(subprocess.run([sys.prefix + '/bin/torchrun']).returncode)")
+        == "run\n0"
+    )
+    assert repair.undo(done.entry, bench.shop).kind == "undone"
+    assert tree(bench.prefix) == before
+    assert bench.version() == "2.8.0+cpu"
+    assert not (bench.prefix / package_exchange.TWINS).exists()
+
+
+def test_nothing_names_the_twin(bench: Bench) -> None:
+    proposal = bench.prepared(remove=("tiny",), install=("tiny==2.0", "torch==2.8.0+cpu"))
+    token = exchanged(proposal).twin.split(f"/{package_exchange.TWINS}/")[1].split("/")[0]
+    assert any(isinstance(c, FileSet) and c.items[0].path.endswith("bin/tiny") for c in proposal.plan.changes)
+    assert bench.apply(proposal).kind == "done"
+    for path in (p for p in bench.prefix.rglob("*") if p.is_file() and not p.is_symlink()):
+        assert token.encode() not in path.read_bytes(), path
+    script = (bench.prefix / "bin/tiny").read_text()
+    assert str(bench.prefix / "bin/python") in script
+    record = (bench.site / "tiny-2.0.dist-info/RECORD").read_text()
+    row = next(line for line in record.splitlines() if line.startswith("../../../bin/tiny,"))
+    code = "import pip._internal.cli.main as m; print(m.main(['check']))"
+    assert row.split(",")[2] == str(len(script))
+    assert bench.python(code).endswith("0")
+
+
+def test_a_build_that_cannot_be_imported_is_not_put_in_place(bench: Bench) -> None:
+    before = tree(bench.prefix)
+    proposal = bench.prepared(remove=("torch",), install=("torch==2.9.0+cu128",))
+    assert proposal.rehearsal is not None
+    assert proposal.rehearsal.works is False
+    assert "libcudart is not there" in proposal.rehearsal.sentence
+    repair.discard(proposal, bench.shop)
+    assert tree(bench.prefix, without="") == before
+    assert not (bench.prefix / package_exchange.TWINS).exists()
+
+
+def test_what_does_not_cure_is_taken_back(bench: Bench) -> None:
+    before = tree(bench.prefix)
+    proposal = bench.prepared(**CUDA)
+    worse = repair.apply(proposal, bench.report, bench.shop, lambda _host: still(bench, proposal))
+    assert worse.kind == "rolled back"
+    assert tree(bench.prefix) == before
+    assert not (bench.prefix / package_exchange.TWINS).exists()
+
+
+def still(bench: Bench, proposal: repair.Proposal) -> repair.Report:
+    return repair.replace(bench.report, findings=(proposal.finding,))
+
+
+def test_a_package_is_only_removed(bench: Bench) -> None:
+    (bench.site / "~orch").mkdir()
+    (bench.site / "~orch" / "left.py").write_text("")
+    proposal = bench.prepared(remove=("~orch",))
+    assert bench.apply(proposal).kind == "done"
+    assert not (bench.site / "~orch").exists()
+    entry = bench.shop.journal.entries()[-1]
+    assert repair.undo(entry.id, bench.shop).kind == "undone"
+    assert (bench.site / "~orch" / "left.py").is_file()
+
+
+def test_what_others_installed_since_is_not_undone_with_it(bench: Bench) -> None:
+    done = bench.apply(bench.prepared(**CUDA))
+    pip = [bench.prefix / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--find-links", bench.wheels]
+    subprocess.run([*pip, "tiny==2.0"], check=True, env=bench.variables)
+    refused = repair.undo(done.entry, bench.shop)
+    assert refused.kind == "refused"
+    assert "tiny 2.0 was installed" in refused.sentence
+    assert bench.python("import tiny; print(tiny.two)") == "2"
+
+
+def test_a_prepared_plan_is_not_carried_out_over_a_change(bench: Bench) -> None:
+    proposal = bench.prepared(**CUDA)
+    (bench.site / "torch/version.py").write_text("__version__, cuda = 'mine', None\n")
+    refused = bench.apply(proposal)
+    assert refused.kind == "refused"
+    assert bench.version() == "mine"
+
+
+def test_what_is_kept_is_shown_and_let_go(bench: Bench) -> None:
+    done = bench.apply(bench.prepared(**CUDA))
+    entry = bench.shop.journal.entry(done.entry)
+    assert repair.kept_bytes(entry) > 0
+    assert repair.let_go(done.entry, bench.shop).kind == "let go"
+    assert not (bench.prefix / package_exchange.TWINS).exists()
+    assert bench.version() == "2.8.0+cu128"
+    assert repair.kept_bytes(bench.shop.journal.entry(done.entry)) == 0
+    assert repair.undo(done.entry, bench.shop).kind == "refused"
+    assert repair.let_go(done.entry, bench.shop).kind == "refused"
+
+
+def test_an_abandoned_twin_goes_at_the_next_start(bench: Bench) -> None:
+    child = os.fork()
+    if child == 0:
+        bench.prepared(**CUDA)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert (bench.prefix / package_exchange.TWINS).is_dir()
+    assert recover(writer=bench.shop.writer, journal=bench.shop.journal) == ()
+    assert not (bench.prefix / package_exchange.TWINS).exists()
+    assert list((Path(bench.shop.journal.folder) / "twins").iterdir()) == []
+
+
+def test_a_twin_in_use_stays(bench: Bench) -> None:
+    proposal = bench.prepared(**CUDA)
+    recover(writer=bench.shop.writer, journal=bench.shop.journal)
+    assert Path(exchanged(proposal).twin).is_dir()
+    assert bench.apply(proposal).kind == "done"
+    recover(writer=bench.shop.writer, journal=bench.shop.journal)
+    assert repair.undo(bench.shop.journal.entries()[-1].id, bench.shop).kind == "undone"
+
+
+@pytest.mark.parametrize("manner", ["lies", "cuts", "refuses"])
+def test_an_index_that_does_not_keep_its_word(bench: Bench, manner: Manner) -> None:
+    before = tree(bench.prefix)
+    with index(bench.wheels, manner) as (url, _asked), pytest.raises(ChangeError, match="pip could not do it"):
+        bench.prepared(index=url, **CUDA)
+    assert tree(bench.prefix) == before
+    assert not (bench.prefix / package_exchange.TWINS).exists()
+
+
+def test_only_the_named_index_is_asked(bench: Bench) -> None:
+    with index(bench.wheels) as (url, asked), index(bench.wheels) as (other, not_asked):
+        variables = {**bench.variables, "PIP_EXTRA_INDEX_URL": other, "PIP_FIND_LINKS": other}
+        object.__setattr__(bench.shop.host, "variables_", variables)
+        proposal = bench.prepared(index=url, **CUDA)
+        repair.discard(proposal, bench.shop)
+    assert asked
+    assert not_asked == []
+
+
+def test_offline_nothing_is_asked(bench: Bench) -> None:
+    with index(bench.wheels) as (url, asked):
+        object.__setattr__(
+            bench.shop.host, "variables_", {**bench.variables, "PIP_INDEX_URL": url, "PIP_FIND_LINKS": url}
+        )
+        with pytest.raises(ChangeError, match="pip could not do it"):
+            bench.prepared(offline=True, **CUDA)
+    assert asked == []
+
+
+def test_one_wheel_may_be_named(bench: Bench) -> None:
+    wheel = next(bench.wheels.glob("tiny-1.0*"))
+    assert bench.apply(bench.prepared(named=str(wheel), install=("tiny",))).kind == "done"
+    assert bench.python("import tiny; print(tiny.one)") == "1"
+
+
+@pytest.mark.parametrize("by", ["one step", "renames"])
+@pytest.mark.parametrize("kill_at", range(4))
+def test_a_kill_between_renames_leaves_old_or_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, kill_at: int
+) -> None:
+    place, other = tmp_path / "place", tmp_path / "other"
+    for folder in (place, other):
+        folder.mkdir()
+        (folder / "name").write_text(folder.name)
+    if by == "renames":
+        monkeypatch.setattr(exchange, "_exchange", lambda _one, _other: False)
+    old, new = exchange.folder_number(str(place)), exchange.folder_number(str(other))
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def step(event: str, _args: tuple[object, ...]) -> None:
+            nonlocal count
+            if event == "os.rename":
+                count += 1
+                if count > kill_at:
+                    os._exit(9)
+
+        sys.addaudithook(step)
+        exchange.bring(new, str(place), str(other))
+        os._exit(0)
+    os.waitpid(child, 0)
+    exchange.bring(old, str(place), str(other))
+    assert (place / "name").read_text() == "place"
+    assert (other / "name").read_text() == "other"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "place"]
+    exchange.bring(new, str(place), str(other))
+    exchange.bring(new, str(place), str(other))
+    assert (place / "name").read_text() == "other"
+    assert (other / "name").read_text() == "place"
+
+
+def test_the_history_lists_it(bench: Bench) -> None:
+    done = bench.apply(bench.prepared(**CUDA))
+    entry = bench.shop.journal.entry(done.entry)
+    assert isinstance(entry, Entry)
+    lines = [line for c in entry.changes for line in c.lines()]
+    assert any(line.startswith("- torch 2.8.0+cpu") for line in lines)
+    assert any(line.startswith("+ torch 2.8.0+cu128 (") for line in lines)
+
+
+@pytest.mark.parametrize("folder", ["/etc", "{prefix}", "{prefix}/../x", "{prefix}/lib"])
+def test_a_plan_that_names_other_folders_is_refused(bench: Bench, folder: str) -> None:
+    change = exchanged(bench.prepared(**CUDA))
+    place = folder.format(prefix=bench.prefix)
+    assert package_exchange.exchange_problems(repair.replace(change, folder=place))
+    assert package_exchange.exchange_problems(repair.replace(change, twin=place))
+    assert not package_exchange.exchange_problems(change)
+
+
+def test_no_administrator_changes_packages(bench: Bench) -> None:
+    change = exchanged(bench.prepared(**CUDA))
+    for one in (change, change.inverse(), bench.wish(install=("torch",))):
+        for back in (False, True):
+            assert refusal_sentences((one,), RealGround(), back=back)
+    assert not bench.shop.writer.needs_elevation(change)
+
+
+def test_a_guard_keeps_the_build_and_goes_with_undo(bench: Bench) -> None:
+    before = tree(bench.prefix)
+    (bench.prefix / "pip.conf").write_text("[global]\nretries = 1")
+    guarded = bench.prepared(guard=True, **CUDA)
+    assert any("pip.conf" in line for line in guarded.plan.lines())
+    done = bench.apply(guarded)
+    assert done.kind == "done", done.sentence
+    pip = [bench.prefix / "bin/python", "-m", "pip", "install", "--no-index", "--find-links", bench.wheels]
+    env = {n: v for n, v in bench.variables.items() if n != "PIP_CONFIG_FILE"}
+    later = subprocess.run([*pip, "torch==2.8.0+cpu"], env=env, capture_output=True, text=True, check=False)
+    assert later.returncode == 1
+    assert "2.8.0+cu128" in later.stdout + later.stderr
+    assert bench.version() == "2.8.0+cu128"
+    assert repair.undo(done.entry, bench.shop).kind == "undone"
+    assert (bench.prefix / "pip.conf").read_text() == "[global]\nretries = 1"
+    (bench.prefix / "pip.conf").unlink()
+    assert tree(bench.prefix) == before
+
+
+def test_without_the_wish_there_is_no_guard(bench: Bench) -> None:
+    assert not any("pip.conf" in line for line in bench.prepared(**CUDA).plan.lines())
+
+
+def test_two_at_once_one_is_refused_and_nothing_is_lost(bench: Bench) -> None:
+    """Two Convalesces prepare the same cure; the second one finds what the first did."""
+    one, two = bench.prepared(**CUDA), bench.prepared(**CUDA)
+    with bench.shop.journal.lock():
+        busy = bench.apply(one)
+    assert busy.kind == "refused"
+    assert "Another Convalesce" in busy.sentence
+    one = bench.prepared(**CUDA)
+    assert bench.apply(one).kind == "done"
+    late = bench.apply(two)
+    assert late.kind == "refused"
+    assert bench.version() == "2.8.0+cu128"
+    assert repair.undo(bench.shop.journal.entries()[-1].id, bench.shop).kind == "undone"
+    assert bench.version() == "2.8.0+cpu"
+    assert not (bench.prefix / package_exchange.TWINS).exists()
+
+
+def test_a_stalled_index_ends_and_leaves_nothing(bench: Bench) -> None:
+    before = tree(bench.prefix)
+    object.__setattr__(bench.shop.host, "variables_", {**bench.variables, "PIP_TIMEOUT": "1"})
+    with index(bench.wheels, "stalls") as (url, _asked), pytest.raises(ChangeError, match="pip could not do it"):
+        bench.prepared(index=url, **CUDA)
+    assert tree(bench.prefix) == before
+    assert not (bench.prefix / package_exchange.TWINS).exists()

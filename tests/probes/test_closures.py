@@ -1,0 +1,147 @@
+"""What every framework's own binaries lead to, on small libraries with the real names, by the real loader's rules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from core.common.progress import Progress
+from core.knowledge.gpu_binaries import gpu_binaries
+from core.model.facts import Closure, Distribution, PythonEnvironment, Snapshot
+from core.probes.loading import closure
+from core.probes.probe import ProbeRequest
+from tests.envlab.run import LabHost
+from tests.loader import build
+
+if sys.platform != "linux":
+    pytest.skip("needs glibc's ld.so", allow_module_level=True)
+
+from core.host.this_host import this_host
+
+RPATH = "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/nccl/lib:$ORIGIN"
+LINK = ("-Wl,--no-as-needed", "-Wl,--unresolved-symbols=ignore-all")
+
+
+def site(prefix: Path) -> Path:
+    return prefix / "lib" / "python3.11" / "site-packages"
+
+
+def torch(prefix: Path) -> Path:
+    """Build a PyTorch of three libraries: libtorch_python needs libtorch_cuda, and that NCCL."""
+    folder = site(prefix) / "torch" / "lib"
+    nccl = build.library(site(prefix) / "nvidia/nccl/lib/libnccl.so.2", source="int ncclGetVersion(void) { return 1; }")
+    build.library(folder / "libtorch_global_deps.so")
+    calls = "int ncclGetVersion(void); int f(void) { return ncclGetVersion(); }"
+    cuda = build.library(folder / "libtorch_cuda.so", *LINK, RPATH, str(nccl), source=calls)
+    build.library(folder / "libtorch_python.so", *LINK, RPATH, str(cuda))
+    (site(prefix) / "torch" / "version.py").write_text("cuda: Optional[str] = '12.8'\n")
+    return folder
+
+
+def extension(prefix: Path, needs: Path, source: str = "int answer(void) { return 1; }") -> None:
+    """Build torchvision's module, linked against PyTorch without any search path, with its RECORD."""
+    build.library(site(prefix) / "torchvision" / "_C.so", *LINK, str(needs), source=source)
+    record = site(prefix) / "torchvision-0.23.0.dist-info" / "RECORD"
+    record.parent.mkdir(parents=True)
+    record.write_text("torchvision/_C.so,sha256=x,1\n")
+
+
+TORCH = ("torch", "2.8.0", ())
+TORCHVISION = ("torchvision", "0.23.0", ("torch==2.8.0",))
+CUPY = ("cupy-cuda12x", "13.6.0", ())
+
+
+def looked(prefix: Path, *wanted: tuple[str, str, tuple[str, ...]], env: Mapping[str, str] = {}) -> dict[str, Closure]:
+    """Look at an environment with these distributions, started by this interpreter."""
+    its = tuple(Distribution(name=n, version=v, location=str(site(prefix)), pins=pins) for n, v, pins in wanted)
+    python = PythonEnvironment(
+        prefix=str(prefix),
+        executable=sys.executable,
+        version="3.11.0",
+        site_packages=(str(site(prefix)),),
+        distributions=its,
+        ways=("--python",),
+    )
+    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(prefix), **env})
+    seen = Snapshot(machine=host.machine(), pythons=(python,))
+    found = closure.look(ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=Progress()))
+    return {c.consumer.framework.partition(" ")[0]: c for c in found}
+
+
+def test_what_is_whole_lacks_nothing(tmp_path: Path) -> None:
+    extension(tmp_path, torch(tmp_path) / "libtorch_cuda.so")
+    found = looked(tmp_path, TORCH, TORCHVISION)
+    assert {name: (c.edges, c.gaps) for name, c in found.items()} == {"torch": ((), ()), "torchvision": ((), ())}
+    assert [Path(f).name for f in found["torch"].files if "nccl" in f] == ["libnccl.so.2"]
+
+
+def test_a_lost_library_is_told_of_who_asks_for_it(tmp_path: Path) -> None:
+    extension(tmp_path, torch(tmp_path) / "libtorch_cuda.so")
+    nccl = site(tmp_path) / "nvidia/nccl/lib/libnccl.so.2"
+    nccl.unlink()
+    found = looked(tmp_path, TORCH, TORCHVISION)
+    assert set(found) == {"torch"}, "what comes behind it fails with it"
+    (edge,) = found["torch"].edges
+    assert (edge.name, edge.state, Path(edge.wanted_by).name) == ("libnccl.so.2", "absent", "libtorch_cuda.so")
+    openings = {Path(o.library).name: o.problem for o in found["torch"].openings or ()}
+    assert "libnccl.so.2: cannot open shared object file" in openings["libtorch_python.so"]
+
+
+def test_the_search_path_of_the_person_counts(tmp_path: Path) -> None:
+    torch(tmp_path)
+    nccl = site(tmp_path) / "nvidia/nccl/lib/libnccl.so.2"
+    (tmp_path / "other").mkdir()
+    nccl.rename(tmp_path / "other" / "libnccl.so.2")
+    assert [e.name for e in looked(tmp_path, TORCH)["torch"].edges] == ["libnccl.so.2"]
+    assert looked(tmp_path, TORCH, env={"LD_LIBRARY_PATH": str(tmp_path / "other")})["torch"].edges == ()
+
+
+def test_a_library_of_another_release_is_a_gap(tmp_path: Path) -> None:
+    torch(tmp_path)
+    build.library(site(tmp_path) / "nvidia/nccl/lib/libnccl.so.2", source="int ncclOther(void) { return 1; }")
+    its = looked(tmp_path, TORCH)["torch"]
+    assert [(g.name, Path(g.provider).name) for g in its.gaps] == [("ncclGetVersion", "libnccl.so.2")]
+    openings = {Path(o.library).name: o.problem for o in its.openings or ()}
+    assert "undefined symbol: ncclGetVersion" in openings["libtorch_python.so"]
+
+
+def test_an_extension_for_another_release(tmp_path: Path) -> None:
+    extension(tmp_path, torch(tmp_path) / "libtorch_cuda.so", "int gone(void); int f(void) { return gone(); }")
+    found = looked(tmp_path, TORCH, TORCHVISION)
+    assert found["torch"].gaps == ()
+    assert [g.name for g in found["torchvision"].gaps] == ["gone"]
+    (opening,) = found["torchvision"].openings or ()
+    assert "undefined symbol: gone" in opening.problem
+
+
+def test_a_framework_is_told_of_what_it_asks_for_and_of_nothing_else(tmp_path: Path) -> None:
+    libraries = site(tmp_path) / "cupy_backends" / "cuda" / "libs"
+    for name in ("cublas", "cudnn"):
+        needed = build.library(tmp_path / "elsewhere" / f"lib{name}.so.12")
+        build.library(libraries / f"{name}.cpython-311-x86_64-linux-gnu.so", *LINK, str(needed))
+    its = looked(tmp_path, CUPY)["cupy-cuda12x"]
+    assert [e.name for e in its.edges] == ["libcublas.so.12"], "cuDNN is optional there"
+
+
+def test_files_that_lie_in_the_environment_and_are_not_searched(tmp_path: Path) -> None:
+    needed = build.library(site(tmp_path) / "nvidia" / "cublas" / "lib" / "libcublas.so.12")
+    libraries = site(tmp_path) / "cupy_backends" / "cuda" / "libs"
+    build.library(libraries / "cublas.cpython-311-x86_64-linux-gnu.so", *LINK, str(needed))
+    (edge,) = looked(tmp_path, CUPY)["cupy-cuda12x"].edges
+    assert edge.elsewhere == (str(needed),)
+
+
+def test_a_library_that_ends_the_process(tmp_path: Path) -> None:
+    crash = "__attribute__((constructor)) static void c(void) { *(volatile int *)0 = 1; }"
+    build.library(site(tmp_path) / "cupy_backends/cuda/libs/cublas.cpython-311-x86_64-linux-gnu.so", source=crash)
+    (opening,) = looked(tmp_path, CUPY)["cupy-cuda12x"].openings or ()
+    assert "SIGSEGV" in opening.ended
+
+
+def test_every_row_has_its_source() -> None:
+    rows = gpu_binaries().frameworks
+    assert [row.distribution for row in rows if not row.source or not (row.linux or row.windows)] == []
+    assert len({row.distribution for row in rows}) == len(rows)

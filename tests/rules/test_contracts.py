@@ -1,0 +1,138 @@
+"""Variables as contracts: each kind with values that keep it and values that break it, for readers and for nobody."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from msgspec.structs import replace
+
+from core.knowledge.contracts import contracts
+from core.model.facts import Distribution, Environment, NamedPlace, Snapshot, Variable
+from core.model.findings import Finding
+from core.model.steps import Severity
+from core.rules.contracts import RULES
+from tests.machines import SITE, linux_machine, python, wheel_machine, working_driver
+
+JAX = (
+    Distribution(name="jax", version="0.7.2", location=SITE),
+    Distribution(name="jax-cuda12-plugin", version="0.7.2", location=SITE),
+)
+TENSORFLOW = (
+    Distribution(name="tensorflow", version="2.20.0", location=SITE),
+    Distribution(name="keras", version="3.11.0", location=SITE),
+)
+TORCH = (Distribution(name="torch", version="2.8.0", location=SITE),)
+
+
+def machine(
+    variable: str, value: str, *distributions: Distribution, places: tuple[NamedPlace, ...] = (), **fields
+) -> Snapshot:
+    """Return a machine with one variable, and an environment with these distributions."""
+    said = Environment(variables=(Variable(name=variable, value=value, source="~/.profile"),), places=places)
+    return replace(wheel_machine(), environment=said, pythons=(python(distributions=distributions),), **fields)
+
+
+def found(seen: Snapshot) -> list[Finding]:
+    return [f for rule in RULES for f in rule(seen)]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "severity"),
+    [
+        ("JAX_PLATFORMS", "gpuu", Severity.ERROR),
+        ("JAX_PLATFORMS", "cuda,cpu", None),
+        ("JAX_PLATFORMS", "", None),
+        ("JAX_PLATFORMS", "CPU", None),
+        ("JAX_PLATFORMS", "rocm", Severity.ERROR),
+        ("JAX_ENABLE_X64", "maybe", Severity.ERROR),
+        ("JAX_ENABLE_X64", "True", None),
+        ("JAX_ENABLE_X64", "", None),
+        ("JAX_TRACEBACK_FILTERING", "xx", Severity.ERROR),
+        ("XLA_FLAGS", "--xla_dump_to=/tmp", None),
+        ("XLA_FLAGS", "xla_gpu_autotune_level=0", Severity.ERROR),
+        ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".75", None),
+        ("XLA_PYTHON_CLIENT_MEM_FRACTION", "75", Severity.NOTE),
+        ("NCCL_P2P_LEVEL", "NVL", None),
+        ("NCCL_P2P_LEVEL", "nvlink", Severity.NOTE),
+        ("CUBLAS_WORKSPACE_CONFIG", ":4096:8", None),
+        ("CUBLAS_WORKSPACE_CONFIG", "4096", Severity.NOTE),
+    ],
+)
+def test_values_for_jax(variable: str, value: str, severity: Severity | None):
+    its = found(machine(variable, value, *JAX))
+    assert [f.severity for f in its] == ([] if severity is None else [severity])
+    assert all(f.cause == "variable_value_wrong" and f.consumers and variable in f.title for f in its)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "distributions", "severity"),
+    [
+        ("KERAS_BACKEND", "foo", TENSORFLOW, Severity.ERROR),
+        ("KERAS_BACKEND", "tensorflow", TENSORFLOW, None),
+        ("KERAS_BACKEND", "torch", TENSORFLOW, Severity.ERROR),
+        ("TORCH_DISTRIBUTED_DEBUG", "verbose", TORCH, Severity.ERROR),
+        ("TORCH_DISTRIBUTED_DEBUG", "detail", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True,max_split_size_mb:128", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:[256:1,512:2,>:4]", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments=True", TORCH, Severity.NOTE),
+        ("JAX_PLATFORMS", "gpuu", TORCH, Severity.NOTE),
+        ("KERAS_BACKEND", "torch", TORCH, None),
+    ],
+)
+def test_only_its_readers_mind(
+    variable: str, value: str, distributions: tuple[Distribution, ...], severity: Severity | None
+):
+    its = found(machine(variable, value, *distributions))
+    assert [f.severity for f in its] == ([] if severity is None else [severity])
+
+
+@pytest.mark.parametrize(
+    ("state", "holds", "says"),
+    [
+        ("missing", (), "does not exist"),
+        ("file", (), "not a folder"),
+        ("folder", (), "has not what is looked for"),
+        ("folder", ("bin/ptxas",), ""),
+    ],
+)
+def test_a_folder_behind_a_flag(state, holds: tuple[str, ...], says: str):
+    place = NamedPlace(variable="XLA_FLAGS", path="/opt/cuda", state=state, holds=holds)
+    its = found(machine("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/opt/cuda --xla_x=1", *JAX, places=(place,)))
+    assert [says in f.title for f in its] == ([True] if says else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        ("cuda>=12.0", False),
+        ("cuda>=13.1", True),
+        ("cuda>=13.1 brand=tesla,driver>=580,driver<581", False),
+        ("cuda>=13.1 brand=tesla,driver>=535,driver<536", True),
+        ("", False),
+        ("nonsense", False),
+    ],
+)
+def test_what_an_image_asks_of_the_driver(value: str, wrong: bool):
+    inside = linux_machine(container="docker")
+    assert bool(found(machine("NVIDIA_REQUIRE_CUDA", value, *TORCH, machine=inside))) is wrong
+    assert not found(machine("NVIDIA_REQUIRE_CUDA", value, *TORCH))
+    assert not found(machine("NVIDIA_REQUIRE_CUDA", value, *TORCH, machine=inside, driver=None))
+
+
+def test_a_working_driver_outweighs_what_a_container_was_asked_for():
+    inside = linux_machine(container="docker")
+    for variable, value in (("NVIDIA_VISIBLE_DEVICES", "void"), ("NVIDIA_DRIVER_CAPABILITIES", "utility")):
+        assert not found(machine(variable, value, *TORCH, machine=inside))
+    gone = working_driver(pci=(), gpus=(), nvml=None, cuda=None, nodes=(), modules=(), libraries=())
+    (told,) = found(machine("NVIDIA_VISIBLE_DEVICES", "void", *TORCH, machine=inside, driver=gone))
+    assert told.cause == "container_no_gpu_runtime"
+
+
+def test_the_table_can_be_used():
+    for contract in contracts():
+        assert contract.source.startswith("https://")
+        re.compile(contract.readers)
+        re.compile(contract.pattern)
+        assert contract.kind not in ("words", "options", "capabilities", "devices") or contract.words
+        assert contract.kind != "number" or contract.least < contract.most

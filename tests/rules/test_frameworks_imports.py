@@ -1,0 +1,191 @@
+"""Rules about Python's own search: what stands in the way, what is for another Python, what was moved or left behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import (
+    Distribution,
+    EnvironmentFault,
+    FoundModule,
+    ImportSearch,
+    PythonEnvironment,
+    Remains,
+    SearchEntry,
+    Snapshot,
+)
+from core.model.findings import Finding
+from core.model.remedies import PutPackageBack, TakeOut, Unset
+from core.model.steps import Severity
+from core.rules.frameworks import broken, imports
+from tests.machines import PREFIX, SITE, python, wheel_machine
+
+RULES = (*imports.RULES, *broken.RULES)
+TORCH = f"{SITE}/torch/__init__.py"
+ENTRIES = (
+    SearchEntry(path="/home/ada/work", origin="start"),
+    SearchEntry(path="/opt/tools", origin="PYTHONPATH", source="PYTHONPATH"),
+    SearchEntry(path="/usr/lib/python3.11", origin="standard library"),
+    SearchEntry(path="/home/ada/.local/lib/python3.11/site-packages", origin="user site"),
+    SearchEntry(path=SITE, origin="site-packages"),
+    SearchEntry(path="/srv/lib", origin="pth", source=f"{SITE}/a.pth", line=3),
+)
+
+
+def seen(*modules: FoundModule, its: PythonEnvironment | None = None, **fields: Any) -> Snapshot:
+    """Return a healthy machine whose environment's search is this."""
+    search = ImportSearch(
+        prefix=PREFIX, python="3.11", folder="/home/ada/work", entries=ENTRIES, modules=modules, **fields
+    )
+    return replace(wheel_machine(), imports=(search,), pythons=(its or python(),))
+
+
+def found(machine: Snapshot) -> list[Finding]:
+    return [f for rule in RULES for f in rule(machine)]
+
+
+def torch(**fields: Any) -> FoundModule:
+    known: dict[str, Any] = {"name": "torch", "kind": "package", "path": TORCH, "entry": 4, "owner": "torch 2.6.0"}
+    return FoundModule(**(known | fields))
+
+
+def in_the_way(entry: int, **fields: Any) -> FoundModule:
+    path = f"{ENTRIES[entry].path}/torch.py"
+    return torch(kind="module", path=path, entry=entry, owner="", hidden=(TORCH,), hidden_owner="torch 2.6.0", **fields)
+
+
+def test_a_healthy_environment_is_quiet():
+    assert found(seen(torch())) == []
+    assert found(wheel_machine()) == []
+
+
+@pytest.mark.parametrize(("entry", "names"), [(0, "/home/ada/work"), (1, "PYTHONPATH"), (5, f"{SITE}/a.pth:3")])
+def test_a_file_of_the_frameworks_name_comes_first(entry: int, names: str):
+    (told,) = found(seen(in_the_way(entry)))
+    assert (told.severity, told.cause, told.subject) == (
+        Severity.ERROR,
+        "module_shadowed",
+        f"{ENTRIES[entry].path}/torch.py",
+    )
+    assert names in told.why + " ".join(e.source for e in told.evidence)
+    assert told.consumers == (f"python/torch:{PREFIX}",)
+    assert isinstance(told.remedy, TakeOut) is (entry == 1)
+
+
+def test_the_same_name_where_no_framework_is_hidden_is_the_persons_own():
+    assert found(seen(torch(kind="module", path="/home/ada/work/torch.py", entry=0, owner=""))) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "owner", "severity"),
+    [
+        ("venv", 1, "torch 2.5.0", Severity.WARNING),
+        ("venv", 1, "torch 2.6.0", None),
+        ("conda", 3, "torch 2.5.0", Severity.WARNING),
+        ("system", 3, "torch 2.5.0", Severity.NOTE),
+        ("venv", 4, "torch 2.5.0", None),
+    ],
+)
+def test_another_installation_comes_first(kind: Any, entry: int, owner: str, severity: Severity | None):
+    second = torch(
+        entry=entry,
+        path=f"{ENTRIES[entry].path}/torch/__init__.py",
+        owner=owner,
+        hidden=(TORCH,),
+        hidden_owner="torch 2.6.0",
+    )
+    told = found(seen(second, its=python(kind=kind)))
+    assert [f.severity for f in told] == ([] if severity is None else [severity])
+
+
+def test_the_users_numpy_over_the_systems_is_an_everyday_thing():
+    numpy = FoundModule(
+        name="numpy",
+        kind="package",
+        path="/x/numpy/__init__.py",
+        entry=3,
+        owner="numpy 2.1.0",
+        hidden=("/y",),
+        hidden_owner="numpy 1.24.2",
+    )
+    assert found(seen(numpy, its=python(kind="system"))) == []
+
+
+def test_extensions_for_another_python():
+    (told,) = found(seen(torch(foreign=(f"{SITE}/torch/_C.cpython-39-x86_64-linux-gnu.so",))))
+    assert (told.severity, told.cause) == (Severity.ERROR, "package_for_another_python")
+    assert told.remedy == PutPackageBack(prefix=PREFIX, package="torch", version="2.6.0")
+    (told,) = found(seen(torch(wheel_tags=("cp311-cp311-manylinux_2_28_aarch64",))))
+    assert (told.severity, told.cause) == (Severity.WARNING, "package_for_another_python")
+
+
+def test_a_hidden_module_of_python_itself_matters_to_frameworks_only():
+    random = FoundModule(
+        name="random",
+        kind="module",
+        path="/home/ada/work/random.py",
+        entry=0,
+        hidden=("/usr/lib/python3.11/random.py",),
+    )
+    (told,) = found(seen(torch(), hidden_standard=(random,)))
+    assert (told.severity, told.cause, told.subject) == (Severity.WARNING, "module_shadowed", "/home/ada/work")
+    assert found(seen(hidden_standard=(random,), its=python(distributions=()))) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "severity"),
+    [
+        (EnvironmentFault(kind="base gone", path="/opt/py/bin", source=f"{PREFIX}/pyvenv.cfg", line=1), Severity.ERROR),
+        (
+            EnvironmentFault(kind="interpreter gone", path=f"{PREFIX}/bin/python", detail="/opt/py/bin/python3"),
+            Severity.ERROR,
+        ),
+        (EnvironmentFault(kind="upgraded beneath", path=SITE, detail="3.11 3.12"), Severity.ERROR),
+        (
+            EnvironmentFault(kind="library gone", path=f"{PREFIX}/bin/python", detail="libpython3.11.so.1.0"),
+            Severity.ERROR,
+        ),
+        (EnvironmentFault(kind="no standard library", path="/opt/none", source="PYTHONHOME"), Severity.ERROR),
+        (EnvironmentFault(kind="no standard library", path="/opt/none"), Severity.ERROR),
+        (EnvironmentFault(kind="moved", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.WARNING),
+        (EnvironmentFault(kind="copied", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.NOTE),
+    ],
+)
+def test_an_environment_that_no_longer_fits_its_python(fault: EnvironmentFault, severity: Severity):
+    (told,) = found(seen(faults=(fault,)))
+    assert (told.severity, told.cause) == (severity, "python_environment_broken")
+    assert told.fix is not None
+    assert (told.remedy == Unset(variable="PYTHONHOME")) is (fault.source == "PYTHONHOME")
+
+
+@pytest.mark.parametrize(
+    ("kind", "modules", "severity"),
+    [
+        ("renamed", (torch(),), Severity.NOTE),
+        ("renamed", (), Severity.ERROR),
+        ("no metadata", (torch(),), Severity.WARNING),
+        ("no record", (torch(),), Severity.NOTE),
+    ],
+)
+def test_what_an_interrupted_pip_left(kind: Any, modules: tuple[FoundModule, ...], severity: Severity):
+    left = Remains(path=f"{SITE}/~orch", kind=kind, distribution="torch")
+    (told,) = found(seen(*modules, remains=(left,)))
+    assert (told.severity, told.cause) == (severity, "installation_interrupted")
+
+
+def test_an_empty_folder_beside_remains_is_the_fault():
+    left = Remains(path=f"{SITE}/~orch", kind="renamed", distribution="torch")
+    empty = torch(kind="namespace", path=f"{SITE}/torch")
+    assert Severity.ERROR in [f.severity for f in found(seen(empty, remains=(left,)))]
+    assert found(seen(empty)) == []  # the rule about records tells what is missing
+
+
+def test_nvidias_namespace_is_hidden_by_a_file():
+    nvidia = FoundModule(
+        name="nvidia", kind="module", path="/home/ada/work/nvidia.py", entry=0, hidden=(f"{SITE}/nvidia",)
+    )
+    (told,) = found(seen(nvidia, its=python(distributions=(Distribution(name="jax", version="0.7.2", location=SITE),))))
+    assert (told.severity, told.cause) == (Severity.WARNING, "module_shadowed")

@@ -1,0 +1,150 @@
+"""One card for each framework that lacks a library: whom it concerns, its cause, its cure; and what it takes in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import (
+    Attempt,
+    Closure,
+    DamagedFile,
+    Distribution,
+    Edge,
+    Gap,
+    How,
+    Opening,
+    PackageRecords,
+    Snapshot,
+)
+from core.model.findings import Finding
+from core.model.remedies import AddFolder, PutPackageBack, TakeOut
+from core.model.steps import Severity
+from core.rules.frameworks.libraries import lacking_libraries
+from core.rules.root_cause import diagnose
+from tests import machines
+
+PYTHON = machines.wheel_machine().pythons[0]  # type: ignore[index]
+SITE = PYTHON.site_packages[0] if PYTHON.site_packages else f"{PYTHON.prefix}/lib/python3.11/site-packages"
+BINARY = f"{SITE}/torch/lib/libtorch_cuda.so"
+NCCL = f"{SITE}/nvidia/nccl/lib/libnccl.so.2"
+OLD = "/opt/old/libnccl.so.2"
+
+
+def edge(**fields: Any) -> Edge:
+    return Edge(**{"name": "libnccl.so.2", "wanted_by": BINARY, "state": "absent", **fields})
+
+
+def closure(framework: str = "torch 2.8.0", **fields: Any) -> Closure:
+    return Closure(consumer=PYTHON.consumer(framework), binaries=(BINARY,), **fields)
+
+
+def machine(*closures: Closure, damaged: tuple[DamagedFile, ...] = (), **fields: Any) -> Snapshot:
+    records = (PackageRecords(prefix=PYTHON.prefix, packages=1, files=1, damaged=damaged),)
+    return replace(machines.wheel_machine(), closures=closures, records=records, **fields)
+
+
+def card(seen: Snapshot) -> Finding:
+    (found,) = lacking_libraries(seen)
+    return found
+
+
+by_variable = Attempt(path=OLD, how=How.LD_LIBRARY_PATH, outcome="damaged", stops=True)
+sound = Attempt(path=NCCL, how=How.RUNPATH, outcome="found")
+lost = DamagedFile(path=NCCL, distribution="nvidia-nccl-cu12", version="2.27.3", state="missing")
+
+
+@pytest.mark.parametrize(
+    ("closures", "damaged", "cause", "remedy"),
+    [
+        (closure(edges=(edge(),)), (), "cuda_runtime_missing", None),
+        (closure(edges=(edge(),)), (lost,), "corrupt_or_truncated_file", PutPackageBack),
+        (closure(edges=(edge(elsewhere=(NCCL,)),)), (), "cuda_not_on_search_path", AddFolder),
+        (closure(edges=(edge(name="libcudnn.so.9", elsewhere=(NCCL,)),)), (), "cudnn_not_on_search_path", AddFolder),
+        (closure(edges=(edge(state="damaged", path=NCCL),)), (), "corrupt_or_truncated_file", None),
+        (closure(edges=(edge(state="dangling", path=NCCL),)), (), "corrupt_or_truncated_file", None),
+        (closure(edges=(edge(state="unreadable", path=NCCL),)), (), "library_unreadable", None),
+        (closure(edges=(edge(state="wrong architecture", path=NCCL),)), (), "dll_wrong_architecture", None),
+        (closure(edges=(edge(state="not executable", path=NCCL),)), (), "noexec_mount", None),
+        (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable, sound)),)), (), "ld_library_path_override", TakeOut),
+        (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable,)),)), (), "corrupt_or_truncated_file", None),
+        (closure(edges=(edge(name="libtorch_cuda.so"),)), (), "extension_abi_mismatch", None),
+        (closure(edges=(edge(name="libstdc++.so.6"),)), (), "cxx_runtime_too_old", None),
+        (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL),)), (), "cuda_lib_shadowed", None),
+        (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=OLD, how="LD_LIBRARY_PATH"),)), (), "ld_library_path_override", TakeOut),
+        (closure("torchvision 0.21.0", gaps=(Gap(wanted_by=BINARY, name="_ZN5torch3fooEv"),)), (), "extension_abi_mismatch", None),
+        (closure(gaps=(Gap(wanted_by=BINARY, name="", version="GLIBC_2.99", provider="/lib/libc.so.6"),)), (), "cxx_runtime_too_old", None),
+        (closure(openings=(Opening(library=BINARY, problem="libnccl.so.2: file too short"),)), (), "corrupt_or_truncated_file", None),
+        (closure(openings=(Opening(library=BINARY, problem="NVRTC_ERROR_BUILTIN: nvrtc: error: failed to open libnvrtc-builtins.so.12.8"),)), (), "nvrtc_missing_or_mismatch", None),
+    ],
+)  # fmt: skip
+def test_cause_and_cure(closures: Closure, damaged: tuple[DamagedFile, ...], cause: str, remedy: type | None) -> None:
+    found = card(machine(closures, damaged=damaged))
+    assert found.cause == cause
+    assert (type(found.remedy) if found.remedy else None) is remedy
+    assert found.consumers == (closures.consumer.full_id,)
+    assert found.severity in (Severity.WARNING, Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        machine(),
+        machine(closure()),
+        machine(closure(edges=(edge(optional=True),))),
+        machine(closure(edges=(edge(),), openings=(Opening(library=BINARY),))),
+        machine(closure(openings=(Opening(library=BINARY, problem="libcuda.so.1: cannot open shared object file"),))),
+        replace(machine(), closures=None),
+    ],
+    ids=["none", "whole", "optional", "opened for real", "waits for the driver", "not looked at"],
+)
+def test_nothing_is_said(seen: Snapshot) -> None:
+    assert list(lacking_libraries(seen)) == []
+
+
+def test_a_name_that_is_opened_later_is_not_refuted_by_its_asker() -> None:
+    its = closure(edges=(edge(by_name=True),), openings=(Opening(library=BINARY),))
+    assert card(machine(its)).cause == "cuda_runtime_missing"
+
+
+def test_everything_that_is_lacking_is_on_one_card_with_one_cure() -> None:
+    places = tuple(f"{SITE}/nvidia/{part}/lib" for part in ("cublas", "cufft", "curand"))
+    edges = tuple(
+        edge(name=f"lib{p.split('/')[-2]}.so.1", elsewhere=(f"{p}/lib{p.split('/')[-2]}.so.1",)) for p in places
+    )
+    found = card(machine(closure(edges=edges)))
+    assert found.remedy == AddFolder(folder=places[0], more=places[1:], prefixes=(PYTHON.prefix,))
+    assert all(any(e.name in row.value + row.label for row in found.evidence) for e in edges)
+
+
+def test_a_consumer_is_told_of_its_own_lack_only() -> None:
+    seen = machine(closure(), closure("cupy-cuda12x 13.6.0", edges=(edge(name="libcublas.so.12"),)))
+    assert card(seen).consumers == (PYTHON.consumer("cupy-cuda12x 13.6.0").full_id,)
+
+
+def test_the_record_says_the_same_only_once() -> None:
+    seen = machine(closure(edges=(edge(),)), damaged=(lost,))
+    told = [f for f in diagnose(seen) if "libnccl" in f.title]
+    assert [f.id for f in told] == ["frameworks.libraries-torch"]
+    assert told[0].primary
+
+
+def test_what_the_requirements_name_is_installed() -> None:
+    its = Distribution(name="torch", version="2.8.0", requires=("nvidia-nccl-cu12==2.27.3",))
+    python = replace(PYTHON, distributions=(its,))
+    fix = card(machine(closure(edges=(edge(),)), pythons=(python,))).fix
+    assert fix is not None
+    assert "nvidia-nccl-cu12==2.27.3" in fix.advice
+
+
+def test_no_cure_that_touches_none_of_the_files() -> None:
+    found = card(machine(closure(edges=(edge(name="libunheard.so.1"),))))
+    assert found.fix is None
+    assert found.remedy is None
+
+
+def test_a_crash_alone_decides_nothing() -> None:
+    found = card(machine(closure(openings=(Opening(library=BINARY, ended="The process was killed by SIGSEGV."),))))
+    assert (found.cause, found.severity, found.remedy) == ("", Severity.UNKNOWN, None)

@@ -1,0 +1,193 @@
+"""Requirements that are not met, against what ``pip check`` says of the same environment; who changes, and in how many findings."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Distribution, Machine, Snapshot
+from core.model.findings import Finding
+from core.model.steps import Severity
+from core.probes.python.distributions import ANCHORS, is_relevant
+from core.probes.python.environment import describe_environment
+from core.probes.sysroot import Sysroot
+from core.rules.frameworks.environment_view import environment_views, unmet_requirements
+from core.rules.frameworks.packages import broken_requirements, numpy_abi
+from tests.machines import SITE, python, wheel_machine
+from tests.probes.test_modules import environment
+
+PIP = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
+NAMES = ("torch", "torchvision", "numpy", "triton", "pandas", "Transformers", "protobuf", "jax_lib", "accelerate")
+SPECIFIERS = ("", "<2", ">=2", "==1.0", "!=1.0", "~=1.0", ">=1,<3", "==2.*")
+MARKERS = ("", '; python_version >= "3"', '; python_version < "3"', '; extra == "gpu"', '; sys_platform == "linux"')
+
+
+def lay_out(site: Path, dice: random.Random) -> None:
+    """Record distributions with requirements of every kind."""
+    for name in dice.sample(NAMES, k=dice.randrange(3, len(NAMES))):
+        wishes = [
+            f"Requires-Dist: {dice.choice(NAMES)}{dice.choice(SPECIFIERS)}{dice.choice(MARKERS)}"
+            for _n in range(dice.randrange(4))
+        ]
+        info = site / f"{name}-{dice.choice(('1.0', '2.0', '2.1+cu128'))}.dist-info"
+        info.mkdir(parents=True)
+        version = info.name.removesuffix(".dist-info").partition("-")[2]
+        (info / "METADATA").write_text(
+            "\n".join([f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}", *wishes, "", "text"])
+        )
+
+
+def pip_check(site: Path) -> set[tuple[str, str]]:
+    """Return who requires what in vain, by ``pip check`` itself."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "import sys; sys.path[:0] = sys.argv[1:3]; from pip._internal.cli.main import main; sys.exit(main(['check', '--disable-pip-version-check']))",
+         str(site), str(Path(__import__("pip").__file__).parent.parent)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    line = re.compile(
+        r"(\S+) \S+ (?:requires ([\w.-]+), which is not|has requirement ([\w.-]+?)[<>=!~;, ].*, but you have)"
+    )
+    return {
+        (m[1].lower().replace("_", "-"), (m[2] or m[3]).lower().replace("_", "-"))
+        for m in map(line.match, done.stdout.splitlines())
+        if m
+    }
+
+
+@pytest.mark.skipif(not PIP, reason="this Python has no pip to compare with")
+def test_what_is_unmet_is_what_pip_check_says(tmp_path: Path):
+    compared = 0
+    for seed in range(6):
+        root = tmp_path / str(seed)
+        executable, site = environment(root, getattr(sys, "_base_executable", sys.executable))
+        lay_out(site, random.Random(seed))
+        its = describe_environment(
+            str(executable.parent.parent), str(executable), {}, Sysroot(system="linux"), every=True
+        )
+        machine = Machine(system="linux")
+        (home,) = environment_views(Snapshot(machine=machine, pythons=(its,)))
+        mine = {(u.of.name, u.wanted) for u in unmet_requirements(home) if not u.optional}
+        names = {d.name.replace("_", "-").lower() for d in its.distributions}
+        said = {
+            (of, wanted)
+            for of, wanted in pip_check(site)
+            if of in names and (is_relevant(of) or ANCHORS.fullmatch(wanted))
+        }
+        assert mine == said, seed
+        compared += len(said)
+    assert compared > 5
+
+
+def environment_with(*distributions: tuple[str, str, tuple[str, ...]]) -> Snapshot:
+    """Return a machine whose environment has these distributions and requirements."""
+    its = tuple(Distribution(name=n, version=v, location=SITE, pins=w) for n, v, w in distributions)
+    return replace(wheel_machine(), pythons=(python(distributions=its),), loads=())
+
+
+def found(seen: Snapshot) -> list[Finding]:
+    return list(broken_requirements(seen))
+
+
+def test_the_laggards_change_and_the_framework_stays():
+    (told,) = found(
+        environment_with(
+            ("torch", "2.8.0+cu128", ()),
+            ("torchvision", "0.21.0", ("torch==2.6.0",)),
+            ("torchaudio", "2.6.0", ("torch==2.6.0",)),
+        )
+    )
+    assert (told.id, told.severity, told.cause) == ("frameworks.requires-torch", Severity.WARNING, "requirement_broken")
+    assert told.fix is not None
+    assert "--upgrade torchvision torchaudio torch==2.8.0" in told.fix.advice
+    assert "torch==2.6.0" not in told.fix.advice
+    assert len([e for e in told.evidence if e.label == "Required"]) == 2
+
+
+def test_what_a_framework_minds_changes_to_what_all_frameworks_take():
+    (told,) = found(
+        environment_with(
+            ("tensorflow", "2.17.0", ("numpy<2.0.0,>=1.26.0",)),
+            ("numpy", "2.2.6", ()),
+            ("pandas", "2.2.2", ("numpy>=1.26.0",)),
+        )
+    )
+    assert (told.id, told.severity) == ("frameworks.requires-numpy", Severity.WARNING)
+    assert told.fix is not None
+    assert "numpy<2.0.0,>=1.26.0" in told.fix.advice.replace("'", "").replace('"', "")
+
+
+def test_what_no_framework_minds_leaves_numpy_alone():
+    (told,) = found(
+        environment_with(("torch", "2.8.0", ()), ("numpy", "2.2.6", ()), ("pandas", "2.1.0", ("numpy<2,>=1.26.0",)))
+    )
+    assert told.severity is Severity.NOTE
+    assert told.fix is not None
+    assert "--upgrade pandas numpy==2.2.6" in told.fix.advice
+
+
+def test_what_a_framework_requires_and_nobody_brings():
+    (told,) = found(
+        environment_with(
+            (
+                "torch",
+                "2.8.0",
+                ("typing-extensions>=4.10", "sympy>=1.13.3", "triton==3.4.0; platform_system == 'Linux'"),
+            )
+        )
+    )
+    assert (told.id, told.severity) == ("frameworks.lacks-torch", Severity.WARNING)
+    assert "typing-extensions" in told.title
+    assert "triton" not in told.title
+    conda = environment_with(("torch", "2.8.0", ("typing-extensions>=4.10",)))
+    assert conda.pythons
+    assert found(replace(conda, pythons=(replace(conda.pythons[0], kind="conda"),))) == []
+
+
+def test_many_notes_about_nvidias_packages_are_one():
+    wishes = ("nvidia-cublas-cu12==12.4.5.8", "nvidia-cufft-cu12==11.2.1.3", "nvidia-curand-cu12==10.3.5.147")
+    newer = (
+        ("nvidia-cublas-cu12", "12.8.4.1", ()),
+        ("nvidia-cufft-cu12", "11.3.3.83", ()),
+        ("nvidia-curand-cu12", "10.3.9.90", ()),
+    )
+    (told,) = found(environment_with(("torch", "2.6.0", wishes), *newer))
+    assert (told.id, told.severity) == ("frameworks.requires-nvidia", Severity.NOTE)
+
+
+def test_of_two_with_one_name_the_first_on_the_path_counts():
+    seen = environment_with(
+        ("torch", "2.6.0", ()),
+        ("torch", "2.5.0", ("numpy<2",)),
+        ("numpy", "2.2.6", ()),
+        ("torchvision", "0.21.0", ("torch==2.6.0",)),
+    )
+    assert found(seen) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "numpy", "severity"),
+    [
+        ("torch", "2.2.2", "2.2.6", Severity.WARNING),
+        ("torch", "2.2.2", "1.26.4", None),
+        ("torch", "2.3.0", "2.2.6", None),
+        ("onnxruntime-gpu", "1.18.1", "2.0.0", Severity.WARNING),
+        ("pandas", "2.2.1", "2.0.0", Severity.NOTE),
+        ("opencv-python-headless", "4.9.0.80", "2.0.0", Severity.NOTE),
+        ("opencv-python-headless", "4.10.0.84", "2.0.0", None),
+    ],
+)
+def test_extensions_for_numpy_1_beside_numpy_2(name: str, version: str, numpy: str, severity: Severity | None):
+    told = list(numpy_abi(environment_with((name, version, ()), ("numpy", numpy, ()))))
+    assert [f.severity for f in told] == ([] if severity is None else [severity])
+
+
+def test_what_metadata_says_is_told_once():
+    seen = environment_with(("tensorflow", "2.17.0", ("numpy<2.0.0,>=1.26.0",)), ("numpy", "2.2.6", ()))
+    assert list(numpy_abi(seen)) == []
+    assert len(found(seen)) == 1
