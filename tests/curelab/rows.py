@@ -91,14 +91,31 @@ def torch_for_older_driver(folder: Path) -> None:
     wheels.torch_wheel(folder, "2.9.0+cu130", "13.0", pins)
 
 
+JAX_LIBRARIES = (
+    ("nvidia-cuda-runtime-cu12", "12.8.90", "cuda_runtime", "libcudart.so.12"),
+    ("nvidia-cufft-cu12", "11.3.3.83", "cufft", "libcufft.so.11"),
+    ("nvidia-cusolver-cu12", "11.7.3.90", "cusolver", "libcusolver.so.11"),
+    ("nvidia-cusparse-cu12", "12.5.8.93", "cusparse", "libcusparse.so.12"),
+    ("nvidia-nccl-cu12", "2.27.3", "nccl", "libnccl.so.2"),
+)
+
+
 def jax(folder: Path) -> None:
     def make(site: layouts.Site) -> None:
         layouts.jax(site, "0.6.2", "jax-cuda12-plugin", "9.10.2.21")
+        for package, version, folder, library in JAX_LIBRARIES:
+            made = standin.build_library(site.folder / "nvidia" / folder / "lib" / library)
+            standin.record_wheel(site.folder, package, version, [made])
         site.file("jax/__init__.py", "__version__ = '0.6.2'\n")
         site.file("jax/_src/core.py")
         site.file("jaxlib/__init__.py")
 
-    pins = ("nvidia-cudnn-cu12==9.10.2.21", "nvidia-cublas-cu12", "nvidia-cuda-nvrtc-cu12")
+    pins = (
+        "nvidia-cudnn-cu12==9.10.2.21",
+        "nvidia-cublas-cu12",
+        "nvidia-cuda-nvrtc-cu12",
+        *(p[0] for p in JAX_LIBRARIES),
+    )
     extra = [f'{r}; extra == "cuda12"' for r in ("jax-cuda12-plugin==0.6.2", *pins)]
     wheels.site_wheels(
         folder, make, "jax", {"jax": ["jaxlib==0.6.2", *extra], "jax-cuda12-plugin": ["jax-cuda12-pjrt==0.6.2"]}
