@@ -195,6 +195,7 @@ def _parser() -> argparse.ArgumentParser:
         help=_("take packages from this wheel, or this folder of wheels"),
     )
     fix.add_argument("--index", default="", metavar="URL", help=_("fetch packages from this index"))
+    fix.add_argument("--guard", action="store_true", help=_("let later installations keep the build that is installed"))
     fix.add_argument("--offline", action="store_true", help=_("fetch nothing: use only what lies on this machine"))
     fix.set_defaults(command=_fix)
 

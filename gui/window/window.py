@@ -165,7 +165,7 @@ class Window(QWidget):
         self.rail.dress(self._theme)
         self.explain_page.dress()
         self.sheet.dress()
-        self.rail.fit(self.width())
+        self.rail.fit(self.width(), self.height())
         if self.report is not None:
             self._fill(self.report)
             self.stack.refresh()
@@ -177,7 +177,7 @@ class Window(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the page room."""
         super().resizeEvent(event)
-        self.rail.fit(self.width())
+        self.rail.fit(self.width(), self.height())
 
     # --- moving ------------------------------------------------------------------------------------------
 
