@@ -347,6 +347,8 @@ class Road(QWidget):
         self._fresh = True
         if isinstance(self.current, AskScreen):
             self._list_choices(self.current, report)
+        elif not self.isVisible():
+            self.answer()  # all details have looked again
 
     def _arrive(self) -> None:
         self._awaited, then = "", self._then
