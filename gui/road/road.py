@@ -235,7 +235,12 @@ class Road(QWidget):
         assert self._head is not None
         back = partial(self.steps, number - 1) if number else partial(self.show_screen, self._answer_screen)
         return StepsScreen(
-            self._head, number, self.theme, back=back, onward=partial(self.steps, number + 1), check=self.check
+            self._head,
+            number,
+            self.theme,
+            back=back,
+            onward=partial(self.steps, number + 1),
+            check=None if self.elsewhere else self.check,
         )
 
     # --- verbs ---------------------------------------------------------------------------------------------------

@@ -178,6 +178,8 @@ def test_a_report_from_elsewhere_at_the_help_desk(keyboard: bool, wizard: Opened
     assert "Another computer's report" in person.reads
     QTest.keyClick(window.details.steps, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert person.headline == "Only a person can do this"
+    window.road.steps(0)
+    assert person.button("Check this step") is None, "a look from here would be at this computer"
     person.press("Leave it")
     assert person.headline == "What does not work?"
     assert "Another computer's report" not in person.reads
