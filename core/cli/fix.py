@@ -193,7 +193,7 @@ def _prepare(
     tell: Callable[[str], None],
 ) -> Proposal | str:
     """Work out what would be done to the packages, after consent to fetch them; or return why not, in one sentence."""
-    sources = repair.package_sources(options.source, options.index, offline=options.offline)
+    sources = repair.package_sources(options.source, options.index, offline=options.offline, guard=options.guard)
     with progress_on_stderr() as watch:
         where = repair.fetched_from(proposal, sources, shop, watch)
     tell((where or _("Nothing is fetched: only what lies on this machine is used.")) + "\n")

@@ -195,6 +195,7 @@ def _parser() -> argparse.ArgumentParser:
         help=_("take packages from this wheel, or this folder of wheels"),
     )
     fix.add_argument("--index", default="", metavar="URL", help=_("fetch packages from this index"))
+    fix.add_argument("--guard", action="store_true", help=_("let later installations keep the build that is installed"))
     fix.add_argument("--offline", action="store_true", help=_("fetch nothing: use only what lies on this machine"))
     fix.set_defaults(command=_fix)
 
@@ -228,6 +229,13 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--text-only", action="store_true", help=_("do not scan this machine: what the text says by itself")
     )
     explain.add_argument("--python", action="append", default=[], metavar="PATH")
+    explain.add_argument(
+        "--answer",
+        type=int,
+        default=0,
+        metavar="N",
+        help=_("the answer to the question that explain asked: rank by it"),
+    )
     explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     explain.set_defaults(command=_explain)
 

@@ -126,9 +126,9 @@ def prepare(
     return replace(proposal, plan=plan, problems=problems, rehearsal=package_repair.rehearsal(made))
 
 
-def package_sources(named: str, index: str, *, offline: bool) -> Sources:
+def package_sources(named: str, index: str, *, offline: bool, guard: bool = False) -> Sources:
     """Return where packages may come from, as the person said; see core/fixes/packages/installer.py."""
-    return Sources(named=named, index=index, offline=offline)
+    return Sources(named=named, index=index, offline=offline, guard=guard)
 
 
 def discard(proposal: Proposal, shop: RepairContext) -> None:

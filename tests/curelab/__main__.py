@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from fnmatch import fnmatch
 
 from tests.curelab.rows import ROWS
@@ -18,16 +19,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="only list the rows")
     parser.add_argument("--markdown", action="store_true", help="print the page docs/cures.md")
     parser.add_argument("--lines", action="store_true", help="print what each press showed")
+    parser.add_argument("--jobs", type=int, default=2, help="rows at a time (2)")
     options = parser.parse_args(argv)
     rows = [r for r in ROWS if not options.names or any(fnmatch(r.name, n) for n in options.names)]
     if options.list:
         print("\n".join(f"{r.name:34} {r.kind:18} {r.made.__name__}" for r in rows))
         return 0
     results = []
-    for row in rows:
-        results.append(run(row))
-        if not options.markdown:
-            print(line(results[-1]), flush=True)
+    pool = ProcessPoolExecutor(max_workers=options.jobs)
+    for row, (wrong, finding, lines, seconds) in zip(rows, pool.map(_run, [r.name for r in rows]), strict=True):
+        results.append(Result(row, wrong, finding, lines, seconds))
+        print(line(results[-1]), flush=True, file=sys.stderr if options.markdown else sys.stdout)
         if options.lines:
             print("\n".join(f"    {text[:150]}" for text in results[-1].lines), flush=True)
     if options.markdown:
@@ -35,6 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(page(results), end="")
     return int(any(r.wrong for r in results))
+
+
+def _run(name: str) -> tuple[list[str], str, tuple[str, ...], float]:
+    """Run a row by its name, in a process of the pool."""
+    result = run(next(r for r in ROWS if r.name == name))
+    return result.wrong, result.finding, result.lines, result.seconds
 
 
 def line(result: Result) -> str:

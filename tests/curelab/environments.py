@@ -48,7 +48,7 @@ class Environment:
         """Return what a program of this environment prints."""
         argv = [self.interpreter, "-B", "-c", code]
         run = subprocess.run(argv, env=dict(self.variables), capture_output=True, text=True, check=False)
-        return (run.stdout + run.stderr).strip()
+        return (run.stdout if run.returncode == 0 else run.stdout + run.stderr).strip()
 
 
 def variables(work: Path, **more: str) -> dict[str, str]:

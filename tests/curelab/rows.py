@@ -163,6 +163,10 @@ def real_cudnn(folder: Path) -> None:
     _link(wheels.cache() / "wheels/nvidia_cudnn_cu12-9.1.0.70-py3-none-manylinux2014_x86_64.whl", folder)
 
 
+def real_nvrtc(folder: Path) -> None:
+    _link(wheels.cache() / "wheels/nvidia_cuda_nvrtc_cu12-12.4.127-py3-none-manylinux2014_x86_64.whl", folder)
+
+
 def _link(wheel: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -279,12 +283,12 @@ ROWS: tuple[Row, ...] = (
     Row("module-lost-second-environment", "files put back", environments.by_pip, torch_128, [CUDA_128], "frameworks.record-torch", "import torch.run; print('yes')", plant=lost("torch/run.py"), beside=CUDA_128, offline=True, options=("--offline",)),
     Row("cudnn-part-lost", "files put back", environments.by_pip, torch_128, [CUDA_128], "", has(CUDNN_OPS), plant=lost(CUDNN_OPS)),
     Row("cudnn-part-of-another-release", "files put back", environments.by_uv, torch_128, [CUDA_128], "", has(CUDNN_OPS), plant=of_another_release, options=("--from", "{wheels}"), offline=True),
-    Row("nvrtc-cut", "files put back", environments.by_pip, torch_128, [CUDA_128], "", has("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"), plant=cut("nvidia/cuda_nvrtc/lib/libnvrtc.so.12")),
     Row("gpu-library-flipped", "files put back", environments.by_pip, torch_128, [CUDA_128], "frameworks.record-torch", has("torch/lib/libtorch_cuda.so"), plant=flipped("torch/lib/libtorch_cuda.so"), options=("--thorough",), thorough=True),
     Row("module-lost-user-site", "files put back", environments.user_site, torch_128, [CUDA_128], "frameworks.record-torch", "import torch.run; print('yes')", plant=lost("torch/run.py"), options=("--from", "{wheels}"), offline=True),
     Row("module-lost-conda", "files put back", environments.conda_like, torch_128, [CUDA_128], "frameworks.record-torch", "import torch.run; print('yes')", plant=lost("torch/run.py"), options=("--from", "{wheels}"), offline=True),
     Row("cudnn-folder-part-lost", "cuDNN fetched", environments.by_pip, torch_128, [], "cudnn.sublibrary-missing", "import ctypes, sys; ctypes.CDLL(sys.prefix + '/cudnn/lib/libcudnn_ops.so.9'); print('yes')", plant=own_folder, options=("--fetch-cudnn", "--index", "{index}"), variables={"LD_LIBRARY_PATH": "{prefix}/cudnn/lib"}),
     Row("real-onnxruntime-library-lost", "files put back", environments.by_pip, real_onnxruntime, [("--no-deps", "onnxruntime==1.22.1", "numpy==2.2.6")], "frameworks.record-onnxruntime", "import onnxruntime as o; print('yes' if o.get_available_providers() else 'no')", plant=lost("onnxruntime/capi/onnxruntime_inference_collection.py"), real=True),
     Row("real-torch-module-lost", "files put back", environments.by_uv, real_torch, [("--no-deps", *REAL_TORCH)], "frameworks.record-torch", "import torch; print('yes' if torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3)).item() == 9 else 'no')", plant=lost("torch/nn/functional.py"), options=("--from", "{wheels}"), offline=True, real=True),
+    Row("real-nvrtc-cut", "files put back", environments.by_uv, real_nvrtc, [("--no-deps", "nvidia-cuda-nvrtc-cu12==12.4.127")], "", "import ctypes, nvidia.cuda_nvrtc as c; ctypes.CDLL(list(c.__path__)[0] + '/lib/libnvrtc.so.12'); print('yes')", plant=cut("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"), options=("--from", "{wheels}"), offline=True, real=True),
     Row("real-cudnn-cut", "files put back", environments.by_uv, real_cudnn, [("--no-deps", "nvidia-cudnn-cu12==9.1.0.70")], "", "import ctypes, nvidia.cudnn as c; ctypes.CDLL(list(c.__path__)[0] + '/lib/libcudnn_graph.so.9'); print('yes')", plant=cut("nvidia/cudnn/lib/libcudnn_graph.so.9"), options=("--from", "{wheels}"), offline=True, real=True),
 )  # fmt: skip

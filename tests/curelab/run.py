@@ -148,17 +148,17 @@ def _press_with_tables(row, result, host, env, work, named, url, look) -> None: 
     shop = context(host, work)
     options = [o.format(index=url, wheels=work / "wheels") for o in row.options]
     words = ["fix", finding.id, "--yes", "--json", *options, *(w for p in named for w in ("--python", p))]
-    out, start = io.StringIO(), time.monotonic()
+    out, err, start = io.StringIO(), io.StringIO(), time.monotonic()
     with (
         mock.patch.object(cli_fix, "examine", look),
         mock.patch.object(repair, "repair_context", return_value=shop),
         contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(io.StringIO()),
+        contextlib.redirect_stderr(err),
     ):
         status = main(words)
     result.seconds = round(time.monotonic() - start, 1)
     fixes = json.loads(out.getvalue() or '{"fixes": []}')["fixes"]
-    done = fixes[0] if fixes else {}
+    done = fixes[0] if fixes else {"sentence": err.getvalue()[-300:]}
     result.lines = tuple(done.get("changes", ()))
     if done.get("outcome") != "done":
         result.wrong.append(f"{status}: {done.get('outcome')}: {done.get('sentence')} {done.get('rehearsal', '')}")

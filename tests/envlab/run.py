@@ -9,7 +9,7 @@ from pathlib import Path
 from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot
 from core.doctor.scan import PROBES, take_snapshot
-from core.host.interface import Account, CompletedProcess, Host
+from core.host.interface import Account, CompletedProcess, Host, ProgramKind
 from core.host.this_host import this_host
 from core.model.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, full_id, split_id
 from core.model.findings import Report
@@ -64,9 +64,10 @@ class LabHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        kind: ProgramKind = "program",
     ) -> CompletedProcess:
         given = self.variables_ if env is None else env
-        return self.real.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+        return self.real.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind)
 
 
 def card() -> Driver:

@@ -80,9 +80,11 @@ class Bench:
         )
         return repair.propose(finding, self.shop)
 
-    def prepared(self, *, named: str = "", index: str = "", offline: bool = False, **wanted: object) -> Proposal:
+    def prepared(
+        self, *, named: str = "", index: str = "", offline: bool = False, guard: bool = False, **wanted: object
+    ) -> Proposal:
         sources = repair.package_sources(
-            named or ("" if index or offline else str(self.wheels)), index, offline=offline
+            named or ("" if index or offline else str(self.wheels)), index, offline=offline, guard=guard
         )
         return repair.prepare(self.proposal(**wanted), self.report, self.shop, Progress(), sources)
 

@@ -250,3 +250,52 @@ def test_no_administrator_changes_packages(bench: Bench) -> None:
         for back in (False, True):
             assert refusal_sentences((one,), RealGround(), back=back)
     assert not bench.shop.writer.needs_elevation(change)
+
+
+def test_a_guard_keeps_the_build_and_goes_with_undo(bench: Bench) -> None:
+    before = tree(bench.prefix)
+    (bench.prefix / "pip.conf").write_text("[global]\nretries = 1")
+    guarded = bench.prepared(guard=True, **CUDA)
+    assert any("pip.conf" in line for line in guarded.plan.lines())
+    done = bench.apply(guarded)
+    assert done.kind == "done", done.sentence
+    pip = [bench.prefix / "bin/python", "-m", "pip", "install", "--no-index", "--find-links", bench.wheels]
+    env = {n: v for n, v in bench.variables.items() if n != "PIP_CONFIG_FILE"}
+    later = subprocess.run([*pip, "torch==2.8.0+cpu"], env=env, capture_output=True, text=True, check=False)
+    assert later.returncode == 1
+    assert "2.8.0+cu128" in later.stdout + later.stderr
+    assert bench.version() == "2.8.0+cu128"
+    assert repair.undo(done.entry, bench.shop).kind == "undone"
+    assert (bench.prefix / "pip.conf").read_text() == "[global]\nretries = 1"
+    (bench.prefix / "pip.conf").unlink()
+    assert tree(bench.prefix) == before
+
+
+def test_without_the_wish_there_is_no_guard(bench: Bench) -> None:
+    assert not any("pip.conf" in line for line in bench.prepared(**CUDA).plan.lines())
+
+
+def test_two_at_once_one_is_refused_and_nothing_is_lost(bench: Bench) -> None:
+    """Two Convalesces prepare the same cure; the second one finds what the first did."""
+    one, two = bench.prepared(**CUDA), bench.prepared(**CUDA)
+    with bench.shop.journal.lock():
+        busy = bench.apply(one)
+    assert busy.kind == "refused"
+    assert "Another Convalesce" in busy.sentence
+    one = bench.prepared(**CUDA)
+    assert bench.apply(one).kind == "done"
+    late = bench.apply(two)
+    assert late.kind == "refused"
+    assert bench.version() == "2.8.0+cu128"
+    assert repair.undo(bench.shop.journal.entries()[-1].id, bench.shop).kind == "undone"
+    assert bench.version() == "2.8.0+cpu"
+    assert not (bench.prefix / package_exchange.TWINS).exists()
+
+
+def test_a_stalled_index_ends_and_leaves_nothing(bench: Bench) -> None:
+    before = tree(bench.prefix)
+    object.__setattr__(bench.shop.host, "variables_", {**bench.variables, "PIP_TIMEOUT": "1"})
+    with index(bench.wheels, "stalls") as (url, _asked), pytest.raises(ChangeError, match="pip could not do it"):
+        bench.prepared(index=url, **CUDA)
+    assert tree(bench.prefix) == before
+    assert not (bench.prefix / package_exchange.TWINS).exists()

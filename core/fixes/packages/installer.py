@@ -39,6 +39,8 @@ class Sources(Frozen, frozen=True, kw_only=True):
     """An index to use instead of the one that the plan or the configuration has."""
     offline: bool = False
     """Whether nothing may be fetched: only what was named, and what lies on this machine."""
+    guard: bool = False
+    """Whether later installations shall keep the builds that come."""
 
     @property
     def fetches(self) -> bool:

@@ -14,6 +14,7 @@ from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.progress import Progress
 from core.common.text import join_names
 from core.fixes.packages.donors import digest_of, home_of, put_files_back
+from core.fixes.packages.guard import guard_changes
 from core.fixes.packages.installer import Installer, Sources, Wanted, cached_wheels, choose_installer
 from core.fixes.packages.twin import copy_environment, files_below
 from core.host import exchange, safe_folder, scratch
@@ -122,7 +123,9 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     )
     if made.before == made.after:
         raise ChangeError(_("The packages in {prefix} are so already.", prefix=change.prefix))
-    beside = _beside(change, root, twin)
+    beside: tuple[Change, ...] = _beside(change, root, twin)
+    if sources.guard:
+        beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
     trials, problem = _try_out(made, root, seen, host, watch)
     return Prepared(changes=(made, *beside), trials=trials, problem=problem)
 
