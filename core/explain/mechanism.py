@@ -372,7 +372,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "nvrtc_missing_or_mismatch": ("NVRTC",),
     "nvcc_toolkit_mismatch_build": ("a build of an extension",),
     "numpy_abi_mismatch": ("another NumPy",),
-    "system_library_too_old": ("an older C or C++ library",),
+    "cxx_runtime_too_old": ("an older C or C++ library",),
     "noexec_mount": ("no code from this file system",),
     "module_shadowed": ("a module of that name",),
     "python_environment_broken": ("no Python",),
