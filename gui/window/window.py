@@ -47,8 +47,6 @@ class Window(QWidget):
         """``leave`` leads back to the four screens, where the window is the details of those."""
         super().__init__()
         self._leave = leave
-        self.elsewhere = False
-        """Whether another computer's report is shown."""
         self.resize(USUAL_WINDOW_SIZE)  # where it stands alone; in a frame it gets the frame's size
         self._controller = controller
         self._settings = settings
@@ -69,6 +67,15 @@ class Window(QWidget):
         self._dress_window()
         self._busy(controller.busy)
         self.steps.setCurrentRow(0)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether another computer's report is shown."""
+        return self.errands.elsewhere
+
+    @elsewhere.setter
+    def elsewhere(self, other: bool) -> None:
+        self.errands.elsewhere = other
 
     @property
     def report(self) -> Report | None:
