@@ -34,6 +34,8 @@ class Actions:
     ) -> None:
         self._window, self._controller, self._tell, self._changed = window, controller, tell, changed
         self.report: Report | None = None
+        self.elsewhere = False
+        """Whether the report is another computer's: nothing of it is changed from here."""
         self.before: Report | None = None
         """The report from before a cure, if there was one."""
         self.history: History = ()
@@ -41,7 +43,7 @@ class Actions:
 
     def fix(self, finding: Finding, source: str = "") -> None:
         """Show what a finding's fix would change; from a file or folder ``source``, where one is named."""
-        if self.report is None or self._controller.busy:
+        if self.report is None or self._controller.busy or self._refused():
             return
         from gui.dialogs.change_dialog import FixDialog
 
@@ -49,8 +51,16 @@ class Actions:
 
     def place(self, finding: Finding, folder: bool) -> None:
         """Let the person name a cuDNN: a folder, or an archive or a wheel."""
+        if self._refused():
+            return
         if source := self.choose_cudnn(folder=folder):
             self.fix(finding, source)
+
+    def _refused(self) -> bool:
+        """Whether the report is another computer's, and say so."""
+        if self.elsewhere:
+            self._tell(Severity.NOTE, _("This report is another computer's: make this change there."))
+        return self.elsewhere
 
     def choose_cudnn(self, *, folder: bool) -> str:
         """Return what the person points to; empty for nothing."""

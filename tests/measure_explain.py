@@ -1,18 +1,20 @@
-"""Measure how well explain ranks the causes of resolved public threads: ``python -m tests.measure_explain [--misses SET]``.
+"""Measure how well explain ranks the causes of resolved public threads: ``python -m tests.measure_explain [--misses SET | --draw]``.
 
 Prints recall at 1, 3 and 5 and the precision of scores above 0.8: in-sample (the sets that the tables are mended by)
 beside out-of-sample (repositories that nothing is mended by), then by system, year and source. Fails when the two first
 places lie more than 12 points apart. ``--misses first`` lists what is answered wrongly; the held-out set has no such list,
-so that nobody mends by it.
+so that nobody mends by it. ``--draw`` prints 30 of the held-out cases, by a fixed seed, each with the terminal's answer.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from core.explain import explain
+from core.explain.render import render_text
 from tests.explain.threads import Thread, all_threads
 
 TRAINED, HELD_OUT = ("first", "second"), ("held out",)
@@ -21,6 +23,9 @@ NOT_NAMED = 99
 SURE = 0.8
 MAX_GAP = 0.12
 """Between recall at 1 in-sample and out-of-sample."""
+DRAW_SEED, DRAWN = 20, 30
+MAX_STEP = 140
+"""Characters of the first step that are shown of a drawn case."""
 HEADER = (
     "| Texts | Cases | First | In three | In five | Scores above 0.8 | of them right |\n|---|---|---|---|---|---|---|"
 )
@@ -72,7 +77,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print the tables; 0 when in-sample and out-of-sample agree."""
     parser = argparse.ArgumentParser(prog="python -m tests.measure_explain", description=__doc__)
     parser.add_argument("--misses", choices=TRAINED)
+    parser.add_argument("--draw", action="store_true")
     options = parser.parse_args(argv)
+    if options.draw:
+        return print_drawn()
     if options.misses:
         return print_misses([answer(t) for t in all_threads((options.misses,))])
     trained = [answer(t) for t in all_threads(TRAINED)]
@@ -80,6 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     bare = [answer(a.thread, a.thread.text) for a in unseen]
     print(HEADER)
     print(row("in-sample", trained))
+    for name in TRAINED:
+        print(row(f"in-sample, {name}", [a for a in trained if a.thread.set == name]))
     print(row("out-of-sample", unseen))
     print(row("out-of-sample, the message alone", bare))
     for title, label, least in (
@@ -93,6 +103,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     gap = recall(trained, 1) - recall(unseen, 1)
     print(f"\nIn-sample is {gap * 100:+.1f} points better than out-of-sample; more than {MAX_GAP * 100:.0f} fails.")
     return 0 if gap <= MAX_GAP else 1
+
+
+def print_drawn() -> int:
+    """Print cases that nothing was mended by: where they are, what resolved them, and what the terminal answers."""
+    drawn = random.Random(DRAW_SEED).sample(all_threads(HELD_OUT), DRAWN)
+    print("| | Thread | Resolved as | Place | The terminal says | and first |\n|---|---|---|---|---|---|")
+    for number, thread in enumerate(drawn, 1):
+        told, place = explain(thread.paste), answer(thread).place
+        lines = [line.strip() for line in render_text(told, width=400).split("\n")]
+        step = lines[lines.index("What to do") + 1 :] if "What to do" in lines else [""]
+        first = next(
+            (line for line in step if not line.startswith(("If this is the cause", *(r.meaning for r in told.causes)))),
+            "",
+        )
+        where = f"[{thread.source}]({thread.url}), {thread.year or 'year unknown'}, {thread.system}"
+        cells = (where, f"`{thread.cause}`", "-" if place == NOT_NAMED else str(place), told.sentence, first[:MAX_STEP])
+        print(f"| {number} | " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return 0
 
 
 def print_misses(answers: Sequence[Answer]) -> int:

@@ -23,7 +23,7 @@ sudo chmod apt get install reinstall dnf dpkg rpm pip python pythonexe conda for
 etc ld so conf ldconfig nvidia smi mv ren old modprobe mokutil dmesg grep wsl shutdown systemctl convalesce scan try thorough explain out report undo
 lspci setx rnxF opt usr lib lib64 local cache tools Program Files System32 FASTEST FIRST BUS ID cuda12 cuda13 drop prepend python3 url https download whl cu118 cu121 cu124 cu126 cu128 cu129 cu130 index org docker podman run gpus all device com gpu wheel usermod aG USER update initramfs import os add dll directory pth whl
 uv uninstall y upgrade force r site packages bin activate source true false null None venv kernel module load
-blacklist options modeset lsmod dracut mkinitcpio P libcuda1 ptxjitcompiler1 ml1 ctk cdi generate output yaml pacman S zypper xorg x11 drv libs modprobe rm f c u NVENC
+pub var ptxjitcompiler test e grep q s V proc version linux gnu aarch64 x86_64 headers uname firmware misc nonfree reboot akmod akmods modinfo Qkk Q module dkms open list new Subject key already shim signed mok MOK der pki certs public_key kmodgenca kmp meta utils G06 c d blacklist options modeset lsmod dracut mkinitcpio P libcuda1 ptxjitcompiler1 ml1 ctk cdi generate output yaml pacman S zypper xorg x11 drv libs modprobe rm f c u NVENC
 """
 """Words of commands that a person copies."""
 NAMES = """

@@ -42,6 +42,9 @@ def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
     check.add_argument("--python", action="append", default=[], metavar="PATH")
     check.add_argument("--only", default="", metavar="STEP,...")
     check.add_argument("--try", action="store_true", dest="trials", help=_("also import the frameworks and convolve"))
+    check.add_argument(
+        "--root", type=Path, metavar="DIR", help=_("another Linux system, below a folder: read only, nothing of it is run")
+    )
     check.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
     check.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     check.set_defaults(command=run_check)
@@ -52,7 +55,7 @@ def run_check(options: argparse.Namespace) -> int:
     import gc
 
     gc.disable()  # over before its garbage matters, as a scan
-    from core.cli.scan import chosen_steps
+    from core.cli.scan import chosen_steps, other_root
     from core.doctor.check import check_machine, check_report
     from core.report.check.forms.table import FORMS, PLAIN
     from core.report.check.outcome import LINE_LENGTH
@@ -68,7 +71,7 @@ def run_check(options: argparse.Namespace) -> int:
         outcome, report = check_report(read_report(options.report), policy, steps, full_names=options.full_names)
     else:
         outcome, report = check_machine(
-            current_host(),
+            other_root(options) if options.root else current_host(),
             limit=options.time_limit,
             policy=policy,
             steps=steps,

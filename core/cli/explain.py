@@ -33,7 +33,7 @@ PICTURE_STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF")
 def _explain(options: argparse.Namespace) -> int:
     from core.cli import report
     from core.doctor.examine import explain_text
-    from core.explain import render_text, to_json
+    from core.explain import answer_question, render_text, to_json
     from core.model.facts import Machine, Snapshot
     from core.report.redact import Cleaner
     from core.transaction.session_host import current_host
@@ -46,6 +46,13 @@ def _explain(options: argparse.Namespace) -> int:
     host = None if options.text_only else current_host
     with progress_on_stderr() as watch:
         explanation, snapshot = explain_text(text, seen, host, watch, pythons=tuple(options.python))
+    if options.answer:
+        try:
+            explanation = answer_question(explanation, options.answer)
+        except ValueError:
+            raise UsageError(
+                _("The explanation has no question with an answer {number}.", number=options.answer)
+            ) from None
     if not options.full_names:  # without a machine, what tells by its form who it is
         explanation = Cleaner(snapshot or Snapshot(machine=Machine(system="linux"))).every(explanation)
     say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=can_use_colour()))

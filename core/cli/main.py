@@ -229,6 +229,13 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--text-only", action="store_true", help=_("do not scan this machine: what the text says by itself")
     )
     explain.add_argument("--python", action="append", default=[], metavar="PATH")
+    explain.add_argument(
+        "--answer",
+        type=int,
+        default=0,
+        metavar="N",
+        help=_("the answer to the question that explain asked: rank by it"),
+    )
     explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     explain.set_defaults(command=_explain)
 

@@ -36,7 +36,7 @@ def _scan(options: argparse.Namespace) -> int:
     from core.transaction.session_host import current_host
 
     steps = chosen_steps(options.only)
-    other = _other_root(options) if options.root else None
+    other = other_root(options) if options.root else None
     named = scan_options(options.program, other or this_host())
     if named.problem:
         raise UsageError(named.problem)
@@ -63,7 +63,7 @@ def _scan(options: argparse.Namespace) -> int:
     return status
 
 
-def _other_root(options: argparse.Namespace) -> Host:
+def other_root(options: argparse.Namespace) -> Host:
     """Return the system below the folder that was named.
 
     Raises:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 from msgspec import structs
 
 from core.common.i18n import N_, _, join_sentences
 from core.common.text import printable
-from core.explain import dictionary, harmful_advice, other_machine, pasted, saying, verdicts
+from core.explain import dictionary, harmful_advice, other_machine, pasted, questions, saying, verdicts
 from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
-from core.explain.ranking import conditions_hold, matching_clues, rank_causes
+from core.explain.ranking import MAX_TEXT_BELIEF, conditions_hold, matching_clues, rank_causes
 from core.explain.reading import ParsedText, read_text
 from core.knowledge.causes import cause_rows as known_causes
-from core.knowledge.messages import known_clues
 from core.knowledge.steps import cure_steps
 from core.model.facts import Snapshot
 from core.model.findings import Finding
@@ -30,8 +30,8 @@ SHORT_TEXT_CHARACTERS = 4000
 """Characters up to which a text counts as a message by itself: a log must also name something of the GPU set-up."""
 MAX_CAUSES_WITH_STEPS = 3
 """Causes that carry their steps."""
-LIKELY_SCORE = 0.7
-"""Score from which on a text alone makes a cause likely."""
+ANSWERED_SCORE = 0.85
+"""Score of the cause that an answer leaves."""
 ROOT_CAUSE_WEIGHT = 0.4
 """What being the machine's root cause weighs beside the text's share of belief."""
 PICTURE_TEXT = N_("This is a link to a picture, which holds no text: paste the text of the message itself.")
@@ -68,10 +68,12 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         reading = replace(reading, marks=reading.marks | _machine_marks(here))
     judged = verdicts.judge_causes(reading, here, _findings(here, findings), failures)
     if here is None:
-        shown = run_guarded(lambda: pasted.judge_pasted(reading), "explain.pasted", failures, {})
+        nothing: dict[str, dict[str, Any]] = {}
+        shown = run_guarded(lambda: pasted.judge_pasted(reading), "explain.pasted", failures, nothing)
         judged = replace(judged, verdicts=shown)
     causes = () if meant and not matching_clues(reading) else _causes(reading, judged)
     link = _link(causes, judged, snapshot, away)
+    asked = questions.find_question(causes, reading)
     return Explanation(
         sentence=_of_term(meant[0]) if meant else _sentence(link, causes, judged, says),
         says=says,
@@ -81,7 +83,8 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         codes=codes,
         warnings=run_guarded(lambda: harmful_advice.find_harmful_advice(reading, here), "explain.cures", failures, ()),
         foreign=printable(away),
-        decide=_decide(causes, reading),
+        decide=questions.decide(causes, asked),
+        answers=tuple(a.cause for a in asked.answers) if asked else (),
         lines=tuple(printable(line) for line in telling_lines(reading)),
         failed=tuple(dict.fromkeys(failures)),
     )
@@ -219,7 +222,7 @@ def _points_to(best: RankedCause, says: TextSummary) -> str:
         return _("The text itself proves it: {meaning}", meaning=best.meaning)
     if not best.because:
         return says.meaning or _("The text contains no symptom that points anywhere; a scan of the machine decides.")
-    if best.score >= LIKELY_SCORE:
+    if best.score >= questions.LIKELY_SCORE:
         return _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
     return _(
         "Several causes are possible; the machine decides. The text points most to this: {meaning}",
@@ -227,37 +230,21 @@ def _points_to(best: RankedCause, says: TextSummary) -> str:
     )
 
 
-def _decide(causes: tuple[RankedCause, ...], reading: ParsedText) -> str:
-    """Return one question whose answers part the causes; where none is known, what would decide between the best."""
-    if not causes or causes[0].verdict == "proved" or (causes[0].score >= LIKELY_SCORE and not causes[0].may):
-        return ""
-    asked = _question(causes, reading)
-    if asked:
-        return asked
-    deciding = known_clues().decides
-    asks = [_(deciding[r.cause]) for r in causes[:3] if r.verdict == "open" and r.cause in deciding]
-    return (
-        _("To decide between the most likely ones: {questions}.", questions="; ".join(dict.fromkeys(asks)))
-        if asks
-        else ""
+def answer_question(e: Explanation, number: int) -> Explanation:
+    """Return an explanation as it ranks after an answer to its question, counted from 1.
+
+    Raises:
+        ValueError: it asks nothing, or has no such answer.
+    """
+    if not 1 <= number <= len(e.answers):
+        raise ValueError(number)
+    chosen = e.answers[number - 1]
+    words: dict[str, str] = {row.cause: row.meaning for row in known_causes()}
+    answer = e.decide.split("\n")[number].split(". ", 1)[-1].removesuffix(f": {_(words[chosen])} [{chosen}]")
+    old = next((r for r in e.causes if r.cause == chosen), RankedCause(cause=chosen, score=0, meaning=_(words[chosen])))
+    best = with_steps(
+        structs.replace(old, score=ANSWERED_SCORE, because=(_("You answered: {answer}", answer=answer), *old.because))
     )
-
-
-def _question(causes: tuple[RankedCause, ...], reading: ParsedText) -> str:
-    """Return the question that fits the text, with its answers, each in a line. What a machine refutes is no answer."""
-    refuted = {r.cause for r in causes if r.verdict == "refuted"}
-    words = {row.cause: row.meaning for row in known_causes()}
-    for question in known_clues().questions:
-        left = [a for a in question.answers if a.cause not in refuted]
-        # a question that leaves the likeliest one out decides nothing
-        if (
-            len(left) > 1
-            and any(a.cause == causes[0].cause for a in left)
-            and conditions_hold(question.when, reading.marks)
-        ):
-            rows = [
-                _("- {answer}: {meaning} [{cause}]", answer=_(a.answer), meaning=_(words[a.cause]), cause=a.cause)
-                for a in left
-            ]
-            return "\n".join((_("One question decides: {question}", question=_(question.ask)), *rows))
-    return ""
+    share = (MAX_TEXT_BELIEF - ANSWERED_SCORE) / (sum(r.score for r in e.causes if r.cause != chosen) or 1)
+    rest = [structs.replace(r, score=round(r.score * min(share, 1), 4)) for r in e.causes if r.cause != chosen]
+    return structs.replace(e, causes=(best, *rest), sentence=_points_to(best, e.says), decide="", answers=())

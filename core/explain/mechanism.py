@@ -289,7 +289,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "the driver's answer": _family(START_MARKS, same_status),
     "the driver is too old": _family("driver-insufficient"),
     "no GPU is used": _family("cannot-use-gpu tf-no-gpu-list cpu-fallback", starts_not, shared=True),
-    "no rights": _family("permission dev-nodes nvml-unknown"),
+    "no rights": _family("permission dev-nodes"),
     "no signature": _family("secure-boot"),
     "a module": _family("module-words"),
     "after a suspend": _family("suspend uvm", starts_not),
@@ -315,6 +315,12 @@ COMPLAINTS: dict[str, Complaint] = {
     "a module of Python": _family("no-module"),
     "a build of an extension": _family("nvcc-mismatch"),
     "another NumPy": _family("numpy-abi"),
+    "an older C or C++ library": _family("cxx-runtime"),
+    "no code from this file system": _family("noexec-map"),
+    "a module of that name": _family("module-partial"),
+    "no Python": _family("venv-broken"),
+    "modules for another Python": _family("wrong-python-tag"),
+    "the rest of an installation": _family("invalid-distribution"),
     "the toolkit's variable": _family("cuda-home-bad"),
     "NVRTC": _family("nvrtc-builtins nvrtc-words caffe2-nvrtc", same_compiler),
     "the page file": _family("page-file"),
@@ -366,6 +372,12 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "nvrtc_missing_or_mismatch": ("NVRTC",),
     "nvcc_toolkit_mismatch_build": ("a build of an extension",),
     "numpy_abi_mismatch": ("another NumPy",),
+    "cxx_runtime_too_old": ("an older C or C++ library",),
+    "noexec_mount": ("no code from this file system",),
+    "module_shadowed": ("a module of that name",),
+    "python_environment_broken": ("no Python",),
+    "package_for_another_python": ("modules for another Python",),
+    "installation_interrupted": ("the rest of an installation",),
     "libcuda_wrong_library": _DRIVER,
     "python_dll_search_change": _SET,
     "process_env_not_inherited": (*_SET, "another session"),
@@ -440,7 +452,6 @@ NVML_SAYS = {
 }
 SIMILAR_MARKS = {
     # what frameworks print for the same answer of the driver
-    "no-device": frozenset({"bad-ordinal"}),
     "driver-insufficient": frozenset({"no-driver-words"}),
     "missing:libcuda": frozenset({"no-driver-words", "driver-insufficient"}),
 }
@@ -577,17 +588,38 @@ def another_copy(reading: ParsedText, about: FaultFacts) -> str:
     )
 
 
+WITHOUT_DRIVER = ("driver_module_not_loaded", "secure_boot_blocks_module", "container_no_gpu_runtime")
+"""Causes by which no driver answers at all."""
 ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected"})
 """Marks of messages that a loaded module, or the kernel that refused it, alone leads to."""
 
 
 def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
     """In the text a driver gives its version or is refused for its signature; on this machine none is loaded."""
-    if about.cause != "driver_module_not_loaded":
+    if about.cause not in WITHOUT_DRIVER:
         return ""
-    if reading.marks & ANSWERS_OF_A_MODULE or "(found version " in reading.low or "nvrm version" in reading.low:
+    refused = {"key-rejected"} if about.cause == "secure_boot_blocks_module" else set()
+    if (
+        reading.marks & ANSWERS_OF_A_MODULE - refused
+        or "(found version " in reading.low
+        or "nvrm version" in reading.low
+    ):
         return _("In the message a driver answers; on this machine none does.")
     return ""
+
+
+_SETS_DEVICES = re.compile(r"os\.environ\[['\"]cuda_visible_devices['\"]\]\s{0,3}=")
+
+
+def the_program_hides(reading: ParsedText, about: FaultFacts) -> str:
+    """The text shows a program that itself says which GPUs it may see."""
+    if about.cause == "gpu_hidden_by_env" or not _SETS_DEVICES.search(reading.low):
+        return ""
+    return _("In the message the program itself sets CUDA_VISIBLE_DEVICES.") if _is_about_start(about) else ""
+
+
+def _is_about_start(about: FaultFacts) -> bool:
+    return "the driver's answer" in CAUSED_COMPLAINTS.get(about.cause, ())
 
 
 OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
@@ -599,6 +631,7 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_release,
     another_copy,
     a_driver_answers,
+    the_program_hides,
 )
 
 

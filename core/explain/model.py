@@ -115,7 +115,9 @@ class Explanation(Frozen, frozen=True, kw_only=True):
     foreign: str = ""
     """Why the text seems to come from another machine; empty when nothing says so."""
     decide: str = ""
-    """What would decide between the best ones; empty when that is settled."""
+    """What would decide between the best ones; empty when that is settled. A question has its answers in further lines."""
+    answers: tuple[str, ...] = ()
+    """The causes that the answers to that question leave, in its order; empty where nothing is asked."""
     lines: tuple[str, ...] = ()
     """The lines of the text that matter, printable, at most a dozen."""
     failed: tuple[Finding, ...] = ()

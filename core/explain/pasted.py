@@ -167,7 +167,7 @@ def module_is_loaded(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
     """The kernel's log says that NVIDIA's module was loaded."""
     if seen.module and not reading.marks & {"probe-not-called", "key-rejected"}:
         for cause in ("driver_module_not_loaded", "secure_boot_blocks_module"):
-            yield _say(cause, "refuted", _("Kernel module that was loaded"), seen.module, KERNEL)  # type: ignore[arg-type]
+            yield _say(cause, "refuted", _("Kernel module that was loaded"), seen.module, KERNEL)
 
 
 def cuda_is_available(_r: ParsedText, seen: Pasted) -> Iterator[Said]:

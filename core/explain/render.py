@@ -109,7 +109,7 @@ def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
     ]
     asks_one = "\n" in e.decide
     if asks_one:
-        lines += asked
+        lines += asked + _wrap_lines(_("With the answer: convalesce explain --answer NUMBER"), "    ", width)
     first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or [r for r in e.causes if r.steps][:2]
     for r in first:
         fix = r.finding.fix if r.finding else None

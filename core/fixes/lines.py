@@ -32,7 +32,8 @@ def edit_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> tuple[Ed
     not known of all of them which line that is.
     """
     name = edited_variable(remedy)
-    if not name or snapshot.machine.system != "linux":
+    whole = isinstance(remedy, Unset | PointTo)
+    if not name or (snapshot.machine.system == "windows" and not whole):
         return ()
     kept = {v.source for v in persistent_values(snapshot, name)}
     found: dict[tuple[str, int, str], EditLine] = {}

@@ -1,4 +1,4 @@
-"""A file that a process holds locked as long as it lives; the system itself lets go of the lock."""
+"""A lock on an open file. The system lets go of it when its holder ends, however it ends."""
 
 from __future__ import annotations
 
@@ -22,17 +22,21 @@ def hold(path: Path) -> int:
 def try_hold(path: Path) -> int | None:
     """Do the same; None where another process holds it. OSError where it is not there."""
     fd = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
-    if _lock(fd):
-        return fd
-    os.close(fd)
-    return None
+    os.lseek(fd, 1 << 20, os.SEEK_SET)  # Windows lets nobody read a locked byte: one beyond what is read
+    held = False
+    try:
+        held = take_lock(fd)
+    finally:
+        if not held:
+            os.close(fd)
+    return fd if held else None
 
 
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(fd: int) -> bool:
-        os.lseek(fd, 1 << 20, os.SEEK_SET)  # beyond what is read: a locked byte cannot be
+    def take_lock(fd: int) -> bool:
+        """Take the lock; False where another program holds it."""
         try:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -40,11 +44,19 @@ if sys.platform == "win32":
         return True
 
 else:
+    import errno
     import fcntl
 
-    def _lock(fd: int) -> bool:
+    def take_lock(fd: int) -> bool:
+        """Take the lock; False where another program holds it.
+
+        Raises:
+            OSError: the file system has no locks.
+        """
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
+        except OSError as e:
+            if e.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return False
+            raise
         return True

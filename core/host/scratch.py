@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from core.host.file_lock import take_lock
+
 LOCK_SUFFIX = ".in-use"
 """A file that the process holds locked as long as it lives; the system itself lets go of the lock."""
 _NAME = re.compile(r"convalesce-[0-9a-f]{8}(?:\.in-use)?")
@@ -59,9 +61,13 @@ def _make_locked(parent: str | os.PathLike[str] | None) -> tuple[Path, int]:
     while True:
         place = base / f"convalesce-{os.urandom(4).hex()}"
         fd = os.open(lock_file(place), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        if _lock(fd) and os.fstat(fd).st_nlink:  # else one that clears took it for a dead one's in between
-            place.mkdir(mode=0o700)
-            return place, fd
+        try:
+            if take_lock(fd) and os.fstat(fd).st_nlink:  # else one that clears took it for a dead one's in between
+                place.mkdir(mode=0o700)
+                return place, fd
+        except OSError:  # no locks there, and so no end of trying
+            os.close(fd)
+            raise
         os.close(fd)
 
 
@@ -78,7 +84,7 @@ def clear_abandoned(parent: str | os.PathLike[str] | None = None) -> None:
         for place in (base / name for name in sorted(names)):
             with suppress(OSError):
                 fd = os.open(lock_file(place), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-                if _lock(fd):
+                if take_lock(fd):
                     _end(place, fd)
                 else:
                     os.close(fd)
@@ -98,24 +104,3 @@ def _is_mine(entry: os.DirEntry[str]) -> bool:
     found = entry.stat(follow_symlinks=False)
     kind = stat.S_ISREG if entry.name.endswith(LOCK_SUFFIX) else stat.S_ISDIR
     return kind(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.geteuid())
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(fd: int) -> bool:
-        try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock(fd: int) -> bool:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True

@@ -72,7 +72,6 @@ Cause = Literal[
     "driver_component_missing",
     "device_node_wrong",
     "driver_broken_by_env",
-    "system_library_too_old",
     "noexec_mount",
     "module_shadowed",
     "python_environment_broken",

@@ -20,7 +20,6 @@ from typing import Any, TypeVar, cast
 
 from core.common.fact_text import fact_text
 from core.common.patience import call_patiently
-from core.host.refusal import why_refused
 from core.loader.image import NoFile
 from core.model.facts import FileState
 
@@ -196,8 +195,7 @@ def stat_regular_file(path: str | os.PathLike[str]) -> os.stat_result:
 def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitError:
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.EACCES, errno.EPERM):
-        reason = call_patiently(why_refused, os.path.abspath(os.fsdecode(path)), "read")  # noqa: PTH100 - text
-        return UnfitError("unreadable", fact_text("may not be looked at by this user: {reason}", reason=reason))
+        return UnfitError("unreadable", fact_text("lies in a folder that this user may not enter"))
     if isinstance(error, TimeoutError):
         return UnfitError("unreadable", fact_text("lies in a place that gives no answer"))
     if number == errno.ELOOP:
@@ -229,8 +227,7 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
         stream = io.FileIO(call_patiently(os.open, os.fsdecode(path), flags), "rb")
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM):
-            reason = call_patiently(why_refused, os.path.abspath(os.fsdecode(path)), "read")  # noqa: PTH100 - text
-            raise UnfitError("unreadable", fact_text("may not be read by this user: {reason}", reason=reason)) from None
+            raise UnfitError("unreadable", fact_text("may not be read by this user")) from None
         raise UnfitError(
             "unreadable", fact_text("could not be opened: {reason}", reason=os.strerror(error.errno or 0))
         ) from None

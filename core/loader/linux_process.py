@@ -191,7 +191,8 @@ class Process:
         others: tuple[str, ...] = ()
         if provider and provider.name:
             found = self._search.resolve(provider.name, provider.chain[1:]).found
-            others = tuple(a.path for a in found if a.path != provider.file.path)
+            own = posixpath.normpath(provider.file.path)
+            others = tuple(dict.fromkeys(p for a in found if (p := posixpath.normpath(a.path)) != own))
         taken = provider.taken if provider else None
         return Gap(
             wanted_by=library.file.path,

@@ -22,6 +22,10 @@ FIRST_PERSON = 500
 """Numbers below belong to the system and its services, on every distribution (login.defs: UID_MIN 1000, formerly 500)."""
 MOST_FOLDERS = 4000
 """Folders whose owner is asked for."""
+MOST_WINDOWS_FOLDERS = 300
+"""An access list takes longer to read than the owner of a file on Linux."""
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:\\[^\0:;,\"'<>|*?]{1,1024}")
+_UNC = re.compile(r"(?<![\\\w:)\]])\\{2}(?:\?\\UNC\\)?([A-Za-z\d][\w.-]*)\\[^\\\s]")
 _PATH = re.compile(r"/[^\0:;,\"'<>|]{1,1024}")
 _REMOTE = frozenset(
     [
@@ -47,8 +51,10 @@ _OPTION = re.compile(r"(?:^|,)(?:mon_addr|addr|servers?)=([^,]+)")
 
 
 def with_known_names(seen: Snapshot, root: Path, env: Mapping[str, str]) -> Snapshot:
-    """Return the Snapshot with the people and the servers that it speaks of. Linux; elsewhere forms have to do."""
-    if sys.platform == "win32" or seen.machine.system != "linux":
+    """Return the Snapshot with the people and the servers that it speaks of; nothing is known of another system's."""
+    if sys.platform == "win32":
+        return _on_windows(seen) if seen.machine.system == "windows" else seen
+    if seen.machine.system != "linux":
         return seen
     people = dict.fromkeys(name for name in (*_owners(_folders(seen), root), *_behind(env)) if name)
     try:
@@ -61,6 +67,37 @@ def with_known_names(seen: Snapshot, root: Path, env: Mapping[str, str]) -> Snap
         seen.machine, people=tuple(p for p in dict.fromkeys((*people, *users)) if p not in own), servers=servers
     )
     return msgspec.structs.replace(seen, machine=machine)
+
+
+def _on_windows(seen: Snapshot) -> Snapshot:
+    if sys.platform == "win32":
+        from core.host.windows.names import owners, shares
+
+        told = tuple(_texts(seen))
+        people = tuple(dict.fromkeys(n for n in owners(_windows_folders(told)) if n and n != seen.machine.user))
+        servers = tuple(dict.fromkeys(servers_in((*shares(), *told))))
+        return msgspec.structs.replace(
+            seen, machine=msgspec.structs.replace(seen.machine, people=people, servers=servers)
+        )
+    return seen
+
+
+def servers_in(texts: Iterable[str]) -> Iterator[str]:
+    r"""Yield the servers of Windows' network paths (\\server\share); WSL's own is none."""
+    for told in texts:
+        if "\\\\" in told:
+            yield from (found[1] for found in _UNC.finditer(told) if not found[1].lower().startswith("wsl"))
+
+
+def _windows_folders(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders of all paths, those near the drive first: that is where people's own begin."""
+    found: dict[str, None] = {}
+    for told in texts:
+        for match in _WINDOWS_PATH.finditer(told) if ":\\" in told else ():
+            way = match[0]
+            while (way := way.rpartition("\\")[0]).count("\\") and way not in found:
+                found[way] = None
+    return tuple(sorted(found, key=lambda way: (way.count("\\"), way))[:MOST_WINDOWS_FOLDERS])
 
 
 def _texts(value: Any) -> Iterator[str]:

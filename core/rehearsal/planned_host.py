@@ -9,7 +9,7 @@ from core.host.windows.environment import compose_environment
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
 from core.model.facts import Variable
-from core.transaction.line_edit import planned_texts, value_after
+from core.transaction.line_edit import planned_assignments, planned_texts, value_after
 
 
 class PlannedHost(HostWithEnvironment, frozen=True):
@@ -23,7 +23,10 @@ class PlannedHost(HostWithEnvironment, frozen=True):
     def planned(self) -> dict[str, str]:
         """The small texts that the changes would write."""
         sets = (c for c in self.changes if isinstance(c, FileSet))
-        return {i.path: i.text for c in sets for i in c.items if i.text is not None} | planned_texts(self.changes)
+        texts = {i.path: i.text for c in sets for i in c.items if i.text is not None}
+        if self.system == "linux":
+            texts |= planned_assignments(self.changes)
+        return texts | planned_texts(self.changes)
 
     def variables(self) -> tuple[Variable, ...]:
         """The variables after the changes, and this process' own as a new program would get them."""

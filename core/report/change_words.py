@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from core.common.i18n import _, n_
 from core.common.text import join_names
-from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
+from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.findings import Report
 from core.model.paths import form_of, parent
 from core.report.short_names import environment_names, place, shorten
+
+MOST_PACKAGES = 2
+"""Packages that are named; the exact change has all."""
 
 
 def change_words(changes: Sequence[Change], report: Report) -> tuple[str, ...]:
@@ -26,7 +29,26 @@ def _words(change: Change, report: Report) -> str:
         return _variable(change, report)
     if isinstance(change, EditLine):
         return _line(change, report)
-    return shorten("; ".join(line.strip() for line in change.lines()[:1]), report)  # a kind of change that is new here
+    if isinstance(change, ExchangePackages):
+        return _packages(change, report)
+    return _sentence(shorten(change.lines()[0], report))  # it says itself what it does
+
+
+def _sentence(line: str) -> str:
+    """Return a line of a preview as a sentence."""
+    text = line.strip().lstrip("+-").strip()
+    return text if text.endswith(".") else f"{text}."
+
+
+def _packages(change: ExchangePackages, report: Report) -> str:
+    who, index = _name(change.prefix, report), change.index or _("the configured package index")
+    if change.restore:
+        names = join_names(change.restore, MOST_PACKAGES)
+        return _("Put the files of {names} in {who} back, fetched from {index}.", names=names, who=who, index=index)
+    if not change.install:
+        return _("Remove {names} from {who}.", names=join_names(change.remove, MOST_PACKAGES), who=who)
+    names = join_names(change.install, MOST_PACKAGES)
+    return _("Install {names} in {who}, fetched from {index}.", names=names, who=who, index=index)
 
 
 def _files(change: FileSet, report: Report) -> str:

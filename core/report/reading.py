@@ -46,6 +46,7 @@ PROGRAMS = {
         "mv",
         "python",
         "python3",
+        "py",
         "convalesce",
         "systemctl",
     ),

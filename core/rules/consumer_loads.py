@@ -10,6 +10,7 @@ from core.common.i18n import _, translate_fact
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple, versions_differ
 from core.knowledge.cudnn_file_names import parse_cudnn_name, role_of
+from core.knowledge.keepers import keeper_of
 from core.knowledge.releases import FaultyRelease, compatibility_table, faulty_release, files_lost, is_never_there
 from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.model.findings import Evidence
@@ -346,6 +347,8 @@ def describe_copy(copy: CudnnCopy | None) -> str:
     return (
         _("cuDNN {version} of {owner}", version=version, owner=copy.owner)
         if copy.owner
+        else _("cuDNN {version} of {keeper} in {folder}", version=version, keeper=keeper.keeper, folder=copy.folder)
+        if (keeper := keeper_of(copy.folder))
         else _("cuDNN {version} in {folder}", version=version, folder=copy.folder)
     )
 

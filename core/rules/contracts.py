@@ -159,9 +159,9 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
     for path in named_places(contract, value, seen.machine.system):
         place = places.get(path)
         values = {"name": contract.variable, "path": path}
+        if contract.kind == "flags" and (place is None or place.state != "file"):
+            return _("The variable {name} is {path}, which is neither a flag nor a file.", **values)
         if place is None:
-            if contract.kind == "flags":
-                return _("The variable {name} is {path}, which is neither a flag nor a file.", **values)
             continue
         if place.state == "missing":
             return _("The variable {name} names {path}, which does not exist.", **values)

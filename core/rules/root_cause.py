@@ -146,7 +146,9 @@ def is_consequence(finding: Finding, primary: Finding) -> bool:
     by_files = primary.step is Step.CUDNN and (same or on_its_files) and finding.step in (Step.CUDNN, Step.BENCHMARK)
     lacking = primary.id.partition(".")[2].startswith(LIBRARIES_ID) and same
     by_files = by_files or (lacking and finding.step in (Step.CUDNN, Step.TOOLKIT, Step.BENCHMARK))
-    by_files = by_files or (lacking and finding.cause == "requirement_broken")
+    near = {split_id(c)[0] for c in finding.consumers} & {split_id(c)[0] for c in primary.consumers}
+    unfit = primary.cause == "extension_abi_mismatch" and bool(near)
+    by_files = by_files or ((lacking or unfit) and finding.cause == "requirement_broken")
     tried = finding.id.startswith("frameworks.trial-") and not finding.cause and finding.severity <= primary.severity
     by_driver = by_driver or (tried and dead)
     by_files = by_files or (tried and same)

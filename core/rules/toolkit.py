@@ -11,6 +11,7 @@ from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import Cause
 from core.knowledge.cuda_file_names import library_family, numbers_in_name, toolkit_locations
 from core.knowledge.horizon import is_beyond_horizon
+from core.knowledge.keepers import keeper_of
 from core.knowledge.releases import nvidia_package
 from core.model.facts import LibraryFile, PathEntry, Snapshot, System, Toolkit
 from core.model.findings import Evidence, Finding, Fix
@@ -278,6 +279,12 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
                 more=tuple(dict.fromkeys(p[0] for p in packages if p[0] != packages[0][0])),
             ),
         )
+    if keeper := keeper_of(toolkit.root):
+        return manual_fix(
+            _("Have {keeper} put this toolkit back", keeper=keeper.keeper),
+            keeper.again or _("Reinstall {keeper}: its folder is {root}.", keeper=keeper.keeper, root=toolkit.root),
+            restart="program",
+        )
     return manual_fix(
         _("Reinstall this toolkit"),
         _("Reinstall CUDA {version} in {root}.", version=toolkit.version or "", root=toolkit.root),
@@ -312,6 +319,8 @@ def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
 
 def _facts(toolkit: Toolkit, owner: str) -> list[Evidence]:
     rows = [observation(_("Toolkit"), f"{toolkit.root}{owner}", toolkit.source)]
+    if keeper := keeper_of(toolkit.root):
+        rows.append(observation(_("Installed by"), keeper.keeper, toolkit.root))
     if toolkit.named_by:
         rows.append(observation(_("Set by"), join_names(toolkit.named_by)))
     if toolkit.nvcc_version and versions_differ(toolkit.nvcc_version, toolkit.version):

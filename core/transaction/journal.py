@@ -6,7 +6,6 @@ files that were replaced or put aside), ``staging/`` (unpacked archives) and ``l
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
@@ -25,6 +24,7 @@ from core.common.home import below_home
 from core.common.i18n import _
 from core.host import ownership, safe_folder
 from core.host.file_attributes import FileAttributes
+from core.host.file_lock import take_lock
 from core.host.safe_folder import SafeFolder
 from core.model.changes import Change, ChangeError, FileSet
 from core.model.facts import Frozen
@@ -418,30 +418,13 @@ def _open_lock(folder: SafeFolder) -> int:
         return folder.open("lock", write=True)
 
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _take(fd: int) -> bool:
-        try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _take(fd: int) -> bool:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as e:
-            if e.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                return False
-            raise JournalError(
-                _(
-                    "The folder of the history does not support locks ({strerror}); set another one in "
-                    "CONVALESCE_STATE.",
-                    strerror=e.strerror,
-                )
-            ) from None
-        return True
+def _take(fd: int) -> bool:
+    try:
+        return take_lock(fd)
+    except OSError as e:
+        raise JournalError(
+            _(
+                "The folder of the history does not support locks ({strerror}); set another one in CONVALESCE_STATE.",
+                strerror=e.strerror,
+            )
+        ) from None

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.host import safe_folder
+from core.host.environment_files import write_assignment
 from core.host.ownership import ADMINISTRATORS, who_can_write
 from core.host.startup.edit import Edit, edited
-from core.model.changes import Change, ChangeError, EditLine
+from core.model.changes import Change, ChangeError, EditLine, EditPath, SetVariable
 from core.model.path_list import split_entries
 from core.transaction.file_set import NotRestored
 from core.transaction.variable_store import error_sentence
@@ -186,6 +187,18 @@ def planned_texts(changes: Sequence[Change]) -> dict[str, str]:
             now = texts.get(change.path) or _read(change.path)
             texts[change.path] = texts[change.file or change.path] = _Text(_applied(change, now), now.encoding)
     return {path: text.text for path, text in texts.items()}
+
+
+def planned_assignments(changes: Sequence[Change]) -> dict[str, str]:
+    """Return the files of plain assignments as the changes of kept variables will leave them (Linux)."""
+    texts: dict[str, str] = {}
+    for change in changes:
+        if isinstance(change, SetVariable | EditPath) and change.at.startswith("/") and change.scope != "environment":
+            with suppress(ChangeError, OSError):
+                now = texts.get(change.at)
+                old = _read(os.path.realpath(change.at)).text if now is None else now
+                texts[change.at] = write_assignment(old, change.name, change.after)
+    return texts
 
 
 def stands(change: EditLine) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QGridLayout, QVBoxLayout
 
 from core.common.i18n import _, format_moment
 from core.model.steps import Severity, Step
@@ -17,6 +17,7 @@ from gui import theme as looks
 from gui.pages.step_page import FINDINGS_AT_ONCE, LazyPage
 from gui.theme import Theme
 from gui.widgets.card import CardActions, FindingCard
+from gui.widgets.flow import FlowLayout
 from gui.widgets.text import (
     VerdictRow,
     flat_button,
@@ -82,12 +83,11 @@ class SummaryPage(LazyPage):
         box.addWidget(_verdicts(report, theme, self._to))
         self._left_to_do(box, report)
         self._changed(box, theme)
-        row = QHBoxLayout()
+        row = FlowLayout()
         if texts.machine_standing(report) < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
             row.addWidget(push_button(_("To the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
         row.addWidget(push_button(_("Copy report"), self._on_copy))
         row.addWidget(push_button(_("Save report..."), self._on_save))
-        row.addStretch(1)
         box.addLayout(row)
 
     def _left_to_do(self, box: QVBoxLayout, report: Report) -> None:

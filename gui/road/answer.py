@@ -147,8 +147,9 @@ class StepsScreen(Screen):
         *,
         back: Callable[[], object],
         onward: Callable[[], object],
-        check: Callable[[], object],
+        check: Callable[[], object] | None,
     ) -> None:
+        """``check`` looks whether it has helped; None where that cannot be seen from here."""
         steps = hand_steps(head.finding.fix if head.finding else None)
         title = head.finding.fix.title if head.finding and head.finding.fix else headline_word(head.kind)
         super().__init__(title, theme, help_word=help_word(head), back=back)
@@ -161,10 +162,11 @@ class StepsScreen(Screen):
         self._copy = copy_text_button(commands_of(steps[number]))
         self.box.addWidget(self._copy, 0, Qt.AlignmentFlag.AlignLeft)
         self.end()
-        self.add_button(_("&Back"), back)
+        self.add_button(_("&Back"), back, primary=check is None and number + 1 == len(steps))
         if number + 1 < len(steps):
-            self.add_button(_("&Next step"), onward)
-        self.add_button(_("&Check this step"), check, primary=True)
+            self.add_button(_("&Next step"), onward, primary=check is None)
+        if check is not None:
+            self.add_button(_("&Check this step"), check, primary=True)
 
 
 class StepText(MachineText):

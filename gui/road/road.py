@@ -235,7 +235,12 @@ class Road(QWidget):
         assert self._head is not None
         back = partial(self.steps, number - 1) if number else partial(self.show_screen, self._answer_screen)
         return StepsScreen(
-            self._head, number, self.theme, back=back, onward=partial(self.steps, number + 1), check=self.check
+            self._head,
+            number,
+            self.theme,
+            back=back,
+            onward=partial(self.steps, number + 1),
+            check=None if self.elsewhere else self.check,
         )
 
     # --- verbs ---------------------------------------------------------------------------------------------------
@@ -347,6 +352,8 @@ class Road(QWidget):
         self._fresh = True
         if isinstance(self.current, AskScreen):
             self._list_choices(self.current, report)
+        elif not self.isVisible():
+            self.answer()  # all details have looked again
 
     def _arrive(self) -> None:
         self._awaited, then = "", self._then

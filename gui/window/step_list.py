@@ -25,6 +25,7 @@ from core.model.steps import SECTIONS_OF_STEP, Severity, Step
 from gui import texts
 from gui import theme as looks
 from gui.theme import Theme
+from gui.widgets.flow import FlowLayout
 from gui.widgets.settings_button import SettingsButton
 from gui.widgets.text import enlarge, push_button
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 MIN_WIDTH_PIXELS = 232
 """Pixels; wider where the longest title needs it."""
+MIN_LINES = 34
+"""Lines of text that a window must be high for the rail's buttons to have words beside the steps."""
 MIN_PAGE_ROOM_CHARACTERS = 64
 """Average characters that a page must have room for; with less, the rail shows its icons alone."""
 
@@ -53,7 +56,7 @@ class StepList(QFrame):
         super().__init__()
         self._titles = titles
         self._says = [""] * len(titles)
-        self._compact = False
+        self._compact, self._low = False, False
         self.setObjectName("rail")
         self.steps = QListWidget()
         self.steps.setObjectName("steps")
@@ -74,12 +77,14 @@ class StepList(QFrame):
         self._column = QVBoxLayout(self)
         self._column.setSpacing(6)
         self._column.addWidget(self._brand())
+        self._column.addWidget(self.steps, 1)
+        self._buttons = FlowLayout()
+        self._buttons.setSpacing(6)
+        for button, _says in self._words():
+            self._buttons.addWidget(button)
+        self._column.addLayout(self._buttons)
         if self.leave:
             self.leave.setToolTip("Ctrl+D")
-            self._column.addWidget(self.leave)
-        self._column.addWidget(self.steps, 1)
-        for button in (self.again, self.message, self.settings_button):
-            self._column.addWidget(button)
 
     def _brand(self) -> QWidget:
         self.brand = QWidget()
@@ -114,12 +119,13 @@ class StepList(QFrame):
         """Keep a setting, and tell."""
         self.settings_button.choose(key, value)
 
-    def fit(self, window: int) -> None:
-        """Choose between words and icons for a window of this width (pixels)."""
+    def fit(self, window: int, height: int = 1000) -> None:
+        """Choose between words and icons for a window of this size (pixels): where it is low, the steps keep their words."""
+        low = height < QFontMetrics(QApplication.font()).height() * MIN_LINES
         room = QFontMetrics(QApplication.font()).averageCharWidth() * MIN_PAGE_ROOM_CHARACTERS
         compact = window - self._full_width() < room
-        if compact != self._compact:
-            self._compact = compact
+        if (compact, low) != (self._compact, self._low):
+            self._compact, self._low = compact, low
             self._arrange()
 
     def _full_width(self) -> int:
@@ -135,11 +141,13 @@ class StepList(QFrame):
         self._column.setContentsMargins(*((2, 8, 2, 6) if small else (8, 16, 8, 12)))
         self.setFixedWidth(self.steps.iconSize().width() + 44 if small else self._full_width())
         self.brand.setVisible(not small)
+        icons = small or self._low
         for button, says in self._words():
-            button.setText("" if small else says)
+            button.setText("" if icons else says)
             button.setAccessibleName(says.replace("&", ""))
-            button.setToolTip(says.replace("&", "") if small else button.toolTip())
-        style = Qt.ToolButtonStyle.ToolButtonIconOnly if small else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+            button.setToolTip(says.replace("&", "") if icons else button.toolTip())
+            button.setMinimumWidth(0 if icons or button is self.settings_button else self._full_width() - 16)
+        style = Qt.ToolButtonStyle.ToolButtonIconOnly if icons else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
         self.settings_button.setToolButtonStyle(style)
         for row in range(self.steps.count()):
             self._write(row)

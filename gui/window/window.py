@@ -47,8 +47,6 @@ class Window(QWidget):
         """``leave`` leads back to the four screens, where the window is the details of those."""
         super().__init__()
         self._leave = leave
-        self.elsewhere = False
-        """Whether another computer's report is shown."""
         self.resize(USUAL_WINDOW_SIZE)  # where it stands alone; in a frame it gets the frame's size
         self._controller = controller
         self._settings = settings
@@ -69,6 +67,15 @@ class Window(QWidget):
         self._dress_window()
         self._busy(controller.busy)
         self.steps.setCurrentRow(0)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether another computer's report is shown."""
+        return self.errands.elsewhere
+
+    @elsewhere.setter
+    def elsewhere(self, other: bool) -> None:
+        self.errands.elsewhere = other
 
     @property
     def report(self) -> Report | None:
@@ -165,7 +172,7 @@ class Window(QWidget):
         self.rail.dress(self._theme)
         self.explain_page.dress()
         self.sheet.dress()
-        self.rail.fit(self.width())
+        self.rail.fit(self.width(), self.height())
         if self.report is not None:
             self._fill(self.report)
             self.stack.refresh()
@@ -177,7 +184,7 @@ class Window(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the page room."""
         super().resizeEvent(event)
-        self.rail.fit(self.width())
+        self.rail.fit(self.width(), self.height())
 
     # --- moving ------------------------------------------------------------------------------------------
 

@@ -84,6 +84,7 @@ UninstPage custom un.HistoryPage un.HistoryChosen
 !insertmacro MUI_LANGUAGE "German"
 !insertmacro MUI_LANGUAGE "SimpChinese"
 !include "${__FILEDIR__}/texts.nsh"
+!include "${__FILEDIR__}/history.nsh"
 
 ; --- for whom, and where ---------------------------------------------------------------------------------------
 
@@ -334,6 +335,9 @@ Section
   !insertmacro Drop "_internal"
   !insertmacro Drop "${WINDOW}"
   !insertmacro Drop "${TERMINAL}"
+  ${If} $Everybody == 1
+    !insertmacro MakeHistory
+  ${EndIf}
 
   SetOutPath "$INSTDIR"
   CreateShortcut "$SMPROGRAMS\${NAME}.lnk" "$INSTDIR\${WINDOW}" "" "$INSTDIR\${WINDOW}" 0
@@ -366,7 +370,9 @@ Function un.onInit
   SetRegView 64
   ${GetParameters} $R0
   ReadRegStr $0 HKLM "${INSTALLED}" "InstallLocation"
+  StrCpy $Everybody 0
   ${If} $0 == $INSTDIR
+    StrCpy $Everybody 1
     SetShellVarContext all
     !insertmacro IsAdministrator $R2
     ${If} $R2 == 0
@@ -456,6 +462,9 @@ Section Uninstall
   RMDir "$LOCALAPPDATA\Programs"   ; only when it is empty
   DeleteRegKey HKCU "Software\convalesce\convalesce"   ; the window's settings
   DeleteRegKey /ifempty HKCU "Software\convalesce"
+  ${If} $Everybody == 1
+    !insertmacro DropEmptyHistory
+  ${EndIf}
   ${If} $Forget == 1
     SetShellVarContext current
     RMDir /r "$LOCALAPPDATA\convalesce"

@@ -158,13 +158,13 @@ def stalls(*, ours: bool) -> dict[str, float]:
         window.resize(1000, 700)
         window.show()
         app.processEvents()
-        pulse = Pulse()
         loop = QEventLoop()  # as the application's own: it leaves the interpreter to the worker while it waits
         controller.report_changed.connect(lambda: QTimer.singleShot(AFTERWARDS, loop.quit))
         if wizard:
             wizard.road.look_at("")
         else:
             controller.scan()
+        pulse = Pulse()
         loop.exec()
         told = {"scan": pulse.take()}
         if wizard:

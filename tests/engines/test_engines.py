@@ -342,3 +342,18 @@ def test_node_problem_detectors_file_has_the_fields_of_its_type() -> None:
     assert set(told) <= {"plugin", "pluginConfig", "source", "metricsReporting", "conditions", "rules"}
     assert {c["type"] for c in told["conditions"]} >= {r["condition"] for r in told["rules"]}
     assert told["pluginConfig"]["max_output_length"] == 80
+
+
+def test_the_daemonsets_command_reads_a_root_without_any_capability(tmp_path: Path) -> None:
+    """Its command line over this system's own root, as the file has it; a cluster is not had here."""
+    code = (
+        "import sys, yaml\n"
+        "c = yaml.safe_load(open(sys.argv[1]))['spec']['template']['spec']['containers'][0]\n"
+        "print(c['args'][0])\n"
+    )
+    words = reader("pyyaml", code, FILES / "daemonset.yaml")
+    one = words.partition("do ")[2].partition(";")[0].replace("/host", "/").replace("/textfile", str(tmp_path))
+    one = one.replace("convalesce check", f"{sys.executable} -m core check", 1)
+    done = run("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "sh", "-c", one, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "convalesce_state" in (tmp_path / "convalesce.prom").read_text()

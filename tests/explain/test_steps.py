@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import resources
-from core.explain import explain
+from core.explain import answer_question, explain
 from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues
 from core.knowledge.steps import cure_steps
@@ -16,7 +16,7 @@ HELP = Path(resources.__path__[0]) / "help" / "en"
 
 
 def test_every_cause_says_how_one_sees_that_it_is_gone() -> None:
-    told = set(cure_steps().checks)
+    told: set[str] = set(cure_steps().checks)
     told |= {p.stem for p in HELP.glob("*.md") if "It worked if" in p.read_text(encoding="utf-8")}
     assert {row.cause for row in cause_rows()} - told == set()
 
@@ -58,3 +58,16 @@ def test_the_check_comes_last() -> None:
 )
 def test_a_link_to_a_picture_is_called_one(text: str) -> None:
     assert "picture" in explain(text).sentence
+
+
+def test_an_answer_ranks_its_cause_first_and_leads_on() -> None:
+    asked = explain("torch.cuda.is_available() returns False")
+    assert len(asked.answers) == len(asked.decide.split("\n")) - 1 >= 2
+    for number, cause in enumerate(asked.answers, 1):
+        told = answer_question(asked, number)
+        assert (told.causes[0].cause, told.decide, told.answers) == (cause, "", ())
+        assert told.causes[0].score > 0.8
+        assert told.causes[0].steps
+        assert sum(r.score for r in told.causes) <= 0.9001
+    with pytest.raises(ValueError, match="9"):
+        answer_question(asked, 9)

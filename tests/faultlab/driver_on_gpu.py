@@ -414,8 +414,9 @@ def environment(scene: Scene, work: Path) -> str:
     site = prefix / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
     site.mkdir(parents=True)
     (prefix / "bin").mkdir()
-    (prefix / "bin" / "python").symlink_to(Path(sys.executable).resolve())
-    home = Path(sys.executable).resolve().parent
+    base = Path(getattr(sys, "_base_executable", sys.executable)).resolve()  # an environment's own may be a copy
+    (prefix / "bin" / "python").symlink_to(base)
+    home = base.parent
     (prefix / "pyvenv.cfg").write_text(f"home = {home}\nversion = {sys.version.split()[0]}\n")
     name = "sitecustomize.py" if scene.python == "site" else "devices.pth"
     (site / name).write_text(scene.start + "\n")

@@ -17,9 +17,9 @@ import pytest
 
 from core.host import activation_scripts, safe_folder
 from core.model import changes
-from core.model.changes import FileItem, FileSet, SetVariable, Value
+from core.model.changes import EditLine, FileItem, FileSet, SetVariable, Value
 from core.transaction import execute as apply
-from core.transaction import file_preconditions, journal, preconditions, variable_store
+from core.transaction import file_preconditions, journal, line_edit, preconditions, variable_store
 from core.transaction import file_set as filesets
 from core.transaction.execute import Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal
@@ -37,6 +37,7 @@ OURS = {
         filesets,
         safe_folder,
         journal,
+        line_edit,
         variable_store,
     )
 }
@@ -125,6 +126,8 @@ def prepare(root: Path) -> None:
         "conda/conda-meta/history": "",
         "home/.nv/ComputeCache/0/a": "kernel",
         "home/.nv/ComputeCache/index": "index",
+        "home/me/.bashrc": "export LD_LIBRARY_PATH=/opt/a\n# mine\nexport LD_LIBRARY_PATH=/opt/a:$LD_LIBRARY_PATH\n",
+        "home/me/kernel.json": '{"env": {"A": "1", "LD_LIBRARY_PATH": "/opt/a"}}',
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -184,7 +187,17 @@ def mixture(root: Path) -> Plan:
     return Plan(title="all", changes=(*quarantine(root).changes, *path_entry(root).changes, *venv(root).changes))
 
 
-KINDS = [variable, own_file, path_entry, venv, conda, file_set, quarantine, folder_aside, environments, mixture]
+def lines(root: Path) -> Plan:
+    """Two lines of one file, and one of another, where nothing says what stood there."""
+    bashrc, kernel = (str(root / "home/me" / n) for n in (".bashrc", "kernel.json"))
+    edits = (
+        *(EditLine(path=bashrc, form="posix", line=n, name="LD_LIBRARY_PATH", reason="why") for n in (1, 3)),
+        EditLine(path=kernel, form="json", line=1, name="LD_LIBRARY_PATH"),
+    )
+    return Plan(title="lines", changes=preconditions.resolve(edits, linux(root)))
+
+
+KINDS = [variable, own_file, path_entry, venv, conda, file_set, quarantine, folder_aside, environments, mixture, lines]
 
 
 def content(root: Path) -> dict[str, object]:

@@ -71,14 +71,25 @@ def faults(report: dict[str, Any]) -> list[dict[str, Any]]:
     return [f for f in report["findings"] if f["cause"] == CAUSE]
 
 
-@pytest.mark.parametrize("everywhere", [True, False], ids=["in ~/.profile", "in this terminal only"])
-def test_the_next_look_says_what_verified_said(terminals: Terminals, everywhere: bool) -> None:
-    if everywhere:
-        terminals.profile.write_text(f"export LD_LIBRARY_PATH={terminals.other}\n")
+def test_a_line_of_a_start_up_file_is_cured_for_every_way(terminals: Terminals) -> None:
+    text = f"export LD_LIBRARY_PATH={terminals.other}\n"
+    terminals.profile.write_text(text)
     line = terminals.cured()
     assert line["outcome"] == "done"
     verified = {v["way"]: v["holds"] for v in line["verified_for"]}
-    assert verified == {"process": False, "activation": True, "bare": False, "login": not everywhere}
+    assert set(verified.values()) == {True}, verified
+    assert {"process", "activation", "bare", "login"} <= set(verified)
+    assert faults(terminals.looked("login")) == []
+    assert terminals.ran("process", "undo", "--yes").returncode == 0
+    assert terminals.profile.read_text() == text
+    assert faults(terminals.looked("process"))[0]["fix"]["changes"], "undone, it is offered again"
+
+
+def test_the_next_look_says_what_verified_said(terminals: Terminals) -> None:
+    line = terminals.cured()
+    assert line["outcome"] == "done"
+    verified = {v["way"]: v["holds"] for v in line["verified_for"]}
+    assert verified == {"process": False, "activation": True, "bare": False, "login": True}
     for way, holds in verified.items():
         found = faults(terminals.looked(way))
         assert bool(found) is not holds, f"{way}: verified said {holds}"

@@ -109,6 +109,7 @@ def ten_gpus() -> Snapshot:
         m.wheel_machine(),
         gpus=gpus,
         nvml=Nvml(status=0, driver_version="580.65.06", driver_cuda="13.0", device_count=10),
+        cuda=CudaInit(status=0, driver_cuda="13.0", device_count=10),
     )
 
 

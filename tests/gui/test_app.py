@@ -122,7 +122,7 @@ def test_a_remembered_size_is_held_within_the_screen(settings: QSettings, qtbot:
 
 
 def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSettings, qtbot: QtBot) -> None:
-    settings.setValue("size", QSize(1200, 800))
+    settings.setValue("size", QSize(760, 640))
     frame = Frame(settings)
     with qtbot.waitExposed(frame):
         frame.show()
@@ -133,7 +133,7 @@ def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSetti
             sizes.append(self.size())
 
     frame.hold(Painted())
-    assert sizes[:1] == [QSize(1200, 800)]
+    assert sizes[:1] == [QSize(760, 640)]
     put_away([frame])
 
 
@@ -177,12 +177,12 @@ def test_size_theme_and_text_size_are_kept_for_the_next_start(settings: QSetting
     window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
     first.show()
     first.hold(window)
-    first.resize(1200, 800)
+    first.resize(760, 640)
     window.rail.choose("theme", "dark")
     window.rail.choose("text size", "150")
     put_away([first])
     second = Frame(settings)
-    assert (second.width(), second.height()) == (1200, 800)
+    assert (second.width(), second.height()) == (760, 640)
     assert second.palette().window().color().name() == theme.DARK_THEME.window
     window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
     assert window._theme.name == "dark"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
+from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from core.common import i18n
@@ -178,6 +178,8 @@ def test_a_report_from_elsewhere_at_the_help_desk(keyboard: bool, wizard: Opened
     assert "Another computer's report" in person.reads
     QTest.keyClick(window.details.steps, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert person.headline == "Only a person can do this"
+    window.road.steps(0)
+    assert person.button("Check this step") is None, "a look from here would be at this computer"
     person.press("Leave it")
     assert person.headline == "What does not work?"
     assert "Another computer's report" not in person.reads
@@ -337,6 +339,34 @@ def test_another_language_and_other_colours_take_effect_at_once(
     assert window.details.pages[-1].title != "Summary"
     window.close_details()
     assert window.road.current.title not in ("The cause", "Die Ursache")
+
+
+def test_nothing_of_another_computer_is_changed_here(wizard: OpenedWizard, tmp_path: Path) -> None:
+    (tmp_path / "theirs.json").write_bytes(
+        to_json(redact(diagnose_snapshot(MACHINES["case: cuDNN was never installed"]())))
+    )
+    window = wizard(Showing(recorded.report("healthy")))  # whose engine cannot propose anything
+    drop(window, tmp_path / "theirs.json")
+    details = window.open_details()
+    details.steps.setCurrentRow(2)
+    card = details.pages[2].cards[0]
+    assert card.findChild(QPushButton, "place") is not None
+    details.errands.place(card.finding, folder=True)
+    details.errands.fix(card.finding, str(tmp_path))
+    assert "make this change there" in read_text(window)
+    assert not window.findChildren(QDialog)
+
+
+def test_what_all_details_found_anew_is_what_the_screens_say(wizard: OpenedWizard) -> None:
+    engine = Mending(recorded.report("no driver"), recorded.report("healthy"))
+    person = Person(wizard(engine), keyboard=False)
+    person.press("Look")
+    assert person.headline == "Only a person can do this"
+    person.press("All details")
+    engine.mend()
+    person.press("Check again")
+    person.press("Simple view")
+    assert person.headline == "Works"
 
 
 def test_where_no_framework_is_the_right_one_is_named(wizard: OpenedWizard) -> None:

@@ -15,6 +15,7 @@ from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.facts import How
 from core.model.findings import Fix
 from core.model.steps import Severity
+from core.model.system_steps import SystemStep
 from gui import texts, theme
 from gui.pages import detail_rows
 from gui.pages.benchmark import SpeedBar
@@ -122,6 +123,12 @@ VERBS = {
     "Remove a folder from LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /x")),),
     "Place 1 file": (FileSet(title="t", items=(FileItem(path="/a", after="?"),)),),
     "Quarantine 2 files": (FileSet(title="t", items=(FileItem(path="/a", before="?"), FileItem(path="/b", before="?"))),),
+    "Add folder for libraries": (SystemStep(kind="library-folder", subject="/usr/lib/wsl/lib"),),
+    "Add user to group": (SystemStep(kind="device-group", subject="ada", value="video"),),
+    "Reload nvidia_uvm": (SystemStep(kind="reload-uvm"),),
+    "Turn nouveau off": (SystemStep(kind="nouveau-off"),),
+    "Write CDI specification": (SystemStep(kind="cdi"),),
+    "Create plain path": (SystemStep(kind="short-path", subject="/a", value="/b"),),
 }  # fmt: skip
 
 

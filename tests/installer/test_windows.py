@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -88,3 +89,15 @@ def test_only_a_named_program_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         monkeypatch.setenv("CONVALESCE_SIGN", str(signer))
         build.sign(file)
         assert file.read_text() == "program signed"
+
+
+def test_setup_makes_the_history_with_the_list_that_is_verified() -> None:
+    root = Path(__file__).parents[2]
+    script = (root / "installer/windows/history.nsh").read_text()
+    source = (root / "core/host/windows/ownership.py").read_text()
+    for name, ours in (("HISTORY_LIST", "MACHINE_HISTORY"), ("BACKUPS_LIST", "MACHINE_BACKUPS")):
+        (made,) = re.findall(rf'!define {name} "(.*)"', script)
+        (verified,) = re.findall(rf'^{ours} = "(.*)"', source, re.MULTILINE)
+        assert made == verified
+    setup = (root / "installer/windows/setup.nsi").read_text()
+    assert setup.index("!insertmacro MakeHistory") < setup.index("Section Uninstall") < setup.index("DropEmptyHistory")

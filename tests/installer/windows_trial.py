@@ -191,6 +191,7 @@ def everything_goes(folder: Path, told: Mapping[str, str], before: Mapping[str, 
     uninstall("/REMOVEHISTORY")
     install(folder / told["setup"], "/ALLUSERS")
     everybodys = Path(os.environ["PROGRAMFILES"], "Convalesce")
+    assert Path(os.environ["PROGRAMDATA"], "convalesce", "kept").is_dir(), "the machine's history has its folder"
     assert run(everybodys / "convalesce.exe", "--version").stdout == f"convalesce {told['version']}\n"
     run_silently(everybodys / "uninstall.exe", "/S")
     until("the end of uninstall.exe", lambda: not everybodys.exists())

@@ -90,9 +90,7 @@ def test_what_may_not_be_read(tmp_path: Path, unprivileged: None) -> None:
     (tmp_path / "lib.so").chmod(0)
     (tmp_path / "shut").chmod(0)
     try:
-        assert read_image.read_image(tmp_path / "lib.so").problem.startswith(
-            "may not be read by this user: it belongs to "
-        )
+        assert read_image.read_image(tmp_path / "lib.so").problem == "may not be read by this user"
         assert read_image.read_image(tmp_path / "shut/lib.so").state == "unreadable"
     finally:
         (tmp_path / "shut").chmod(0o755)

@@ -207,6 +207,18 @@ def test_a_compiler_beside_libcuda_serves_it(tmp_path: Path):
     assert (part.problem, part.version) == ("", "580.65.06")
 
 
+@pytest.mark.parametrize(("name", "asked"), [("570.10.01", True), ("1.1", False)])
+def test_a_compiler_of_another_driver_is_put_to_the_proof_and_one_without_a_version_is_not(
+    tmp_path: Path, name: str, asked: bool
+):
+    folder = install(tmp_path / "d")
+    (folder / "libnvidia-ptxjitcompiler.so.1").unlink()
+    (folder / "libnvidia-ptxjitcompiler.so.580.65.06").rename(folder / f"libnvidia-ptxjitcompiler.so.{name}")
+    (folder / "libnvidia-ptxjitcompiler.so.1").symlink_to(f"libnvidia-ptxjitcompiler.so.{name}")
+    [part] = look({"LD_LIBRARY_PATH": str(folder), "STANDIN_PTX": "218"}).parts or ()
+    assert (part.problem, part.status) == ("", 218 if asked else None)
+
+
 def test_a_damaged_compiler_is_told_in_the_loaders_words(tmp_path: Path):
     folder = install(tmp_path / "d")
     (folder / "libnvidia-ptxjitcompiler.so.580.65.06").write_bytes(b"")

@@ -252,3 +252,26 @@ def test_every_limit_and_name_is_well_formed():
     known = tables.read_table("environment", probe.EnvironmentKnowledge)
     assert all(limit.source for limit in known.limits)
     assert not set(known.names) & set(known.secret_words)
+
+
+def test_what_variables_with_a_contract_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    (work / "flags.txt").write_text("--xla_dump_to=/tmp")
+    (tmp_path / "opt/cuda/bin").mkdir(parents=True)
+    (tmp_path / "opt/cuda/bin/ptxas").write_text("")
+    env = {
+        "XLA_FLAGS": "--xla_gpu_cuda_data_dir=/opt/cuda --xla_gpu_autotune_level=0",
+        "TF_XLA_FLAGS": "flags.txt",
+        "NCCL_TOPO_FILE": "/gone.xml",
+        "LD_PRELOAD": "/opt/cuda/bin/ptxas:/opt/none.so libplain.so",
+    }
+    found = probe.look(request(tmp_path, env)).places
+    assert [(p.variable, p.path, p.state, p.holds) for p in found] == [
+        ("XLA_FLAGS", "/opt/cuda", "folder", ("bin/ptxas",)),
+        ("TF_XLA_FLAGS", "flags.txt", "file", ()),
+        ("NCCL_TOPO_FILE", "/gone.xml", "missing", ()),
+        ("LD_PRELOAD", "/opt/cuda/bin/ptxas", "file", ()),
+        ("LD_PRELOAD", "/opt/none.so", "missing", ()),
+    ]

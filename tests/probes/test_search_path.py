@@ -14,6 +14,7 @@ import pytest
 
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
+from tests.probes.request import write
 
 HERE = Sysroot(system="linux")
 LAYOUTS = 10
@@ -150,3 +151,53 @@ def test_each_entry_tells_what_put_it_there(tmp_path: Path):
         (f"{site}/a.pth", 3, "import os; os.environ.get('X')"),
         (f"{site}/sitecustomize.py", 0, ""),
     ]
+
+
+def on_windows(root: Path, prefix: str, env: dict[str, str], folder: str = r"C:\work") -> list[tuple[str, str]]:
+    """Return path and origin of each entry of a Python of Windows that lies under ``root``."""
+    where = Sysroot(system="windows", root=str(root))
+    python = read_interpreter(prefix, "", where)
+    assert python is not None
+    return [(e.path, e.origin) for e in python_search_path(python, env, folder, where).entries]
+
+
+def test_on_windows_as_getpath_and_site_have_it(tmp_path: Path):
+    write(tmp_path, "C:/Python311/python.exe", b"MZ")
+    write(tmp_path, "C:/Python311/python311.dll", b"MZ")
+    write(tmp_path, "C:/Python311/Lib/os.py")
+    write(tmp_path, "C:/Python311/Lib/site-packages/a.pth", "C:\\more\n")
+    write(tmp_path, "C:/more/x")
+    write(tmp_path, "C:/Users/ada/AppData/Roaming/Python/Python311/site-packages/x")
+    env = {"AppData": r"C:\Users\ada\AppData\Roaming", "PYTHONPATH": r"D:\lib;C:\Python311\Lib"}
+    assert on_windows(tmp_path, r"C:\Python311", env) == [
+        (r"C:\work", "start"),
+        (r"D:\lib", "PYTHONPATH"),
+        (r"C:\Python311\Lib", "PYTHONPATH"),
+        (r"C:\Python311\python311.zip", "standard library"),
+        (r"C:\Python311\DLLs", "standard library"),
+        (r"C:\Python311", "standard library"),
+        (r"C:\Users\ada\AppData\Roaming\Python\Python311\site-packages", "user site"),
+        (r"C:\Python311\Lib\site-packages", "site-packages"),
+        (r"C:\more", "pth"),
+    ]
+    write(
+        tmp_path, "C:/ml/pyvenv.cfg", "home = C:\\Python311\ninclude-system-site-packages = false\nversion = 3.11.4\n"
+    )
+    write(tmp_path, "C:/ml/Scripts/python.exe", b"MZ")
+    write(tmp_path, "C:/ml/Lib/site-packages/x")
+    assert on_windows(tmp_path, r"C:\ml", {}, "")[-2:] == [
+        (r"C:\ml", "site-packages"),
+        (r"C:\ml\Lib\site-packages", "site-packages"),
+    ]
+
+
+def test_a_pth_file_of_its_own_replaces_the_search(tmp_path: Path):
+    for name in ("python.exe", "python312.dll"):
+        write(tmp_path, f"C:/tool/{name}", b"MZ")
+    write(tmp_path, "C:/tool/python312._pth", "python312.zip\n.\n# a comment\nLib\n#import site\n")
+    write(tmp_path, "C:/tool/Lib/site-packages/x")
+    env = {"PYTHONPATH": r"D:\lib"}
+    lines = [(r"C:\tool\python312.zip", "._pth"), (r"C:\tool", "._pth"), (r"C:\tool\Lib", "._pth")]
+    assert on_windows(tmp_path, r"C:\tool", env) == lines
+    write(tmp_path, "C:/tool/python312._pth", "python312.zip\n.\nLib\nimport site\n")
+    assert on_windows(tmp_path, r"C:\tool", env) == [*lines, (r"C:\tool\Lib\site-packages", "site-packages")]

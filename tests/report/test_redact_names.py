@@ -15,7 +15,7 @@ from core.doctor.examine import diagnose_snapshot, explain_text
 from core.explain import to_json as explanation_json
 from core.model.facts import Environment, Machine, PythonEnvironment, Snapshot, Variable
 from core.model.findings import Report
-from core.probes.known_names import _of_mounts, with_known_names
+from core.probes.known_names import _of_mounts, _windows_folders, servers_in, with_known_names
 from core.report.html import as_html
 from core.report.json_form import to_json
 from core.report.redact import Cleaner, redact
@@ -242,3 +242,20 @@ def test_no_text_made_of_signs_escapes(noise: str, sign: str) -> None:
     seen = Snapshot(machine=Machine(system="linux", user="maria", host_name="wks7.lab", people=("vera", "o'neil")))
     for text in (noise + sign, sign.upper() + noise, f"{sign}{noise}{sign} maria@wks7:2222"):
         assert Cleaner(seen).clean(text) == Unsifted(seen).clean(text)
+
+
+def test_servers_of_windows_come_from_every_network_path() -> None:
+    told = (
+        r"\\nas7\share\cudnn;C:\x",
+        r"\\?\UNC\big.example.org\y\z",
+        r"\\wsl$\Ubuntu\x",
+        r"C:\a\\b\c",
+        "//x/y",
+        r"\\.\pipe",
+    )
+    assert tuple(servers_in(told)) == ("nas7", "big.example.org")
+
+
+def test_folders_of_windows_are_those_near_the_drive_first() -> None:
+    told = (r"C:\Users\vera\ml\Lib\site-packages\x.dll", r"PATH: D:\team\bin;C:\Users\vera\y", "no path: at all")
+    assert _windows_folders(told)[:4] == (r"C:\Users", r"D:\team", r"C:\Users\vera", r"C:\Users\vera\ml")

@@ -26,6 +26,7 @@ from core.model.facts import (
     PciDevice,
     Snapshot,
 )
+from core.model.facts.imports import ImportSearch, StartCode
 from core.model.findings import Finding
 from core.model.steps import Severity
 from core.model.system_steps import SystemStep
@@ -766,3 +767,26 @@ def test_a_plain_path_is_offered_for_an_environment_with_brackets() -> None:
     text = msgspec.json.encode(odd).replace(m.PREFIX.encode(), folder.encode())
     steps = [c for c in changes_offered(lambda: msgspec.json.decode(text, type=Snapshot)) if isinstance(c, SystemStep)]
     assert steps == [SystemStep(kind="short-path", subject="/home/ada/convalesce-models-new", value=folder)]
+
+
+def started(value: str, build: Callable[[], Snapshot] = m.wheel_machine, line: int = 0) -> Snapshot:
+    """Return a machine whose environment's start-up code sets CUDA_VISIBLE_DEVICES."""
+    code = StartCode(
+        source=f"{m.SITE}/sitecustomize.py", line=line, sets=(("CUDA_VISIBLE_DEVICES", value), ("A", "-1"))
+    )
+    return replace(build(), imports=(ImportSearch(prefix=m.PREFIX, start_code=(code,)),))
+
+
+@pytest.mark.parametrize(
+    ("value", "build", "severity"),
+    [("-1", m.wheel_machine, ERROR), ("5", m.wheel_machine, ERROR), ("", m.no_gpu_machine, WARNING)],
+)
+def test_start_code_that_hides_every_gpu_is_told_with_its_file(value: str, build, severity: Severity) -> None:
+    [found] = gpu_access.hidden_by_start_code(started(value, build))
+    assert (found.severity, found.cause, found.subject) == (severity, "gpu_hidden_by_env", f"{m.SITE}/sitecustomize.py")
+    assert found.consumers == (m.python().consumer().full_id,)
+
+
+@pytest.mark.parametrize("value", ["0", "GPU-8932f937"])
+def test_start_code_that_chooses_a_gpu_is_no_fault(value: str) -> None:
+    assert list(gpu_access.hidden_by_start_code(started(value))) == []

@@ -20,9 +20,10 @@ from core.model.facts import (
 from core.model.findings import Finding
 from core.model.remedies import PutPackageBack, TakeOut, Unset
 from core.model.steps import Severity
-from core.rules.frameworks.imports import RULES
+from core.rules.frameworks import broken, imports
 from tests.machines import PREFIX, SITE, python, wheel_machine
 
+RULES = (*imports.RULES, *broken.RULES)
 TORCH = f"{SITE}/torch/__init__.py"
 ENTRIES = (
     SearchEntry(path="/home/ada/work", origin="start"),

@@ -70,12 +70,12 @@ lost = DamagedFile(path=NCCL, distribution="nvidia-nccl-cu12", version="2.27.3",
         (closure(edges=(edge(state="not executable", path=NCCL),)), (), "noexec_mount", None),
         (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable, sound)),)), (), "ld_library_path_override", TakeOut),
         (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable,)),)), (), "corrupt_or_truncated_file", None),
-        (closure(edges=(edge(name="libtorch_cuda.so"),)), (), "requirement_broken", None),
-        (closure(edges=(edge(name="libstdc++.so.6"),)), (), "system_library_too_old", None),
+        (closure(edges=(edge(name="libtorch_cuda.so"),)), (), "extension_abi_mismatch", None),
+        (closure(edges=(edge(name="libstdc++.so.6"),)), (), "cxx_runtime_too_old", None),
         (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL),)), (), "cuda_lib_shadowed", None),
         (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=OLD, how="LD_LIBRARY_PATH"),)), (), "ld_library_path_override", TakeOut),
-        (closure("torchvision 0.21.0", gaps=(Gap(wanted_by=BINARY, name="_ZN5torch3fooEv"),)), (), "requirement_broken", None),
-        (closure(gaps=(Gap(wanted_by=BINARY, name="", version="GLIBC_2.99", provider="/lib/libc.so.6"),)), (), "system_library_too_old", None),
+        (closure("torchvision 0.21.0", gaps=(Gap(wanted_by=BINARY, name="_ZN5torch3fooEv"),)), (), "extension_abi_mismatch", None),
+        (closure(gaps=(Gap(wanted_by=BINARY, name="", version="GLIBC_2.99", provider="/lib/libc.so.6"),)), (), "cxx_runtime_too_old", None),
         (closure(openings=(Opening(library=BINARY, problem="libnccl.so.2: file too short"),)), (), "corrupt_or_truncated_file", None),
         (closure(openings=(Opening(library=BINARY, problem="NVRTC_ERROR_BUILTIN: nvrtc: error: failed to open libnvrtc-builtins.so.12.8"),)), (), "nvrtc_missing_or_mismatch", None),
     ],
@@ -95,9 +95,10 @@ def test_cause_and_cure(closures: Closure, damaged: tuple[DamagedFile, ...], cau
         machine(closure()),
         machine(closure(edges=(edge(optional=True),))),
         machine(closure(edges=(edge(),), openings=(Opening(library=BINARY),))),
+        machine(closure(openings=(Opening(library=BINARY, problem="libcuda.so.1: cannot open shared object file"),))),
         replace(machine(), closures=None),
     ],
-    ids=["none", "whole", "optional", "opened for real", "not looked at"],
+    ids=["none", "whole", "optional", "opened for real", "waits for the driver", "not looked at"],
 )
 def test_nothing_is_said(seen: Snapshot) -> None:
     assert list(lacking_libraries(seen)) == []
@@ -142,3 +143,8 @@ def test_no_cure_that_touches_none_of_the_files() -> None:
     found = card(machine(closure(edges=(edge(name="libunheard.so.1"),))))
     assert found.fix is None
     assert found.remedy is None
+
+
+def test_a_crash_alone_decides_nothing() -> None:
+    found = card(machine(closure(openings=(Opening(library=BINARY, ended="The process was killed by SIGSEGV."),))))
+    assert (found.cause, found.severity, found.remedy) == ("", Severity.UNKNOWN, None)

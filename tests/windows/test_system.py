@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.common.i18n import available_languages, nearest_language
+from core.host.windows import names
 from core.host.windows.elevation import run_elevated
 from core.host.windows.host import WindowsHost
 from core.host.windows.system import (
@@ -26,7 +27,8 @@ from core.host.windows.system import (
     windows_display_language,
 )
 from core.loader import read_image
-from core.model.facts import Program
+from core.model.facts import Machine, Program, Snapshot
+from core.probes.known_names import with_known_names
 from core.probes.sysroot import Sysroot
 
 assert sys.platform == "win32"
@@ -145,3 +147,21 @@ def test_long_and_foreign_paths_can_be_read(tmp_path: Path) -> None:
     assert read_image.read_image(plain).size == 2, "found whatever the machine's setting is"
     assert Sysroot("windows").names(str(Path(plain).parent)) == ("cudnn64_9.dll",)
     assert WindowsHost().machine().long_paths is long_paths_enabled()
+
+
+def test_owners_and_mapped_drives_are_known_by_name(tmp_path: Path) -> None:
+    (tmp_path / "env").mkdir()
+    assert [n.lower() for n in names.owners([str(tmp_path), str(tmp_path / "env"), "C:\\nowhere"])] == [
+        os.environ["USERNAME"].lower()
+    ]
+    with winreg.CreateKey(winreg.HKEY_CURRENT_USER, "Network\\Q") as drive:
+        winreg.SetValueEx(drive, "RemotePath", 0, winreg.REG_SZ, r"\\nas7\teams")
+    try:
+        assert r"\\nas7\teams" in tuple(names.shares())
+        seen = Snapshot(machine=Machine(system="windows", user="another"), taken=str(tmp_path / "env" / "x.dll"))
+        known = with_known_names(seen, Path("C:\\"), {}).machine
+        assert known.servers == ("nas7",)
+        assert [n.lower() for n in known.people] == [os.environ["USERNAME"].lower()]
+    finally:
+        winreg.DeleteKey(winreg.HKEY_CURRENT_USER, "Network\\Q")
+        winreg.DeleteKey(winreg.HKEY_CURRENT_USER, "Network")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
@@ -47,10 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for outcome in pool.map(lambda row: staged(row, options), rows):
             outcomes.append(outcome)
+            if options.markdown:
+                write(outcomes, HELD_OUT_MARK if options.held_out else MARK)
             print(line(outcome, verbose=options.verbose), flush=True)
     print("\n" + totals(outcomes))
-    if options.markdown:
-        write(outcomes, HELD_OUT_MARK if options.held_out else MARK)
     return 1 if any(o.verdict not in RIGHT for o in outcomes) else 0
 
 
@@ -88,22 +89,42 @@ def totals(outcomes: Sequence[Outcome]) -> str:
 
 
 def write(outcomes: Sequence[Outcome], mark: str) -> None:
-    """Put the table into the document, behind its mark, up to the next mark."""
-    rows = [
-        f"| {o.scene.name} | {o.scene.kind} | {o.scene.environment} | {' or '.join(o.scene.causes) or '-'} | {o.verdict}"
-        f"{'' if o.verdict in RIGHT else ': ' + _cell(o.found)} | {_cell(o.said)} |"
-        for o in outcomes
-    ]
-    head = ["", totals(outcomes) + ".", "", "| scene | class | environment | expected | found | the real program |"]
-    table_ = "\n".join((*head, "|---|---|---|---|---|---|", *rows, ""))
+    """Put what was run into the document's table behind its mark; rows of other scenes stay as they are."""
     before, _mark, after = DOCUMENT.read_text(encoding="utf-8").partition(mark)
-    following = after[after.index("<!--") :] if "<!--" in after else ""
-    DOCUMENT.write_text(before + mark + "\n" + table_ + ("\n" + following if following else ""), encoding="utf-8")
+    following = after[after.index("## ") :] if "\n## " in after else ""
+    kept = [row for row in after.removesuffix(following).splitlines() if row.startswith("| ") and "---" not in row]
+    rows = {row.split(" | ")[0].strip("| "): row for row in kept if not row.startswith("| scene |")}
+    rows |= {o.scene.name: _row(o) for o in outcomes}
+    text = "\n".join(("", "", _counted(rows.values()), "", HEAD, "|---|---|---|---|---|---|---|", *rows.values(), ""))
+    DOCUMENT.write_text(before + mark + text + (f"\n{following}" if following else ""), encoding="utf-8")
+
+
+HEAD = "| scene | class | environment | expected | found | exit | the real program |"
+
+
+def _row(o: Outcome) -> str:
+    found = o.verdict if o.verdict in RIGHT else f"{o.verdict}: {_cell(o.found)}"
+    expected = " or ".join(o.scene.causes) or "-"
+    what = (o.scene.name, o.scene.kind, o.scene.environment, expected, found, o.status, _cell(o.said))
+    return f"| {' | '.join(map(str, what))} |"
+
+
+def _counted(rows: Iterable[str]) -> str:
+    """Return what a table's rows come to."""
+    cells = [row.split(" | ") for row in rows]
+    faults, healthy = [c for c in cells if c[1] != "healthy"], [c for c in cells if c[1] == "healthy"]
+    first, quiet = sum(c[4] == "named first" for c in faults), sum(c[4] == "quiet" for c in healthy)
+    unseen = sum(c[4].startswith("missed") and c[5] == "0" for c in faults)
+    wrong = sum(c[4].startswith(("wrong scene", "no report")) for c in cells)
+    return (
+        f"{first} of {len(faults)} faults named first ({unseen} others with exit status 0); {quiet} of {len(healthy)} healthy "
+        f"machines quiet; {wrong} refuted by the real program or without a report."
+    )
 
 
 def _cell(text: str) -> str:
     home = str(CHECKOUT.home())
-    return text.replace("|", "\\|").replace(home, "~")[:100]
+    return re.sub(r"\S*/world/scenes/[\w.-]+-\d+/", "", text).replace(home, "~").replace("|", "/")[:100]
 
 
 if __name__ == "__main__":

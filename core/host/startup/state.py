@@ -37,11 +37,13 @@ class State:
     """Variable -> the lines that gave it the value that it has."""
     open: set[str] = field(default_factory=set)
     files: list[str] = field(default_factory=list)
+    separator: str = ":"
+    """What stands between the entries of a list: ";" on Windows."""
 
     def copy(self) -> State:
         """Return what can be changed without changing this one."""
         lines = {n: list(its) for n, its in self.lines.items()}
-        return State(dict(self.values), set(self.exported), lines, set(self.open), self.files)
+        return State(dict(self.values), set(self.exported), lines, set(self.open), self.files, self.separator)
 
     def give(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
         """Set a variable and remember the line that did it."""
@@ -52,11 +54,11 @@ class State:
             row = StartLine(name=name, does="open", file=file, line=line, form=form)
             self.lines.setdefault(name, []).append(row)
             return
-        if old and name not in self.open and value.endswith(f":{old}"):
+        if old and name not in self.open and value.endswith(self.separator + old):
             row = StartLine(
                 name=name, does="prepend", value=value, added=value[: -len(old) - 1], file=file, line=line, form=form
             )
-        elif old and name not in self.open and value.startswith(f"{old}:"):
+        elif old and name not in self.open and value.startswith(old + self.separator):
             row = StartLine(
                 name=name, does="append", value=value, added=value[len(old) + 1 :], file=file, line=line, form=form
             )

@@ -129,7 +129,7 @@ class Environment(Frozen, frozen=True, kw_only=True):
     """Changes that hold for programs that are started while an environment is active, and for no others."""
 
     places: tuple[NamedPlace, ...] = ()
-    """What variables with a contract name; relative ones depend on the working folder and are left out."""
+    """What variables with a contract name; a relative one as seen from the working folder."""
 
     def __post_init__(self) -> None:
         """Take the limits of an older report from its sentences."""

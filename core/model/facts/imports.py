@@ -30,6 +30,8 @@ class StartCode(Frozen, frozen=True, kw_only=True):
     line: int = 0
     text: str = ""
     """A .pth file's line, shortened; empty for sitecustomize and usercustomize."""
+    sets: tuple[tuple[str, str], ...] = ()
+    """Variables that it gives a constant value at every start, as far as its text tells."""
 
 
 class FoundModule(Frozen, frozen=True, kw_only=True):

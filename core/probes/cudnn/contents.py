@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
+from core.common.patience import call_patiently
+from core.host.refusal import why_refused
 from core.knowledge.cudnn_file_names import VERSION_LIBRARY, names_tried, parse_cudnn_name, shipped_name, sub_libraries
 from core.loader import read_image
 from core.loader.contents import cuda_major, library_names
@@ -17,6 +20,7 @@ from core.loader.files import UnfitError, path_under_root
 from core.loader.sections import open_layout
 from core.model.facts import CudnnCopy, LibraryFile, Signature, System, path_text
 from core.probes.cudnn.locations import CudnnFolder
+from core.probes.loading.origin import runs_here
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import RecordRow, record_state
 
@@ -72,6 +76,10 @@ def describe_library(
     real = where.real(path)
     state, problem = image.state, image.problem
     readable = state in ("good", "truncated") and image.format != ""
+    if state == "unreadable" and runs_here(where):
+        with suppress(OSError):
+            reason = call_patiently(why_refused, where.under(path), "read")
+            problem = fact_text("{problem}: {reason}", problem=problem, reason=reason)
     if state == "good" and (lost := find_zeroed_page(path, where.root, until=until)):
         state, problem = "damaged", lost
     if state == "good" and signature == "altered":

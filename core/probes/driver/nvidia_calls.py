@@ -101,14 +101,15 @@ def _ask_part(cuda: Any, name: str, cuda_file: str, emit: Callable[[DriverEvent]
         break
     part = DriverPart(name=name, library=file, version=_version_in(file), problem=problem)
     emit(DriverEvent(part=part))
-    if problem or _version_in(file) != _version_in(cuda_file):
+    mine, its = _version_in(cuda_file), _version_in(file)
+    if problem or (mine and its and mine != its):
         emit(DriverEvent(part=replace(part, status=_load_ptx(cuda))))
 
 
 def _version_in(path: str) -> str | None:
-    """Return 580.65.06 of libcuda.so.580.65.06."""
+    """Return 580.65.06 of libcuda.so.580.65.06; None where the name has no driver's version (WSL's libcuda.so.1.1)."""
     tail = path.rpartition(".so.")[2] if ".so." in path else ""
-    return tail if tail.count(".") >= 1 and tail.replace(".", "").isdigit() else None
+    return tail if len(tail.partition(".")[0]) >= 3 and "." in tail and tail.replace(".", "").isdigit() else None
 
 
 def _load_ptx(cuda: Any) -> int | None:

@@ -185,6 +185,8 @@ class Walk:
         """Open it for real: always where that is cheap, else where something looks wrong or everything is asked for."""
         request = self._setting.request
         suspect = bool(self.edges or self.gaps)
+        if not (suspect or self._setting.python.is_wanted):
+            return None  # an environment that nobody asked about, and whose files are all there
         steps = self.steps
         if self.heavy and not (suspect or request.thorough):
             steps = [s for s in self.steps[self._before :] if s.work]

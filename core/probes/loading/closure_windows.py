@@ -19,11 +19,10 @@ from core.probes.sysroot import Sysroot
 GPU_DLL = re.compile(
     r"(cudart|cublas|cublasLt|cudnn\w*|cufft|cufftw|curand|cusolver|cusolverMg|cusparse|cusparseLt|cupti|cutensor\w*|nvrtc|nvrtc-builtins|nvJitLink"
     r"|nvjpeg|npp\w+|nvinfer\w*|nvonnxparser\w*|nvToolsExt\w*|nvblas)\w*([._-][\w.]+)?\.dll"
-    r"|(torch\w*|c10\w*|caffe2\w*|shm|fbgemm|asmjit|uv|libiomp5md|onnxruntime\w*|ctranslate2|ggml[\w-]*|llama|zlibwapi)\.dll"
-    r"|(vcruntime140\w*|msvcp140\w*|concrt140|vcomp140)\.dll",
+    r"|(torch\w*|c10\w*|caffe2\w*|shm|fbgemm|asmjit|uv|libiomp5md|onnxruntime\w*|ctranslate2|ggml[\w-]*|llama)\.dll",
     re.IGNORECASE,
 )
-"""DLLs whose absence is told: CUDA's families, the frameworks' own, and Microsoft's C++ run time."""
+"""DLLs whose absence is told: CUDA's families and the frameworks' own; Microsoft's C++ run time has a rule of its own."""
 
 STATES: Mapping[str, EdgeState] = {
     "unreadable": "unreadable",

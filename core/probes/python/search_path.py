@@ -16,6 +16,7 @@ import msgspec
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
 from core.probes.python.environment import find_interpreter, read_settings
+from core.probes.python.start_code import MAX_START_CODE_BYTES, variables_set
 from core.probes.sysroot import Sysroot
 
 MAX_PTH_BYTES = 256 << 10
@@ -163,7 +164,11 @@ class _Path:
             if line.startswith("#") or not line.strip():
                 continue
             if line.startswith(("import ", "import\t")):
-                self.code.append(StartCode(source=path_text(file), line=number, text=line.strip()[:200]))
+                self.code.append(
+                    StartCode(
+                        source=path_text(file), line=number, text=line.strip()[:200], sets=variables_set(line.strip())
+                    )
+                )
                 self._run(line, file, number)
                 continue
             path = self.absolute(folder, line.rstrip())
@@ -296,7 +301,8 @@ def _customizations(entries: list[SearchEntry], where: Sysroot) -> Iterator[Star
     for name in ("sitecustomize", "usercustomize"):
         for entry in entries:
             if entry.origin != "start" and where.is_file(file := where.join(entry.path, f"{name}.py")):
-                yield StartCode(source=path_text(file))
+                text = where.text(file, MAX_START_CODE_BYTES) or ""
+                yield StartCode(source=path_text(file), sets=variables_set(text))
                 break
 
 

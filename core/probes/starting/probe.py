@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core.host.provenance import may_run, this_person
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
-from core.model.facts import Start, StartLine, StartLook, Variable, path_text
+from core.model.facts import Start, StartLine, StartLook, System, Variable, path_text
 from core.model.path_list import searched_entries
 from core.probes.loading import probe as loading
 from core.probes.probe import ProbeRequest
@@ -49,8 +49,6 @@ CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 def look(request: ProbeRequest) -> tuple[Start, ...]:
     """Return every way of starting programs that this machine's files tell of."""
     where = sysroot_of(request.host)
-    if where.system != "linux":
-        return ()
     folder = "/"
     with suppress(OSError):
         folder = where.shown(os.getcwd()) if where.whole else "/"  # noqa: PTH109 - a text
@@ -65,6 +63,11 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
 
 def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     pythons = request.seen.pythons or ()
+    if ground.where.system == "windows":
+        from core.probes.starting.windows import windows_ways
+
+        yield from windows_ways(ground, pythons)
+        return
     desktop = session(ground)
     yield Reached(kind="desktop", at=ground.person.name, state=desktop)
     terminal = desktop
@@ -152,23 +155,23 @@ def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) 
 def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
     """Return what differs for programs of other ways of starting than this session's, each environment once."""
     known = read_table("environment", EnvironmentKnowledge)
-    ours = _key(request.env, known)
+    system = request.host.system
+    ours = _key(request.env, known, system)
     groups: dict[frozenset[tuple[str, str]], list[Start]] = {}
     for start in request.seen.starts or ():
         env = {v.name: v.value for v in start.variables}
-        key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known)
+        key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known, system)
         if key != ours:
             groups.setdefault(key, []).append(start)
     return tuple(_look(its, request) for its in list(groups.values())[:MOST_LOOKS])
 
 
-def _key(env: dict[str, str], known: EnvironmentKnowledge) -> frozenset[tuple[str, str]]:
+def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> frozenset[tuple[str, str]]:
     """Return what of an environment decides how programs fare: two with the same are one."""
-    rows = {(n, v) for n, v in env.items() if is_relevant(Variable(name=n, value=v), known) and _counts(n)}
-    paths = [
-        e for e in searched_entries(env.get("PATH", ""), "linux", "PATH") if any(w in e.lower() for w in CUDA_WORDS)
-    ]
-    return frozenset({*rows, *((f"PATH {i}", e) for i, e in enumerate(paths))})
+    rows = {(n, v) for n, v in env.items() if is_relevant(Variable(name=n, value=v), known) and _counts(n.upper())}
+    path = next((v for n, v in env.items() if n.upper() == "PATH"), "")
+    entries = [e for e in searched_entries(path, system, "PATH") if any(w in e.lower() for w in CUDA_WORDS)]
+    return frozenset({*rows, *((f"PATH {i}", e) for i, e in enumerate(entries))})
 
 
 def _counts(name: str) -> bool:
@@ -179,7 +182,11 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
     known = read_table("environment", EnvironmentKnowledge)
     first = starts[0]
     theirs = {v.name: v for v in first.variables}
-    env = {n: v for n, v in request.env.items() if not is_relevant(Variable(name=n, value=v), known) or not _counts(n)}
+    env = {
+        n: v
+        for n, v in request.env.items()
+        if not is_relevant(Variable(name=n, value=v), known) or not _counts(n.upper())
+    }
     env |= {n: request.env[n] for n in first.open if n in request.env}
     env |= {n: v.value for n, v in theirs.items()}
     host = HostWithEnvironment(request.host, env)
@@ -190,6 +197,7 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
         for v in section.variables
         if v.scope == "process" or any(v.source == f for f in first.files)
     )
-    differ = [n for n in ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT") if env.get(n) != request.env.get(n)]
+    loaders = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT") if request.host.system == "linux" else ("PATH", "Path")
+    differ = [n for n in loaders if env.get(n) != request.env.get(n)]
     loads = loading.look_again(its) if differ and request.seen.loads is not None else None
     return StartLook(starts=tuple(s.id for s in starts), environment=replace(section, variables=kept), loads=loads)

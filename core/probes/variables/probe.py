@@ -16,6 +16,7 @@ from core.knowledge.contracts import contracts, named_places
 from core.model import path_list
 from core.model.facts import Environment, Frozen, Limit, NamedPlace, Scope, System, Variable, path_text
 from core.probes.probe import ProbeRequest
+from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.search_paths import EntryOnDisk, RawEntry, expand_percent, path_entries
 
@@ -71,11 +72,12 @@ def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[Name
     by_name = {name.upper(): value for name, value in env.items()}
     for contract in contracts():
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
-            if where.form.isabs(path):
+            place = path if where.form.isabs(path) else where.join(working_folder(where), path)
+            if where.form.isabs(place):
                 state: Literal["folder", "file", "missing"] = (
-                    "folder" if where.is_folder(path) else "file" if where.stat(path) else "missing"
+                    "folder" if where.is_folder(place) else "file" if where.stat(place) else "missing"
                 )
-                holds = tuple(n for n in contract.holds if where.stat(where.join(path, *n.split("/"))))
+                holds = tuple(n for n in contract.holds if where.stat(where.join(place, *n.split("/"))))
                 yield NamedPlace(variable=contract.variable, path=path_text(path), state=state, holds=holds)
 
 

@@ -20,6 +20,7 @@ from core.rules.driver.facts import (
     driver_error,
     on_bus,
 )
+from core.rules.guides import numbered_steps
 from core.rules.wording import manual_fix, observation
 
 REFUSED_MODULE = re.compile(
@@ -112,7 +113,7 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         evidence.append(observation(_("Secure Boot"), _("on") if driver.secure_boot else _("off"), N_("firmware")))
     refused = [line for line in driver.kernel_log or () if REFUSED_MODULE.search(line)]
     if missing and driver.secure_boot and refused:
-        yield _secure_boot(evidence + [observation(_("Kernel log"), line, "kernel") for line in refused])
+        yield _secure_boot(seen, evidence + [observation(_("Kernel log"), line, "kernel") for line in refused])
         return
     if windows:
         title, steps = _("The NVIDIA GPU has no NVIDIA driver."), [_(_WINDOWS_DRIVER)]
@@ -128,7 +129,7 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         title, steps = _("The NVIDIA kernel module is not loaded."), _module_steps(driver)
     else:
         title = _("The NVIDIA GPU has no NVIDIA driver.")
-        steps = [
+        steps = numbered_steps("driver", seen) or [
             _(
                 "Install the driver that your distribution offers (Ubuntu: sudo ubuntu-drivers install; Debian: "
                 "sudo apt install nvidia-driver)."
@@ -206,7 +207,7 @@ def _module_steps(driver: Driver) -> list[str]:
     return steps
 
 
-def _secure_boot(evidence: list[Evidence]) -> Finding:
+def _secure_boot(seen: Snapshot, evidence: list[Evidence]) -> Finding:
     return driver_error(
         "secure-boot",
         "secure_boot_blocks_module",
@@ -215,9 +216,14 @@ def _secure_boot(evidence: list[Evidence]) -> Finding:
         evidence=evidence,
         fix=manual_fix(
             _("Have the module signed with a trusted key"),
-            _(
-                "Enroll your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: "
-                "/var/lib/shim-signed/mok/MOK.der)"
+            *(
+                numbered_steps("secure-boot", seen)
+                or [
+                    _(
+                        "Enroll your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: "
+                        "/var/lib/shim-signed/mok/MOK.der)"
+                    )
+                ]
             ),
             _("Restart, choose Enroll MOK in the blue screen, and enter the password that you set."),
             _("Or use your distribution's signed driver package, or turn Secure Boot off in the firmware."),

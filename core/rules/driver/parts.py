@@ -14,6 +14,7 @@ from core.model.remedies import UseSystemTool
 from core.model.steps import Step
 from core.rules.driver.compatibility import code_runs, is_tegra
 from core.rules.driver.facts import driver_works
+from core.rules.guides import numbered_steps
 from core.rules.snapshot_queries import capability_number, effective_variable
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
@@ -200,7 +201,6 @@ def _whole_driver(seen: Snapshot, driver: Driver, name: str) -> Fix:
         _("Install the driver's libraries again"),
         _("They all must be of version {version}.", version=version) if version else "",
         *driver_library_steps(seen, version, name),
-        _("Then: sudo ldconfig"),
     )
 
 
@@ -209,19 +209,9 @@ CDI_COMMAND = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
 
 
 def driver_library_steps(seen: Snapshot, version: str, name: str) -> list[str]:
-    """Return the commands of this distribution that put the driver's libraries back."""
-    release = seen.machine.release.lower()
-    branch = version.split(".", maxsplit=1)[0]
-    if "ubuntu" in release and branch:
-        return [f"sudo apt install --reinstall libnvidia-compute-{branch}"]
-    known = (
-        ("debian", "sudo apt install --reinstall libcuda1 libnvidia-ptxjitcompiler1 libnvidia-ml1"),
-        ("fedora", "sudo dnf reinstall xorg-x11-drv-nvidia-cuda-libs"),
-        ("arch", "sudo pacman -S nvidia-utils"),
-        ("suse", "sudo zypper install --force nvidia-compute-G06"),
-    )
-    steps = [command for word, command in known if word in release]
-    return steps[:1] or [_("Reinstall the package of your distribution that holds {name}.", name=name)]
+    """Return the commands of this distribution that put the driver's libraries back, each with its check."""
+    steps = numbered_steps("driver-libraries", seen, branch=version.split(".", maxsplit=1)[0])
+    return steps or [_("Reinstall the package of your distribution that holds {name}.", name=name), "sudo ldconfig"]
 
 
 def stale_specification(seen: Snapshot) -> Iterator[Finding]:

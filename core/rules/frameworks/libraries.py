@@ -10,7 +10,7 @@ import msgspec
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.common.versions import parse_requirement
-from core.knowledge.causes import Cause
+from core.knowledge.causes import Cause, OptionalCause
 from core.model.facts import DamagedFile, Distribution, How, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.model.findings import Evidence, Finding, Fix
@@ -19,8 +19,8 @@ from core.model.remedies import AddDllFolders, AddFolder, Place, PutPackageBack,
 from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import framework_pip_command, whole_again
-from core.rules.frameworks.environment_view import EnvironmentView, environment_views, unmet_requirements
-from core.rules.wording import NOTE, concern_row, make_finding, manual_fix, observation
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.wording import NOTE, UNKNOWN, concern_row, make_finding, manual_fix, observation
 
 LIBRARIES_ID = "libraries-"
 """Start of the name of every finding of this module; the distribution follows."""
@@ -33,6 +33,9 @@ PACKAGE_OF = {
 
 COMPILERS = re.compile(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
 COMPILER_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
+DRIVERS_OWN = re.compile(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
+"""A loader's sentence about what comes with the driver: no fault of a framework on a machine without one."""
+
 LIBRARY_IN_WORDS = re.compile(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
 """A file in a loader's own sentence."""
 
@@ -80,7 +83,7 @@ def _lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     opened = {o.library for o in closure.openings or () if not o.problem and not o.ended}
     edges = tuple(e for e in closure.edges if not e.optional and (e.by_name or e.wanted_by not in opened))
     gaps = tuple(g for g in closure.gaps if not g.optional and g.wanted_by not in opened)
-    failed = [o for o in closure.openings or () if o.problem or o.ended]
+    failed = [o for o in closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
     if not (edges or gaps or failed):
         return None
     named = {e.name for e in edges} | {file_name(home.seen.machine.system, g.provider) for g in gaps if g.provider}
@@ -114,11 +117,11 @@ def files_told(seen: Snapshot) -> set[str]:
 
 def _finding(lack: Lack) -> Finding:
     cause, title, why = _judged(lack)
-    remedy, fix = _cure(lack, cause)
+    remedy, fix = _cure(lack, cause) if cause else (None, None)
     files = [e.path or e.name for e in lack.edges] + [g.provider or g.wanted_by for g in lack.gaps]
     return make_finding(
         Step.FRAMEWORKS,
-        _severity(lack),
+        _severity(lack) if cause else UNKNOWN,
         f"{LIBRARIES_ID}{lack.name}",
         title,
         cause=cause,
@@ -153,7 +156,7 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
 """State of an edge: cause, title, why; the first that fits leads."""
 
 
-def _judged(lack: Lack) -> tuple[Cause, str, str]:
+def _judged(lack: Lack) -> tuple[OptionalCause, str, str]:
     """Return cause, title and why."""
     values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix}
     for state, cause, title, why in STATES:
@@ -194,9 +197,9 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     title = _("{who} in {prefix} needs {names}, which its loader does not find.", **values)
     why = _("The loader looked in every place where this program searches.")
     if all(FRAMEWORKS_OWN.match(e.name) for e in absent):
-        return "requirement_broken", title, why
+        return "extension_abi_mismatch", title, why
     if all(COMPILERS.match(e.name) for e in absent):
-        return "system_library_too_old", title, why
+        return "cxx_runtime_too_old", title, why
     if all("cudnn" in e.name for e in absent):
         return "cudnn_not_installed", title, why
     if all("nvrtc" in e.name for e in absent):
@@ -204,13 +207,18 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     return "cuda_runtime_missing", title, why
 
 
-def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
-    """Return what a gap of symbols tells: everything is there and does not belong together."""
+def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
+    """Return what a gap of symbols tells: everything is there and does not belong together. A crash alone tells no cause."""
     if not lack.gaps:
-        opening = next(o for o in lack.closure.openings or () if o.problem or o.ended)
+        failed = [o for o in lack.closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
+        opening = next((o for o in failed if o.problem), failed[0])
         words = opening.problem or translate_fact(opening.ended)
         title = _("{who} in {prefix} cannot load its own library: {words}", words=words, **values)
-        return _cause_of_words(words), title, _("A child process opened it as the framework does.")
+        return (
+            _cause_of_words(opening.problem) if opening.problem else "",
+            title,
+            _("A child process opened it as the framework does."),
+        )
     gap = lack.gaps[0]
     system = lack.home.seen.machine.system
     wants, offers = file_name(system, gap.wanted_by), file_name(system, gap.provider)
@@ -227,19 +235,21 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
         title = _(
             "No loaded library has {what}, which {wants} of {who} needs.", what=what, wants=wants, who=values["who"]
         )
+    own = is_inside(system, gap.provider, lack.home.python.prefix)
+    overridden = gap.how == "LD_LIBRARY_PATH" and (not own or bool(gap.others))
     if COMPILER_VERSION.match(gap.version):
-        if gap.how == "LD_LIBRARY_PATH":
+        if overridden:
             return (
                 "ld_library_path_override",
                 title,
                 _("LD_LIBRARY_PATH leads to an older library than the program was built with."),
             )
         return (
-            "system_library_too_old",
+            "cxx_runtime_too_old",
             title,
             _("The library of the system, or of this Python, is older than the one that the program was built with."),
         )
-    if gap.how == "LD_LIBRARY_PATH":
+    if overridden:
         return (
             "ld_library_path_override",
             title,
@@ -247,10 +257,7 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
         )
     if not gap.provider or FRAMEWORKS_OWN.match(offers):
         why = _("The extension was built with another release of the framework than the installed one.")
-        return "requirement_broken", title, why
-    if {u.wanted for u in unmet_requirements(lack.home)} & {re.split("[=<>~!]", w)[0] for w in _wanted_packages(lack)}:
-        why = _("A later installation replaced it by another release than the one that is required.")
-        return "requirement_broken", title, why
+        return "extension_abi_mismatch", title, why
     return (
         "cuda_lib_shadowed",
         title,
@@ -260,13 +267,13 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
 
 def _cause_of_words(words: str) -> Cause:
     if re.search(r"GLIBC(XX)?_|CXXABI_", words):
-        return "system_library_too_old"
+        return "cxx_runtime_too_old"
     if re.search(r"file too short|invalid ELF header|ELF file", words):
         return "corrupt_or_truncated_file"
     if "nvrtc" in words.lower() and "undefined symbol" not in words:
         return "nvrtc_missing_or_mismatch"
     if "undefined symbol" in words or "version `" in words:
-        return "requirement_broken" if re.search(r"_Z\w*(torch|c10|at)", words) else "cuda_lib_shadowed"
+        return "extension_abi_mismatch" if re.search(r"_Z\w*(torch|c10|at)", words) else "cuda_lib_shadowed"
     if "failed to map segment" in words or "Operation not permitted" in words:
         return "noexec_mount"
     return "cudnn_not_on_search_path" if "cudnn" in words else "cuda_runtime_missing"
@@ -317,7 +324,7 @@ def _opening_row(opening: Opening) -> Evidence:
 # --- the cure ------------------------------------------------------------------------------------------------------------
 
 
-def _cure(lack: Lack, cause: Cause) -> tuple[Remedy | None, Fix | None]:
+def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
     """Return one cure for everything that is lacking; None where none is known that touches it."""
     home, prefix = lack.home, lack.home.python.prefix
     if cause == "ld_library_path_override":
@@ -340,8 +347,10 @@ def _cure(lack: Lack, cause: Cause) -> tuple[Remedy | None, Fix | None]:
             return AddDllFolders(prefix=prefix, folders=tuple(elsewhere)), fix
         fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(elsewhere))
         return AddFolder(folder=elsewhere[0], more=tuple(elsewhere[1:]), prefixes=(prefix,)), fix
-    if cause in ("noexec_mount", "library_unreadable", "system_library_too_old"):
+    if cause in ("noexec_mount", "library_unreadable", "cxx_runtime_too_old"):
         return None, _system_fix(cause, lack)
+    if cause == "extension_abi_mismatch":
+        return None, _fitting_extension(lack)
     wanted = list(dict.fromkeys(_wanted_packages(lack)))
     return None, _install(lack, wanted) if wanted else None
 
@@ -357,7 +366,7 @@ def _variable_folders(lack: Lack) -> list[str]:
     return list(dict.fromkeys(parent(lack.system, p) for p in paths))
 
 
-def _system_fix(cause: Cause, lack: Lack) -> Fix:
+def _system_fix(cause: OptionalCause, lack: Lack) -> Fix:
     paths = join_names(dict.fromkeys(e.path for e in lack.edges if e.path))
     if cause == "noexec_mount":
         return manual_fix(_("Move the environment, or mount without noexec"),
@@ -371,6 +380,19 @@ def _system_fix(cause: Cause, lack: Lack) -> Fix:
                       _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=lack.closure.consumer.framework))  # fmt: skip
 
 
+def _fitting_extension(lack: Lack) -> Fix | None:
+    """Return how to get the release of an extension that fits its framework: the framework is what the person chose."""
+    there = {d.name: d for d in lack.home.python.distributions}
+    base = next((there[n] for n in ("torch", "tensorflow", "jaxlib", "paddlepaddle-gpu") if n in there), None)
+    if base is None or base.name == lack.name:
+        return None
+    anchor = f"{base.name}=={base.version}"
+    command = framework_pip_command(lack.home.seen, lack.home.python, "install", "--upgrade", lack.name, anchor)
+    return manual_fix(
+        _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor), command, restart="program"
+    )
+
+
 def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
     options = ("--force-reinstall", "--no-deps") if again else ()
     command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, *wanted)
@@ -382,16 +404,10 @@ def _wanted_packages(lack: Lack) -> Iterator[str]:
     its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
     wishes = _requirements(lack, its)
     for edge in lack.edges:
-        if FRAMEWORKS_OWN.match(edge.name):
-            yield from (_spelt(w) for w in wishes if re.match(r"torch(?![\w-])", w))
-            continue
         yield from _package(edge.name, edge.path, lack, wishes)
     for gap in lack.gaps:
-        offers = file_name(lack.system, gap.provider)
-        if not gap.provider or FRAMEWORKS_OWN.match(offers):
-            yield from (_spelt(w) for w in wishes if re.match(r"torch(?![\w-])", w))
-        elif not COMPILER_VERSION.match(gap.version):
-            yield from _package(offers, gap.provider, lack, wishes)
+        if gap.provider and not COMPILER_VERSION.match(gap.version):
+            yield from _package(file_name(lack.system, gap.provider), gap.provider, lack, wishes)
             yield from _package(file_name(lack.system, gap.wanted_by), gap.wanted_by, lack, wishes)
 
 
@@ -429,7 +445,7 @@ JOINED: frozenset[str] = frozenset(
     (
         *("cudnn_not_on_search_path", "cuda_not_on_search_path", "cuda_runtime_missing", "cudnn_not_installed"),
         *("corrupt_or_truncated_file", "library_unreadable", "dll_wrong_architecture", "nvrtc_missing_or_mismatch"),
-        *("requirement_broken", "cuda_lib_shadowed"),
+        *("requirement_broken", "cuda_lib_shadowed", "extension_abi_mismatch"),
     )
 )
 """Causes of findings that a card about everything that a consumer lacks says in one."""
@@ -451,11 +467,7 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
         if names and all("cudnn" in n for n in names) and any(f.step is Step.CUDNN for f in others):
             gone.add(id(card))
             continue
-        gone |= {
-            id(f)
-            for f in others
-            if f.cause != "requirement_broken" or card.cause == "requirement_broken" or "nvidia" in f.subject
-        }
+        gone |= {id(f) for f in others if f.cause != "requirement_broken" or "nvidia" in f.subject}
     return [f for f in found if id(f) not in gone]
 
 

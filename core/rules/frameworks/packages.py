@@ -396,7 +396,7 @@ def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tup
             names=join_names(f"{d.name} {d.version}" for d, _row in old),
             numpy=f"numpy {numpy.version}",
         ),
-        cause="requirement_broken",
+        cause="numpy_abi_mismatch",
         why=_(
             "Extension modules that were built for NumPy 1 do not load with NumPy 2, or cannot exchange arrays with it."
         ),

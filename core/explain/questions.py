@@ -1,0 +1,64 @@
+"""Where a text leaves several causes near each other: one question whose answers part them."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from core.common.i18n import _
+from core.explain.model import RankedCause
+from core.explain.ranking import conditions_hold
+from core.explain.reading import ParsedText
+from core.knowledge.causes import cause_rows
+from core.knowledge.messages import Question, known_clues
+
+LIKELY_SCORE = 0.7
+"""Score from which on a text alone makes a cause likely."""
+
+
+def is_settled(causes: tuple[RankedCause, ...]) -> bool:
+    """Whether nothing is left to decide: a cause is proved, or likely."""
+    if not causes or causes[0].verdict == "proved":
+        return True
+    return causes[0].score >= LIKELY_SCORE and not causes[0].may
+
+
+def find_question(causes: tuple[RankedCause, ...], reading: ParsedText) -> Question | None:
+    """Return the first question of the table that fits the text, with the answers that the machine does not refute.
+
+    One that leaves the likeliest cause out decides nothing.
+    """
+    if is_settled(causes):
+        return None
+    refuted = {r.cause for r in causes if r.verdict == "refuted"}
+    for question in known_clues().questions:
+        left = tuple(a for a in question.answers if a.cause not in refuted)
+        parts = len(left) > 1 and any(a.cause == causes[0].cause for a in left)
+        if parts and conditions_hold(question.when, reading.marks):
+            return replace(question, answers=left)
+    return None
+
+
+def decide(causes: tuple[RankedCause, ...], asked: Question | None) -> str:
+    """Return the question and its answers, each in a line; without one, what would decide between the best causes."""
+    if is_settled(causes):
+        return ""
+    if asked is None:
+        deciding = known_clues().decides
+        looks = [_(deciding[r.cause]) for r in causes[:3] if r.verdict == "open" and r.cause in deciding]
+        return (
+            _("To decide between the most likely ones: {questions}.", questions="; ".join(dict.fromkeys(looks)))
+            if looks
+            else ""
+        )
+    words = {row.cause: row.meaning for row in cause_rows()}
+    rows = [
+        _(
+            "{number}. {answer}: {meaning} [{cause}]",
+            number=number,
+            answer=_(a.answer),
+            meaning=_(words[a.cause]),
+            cause=a.cause,
+        )
+        for number, a in enumerate(asked.answers, 1)
+    ]
+    return "\n".join((_("One question decides: {question}", question=_(asked.ask)), *rows))

@@ -1,0 +1,73 @@
+"""Names on Windows that must not leave the machine: who owns a folder, and the servers of mapped drives."""
+
+from __future__ import annotations
+
+import ctypes
+import string
+import sys
+import winreg
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from ctypes import wintypes
+
+from core.common.patience import call_patiently
+
+assert sys.platform == "win32"  # tells mypy, too
+
+MADE_HERE = "S-1-5-21-"
+"""How the identifiers of accounts begin that a machine or a domain made; the others are Windows' own."""
+REMOTE = 4
+"""DRIVE_REMOTE of fileapi.h."""
+A_PERSON = 1
+"""SidTypeUser of winnt.h."""
+
+
+def owners(folders: Iterable[str]) -> Iterator[str]:
+    """Yield the accounts that folders belong to, each once; Windows' own are left out."""
+    from core.host.windows.ownership import owner_and_rights
+
+    seen: set[str] = set()
+    for folder in folders:
+        with suppress(OSError):
+            owner = call_patiently(lambda path: owner_and_rights(path, folder=True)[0], folder)
+            if owner not in seen and owner.startswith(MADE_HERE):
+                seen.add(owner)
+                yield from _name(owner)
+
+
+def _name(sid: str) -> Iterator[str]:
+    advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
+    kernel.LocalFree.argtypes = (ctypes.c_void_p,)
+    advapi.ConvertStringSidToSidW.argtypes = (wintypes.LPCWSTR, ctypes.c_void_p)
+    advapi.LookupAccountSidW.argtypes = (
+        *(wintypes.LPCWSTR, ctypes.c_void_p, wintypes.LPWSTR, ctypes.c_void_p),
+        *(wintypes.LPWSTR, ctypes.c_void_p, ctypes.c_void_p),
+    )
+    whose, kind = ctypes.c_void_p(), ctypes.c_int()
+    if not advapi.ConvertStringSidToSidW(sid, ctypes.byref(whose)):
+        return
+    try:
+        name, domain = ctypes.create_unicode_buffer(256), ctypes.create_unicode_buffer(256)
+        sizes = wintypes.DWORD(256), wintypes.DWORD(256)
+        found = advapi.LookupAccountSidW(
+            *(None, whose, name, ctypes.byref(sizes[0]), domain, ctypes.byref(sizes[1]), ctypes.byref(kind))
+        )
+        if found and kind.value == A_PERSON:
+            yield name.value
+    finally:
+        kernel.LocalFree(whose)
+
+
+def shares() -> Iterator[str]:
+    r"""Yield what drives are mapped to (\\server\share): those of this session, and those that the person keeps."""
+    kernel = ctypes.WinDLL("kernel32")
+    network = ctypes.WinDLL("mpr")
+    for letter in string.ascii_uppercase:
+        if kernel.GetDriveTypeW(f"{letter}:\\") == REMOTE:
+            share, size = ctypes.create_unicode_buffer(1024), wintypes.DWORD(1024)
+            if network.WNetGetConnectionW(f"{letter}:", share, ctypes.byref(size)) == 0:
+                yield share.value
+    with suppress(OSError), winreg.OpenKey(winreg.HKEY_CURRENT_USER, "Network") as drives:
+        for n in range(winreg.QueryInfoKey(drives)[0]):
+            with suppress(OSError), winreg.OpenKey(drives, winreg.EnumKey(drives, n)) as drive:
+                yield str(winreg.QueryValueEx(drive, "RemotePath")[0])

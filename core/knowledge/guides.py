@@ -1,0 +1,53 @@
+"""Guides: what stays with a person, step by step for this system, each step with a check that a program can run."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+from core.knowledge.releases import SourcedRow
+from core.knowledge.tables import read_table
+from core.model.facts import Frozen, Machine
+
+GuideName = Literal["driver", "driver-libraries", "secure-boot"]
+
+
+class GuideStep(Frozen, frozen=True, kw_only=True):
+    """One step: a command, and another that changes nothing and ends with 0 once it is done."""
+
+    do: str
+    check: str
+
+
+class Guide(SourcedRow, frozen=True, kw_only=True):
+    """A guide for some systems."""
+
+    guide: GuideName
+    systems: tuple[str, ...]
+    """Words of the system's own name (os-release's PRETTY_NAME), in small letters."""
+    steps: tuple[GuideStep, ...]
+
+
+class Guides(Frozen, frozen=True, kw_only=True):
+    """resources/knowledge/guides.json."""
+
+    guides: tuple[Guide, ...]
+
+
+@cache
+def _guides() -> tuple[Guide, ...]:
+    return read_table("guides", Guides).guides
+
+
+def guide_steps(guide: GuideName, machine: Machine, *, branch: str = "") -> tuple[GuideStep, ...]:
+    """Return the steps for this system; none where the table has none, or where they need a driver's branch that is not known."""
+    name = "" if machine.wsl else machine.release.lower()  # its driver is Windows' own
+    for row in _guides():
+        if row.guide == guide and any(word in name for word in row.systems):
+            if not branch and any("{branch}" in s.do for s in row.steps):
+                return ()
+            return tuple(
+                GuideStep(do=s.do.replace("{branch}", branch), check=s.check.replace("{branch}", branch))
+                for s in row.steps
+            )
+    return ()

@@ -1,0 +1,128 @@
+r"""The ways of starting on Windows beside the registry's own: Jupyter's kernels, activations, VS Code's terminals.
+
+What is started from the Start menu, a shortcut, a terminal or a service's manager gets the registry's variables, which this
+session is judged with already.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.host.startup.plain import json_line, json_value
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
+
+
+def windows_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield every way that this machine's files tell of."""
+    yield from _kernels(ground, pythons)
+    yield from _activations(ground, pythons)
+    yield from _editors(ground)
+
+
+def _begin(ground: Ground) -> State:
+    names = set(ground.env)
+    return State(dict(ground.env), names, separator=";")
+
+
+def _variable(ground: Ground, name: str) -> str:
+    return next((v for n, v in ground.env.items() if n.upper() == name), "")
+
+
+def _give(state: State, name: str, value: str, file: str, line: int) -> None:
+    """Set a variable; its name is the same in any case."""
+    known = next((n for n in state.values if n.upper() == name.upper()), name)
+    state.give(known, value, file, line, "cmd" if file.lower().endswith(".bat") else "json")
+    state.exported.add(known)
+
+
+def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    join = ground.where.join
+    homes = [join(base, "jupyter") for name in ("APPDATA", "PROGRAMDATA") if (base := _variable(ground, name))]
+    homes += [join(p.prefix, "share", "jupyter") for p in pythons]
+    count = 0
+    for home in dict.fromkeys(homes):
+        kernels = join(home, "kernels")
+        for name in ground.around.names(kernels):
+            path = join(kernels, name, "kernel.json")
+            if (text := ground.read(path)) is None or count >= MOST_KERNELS:
+                continue
+            spec = json_value(text)
+            if not isinstance(spec, dict):
+                continue
+            count += 1
+            state = _begin(ground)
+            state.files.append(path)
+            env = spec.get("env")
+            for variable, value in (env if isinstance(env, dict) else {}).items():
+                if isinstance(variable, str) and isinstance(value, str):
+                    filled = re.sub(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], m[0]), value)  # noqa: B023 - used at once
+                    _give(state, variable, filled, path, json_line(text, variable, "env"))
+            prefix = next((p.prefix for p in pythons if path.lower().startswith(p.prefix.lower() + "\\")), "")
+            yield Reached(kind="notebook", at=path, state=state, prefix=prefix)
+
+
+def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    join = ground.where.join
+    for python in pythons:
+        state = _begin(ground)
+        if python.kind == "venv":
+            _batch(ground, join(python.prefix, "Scripts", "activate.bat"), state)
+        elif python.kind == "conda":
+            kept = join(python.prefix, "conda-meta", "state")
+            found = json_value(text) if (text := ground.read(kept)) is not None else None
+            env = found.get("env_vars") if isinstance(found, dict) else None
+            for name, value in (env if isinstance(env, dict) else {}).items():
+                if isinstance(name, str) and isinstance(value, str) and value != "***unset***":
+                    _give(state, name, value, kept, json_line(text or "", name, "env_vars"))
+            hooks = join(python.prefix, "etc", "conda", "activate.d")
+            for name in ground.around.names(hooks):
+                if name.lower().endswith(".bat"):
+                    _batch(ground, join(hooks, name), state)
+        else:
+            continue
+        yield Reached(kind="activation", at=python.prefix, state=state, prefix=python.prefix)
+
+
+def _batch(ground: Ground, path: str, state: State) -> None:
+    """Take a batch file's plain ``set`` lines; one inside brackets or behind ``if`` leaves its variable open."""
+    if (text := ground.read(path)) is None:
+        return
+    state.files.append(path)
+    depth = 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip().lstrip("@")
+        found = re.match(r"(if\s.*?)?\bset\s+\"?([A-Za-z_]\w*)=([^\"]*)\"?\s*\Z", line, re.IGNORECASE)
+        if found:
+            value = re.sub(r"%(\w+)%", lambda m: _known(state, m[1]), found[3])
+            if found[1] or depth:
+                state.open.add(found[2])
+            elif value:
+                _give(state, found[2], value, path, number)
+            else:
+                state.take(found[2], path, number, "cmd")
+        depth = max(0, depth + line.count("(") - line.count(")"))
+
+
+def _known(state: State, name: str) -> str:
+    return next((v for n, v in state.values.items() if n.upper() == name.upper()), "")
+
+
+def _editors(ground: Ground) -> Iterator[Reached]:
+    base = _variable(ground, "APPDATA")
+    for editor in EDITORS if base else ():
+        path = ground.where.join(base, editor, "User", "settings.json")
+        if (text := ground.read(path)) is None:
+            continue
+        state = _begin(ground)
+        state.files.append(path)
+        found = json_value(text)
+        env = found.get("terminal.integrated.env.windows") if isinstance(found, dict) else None
+        for name, value in (env if isinstance(env, dict) else {}).items():
+            if isinstance(name, str) and isinstance(value, str):
+                filled = re.sub(r"\$\{env:(\w+)\}", lambda m: _known(state, m[1]), value)  # noqa: B023 - used at once
+                _give(state, name, filled, path, json_line(text, name, "terminal.integrated.env.windows"))
+        yield Reached(kind="editor", at=path, state=state)

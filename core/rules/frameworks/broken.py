@@ -1,0 +1,190 @@
+"""Rules about environments that no longer fit their Python, and about what an interrupted pip left in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _
+from core.common.shell import shell_command, shell_of
+from core.model.facts import EnvironmentFault, ImportSearch, Remains, Snapshot
+from core.model.findings import Finding, Fix
+from core.model.remedies import Unset
+from core.model.steps import Severity, Step
+from core.rules.frameworks.advice import framework_pip_command
+from core.rules.frameworks.environment_view import EnvironmentView
+from core.rules.frameworks.imports import views_with_imports
+from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+
+
+def broken_environments(seen: Snapshot) -> Iterator[Finding]:
+    """An environment whose Python is gone or is another one, or whose scripts lead elsewhere."""
+    for home, search in views_with_imports(seen):
+        for fault in search.faults:
+            yield _broken(home, fault)
+
+
+def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
+    used = home.near <= 2 or "here" in home.python.ways
+    severity = NOTE if not used else home.severity
+    if fault.kind == "moved":
+        severity = min(severity, WARNING)
+    elif fault.kind == "copied" and "here" not in home.python.ways:
+        severity = NOTE  # its interpreter works; only its scripts lead elsewhere
+    elif fault.kind == "copied":
+        severity = min(severity, WARNING)
+    title, why, fix = _words(home, fault)
+    return make_finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"environment-{fault.kind.replace(' ', '-')}",
+        title,
+        cause="python_environment_broken",
+        why=why,
+        evidence=[
+            observation(_("Seen"), fault.path, f"{fault.source}:{fault.line}" if fault.line else fault.source),
+            *([observation(_("Detail"), fault.detail)] if fault.detail else []),
+            home.concerns(),
+        ],
+        subject=home.python.prefix,
+        fix=fix,
+        remedy=Unset(variable="PYTHONHOME") if fault.source == "PYTHONHOME" else None,
+    )
+
+
+def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fix]:
+    prefix = home.python.prefix
+    anew = _make_again(home)
+    match fault.kind:
+        case "base gone" | "interpreter gone":
+            return (
+                _(
+                    "The Python that {prefix} was made from is gone: {path}.",
+                    prefix=prefix,
+                    path=fault.detail or fault.path,
+                ),
+                _("A virtual environment has no interpreter of its own: nothing in it can be started."),
+                anew,
+            )
+        case "library gone":
+            return (
+                _("The Python of {prefix} does not start: {name} is not found.", prefix=prefix, name=fault.detail),
+                _("The interpreter is linked against this library, and no folder that the loader searches has it."),
+                anew,
+            )
+        case "no standard library" if fault.source == "PYTHONHOME":
+            return (
+                _("PYTHONHOME leads the Python of {prefix} to {path}, which has no standard library for it.",
+                  prefix=prefix, path=fault.path),
+                _("Python does not start without its standard library: \"No module named 'encodings'\"."),
+                manual_fix(_("Remove the variable {name}", name="PYTHONHOME"), _("For this terminal: unset PYTHONHOME")
+                           if home.seen.machine.system == "linux" else "", restart="terminal"),
+            )  # fmt: skip
+        case "no standard library":
+            return (
+                _("The Python of {prefix} has no standard library in {path}.", prefix=prefix, path=fault.path),
+                _("Python does not start without its standard library: \"No module named 'encodings'\"."),
+                anew,
+            )
+        case "upgraded beneath":
+            old, _space, new = fault.detail.partition(" ")
+            return (
+                _("The packages of {prefix} are for Python {old}, but its interpreter is Python {new} now.",
+                  prefix=prefix, old=old, new=new),
+                _("The Python that the environment was made from was replaced. The new one does not search the folder {folder}.",
+                  folder=fault.path),
+                anew,
+            )  # fmt: skip
+        case "copied":
+            return (
+                _("The scripts of {prefix} belong to the environment {path}.", prefix=prefix, path=fault.path),
+                _("The folder was copied: its activation and its pip change the other environment."),
+                anew,
+            )
+    return (
+        _(
+            "The environment {prefix} was moved: its scripts name {path}, which is gone.",
+            prefix=prefix,
+            path=fault.path,
+        ),
+        _("Its activation and scripts such as pip lead to a folder that is not there any more."),
+        anew,
+    )
+
+
+def _make_again(home: EnvironmentView) -> Fix:
+    """Return how to make an environment anew beside the old one, with what it has of frameworks."""
+    wanted = [f"{d.name}=={d.version}" for d in home.python.distributions if FRAMEWORKS.fullmatch(d.name)]
+    system = home.seen.machine.system
+    fresh = f"{home.python.prefix}-new"
+    python = f"{fresh}\\Scripts\\python.exe" if system == "windows" else f"{fresh}/bin/python"
+    return manual_fix(
+        _("Make a new environment, and install the packages there"),
+        shell_command("python" if system == "windows" else "python3", "-m", "venv", fresh, of=shell_of(system)),
+        shell_command(python, "-m", "pip", "install", *wanted, of=shell_of(system)) if wanted else "",
+        restart="terminal",
+    )
+
+
+# --- what an interrupted pip left ------------------------------------------------------------------------------------
+
+
+def interrupted_installations(seen: Snapshot) -> Iterator[Finding]:
+    """Parts of a package that an interrupted installation or removal left behind."""
+    for home, search in views_with_imports(seen):
+        for name in dict.fromkeys(r.distribution for r in search.remains):
+            some = [r for r in search.remains if r.distribution == name]
+            yield _interrupted(home, search, name, some)
+
+
+def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: list[Remains]) -> Finding:
+    its = home.has(name)
+    there = next((m for m in search.modules if m.name == name and m.kind != "namespace"), None)
+    whole = [d for d in home.python.distributions if d.name == name and d.version]
+    bare = any(r.kind == "no metadata" for r in some)
+    severity: Severity = NOTE
+    if any(r.kind == "renamed" for r in some) and there is None and FRAMEWORKS.fullmatch(name):
+        severity = home.severity
+    elif bare and len(whole) < 2 and FRAMEWORKS.fullmatch(name):
+        severity = min(home.severity, WARNING)
+    version = its.version if its else ""
+    return make_finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"remains-{name}",
+        _("An interrupted installation left parts of {name} in {prefix}.", name=name, prefix=home.python.prefix),
+        cause="installation_interrupted",
+        why=_("Nothing of the name can be imported any more.")
+        if severity is ERROR
+        else _("Its version cannot be told from its metadata, and pip cannot remove or replace it.")
+        if any(r.kind != "renamed" for r in some)
+        else _("pip warns of them at each call; the package itself is there."),
+        evidence=[
+            *(observation(_REMAINS[r.kind](), r.path) for r in some),
+            home.concerns(name if FRAMEWORKS.fullmatch(name) else ""),
+        ],
+        subject=home.python.prefix,
+        fix=manual_fix(
+            _("Install {name} again, then delete what was left", name=name),
+            framework_pip_command(
+                home.seen,
+                home.python,
+                "install",
+                "--force-reinstall",
+                "--no-deps",
+                f"{name}=={version.partition('+')[0]}" if version else name,
+            ),
+            *(r.path for r in some if r.kind == "renamed"),
+            restart="program",
+        ),
+    )
+
+
+_REMAINS = {
+    "renamed": lambda: _("Renamed by pip"),
+    "no metadata": lambda: _("Metadata without METADATA"),
+    "no record": lambda: _("Metadata without RECORD"),
+}
+
+
+RULES = (broken_environments, interrupted_installations)

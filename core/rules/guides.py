@@ -1,0 +1,15 @@
+"""Guides in words: the steps that stay with a person, numbered, each with how to see that it worked."""
+
+from __future__ import annotations
+
+from core.common.i18n import _
+from core.knowledge.guides import GuideName, guide_steps
+from core.model.facts import Snapshot
+
+
+def numbered_steps(guide: GuideName, seen: Snapshot, *, branch: str = "") -> list[str]:
+    """Return a guide's steps for this system, a line each; empty where there is none."""
+    return [
+        _("{n}. {do}   (check: {check})", n=n, do=step.do, check=step.check)
+        for n, step in enumerate(guide_steps(guide, seen.machine, branch=branch), 1)
+    ]

@@ -1,0 +1,162 @@
+"""Take facts from the wheels that an index really has: ``python -m installer.generate.wheels PACKAGE ... [--newest N] [--out FILE]``.
+
+For each release one wheel for Linux and one for Windows is asked, by range requests: its METADATA (what it requires of NVIDIA's
+packages) and the list of its files (which of CUDA's and cuDNN's libraries it brings). Prints or writes JSON, each row with the
+wheel's name, its hash, the day of its upload and the day of reading. Nothing is installed, unpacked or run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import sys
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from email.parser import BytesParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+from core.common.versions import version_tuple
+from core.knowledge.library_names import parse_library_name
+
+INDEX, PAGES = "https://pypi.org/pypi", "https://pypi.org/simple"
+NEWEST = 6
+"""Releases that are read unless more are asked for."""
+BLOCK = 256 * 1024
+"""Bytes of one range request."""
+SYSTEMS = {"linux": re.compile(r"-(?:many)?linux.*_x86_64\.whl$"), "windows": re.compile(r"-win_amd64\.whl$")}
+WANTED = re.compile(r"nvidia[-_]|tensorrt|triton|^cuda[-_]|^(?:torch|numpy|jaxlib|jax-cuda)", re.IGNORECASE)
+
+Fetch = Callable[[int, int], bytes]
+"""Return the bytes from the first to (without) the second number."""
+
+
+class Ranged(io.RawIOBase):
+    """A file that is read over a network, block by block: for the directory at the end of an archive."""
+
+    def __init__(self, fetch: Fetch, size: int) -> None:
+        super().__init__()
+        self.fetch, self.size, self.at = fetch, size, 0
+        self.blocks: dict[int, bytes] = {}
+
+    def seekable(self) -> bool:
+        """Whether it can be read from any place."""
+        return True
+
+    def readable(self) -> bool:
+        """Whether it can be read."""
+        return True
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self.at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place."""
+        self.at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self.at, io.SEEK_END: self.size}[whence]
+        return self.at
+
+    def read(self, count: int = -1) -> bytes:
+        """Return the next bytes; only blocks that were not yet read are fetched."""
+        stop = self.size if count < 0 else min(self.size, self.at + count)
+        found = b""
+        while self.at < stop:
+            number, start = divmod(self.at, BLOCK)
+            if number not in self.blocks:
+                self.blocks[number] = self.fetch(number * BLOCK, min(self.size, (number + 1) * BLOCK))
+            piece = self.blocks[number][start : start + stop - self.at]
+            if not piece:
+                break
+            found += piece
+            self.at += len(piece)
+        return found
+
+
+def contents(fetch: Fetch, size: int) -> tuple[list[str], bytes]:
+    """Return the names of a wheel's files and its METADATA."""
+    with zipfile.ZipFile(Ranged(fetch, size)) as wheel:
+        names = wheel.namelist()
+        metadata = next(n for n in names if n.endswith(".dist-info/METADATA"))
+        return names, wheel.read(metadata)
+
+
+def facts(names: Sequence[str], metadata: bytes) -> dict[str, Any]:
+    """Return what a wheel requires of NVIDIA's packages, and which libraries of CUDA and cuDNN it brings."""
+    told = BytesParser().parsebytes(metadata)
+    requires = [r for r in told.get_all("Requires-Dist") or () if WANTED.search(r)]
+    libraries = {n.rsplit("/", 1)[-1] for n in names if parse_library_name(n.rsplit("/", 1)[-1].lower())}
+    return {"requires": sorted(requires), "libraries": sorted(libraries)}
+
+
+def one_each(files: Sequence[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield for each system the wheel for the newest Python."""
+    for system, form in SYSTEMS.items():
+        wheels = [
+            f for f in files if f["packagetype"] == "bdist_wheel" and not f["yanked"] and form.search(f["filename"])
+        ]
+        if wheels:
+            yield (
+                system,
+                max(wheels, key=lambda f: _python(f["filename"])),
+            )
+
+
+def _python(filename: str) -> int:
+    found = re.search(r"-cp3(\d+)-", filename)
+    return int(found[1]) if found else 0
+
+
+def harvest(package: str, newest: int) -> Iterator[dict[str, Any]]:
+    """Yield a row for each release and system."""
+    listed = json.loads(_get(f"{INDEX}/{package}/json"))["releases"]
+    plain = [v for v in listed if re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", v) and listed[v]]
+    for version in sorted(plain, key=version_tuple, reverse=True)[:newest]:
+        for system, file in one_each(listed[version]):
+            url = urljoin(f"{PAGES}/{package}/", file["url"])
+            names, metadata = contents(lambda a, b, url=url: _get(url, f"bytes={a}-{b - 1}"), file["size"])  # type: ignore[misc]
+            yield {
+                "package": package,
+                "version": version,
+                "system": system,
+                **facts(names, metadata),
+                "source": file["filename"],
+                "sha256": file["digests"]["sha256"],
+                "uploaded": file["upload_time"][:10],
+            }
+
+
+def _get(url: str, byte_range: str = "") -> bytes:
+    if not url.startswith("https://"):
+        raise OSError(f"not read over https: {url}")
+    request = urllib.request.Request(url, headers={"Range": byte_range} if byte_range else {})  # noqa: S310 - https alone
+    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - https alone
+        if byte_range and answer.status != 206:
+            raise OSError(f"the index sends no ranges: {url}")
+        data: bytes = answer.read()
+        return data
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print or write the table."""
+    parser = argparse.ArgumentParser(prog="python -m installer.generate.wheels", description=__doc__)
+    parser.add_argument("packages", nargs="+", metavar="PACKAGE")
+    parser.add_argument("--newest", type=int, default=NEWEST, metavar="N")
+    parser.add_argument("--out", type=Path, metavar="FILE")
+    options = parser.parse_args(arguments)
+    rows = [row for package in options.packages for row in harvest(package, options.newest)]
+    table = {"known_until": datetime.now(UTC).date().isoformat(), "read_from": INDEX, "wheels": rows}
+    text = json.dumps(table, indent=1) + "\n"
+    if options.out:
+        options.out.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,55 @@
+r"""Ways of starting on Windows, read in a folder that stands for C:\."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from core.model.facts import Machine, PythonEnvironment, Snapshot
+from core.probes.starting import probe
+from tests.host.fake import FakeHost
+from tests.probes.request import request
+
+CONDA = r"C:\ml\conda"
+ENV = {"APPDATA": r"C:\Users\ada\AppData\Roaming", "Path": r"C:\Windows\System32", "SystemRoot": r"C:\Windows"}
+
+
+def put(root: Path, path: str, text: str) -> str:
+    file = root / path.replace("\\", "/")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return path
+
+
+def test_kernels_hooks_kept_variables_and_settings_are_read(tmp_path: Path) -> None:
+    kernel = put(
+        tmp_path,
+        r"C:\Users\ada\AppData\Roaming\jupyter\kernels\ml\kernel.json",
+        json.dumps({"argv": ["python"], "env": {"CUDA_VISIBLE_DEVICES": "-1", "PATH": r"C:\cuda;${Path}"}}, indent=1),
+    )
+    hook = put(
+        tmp_path,
+        CONDA + r"\etc\conda\activate.d\cuda.bat",
+        '@set "CUDA_PATH=C:\\old"\n@if exist x set CUDA_HOME=C:\\y\n',
+    )
+    kept = put(tmp_path, CONDA + r"\conda-meta\state", json.dumps({"env_vars": {"XLA_FLAGS": "--bad"}}))
+    editor = put(
+        tmp_path,
+        r"C:\Users\ada\AppData\Roaming\Code\User\settings.json",
+        '{\n  // mine\n  "terminal.integrated.env.windows": {\n    "CUDA_VISIBLE_DEVICES": "-1",\n  },\n}\n',
+    )
+    machine = Machine(system="windows", user="ada", home=r"C:\Users\ada")
+    its = request(tmp_path, system="windows", env=ENV)
+    assert isinstance(its.host, FakeHost)
+    seen = Snapshot(machine=machine, pythons=(PythonEnvironment(prefix=CONDA, kind="conda"),))
+    found = {s.kind: s for s in probe.look(replace(its, seen=seen, env=ENV))}
+    rows = {(k, r.name): (r.file, r.line, r.form) for k, s in found.items() for r in s.lines}
+    assert rows["notebook", "CUDA_VISIBLE_DEVICES"] == (kernel, 6, "json")
+    assert rows["activation", "CUDA_PATH"] == (hook, 1, "cmd")
+    assert rows["activation", "XLA_FLAGS"] == (kept, 1, "json")
+    assert rows["editor", "CUDA_VISIBLE_DEVICES"] == (editor, 4, "json")
+    path = next(v.value for v in found["notebook"].variables if v.name.upper() == "PATH")
+    assert path == r"C:\cuda;C:\Windows\System32"
+    assert found["activation"].prefix == CONDA

@@ -1,0 +1,235 @@
+"""Environments that are broken or whole: what is read against whether the real interpreter starts and imports; and pip's remains."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.common.progress import Progress
+from core.host.this_host import this_host
+from core.model.facts import ImportSearch, Snapshot
+from core.model.steps import Severity
+from core.probes.probe import ProbeRequest
+from core.probes.python import imports, probe
+from core.rules.frameworks import broken
+from core.rules.frameworks import imports as import_rules
+from tests.probes.test_search_path import PYTHONS
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layouts are Linux's")
+
+BASE = PYTHONS[0]
+RULES = (*import_rules.RULES, *broken.RULES)
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """A real virtual environment with a module torch."""
+    made = tmp_path / "env"
+    subprocess.run([BASE, "-m", "venv", "--without-pip", made], check=True)
+    site = site_of(made)
+    (site / "torch").mkdir()
+    (site / "torch" / "__init__.py").write_text("")
+    record(site, "torch", "2.8.0")
+    return made
+
+
+def site_of(prefix: Path) -> Path:
+    return next((prefix / "lib").glob("python3.*/site-packages"))
+
+
+def record(site: Path, name: str, version: str) -> None:
+    info = site / f"{name}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "RECORD").write_text(f"{name}/__init__.py,,\n")
+    (info / "INSTALLER").write_text("pip\n")
+
+
+def look(prefix: Path, **env: str) -> tuple[ImportSearch, Snapshot]:
+    """Return what is read of an environment that is active, and the Snapshot."""
+    host = this_host()
+    variables = {"HOME": "/nowhere", "VIRTUAL_ENV": str(prefix), **env}
+    request = ProbeRequest(
+        host=host, seen=Snapshot(machine=host.machine()), env=variables, watch=Progress(), pythons=(str(prefix),)
+    )
+    seen = Snapshot(machine=host.machine(), pythons=probe.look(request))
+    request = ProbeRequest(host=host, seen=seen, env=variables, watch=Progress())
+    found = imports.look(request)
+    return found[0], Snapshot(machine=seen.machine, pythons=seen.pythons, imports=found)
+
+
+def works(prefix: Path, **env: str) -> bool:
+    """Whether the real interpreter starts and imports the module."""
+    try:
+        done = subprocess.run(
+            [prefix / "bin" / "python", "-c", "import torch"],
+            env={"HOME": "/nowhere", **env},
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+def relink(prefix: Path, target: str) -> None:
+    for name in ("python", "python3", f"python{sys.version_info[0]}.{sys.version_info[1]}"):
+        (prefix / "bin" / name).unlink(missing_ok=True)
+        (prefix / "bin" / name).symlink_to(target)
+
+
+def rehome(prefix: Path, home: str) -> None:
+    config = prefix / "pyvenv.cfg"
+    config.write_text(f"home = {home}\ninclude-system-site-packages = false\n")
+
+
+def lose_base(prefix: Path) -> None:
+    relink(prefix, "/opt/gone/bin/python3")
+    rehome(prefix, "/opt/gone/bin")
+
+
+def upgrade_beneath(prefix: Path) -> None:
+    site = site_of(prefix)
+    site.parent.rename(site.parent.with_name("python3.4"))
+
+
+@pytest.mark.parametrize(("harm", "kind"), [(lose_base, "interpreter gone"), (upgrade_beneath, "upgraded beneath")])
+def test_a_broken_environment_is_an_error_and_the_interpreter_agrees(
+    prefix: Path, harm: Callable[[Path], None], kind: str
+):
+    assert works(prefix)
+    harm(prefix)
+    assert not works(prefix)
+    found, seen = look(prefix)
+    assert kind in [f.kind for f in found.faults]
+    assert Severity.ERROR in [f.severity for rule in RULES for f in rule(seen)]
+
+
+def test_pythonhome_that_names_nothing(prefix: Path, tmp_path: Path):
+    env = {"PYTHONHOME": str(tmp_path / "none")}
+    assert not works(prefix, **env)
+    found, _seen = look(prefix, **env)
+    assert [f.kind for f in found.faults] == ["no standard library"]
+    whole = {"PYTHONHOME": str(Path(BASE).resolve().parent.parent)}
+    if works(prefix, **whole):
+        assert look(prefix, **whole)[0].faults == ()
+
+
+def test_libpython_that_is_gone(prefix: Path, tmp_path: Path):
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no compiler to link an interpreter's stand-in with")
+    short = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    library = tmp_path / "libpython3.99.so.1.0"
+    (tmp_path / "a.c").write_text("int f(void) { return 0; }\n")
+    (tmp_path / "b.c").write_text("int f(void); int main(void) { return f(); }\n")
+    subprocess.run([compiler, "-shared", f"-Wl,-soname,{library.name}", "-o", library, tmp_path / "a.c"], check=True)
+    made = tmp_path / f"python{short}"
+    subprocess.run([compiler, "-o", made, tmp_path / "b.c", library, "-Wl,-rpath,$ORIGIN/lib"], check=True)
+    relink(prefix, str(made))
+    found, _seen = look(prefix)
+    assert ("library gone", library.name) in [(f.kind, f.detail) for f in found.faults]
+    assert not works(prefix)
+    found, _seen = look(prefix, LD_LIBRARY_PATH=str(tmp_path))
+    assert "library gone" not in [f.kind for f in found.faults]
+    assert works(prefix, LD_LIBRARY_PATH=str(tmp_path))
+
+
+def test_a_moved_and_a_copied_environment_name_the_other_folder(prefix: Path, tmp_path: Path):
+    copy = tmp_path / "copy"
+    shutil.copytree(prefix, copy, symlinks=True)
+    (fault,) = look(copy)[0].faults
+    assert (fault.kind, fault.path, Path(fault.source).name) == ("copied", str(prefix), "activate")
+    assert fault.line > 0
+    shutil.rmtree(prefix)
+    (fault,) = look(copy)[0].faults
+    assert (fault.kind, fault.path) == ("moved", str(prefix))
+    assert works(copy)
+    os.symlink(copy, prefix)  # noqa: PTH211 - the name it had leads to it again
+    assert look(copy)[0].faults == ()
+
+
+def whole(prefix: Path) -> None:
+    """Change nothing."""
+
+
+def in_lib64(prefix: Path) -> None:
+    """Have a link beside lib, as distributions with lib64 make it."""
+    if not (prefix / "lib64").exists():
+        (prefix / "lib64").symlink_to("lib")
+
+
+def of_conda(prefix: Path) -> None:
+    """Be an environment of conda: no pyvenv.cfg, packages installed by conda, without RECORD."""
+    (prefix / "conda-meta").mkdir()
+    info = next(site_of(prefix).glob("torch-*.dist-info"))
+    (info / "RECORD").unlink()
+    (info / "INSTALLER").write_text("conda\n")
+
+
+def relocatable(prefix: Path) -> None:
+    """Have an activation that finds its own folder, as uv's relocatable ones."""
+    (prefix / "bin" / "activate").write_text(
+        'VIRTUAL_ENV="$(dirname -- "$(dirname -- "${BASH_SOURCE[0]}")")"\nexport VIRTUAL_ENV\n'
+    )
+
+
+def without_scripts(prefix: Path) -> None:
+    """Have no activation."""
+    for name in (prefix / "bin").glob("[aA]ctivate*"):
+        name.unlink()
+
+
+def by_the_distribution(prefix: Path) -> None:
+    """Have a package that apt recorded, without RECORD."""
+    info = next(site_of(prefix).glob("torch-*.dist-info"))
+    (info / "RECORD").unlink()
+    (info / "INSTALLER").write_text("debian\n")
+
+
+@pytest.mark.parametrize(
+    "form", [whole, in_lib64, of_conda, relocatable, without_scripts, by_the_distribution], ids=lambda f: f.__name__
+)
+def test_a_whole_environment_is_quiet(prefix: Path, form: Callable[[Path], None]):
+    form(prefix)
+    assert works(prefix)
+    found, seen = look(prefix)
+    assert (found.faults, found.remains) == ((), ())
+    assert [f for rule in RULES for f in rule(seen)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "whose"),
+    [
+        ("~orch", "renamed", "torch"),
+        ("~-rch", "renamed", "torch"),
+        ("~umpy", "renamed", "numpy"),
+        ("~orch-2.7.1.dist-info", "renamed", "torch"),
+        ("~vidia_cublas_cu12-12.4.5.8.dist-info", "renamed", "nvidia"),
+        ("triton-3.4.0.dist-info", "no metadata", "triton"),
+        ("~equests", "", ""),
+        ("requests-2.0.dist-info", "", ""),
+    ],
+)
+def test_what_pip_left(prefix: Path, name: str, kind: str, whose: str):
+    (site_of(prefix) / name).mkdir()
+    found, _seen = look(prefix)
+    assert [(r.kind, r.distribution) for r in found.remains] == ([(kind, whose)] if kind else [])
+
+
+@pytest.mark.parametrize("base", PYTHONS)
+def test_every_installed_python_is_whole(base: str):
+    host = this_host()
+    python = str(Path(base).resolve())
+    request = ProbeRequest(
+        host=host, seen=Snapshot(machine=host.machine()), env={"HOME": "/nowhere"}, watch=Progress(), pythons=(python,)
+    )
+    seen = Snapshot(machine=host.machine(), pythons=probe.look(request))
+    found = imports.look(ProbeRequest(host=host, seen=seen, env=request.env, watch=Progress()))
+    assert [f.faults for f in found] == [()]

@@ -1,0 +1,110 @@
+"""Ways of starting: what holds in some of them only says so, and nothing is said of what nobody starts."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from core.doctor.examine import diagnose_snapshot
+from core.model.facts import CudaInit, Environment, Snapshot, Start, StartLine, StartLook, Variable
+from core.model.findings import Finding
+from core.model.steps import Severity
+from core.rules.ways import way_words
+from tests.machines import wheel_machine as linux
+
+FILE = "/home/ada/.bashrc"
+
+
+def start(id: str, value: str | None = "-1", *, prefix: str = "", file: str = FILE) -> Start:
+    kind, _colon, at = id.partition(":")
+    lines = (
+        () if value is None else (StartLine(name="CUDA_VISIBLE_DEVICES", does="set", value=value, file=file, line=3),)
+    )
+    return Start(id=id, kind=kind, at=at, prefix=prefix, lines=lines)  # type: ignore[arg-type]
+
+
+def seen_with(machine: Snapshot, *starts: Start, differ: dict[str, str | None]) -> Snapshot:
+    """Return a machine whose ways have their own CUDA_VISIBLE_DEVICES; those that are not named agree with the session."""
+    ours = machine.environment or Environment()
+    looks = []
+    for way, value in differ.items():
+        variables = tuple(v for v in ours.variables if v.name != "CUDA_VISIBLE_DEVICES")
+        if value is not None:
+            variables += (Variable(name="CUDA_VISIBLE_DEVICES", value=value, source=f"{FILE}:3"),)
+        looks.append(StartLook(starts=(way,), environment=replace(ours, variables=variables)))
+    return replace(machine, starts=starts, start_looks=tuple(looks))
+
+
+def hidden(seen: Snapshot) -> list[Finding]:
+    return [f for f in diagnose_snapshot(seen).findings if f.id == "driver.hidden-by-variable"]
+
+
+def test_a_fault_of_one_way_is_named_with_its_line_and_its_cure() -> None:
+    starts = (start("notebook:/home/ada/.local/share/jupyter/kernels/ml/kernel.json"), start("terminal:bash", None))
+    seen = seen_with(linux(), *starts, differ={starts[0].id: "-1"})
+    (found,) = hidden(seen)
+    assert found.severity is Severity.ERROR, "the driver answers without it, so it is certain"
+    assert found.primary
+    assert found.ways == (starts[0].id,)
+    assert "notebooks (ml)" in found.title
+    assert found.fix is not None
+    assert [(c.path, c.line) for c in found.fix.changes] == [(FILE, 3)]  # type: ignore[union-attr]
+
+
+def test_a_fault_of_this_session_says_whom_it_does_not_concern() -> None:
+    starts = (start("terminal:bash"), start("desktop:ada", None))
+    machine = linux()
+    assert machine.driver is not None
+    bad = replace(
+        machine,
+        driver=replace(machine.driver, cuda=CudaInit(status=100, device_count=0), cuda_unhidden=machine.driver.cuda),
+        environment=replace(
+            machine.environment or Environment(),
+            variables=(Variable(name="CUDA_VISIBLE_DEVICES", value="-1", source="environment"),),
+        ),
+    )
+    (found,) = hidden(seen_with(bad, *starts, differ={"desktop:ada": None}))
+    assert found.ways == ("process", "terminal:bash")
+    assert "desktop" in found.why
+    assert "Only in" not in found.title
+
+
+def test_what_holds_everywhere_is_one_finding_for_all() -> None:
+    starts = (start("terminal:bash"), start("desktop:ada"))
+    seen = replace(linux(), starts=starts, start_looks=())
+    assert hidden(seen) == []
+    same = seen_with(linux(), *starts, differ={"terminal:bash": "-1", "desktop:ada": "-1"})
+    (found,) = hidden(same)
+    assert found.ways == ("terminal:bash", "desktop:ada")
+
+
+def test_a_healthy_machine_with_other_ways_is_quiet() -> None:
+    machine = linux()
+    starts = (start("cron:ada", None), start("terminal:bash", None), start("notebook:/x/kernels/ml/kernel.json", None))
+    bare = StartLook(starts=tuple(s.id for s in starts), environment=Environment())
+    before = {(f.id, f.subject) for f in diagnose_snapshot(machine).findings if f.severity >= Severity.WARNING}
+    after = {
+        (f.id, f.subject)
+        for f in diagnose_snapshot(replace(machine, starts=starts, start_looks=(bare,))).findings
+        if f.severity >= Severity.WARNING
+    }
+    assert after == before == set()
+
+
+def test_the_words_of_every_kind() -> None:
+    kinds = (
+        "login",
+        "terminal",
+        "desktop",
+        "ssh",
+        "cron",
+        "notebook",
+        "activation",
+        "service",
+        "editor",
+        "direnv",
+        "module",
+    )
+    seen = replace(linux(), starts=tuple(start(f"{k}:x") for k in kinds))
+    words = way_words(seen, ("process", *(f"{k}:x" for k in kinds)))
+    assert words.startswith("this session, ")
+    assert "{" not in words
