@@ -26,7 +26,8 @@ from core.explain import explain, render_text
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
 from core.probes.wheel_record import RecordRow
-from core.report import session_code, triage
+from core.report import session_code
+from core.report.triage import table as triage
 from core.report.html import as_html
 from core.report.json_form import BadReportError, from_json, to_json
 from core.report.redact import redact
