@@ -68,7 +68,7 @@ ROWS_HEAD = """
 `python -m tests.curelab` makes each environment anew with the tools that people use (venv, uv, pip), breaks it by real
 installations, presses once (`convalesce fix --yes`), runs a program of the environment, and undoes it; every file must have
 the hash again that it had. Packages come from an index on the loopback. A row that is not marked *real* has small wheels with
-the names, layout and requirements of the published ones. The GPU is a made-up card, so that nothing convolves here.
+the names, layout and requirements of the published ones. The GPU is a made-up card, so that nothing convolves here. Times are from two cores that ten other jobs kept busy.
 
 | row | environment | kind | finding | result | seconds from press to verified |
 | --- | --- | --- | --- | --- | --- |

@@ -145,7 +145,7 @@ def onnxruntime(folder: Path) -> None:
         def make(site: layouts.Site, name: str = name) -> None:
             layouts.onnxruntime(site, name, files=name)
             site.file("onnxruntime/__init__.py", f"__version__ = '1.20.1'\nbuild = '{name}'\n{PROVIDERS}")
-            site.file("onnxruntime/capi/onnxruntime_pybind11_state.so")
+            standin.build_library(site.folder / "onnxruntime/capi/onnxruntime_pybind11_state.so")
             if name.endswith("-gpu"):
                 layouts.cudnn(site, "9.10.2.21", "12.8")
 

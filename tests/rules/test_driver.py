@@ -568,6 +568,9 @@ CALM: dict[str, Callable[[], Snapshot]] = {
     "the compiler for PTX is found by libcuda's own search": changed(
         parts=(DriverPart(name=JIT, problem="cannot open shared object file", status=0),)
     ),
+    "no compiler for PTX was found, and no kernel was tried": changed(
+        parts=(DriverPart(name=JIT, problem="cannot open shared object file"),)
+    ),
     "a container that asked for no NVML": with_variable(
         "NVIDIA_DRIVER_CAPABILITIES", "compute,video", lambda: m.with_driver(m.container_machine(), nvml=NO_NVML)
     ),

@@ -38,7 +38,7 @@ def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
         users = tuple(_compilers(seen))
         yield make_finding(
             Step.DRIVER,
-            ERROR if users else WARNING,
+            NOTE if part.status is None else ERROR if users else WARNING,  # only a kernel in PTX proves that it matters
             "part-missing",
             _("The driver's compiler for PTX, {name}, does not load.", name=part.name)
             if part.problem
