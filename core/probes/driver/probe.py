@@ -217,8 +217,26 @@ def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False)
     )
     heard = last_answers(answer)
     if heard.cuda and heard.cuda.status == 0 and heard.parts:  # cuInit had answered: what killed the child is the part
-        return replace(heard, parts=tuple(with_child_end(p, answer, p.name) for p in heard.parts))
+        loaded = tuple(with_child_end(p, answer, p.name) for p in heard.parts)
+        return replace(heard, parts=tuple(_proved(p, request, env) for p in loaded) if answer.ended else loaded)
     return replace(heard, cuda=with_child_end(heard.cuda or CudaInit(), answer, "cuInit"), nvml=None)
+
+
+def _proved(part: DriverPart, request: ProbeRequest, env: Mapping[str, str]) -> DriverPart:
+    """Return a part that killed the process which loaded it, with what becomes of a program's kernel in PTX."""
+    answer = ask_child(
+        ask_cuda,
+        DriverQuery(kernel=True),
+        DriverEvent,
+        host=request.host,
+        env=env,
+        timeout=CUDA_TIMEOUT_SECONDS,
+        watch=request.watch,
+    )
+    tried = next(iter(last_answers(answer).parts or ()), None)
+    if tried is None:
+        return part
+    return replace(part, status=tried.status, kills=bool(answer.ended and not answer.timed_out))
 
 
 def last_answers(answer: ChildAnswer[DriverEvent]) -> DriverAnswers:
