@@ -43,7 +43,10 @@ def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
     check.add_argument("--only", default="", metavar="STEP,...")
     check.add_argument("--try", action="store_true", dest="trials", help=_("also import the frameworks and convolve"))
     check.add_argument(
-        "--root", type=Path, metavar="DIR", help=_("another Linux system, below a folder: read only, nothing of it is run")
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help=_("another Linux system, below a folder: read only, nothing of it is run"),
     )
     check.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
     check.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))

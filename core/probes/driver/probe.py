@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import msgspec
@@ -91,18 +92,17 @@ def look(request: ProbeRequest) -> Driver:
     env = of_search_paths(without_silent_folders(request.env, where), request, where)
     request = replace(request, env=env)
     hidden = [name for name in HIDING_VARIABLES if name in env]
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        nvml = pool.submit(_nvml, request)
-        cuda = pool.submit(_cuda, request, env, parts=where.system == "linux")
-        shown = pool.submit(_cuda, request, without_variables(env, hidden)) if hidden else None
-        cleaned = pool.submit(_cuda, request, _clean(env)) if brings_driver(env, where) else None
-        seen = _files(request, where)
-        answer = cuda.result()
-        clean = cleaned.result() if cleaned else None
-        if clean is None and _search_path(env, where) and answer.cuda and answer.cuda.status != 0:
-            clean = _cuda(request, _clean(env))
-        managed = nvml.result()
-        unhidden = shown.result() if shown else None
+    nvml = _begin(lambda: _nvml(request))
+    cuda = _begin(lambda: _cuda(request, env, parts=where.system == "linux"))
+    shown = _begin(lambda: _cuda(request, without_variables(env, hidden))) if hidden else None
+    cleaned = _begin(lambda: _cuda(request, _clean(env))) if brings_driver(env, where) else None
+    seen = _files(request, where)
+    answer = cuda()
+    clean = cleaned() if cleaned else None
+    if clean is None and _search_path(env, where) and answer.cuda and answer.cuda.status != 0:
+        clean = _cuda(request, _clean(env))
+    managed = nvml()
+    unhidden = shown() if shown else None
     bare, blamed = two_worlds(request, (answer, unhidden, clean), start + BLAME_SECONDS)
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
         told("driver", library, Verdict(may=True), request)
@@ -118,6 +118,26 @@ def look(request: ProbeRequest) -> Driver:
         parts=answer.parts,
         windows_driver_model=managed.driver_model,
     )
+
+
+def _begin(work: Callable[[], T]) -> Callable[[], T]:
+    """Start ``work`` in a thread, and return what waits for its value. (concurrent.futures costs more than the work.)"""
+    values: SimpleQueue[T | BaseException] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            values.put(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
+            values.put(error)
+
+    def wait() -> T:
+        value = values.get()
+        if isinstance(value, BaseException):
+            raise value
+        return value
+
+    threading.Thread(target=run, daemon=True).start()
+    return wait
 
 
 def _files(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
