@@ -14,7 +14,7 @@ from core.model.findings import Finding
 from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import Place, TakeOut, UseSystemTool
 from core.model.steps import Step
-from core.rules.counter import CounterOutcome, blame, of_cuda
+from core.rules.counter import CounterOutcome, blame, cuda_starts, of_cuda
 from core.rules.driver.facts import (
     WSL_FOLDER,
     answer_unhidden,
@@ -92,8 +92,9 @@ def damaged_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     first = next(found, None)
     if first is None or not first.problem or not first.size or first.state == "unreadable":
         return
-    proved = of_cuda(cuda, driver.cuda_clean) is CounterOutcome.PROVED
-    own = first.version is not None and first.version == driver.module_version and not proved
+    if any(cuda_starts(other) for other in (driver.cuda_unhidden, driver.cuda_clean, driver.cuda_bare)):
+        return  # another file serves as soon as a variable is gone
+    own = first.version is not None and first.version == driver.module_version
     if first.stub or (first.source == "LD_LIBRARY_PATH" and not own):
         return  # wrong_library() tells what is put in its place
     yield driver_error(
