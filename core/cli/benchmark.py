@@ -25,7 +25,6 @@ def add_benchmark_command(commands: Any) -> None:
 
 def run_benchmark(options: argparse.Namespace) -> int:
     """Scan, benchmark, and print both's result."""
-    import os
     import sys
 
     from core.cli import terminal
@@ -44,7 +43,7 @@ def run_benchmark(options: argparse.Namespace) -> int:
         from core.benchmark.terminal_table import benchmark_table
         from core.report.text import report_text
 
-        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        colour = terminal.can_use_colour()
         plain = "utf" not in (sys.stdout.encoding or "").lower()
         table = benchmark_table(report.snapshot.benchmark, plain=plain)
         terminal.say_result(

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import __version__
-from core.cli.explain import _explain
 from core.cli.scan import _replay, _scan
 from core.cli.terminal import UsageError
 from core.common import i18n, streams
 from core.common.exit_codes import FAILED, INTERRUPTED, OK, USAGE
 from core.common.i18n import _
-from core.host.this_host import display_language
+from core.host.this_host import display_language, prepared_streams
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None, *, without_command: Callable[[], int] | None = None) -> int:
     """Run one command and return its exit status. ``without_command`` is what to do when none is named."""
-    with streams.standing_in():
+    with prepared_streams() as readers, streams.standing_in(*readers):
         try:
             return _answered(list(sys.argv[1:] if argv is None else argv), without_command)
         except BrokenPipeError:  # the reader went away
@@ -249,6 +248,12 @@ def _fix(options: argparse.Namespace) -> int:
     from core.cli import fix as cli_fix
 
     return cli_fix.run_fix(options)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from core.cli import explain as cli_explain
+
+    return cli_explain.run_explain(options)
 
 
 def _undo(options: argparse.Namespace) -> int:

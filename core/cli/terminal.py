@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from core.common.exit_codes import FOUND, OK, UNEXAMINED
 from core.common.i18n import _
+from core.common.signs import with_signs_of
+from core.common.streams import reader_of
 
 if TYPE_CHECKING:
     from core.common.progress import Progress
@@ -30,7 +32,7 @@ def progress_on_stderr() -> Iterator[Progress]:
     """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
     from core.common.progress import Progress
 
-    live = sys.stderr.isatty()
+    live = sys.stderr.isatty() and reader_of(sys.stderr).escapes
 
     def say(sentence: str) -> None:
         sys.stderr.write(f"\r\x1b[K{sentence} ..." if live else f"{sentence}\n")
@@ -90,17 +92,19 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def can_use_colour() -> bool:
-    """Whether colour may be used: on a terminal, unless NO_COLOR is set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    """Whether colour may be used: on a terminal that understands escape sequences, unless NO_COLOR is set."""
+    return sys.stdout.isatty() and reader_of(sys.stdout).escapes and not os.environ.get("NO_COLOR")
 
 
 def say_json(data: bytes) -> None:
-    """Write a JSON document in UTF-8, or with every other letter than ASCII's escaped where the stream is of a code page.
+    """Write a JSON document in UTF-8, or with every other letter than ASCII's escaped where the stream or its reader is of a code page.
 
     So it is the same document for whoever reads it, whatever page a Windows terminal has.
     """
-    text, encoding = data.decode(), (sys.stdout.encoding or "ascii").lower().replace("_", "-")
-    if encoding not in ("utf-8", "utf8"):
+    text, pages = data.decode(), [sys.stdout.encoding or "ascii"]
+    if not sys.stdout.isatty():
+        pages.append(reader_of(sys.stdout).page)
+    if any(page.lower().replace("_", "-") not in ("utf-8", "utf8") for page in pages):
         units = text.encode("utf-16-be", "surrogatepass")
         numbers = (int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2))
         text = "".join(chr(n) if n < 128 else f"\\u{n:04x}" for n in numbers)
@@ -111,5 +115,6 @@ def say_json(data: bytes) -> None:
 def say_result(text: str) -> None:
     """Write UTF-8 where the stream can take it, and the nearest plain form where it cannot."""
     encoding = sys.stdout.encoding or "ascii"
+    text = with_signs_of(text, reader_of(sys.stdout).page)
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
     sys.stdout.flush()

@@ -6,23 +6,44 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO, cast
+from typing import Any, NamedTuple, TextIO, cast
 
 
 class UnwritableError(Exception):
     """Standard output takes nothing more; the message is the system's reason. No OSError: argparse passes over those."""
 
 
+class Reader(NamedTuple):
+    """Who reads what a stream takes: a terminal, a console of Windows, a pipe or a file."""
+
+    escapes: bool = True
+    """Whether escape sequences are understood, if it is a terminal."""
+    page: str = ""
+    """The code page whose signs can be shown ("cp437"); empty: the stream's own encoding tells."""
+    encoding: str = ""
+    """The encoding that the stream is to have; empty: it keeps its own."""
+
+
+USUAL_READER = Reader()
+
+
 @contextmanager
-def standing_in() -> Iterator[None]:
+def standing_in(results: Reader = USUAL_READER, complaints: Reader = USUAL_READER) -> Iterator[None]:
     """Have all three streams for the time of a ``with``, whatever the program was started with."""
     before = sys.stdin, sys.stdout, sys.stderr
     _open_missing()
-    sys.stdout, sys.stderr = cast("TextIO", _Results(sys.stdout)), cast("TextIO", _Complaints(sys.stderr))
+    sys.stdout = cast("TextIO", _Results(sys.stdout, results))
+    sys.stderr = cast("TextIO", _Complaints(sys.stderr, complaints))
     try:
         yield
     finally:
         sys.stdin, sys.stdout, sys.stderr = before
+
+
+def reader_of(stream: TextIO) -> Reader:
+    """Return who reads a stream; its page is never empty."""
+    reader: Reader = getattr(stream, "reader", USUAL_READER)
+    return reader if reader.page else reader._replace(page=stream.encoding or "ascii")
 
 
 def give_up(stream: TextIO) -> None:
@@ -43,8 +64,10 @@ def _open_missing() -> None:
 
 
 class _Stream:
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO, reader: Reader) -> None:
+        self._stream, self.reader = stream, reader
+        if reader.encoding and hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding=reader.encoding, errors="backslashreplace")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

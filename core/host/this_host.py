@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from core.common.streams import USUAL_READER, Reader
 
 if TYPE_CHECKING:
     from core.host.interface import Host
@@ -16,6 +20,20 @@ def this_host() -> Host:
     else:
         from core.host.linux.host import LinuxHost as ThisHost
     return ThisHost()
+
+
+@contextmanager
+def prepared_streams() -> Iterator[tuple[Reader, Reader]]:
+    """Yield who reads standard output and standard error, with a console of Windows prepared for the time of a ``with``."""
+    if sys.platform == "win32":
+        import ctypes
+
+        from core.host.windows.console import prepared_consoles
+
+        with prepared_consoles(ctypes.WinDLL("kernel32")) as readers:
+            yield readers
+    else:
+        yield USUAL_READER, USUAL_READER
 
 
 def display_language() -> str:

@@ -345,13 +345,15 @@ Change: TypeAlias = SetVariable | EditPath | FileSet | EditLine | SystemStep | E
 def insert_entry(
     before: Value | None, entry: str, index: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
 ) -> EditPath:
-    """Return the change that puts ``entry`` at ``index``.
+    """Return the change that puts ``entry`` at ``index``; behind the last semicolon of Windows' PATH it would make an empty one.
 
     Raises:
         PathError: the entry cannot stand there.
     """
+    entries = path_list.split_entries(before.text, system, name) if before else []
+    new = path_list.count_before_end(entries, system) if index == len(entries) else index
     bare = EditPath(
-        name=name, scope=scope, at=at, system=system, entry=entry, old=None, new=index, before=before, after=None
+        name=name, scope=scope, at=at, system=system, entry=entry, old=None, new=new, before=before, after=None
     )
     return _with_after(bare)
 
@@ -374,14 +376,16 @@ def remove_entry(
 def move_entry(
     before: Value, index: int, to: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
 ) -> EditPath:
-    """Return the change that moves the entry at ``index`` to ``to``.
+    """Return the change that moves the entry at ``index`` to ``to``; the last semicolon of Windows' PATH stays last.
 
     Raises:
         PathError: there is no such place.
     """
     entry = _entry(before, index, system, name)
+    entries = path_list.split_entries(before.text, system, name)
+    new = min(to, path_list.count_before_end(entries, system) - 1) if entry and to == len(entries) - 1 else to
     bare = EditPath(
-        name=name, scope=scope, at=at, system=system, entry=entry, old=index, new=to, before=before, after=None
+        name=name, scope=scope, at=at, system=system, entry=entry, old=index, new=new, before=before, after=None
     )
     return _with_after(bare)
 

@@ -105,6 +105,11 @@ def find_entry(value: str, entry: str, system: System, name: str = "PATH") -> in
     return next((i for i, e in enumerate(split_entries(value, system, name)) if entry_key(e, system) == wanted), None)
 
 
+def count_before_end(entries: list[str], system: System) -> int:
+    """Return how many entries stand before the end of a value: a semicolon at the end of one of Windows closes the last."""
+    return len(entries) - (system == "windows" and entries[-1:] == [""])
+
+
 def check_entry(entry: str, system: System, name: str = "PATH") -> None:
     """Make sure that a text can stand as one entry.
 
@@ -189,11 +194,11 @@ def put_back(value: str, entry: str, index: int, model: str, system: System, *, 
     now, between = _entries_and_separators(value, system, name)
     if now == old[:index] + old[index + 1 :]:
         return model
-    end = len(now)
+    end = count_before_end(now, system)
     usual = separators(system, name)[0]
     if system == "windows":
         if _is_open(entry):
-            _put(now, between, entry, end, usual)
+            _put(now, between, entry, len(now), usual)
             return _join_parts(now, between)
         end -= bool(now) and _is_open(now[-1])
     place = next((now.index(e) + 1 for e in reversed(old[:index]) if e in now[:end]), None)

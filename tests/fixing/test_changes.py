@@ -319,3 +319,42 @@ def test_a_plan_that_does_not_do_what_it_shows_is_found_out() -> None:
     assert "not its old value" in evil.problem()
     both = msgspec.structs.replace(good, new=None)
     assert both.problem()
+
+
+ENDS = "C:\\a;C:\\b;"
+"""Many installers leave a PATH like this."""
+
+
+def test_a_path_that_ends_in_a_semicolon_gains_no_empty_entry() -> None:
+    before = Value(text=ENDS, kind="REG_EXPAND_SZ")
+    last = changes.insert_entry(before, "C:\\new", 3, "windows", name="Path", scope="user")
+    assert (last.new, last.after.text) == (2, "C:\\a;C:\\b;C:\\new;")
+    moved = changes.move_entry(before, 0, 2, "windows", name="Path", scope="user")
+    assert (moved.new, moved.after.text) == (1, "C:\\b;C:\\a;")
+    for change in (last, moved):
+        assert change.problem() == change.inverse().problem() == ""
+        assert change.inverse().rebased_on(change.after) == before
+    alone = changes.insert_entry(Value(text=";", kind="REG_SZ"), "C:\\new", 2, "windows", name="Path", scope="user")
+    assert alone.after.text == ";C:\\new;"
+    assert changes.remove_entry(before, 1, "windows", name="Path", scope="user").after.text == "C:\\a;"
+
+
+def test_an_undo_puts_nothing_behind_the_last_semicolon() -> None:
+    before = Value(text="C:\\x;C:\\old", kind="REG_SZ")
+    taken = changes.remove_entry(before, 1, "windows", name="Path", scope="user")
+    theirs = Value(text="C:\\y;", kind="REG_SZ")
+    assert taken.inverse().rebased_on(theirs).text == "C:\\y;C:\\old;"
+
+
+@given(values(), st.data())
+def test_no_edit_of_windows_path_makes_an_empty_entry_within(
+    value: tuple[str, Value | None], data: st.DataObject
+) -> None:
+    system, before = value
+    try:
+        change = any_edit(system, before, data)
+    except PathError:
+        return
+    if system == "windows" and change.entry:
+        within = [path_list.split_entries(v.text, system)[:-1].count("") if v else 0 for v in (before, change.after)]
+        assert within[1] <= within[0]

@@ -70,7 +70,8 @@ BLAME_SECONDS = 6.0
 MAX_BLAMED = 3
 """More variables than these together are no answer."""
 
-T = TypeVar("T", Nvml, CudaInit, DriverPart)
+T = TypeVar("T")
+Event = TypeVar("Event", Nvml, CudaInit, DriverPart)
 
 
 class DriverAnswers(msgspec.Struct, frozen=True):
@@ -270,7 +271,7 @@ def last_answers(answer: ChildAnswer[DriverEvent]) -> DriverAnswers:
     )
 
 
-def with_child_end(said: T, answer: ChildAnswer[DriverEvent], call: str) -> T:
+def with_child_end(said: Event, answer: ChildAnswer[DriverEvent], call: str) -> Event:
     """Return ``said`` with how its child ended as its problem, if it ended badly."""
     if not answer.ended:
         return said

@@ -111,7 +111,7 @@ def _required_name(requirement: str) -> str:
 
 def _headers(content: str) -> Iterator[tuple[str, str]]:
     """Yield the fields before the first empty line that are taken here, names in lower case; no continued lines."""
-    for line in content.splitlines():
+    for line in content.partition("\n\n")[0].splitlines():
         if line[:1].lower() in _FIELDS:
             name, colon, value = line.partition(":")
             if colon:
