@@ -22,6 +22,17 @@ def this_host() -> Host:
     return ThisHost()
 
 
+def app_alias_target(path: str) -> str:
+    """Return the program that an App Execution Alias of Windows starts; empty where it is none, and on Linux."""
+    if sys.platform == "win32":
+        import ctypes
+
+        from core.host.windows.app_alias import alias_target
+
+        return alias_target(ctypes.WinDLL("kernel32"), path)
+    return ""
+
+
 @contextmanager
 def prepared_streams() -> Iterator[tuple[Reader, Reader]]:
     """Yield who reads standard output and standard error, with a console of Windows prepared for the time of a ``with``."""

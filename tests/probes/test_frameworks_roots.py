@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import PythonEnvironment
-from core.probes.python import builds, probe
+from core.probes.python import builds, environment, probe
 from core.probes.python.locations import MAX_WALK_FOLDERS, in_projects
 from tests.probes.request import link, request, write
 from tests.probes.test_frameworks import interpreter, venv
@@ -155,6 +155,42 @@ def test_an_environment_is_not_listed_twice(tmp_path: Path):
     again = request(tmp_path, {"HOME": HOME, "VIRTUAL_ENV": f"{HOME}/ml/venv"}, pythons=pythons)
     assert [p.found_by for p in pythons] == ["VIRTUAL_ENV"]
     assert builds.look(again).others == ()
+
+
+LOCAL = r"C:\Users\ada\AppData\Local"
+ALIASES = rf"{LOCAL}\Microsoft\WindowsApps"
+STORE_REAL = r"C:\Program Files\WindowsApps\PythonSoftwareFoundation.Python.3.11_3.11.2544.0_x64__qbz5n2kfra8p0"
+
+
+@pytest.mark.parametrize("named", [(), (rf"{ALIASES}\python.exe",), (ALIASES,)])
+def test_an_app_execution_alias_that_leads_to_the_store_is_no_python(tmp_path: Path, named: tuple[str, ...]):
+    write(tmp_path, rf"{ALIASES}\python.exe".replace("\\", "/"))
+    given = request(tmp_path, {"PATH": ALIASES, "LOCALAPPDATA": LOCAL}, system="windows", named=named)
+    near = probe.look(given)
+    assert [(p.prefix, p.executable) for p in near if p.executable or not named] == []
+    assert builds.look(given).others == ()
+
+
+def test_behind_an_alias_a_real_python_is_found_on_path(tmp_path: Path):
+    write(tmp_path, rf"{ALIASES}\python.exe".replace("\\", "/"))
+    write(tmp_path, "C:/Python311/python.exe", b"MZ")
+    (found,) = probe.look(request(tmp_path, {"PATH": rf"{ALIASES};C:\Python311"}, system="windows"))
+    assert (found.prefix, found.executable) == (r"C:\Python311", r"C:\Python311\python.exe")
+
+
+@pytest.mark.parametrize("folder", ["", r"\PythonSoftwareFoundation.Python.3.11_qbz5n2kfra8p0"])
+def test_the_stores_python_is_known_by_its_real_path(tmp_path: Path, folder: str, monkeypatch):
+    monkeypatch.setattr(environment, "app_alias_target", lambda _path: rf"{STORE_REAL}\python3.11.exe")
+    alias = rf"{ALIASES}{folder}\python.exe"
+    write(tmp_path, alias.replace("\\", "/"))
+    for name in ("python.exe", "python3.11.exe", "python311.dll"):
+        write(tmp_path, rf"{STORE_REAL}\{name}".replace("\\", "/"), b"MZ")
+    site = rf"{LOCAL}\Packages\PythonSoftwareFoundation.Python.3.11_qbz5n2kfra8p0\LocalCache\local-packages\Python311\site-packages"
+    write(tmp_path, rf"{site}\torch-2.8.0.dist-info\METADATA".replace("\\", "/"), "Name: torch\nVersion: 2.8.0\n")
+    given = request(tmp_path, {"LOCALAPPDATA": LOCAL, "PATH": rf"{ALIASES}{folder}"}, system="windows")
+    (found,) = probe.look(given)
+    assert (found.prefix, found.executable) == (STORE_REAL, rf"{STORE_REAL}\python.exe")
+    assert (found.kind, found.version, found.site_packages) == ("store", "3.11", (site,))
 
 
 def test_the_stores_python_has_its_packages_in_its_own_data(tmp_path: Path):

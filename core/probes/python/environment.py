@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Literal
 
 from core.common.fact_text import fact_text
 from core.common.versions import all_numbers
+from core.host.this_host import app_alias_target
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.probes.python.distributions import find_distributions
@@ -18,8 +20,11 @@ from core.probes.sysroot import Sysroot
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
 
 _LIB_PYTHON = re.compile(r"python([0-9]{1,4})\.([0-9]{1,4})t?$")
-_STORE = re.compile(r"PythonSoftwareFoundation\.Python\.([0-9]{1,4})\.([0-9]{1,4})_\w+")
-"""Family name of the Store's packages of Python: also the folder of their aliases."""
+_STORE = re.compile(
+    r"(PythonSoftwareFoundation\.Python\.([0-9]{1,4})\.([0-9]{1,4}))_(?:[0-9.]+_\w*?_\w*?_)?([0-9a-z]+)"
+)
+"""Full name (with version, architecture and resources) or family name of the Store's packages of Python; the family name
+is the folder of their aliases."""
 _PATCHLEVEL = re.compile(r'#\s*define\s+PY_VERSION\s+"([^"]+)"')
 
 
@@ -29,6 +34,12 @@ def prefix_of(path: str, where: Sysroot, env: Mapping[str, str]) -> str:
     As CPython does: pyvenv.cfg beside the interpreter or one folder up comes first, before links are followed.
     """
     path = path.rstrip("/\\") or path
+    if where.system == "windows":
+        alias = where.join(path, "python.exe") if where.is_folder(path) else path
+        if _is_app_alias(alias, where):
+            path = where.shown(app_alias_target(where.under(alias)))
+            if not path or _is_app_alias(path, where):
+                return ""
     if where.is_folder(path):
         return path if _is_environment(path, where) else ""
     if not where.is_file(path):
@@ -45,6 +56,16 @@ def prefix_of(path: str, where: Sysroot, env: Mapping[str, str]) -> str:
         if _is_environment(near, where):
             return near
     return ""
+
+
+def _is_app_alias(path: str, where: Sysroot) -> bool:
+    """Whether a file is an App Execution Alias: nothing of a program is in it, and it may lead to the Store's own page."""
+    seen = where.stat(path)
+    if seen is None or not stat.S_ISREG(seen.st_mode):
+        return False
+    # what Windows alone has is asked by its name
+    tagged = getattr(seen, "st_reparse_tag", 0) == getattr(stat, "IO_REPARSE_TAG_APPEXECLINK", None)
+    return tagged or (seen.st_size == 0 and "\\windowsapps\\" in path.lower())
 
 
 def _is_environment(prefix: str, where: Sysroot) -> bool:
@@ -223,8 +244,9 @@ def _store_folder(prefix: str, env: Mapping[str, str], where: Sysroot) -> Iterat
     """Yield where pip of the Store's Python installs: in the package's own data, as Windows redirects it."""
     family = _STORE.fullmatch(where.name(prefix))
     if family and env.get("LOCALAPPDATA"):
-        data = where.join(env["LOCALAPPDATA"], "Packages", family[0], "LocalCache", "local-packages")
-        yield where.join(data, f"Python{family[1]}{family[2]}", "site-packages")
+        package = f"{family[1]}_{family[4]}"
+        data = where.join(env["LOCALAPPDATA"], "Packages", package, "LocalCache", "local-packages")
+        yield where.join(data, f"Python{family[2]}{family[3]}", "site-packages")
 
 
 def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
@@ -250,7 +272,7 @@ def _minor(prefix: str, settings: Mapping[str, str], where: Sysroot) -> tuple[in
         names = where.names(prefix) or ()
         dll = next((m for n in names if (m := re.fullmatch(r"python3([0-9]{1,4})\.dll", n.lower()))), None)
         family = _STORE.fullmatch(where.name(prefix))
-        return (3, int(dll[1])) if dll else (int(family[1]), int(family[2])) if family else None
+        return (3, int(dll[1])) if dll else (int(family[2]), int(family[3])) if family else None
     executable = find_interpreter(prefix, where)
     real = _LIB_PYTHON.match(where.name(where.real(executable))) if executable else None
     if real:
