@@ -121,9 +121,9 @@ def look(request: ProbeRequest) -> Driver:
     )
 
 
-def _begin(work: Callable[[], T]) -> Callable[[], T]:
+def _begin(work: Callable[[], DriverAnswers]) -> Callable[[], DriverAnswers]:
     """Start ``work`` in a thread, and return what waits for its value. (concurrent.futures costs more than the work.)"""
-    values: SimpleQueue[T | BaseException] = SimpleQueue()
+    values: SimpleQueue[DriverAnswers | BaseException] = SimpleQueue()
 
     def run() -> None:
         try:
@@ -131,7 +131,7 @@ def _begin(work: Callable[[], T]) -> Callable[[], T]:
         except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
             values.put(error)
 
-    def wait() -> T:
+    def wait() -> DriverAnswers:
         value = values.get()
         if isinstance(value, BaseException):
             raise value
