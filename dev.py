@@ -102,7 +102,7 @@ def test(arguments: list[str]) -> int:
     for check in checks:
         if call([PYTHON, "-m", *check]):
             return 1
-    return call([PYTHON, "-m", "pytest", *arguments])
+    return call([PYTHON, "-m", "pytest", *(arguments or ["-n", "auto"])])
 
 
 def set_up(kind: str) -> None:
