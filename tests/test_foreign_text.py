@@ -26,11 +26,12 @@ from core.explain import explain, render_text
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
 from core.probes.wheel_record import RecordRow
-from core.report import session_code, triage
+from core.report import session_code
 from core.report.html import as_html
 from core.report.json_form import BadReportError, from_json, to_json
 from core.report.redact import redact
 from core.report.text import as_markdown, report_text
+from core.report.triage import table as triage
 from tests import machines as m
 from tests.host.fake import FakeHost, said
 from tests.test_snapshots import RECORDED

@@ -146,11 +146,13 @@ def test_no_word_of_the_command_lines_help_escapes() -> None:
         commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
         for name, command in {"": parser, **commands}.items():
             options = [o for a in command._actions for o in a.option_strings]
+            choices = [str(c) for a in command._actions if a.option_strings for c in a.choices or ()]
             places = re.findall(r"\b[A-Z][A-Z.-]+\b", command.format_usage())
             given = [
                 name,
                 *commands,
                 *options,
+                *choices,
                 *places,
                 *i18n.available_languages(),
                 "STEP FILE PATH ENTRY FINDING ID COMMAND LANGUAGE",

@@ -30,7 +30,8 @@ _FILE_NAME = re.compile(
 PICTURE_STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF")
 
 
-def _explain(options: argparse.Namespace) -> int:
+def run_explain(options: argparse.Namespace) -> int:
+    """Judge an error message, a report or a code; return the exit status."""
     from core.cli import report
     from core.doctor.examine import explain_text
     from core.explain import answer_question, render_text, to_json

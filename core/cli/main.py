@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import __version__
-from core.cli.explain import _explain
 from core.cli.scan import _replay, _scan
 from core.cli.terminal import UsageError
 from core.common import i18n, streams
@@ -249,6 +248,12 @@ def _fix(options: argparse.Namespace) -> int:
     from core.cli import fix as cli_fix
 
     return cli_fix.run_fix(options)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from core.cli import explain as cli_explain
+
+    return cli_explain.run_explain(options)
 
 
 def _undo(options: argparse.Namespace) -> int:

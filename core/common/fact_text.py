@@ -85,10 +85,12 @@ def forms_in(value: object, depth: int = MAX_FACT_DEPTH) -> Iterator[Form]:
                 yield from forms_in(tuple(form[1].values()), depth - 1)
     elif isinstance(value, tuple):
         for item in value:
-            yield from forms_in(item, depth)
+            if item:
+                yield from forms_in(item, depth)
     else:
         for name in getattr(value, "__struct_fields__", ()):
-            yield from forms_in(getattr(value, name), depth)
+            if item := getattr(value, name):
+                yield from forms_in(item, depth)
 
 
 def fill(message: str, values: Mapping[str, str]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from core.common.i18n import _, translate_fact
 from core.host.interface import Host
@@ -13,8 +14,7 @@ from core.probes.programs.follow import find_named, follow
 from core.probes.sysroot import Sysroot, sysroot_of
 
 
-@dataclass(frozen=True)
-class ScanOptions:
+class ScanOptions(msgspec.Struct, frozen=True):
     """What a scan is told of the programs that a person chose; given to ``examine`` as they are."""
 
     pythons: tuple[str, ...] = ()

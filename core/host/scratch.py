@@ -80,7 +80,8 @@ def clear_abandoned(parent: str | os.PathLike[str] | None = None) -> None:
     """Remove what processes left below ``parent`` that live no longer. Never raises; what is another user's stays."""
     with suppress(OSError):  # there may be no folder for temporary files at all
         base = Path(parent or tempfile.gettempdir())
-        names = {e.name.removesuffix(LOCK_SUFFIX) for e in os.scandir(base) if _NAME.fullmatch(e.name) and _is_mine(e)}
+        with os.scandir(base) as entries:
+            names = {e.name.removesuffix(LOCK_SUFFIX) for e in entries if _NAME.fullmatch(e.name) and _is_mine(e)}
         for place in (base / name for name in sorted(names)):
             with suppress(OSError):
                 fd = os.open(lock_file(place), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -101,6 +102,9 @@ def _end(place: Path, fd: int) -> None:
 
 
 def _is_mine(entry: os.DirEntry[str]) -> bool:
-    found = entry.stat(follow_symlinks=False)
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:  # its own process has just removed it
+        return False
     kind = stat.S_ISREG if entry.name.endswith(LOCK_SUFFIX) else stat.S_ISDIR
     return kind(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.geteuid())

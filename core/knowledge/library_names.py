@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import parse_cudnn_name
@@ -68,8 +69,7 @@ _WINDOWS_VERSION = re.compile(r"(?:64|32)?_(\d{1,4})(?:_\d{1,2})?$|64_?(\d{1,4})
 _LINUX_VERSION = re.compile(r"\.so(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
 
 
-@dataclass(frozen=True)
-class LibraryName:
+class LibraryName(msgspec.Struct, frozen=True):
     """A library's file name, taken apart."""
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 from elftools.common.exceptions import ELFError
 from elftools.common.utils import struct_parse
 from elftools.construct import ConstructError
+from elftools.elf.enums import ENUM_D_TAG_COMMON
 from elftools.elf.structs import ELFStructs
 from msgspec.structs import replace
 
@@ -32,6 +34,16 @@ ELF_MACHINE_NAMES = {
 
 NODEFLIB, PIE = 0x800, 0x08000000
 """DF_1_NODEFLIB and DF_1_PIE in DT_FLAGS_1. A PIE is told by this flag, not by PT_INTERP: libc.so.6 has that, too."""
+
+DT_NULL, DT_NEEDED, DT_STRTAB, DT_SONAME, DT_RPATH, DT_RUNPATH, DT_FLAGS_1 = (
+    ENUM_D_TAG_COMMON[f"DT_{tag}"] for tag in ("NULL", "NEEDED", "STRTAB", "SONAME", "RPATH", "RUNPATH", "FLAGS_1")
+)
+DYNAMIC_ENTRY = {
+    (bits, little): struct.Struct(("<" if little else ">") + ("qQ" if bits == 64 else "iI"))
+    for bits in (32, 64)
+    for little in (False, True)
+}
+"""Class and byte order -> tag and value."""
 
 MAX_SEGMENTS = 4096
 MAX_TAGS = 4096
@@ -189,18 +201,19 @@ def _tail(elf: ElfHeaders) -> int:
     return int(header["e_shoff"] + header["e_shnum"] * header["e_shentsize"]) if header["e_shoff"] else 0
 
 
-def _tags(elf: ElfHeaders, source: Source, dynamic: Any) -> list[tuple[str, int]]:
-    """Return the dynamic section's entries up to its end marker; those beyond the file's end are left out."""
-    step = elf.structs.Elf_Dyn.sizeof()
-    tags: list[tuple[str, int]] = []
-    for n in range(min(dynamic["p_filesz"] // step, MAX_TAGS)):
-        at = dynamic["p_offset"] + n * step
-        if at + step > source.size:
+def _tags(elf: ElfHeaders, source: Source, dynamic: Any) -> list[tuple[int, int]]:
+    """Return the dynamic section's entries up to its end marker; those beyond the file's end are left out.
+
+    Most of what a header holds are these pairs, so they are taken all at once.
+    """
+    form = DYNAMIC_ENTRY[elf.elfclass, elf.little_endian]
+    size = min(dynamic["p_filesz"] // form.size, MAX_TAGS) * form.size
+    raw = source.read(dynamic["p_offset"], size)
+    tags: list[tuple[int, int]] = []
+    for tag, value in form.iter_unpack(raw[: len(raw) // form.size * form.size]):
+        if tag == DT_NULL:
             break
-        entry = struct_parse(elf.structs.Elf_Dyn, elf.stream, at)
-        if entry["d_tag"] == "DT_NULL":
-            break
-        tags.append((str(entry["d_tag"]), int(entry["d_val"])))
+        tags.append((tag, value))
     return tags
 
 
@@ -226,22 +239,22 @@ class StringTable:
         return path_text(raw.split(b"\0", 1)[0])
 
 
-def _with_dependencies(image: Image, tags: list[tuple[str, int]], strings: StringTable) -> Image:
+def _with_dependencies(image: Image, tags: list[tuple[int, int]], strings: StringTable) -> Image:
     """Add what the dynamic section wishes for."""
-    strings.address = next((value for tag, value in tags if tag == "DT_STRTAB"), None)
+    strings.address = next((value for tag, value in tags if tag == DT_STRTAB), None)
 
-    def all_of(tag: str) -> tuple[str, ...]:
+    def all_of(tag: int) -> tuple[str, ...]:
         return tuple(name for kind, value in tags if kind == tag and (name := strings.read(value)))
 
     if image.state == "good" and strings.offset() is None:
         image = replace(image, state="damaged", problem=fact_text("has a dynamic section without its names"))
-    flags = next((value for tag, value in tags if tag == "DT_FLAGS_1"), 0)
+    flags = next((value for tag, value in tags if tag == DT_FLAGS_1), 0)
     return replace(
         image,
         library=image.library and not flags & PIE,
-        soname=next(iter(all_of("DT_SONAME")), ""),
-        needed=all_of("DT_NEEDED"),
-        rpath=tuple(folder for paths in all_of("DT_RPATH") for folder in paths.split(":")),
-        runpath=tuple(folder for paths in all_of("DT_RUNPATH") for folder in paths.split(":")),
+        soname=next(iter(all_of(DT_SONAME)), ""),
+        needed=all_of(DT_NEEDED),
+        rpath=tuple(folder for paths in all_of(DT_RPATH) for folder in paths.split(":")),
+        runpath=tuple(folder for paths in all_of(DT_RUNPATH) for folder in paths.split(":")),
         no_default_folders=bool(flags & NODEFLIB),
     )

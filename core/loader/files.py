@@ -151,12 +151,16 @@ def path_under_root(root: str | os.PathLike[str], path: str) -> str:
     if isinstance(root, OtherRoot):
         return root.place(path)
     base = os.fspath(root)
-    drive, rest = ntpath.splitdrive(base)
-    if rest in ("", "/", "\\") and (drive or not base.strip("/\\")):
+    if is_whole(base):
         return extended_path(path)
     inner = path.replace("\\", "/") if ntpath.splitdrive(path)[0] else path
     inner = inner.replace(":", "", 1) if os.name == "nt" else inner
     return base.rstrip("/\\") + "/" + inner.lstrip("/")
+
+
+def is_whole(root: str) -> bool:
+    r"""Whether a root is the running system's own: "/", or a whole drive such as "C:\\"."""
+    return not isinstance(root, OtherRoot) and (root == "/" or ntpath.splitdrive(root)[1] in ("", "/", "\\"))
 
 
 LONG_PATH_CHARACTERS = 240

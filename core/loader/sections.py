@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from core.common.fact_text import fact_text
-from core.loader.files import MAX_READ_BYTES, Source, UnfitError, open_source
+from core.loader.files import Source, UnfitError, open_source
 
 MAX_SECTIONS = 2048
 
@@ -63,6 +63,9 @@ class Layout(msgspec.Struct, frozen=True):
 MEM_WRITE = 0x80000000
 """IMAGE_SCN_MEM_WRITE."""
 
+CHUNK_BYTES = 256 << 10
+"""Bytes of a section that are read at a time: they stay in the processor's cache while they are searched."""
+
 NOBITS = 8
 """SHT_NOBITS: a section without bytes in the file."""
 
@@ -87,13 +90,12 @@ def open_layout(path: str | os.PathLike[str]) -> Iterator[Layout]:
 def section_chunks(source: Source, section: Section, *, overlap: int = 256) -> Iterator[bytes]:
     """Yield a section in pieces, each beginning with the last ``overlap`` bytes of the one before."""
     end = section.offset + section.size
-    kept = b""
-    for at in range(section.offset, end, MAX_READ_BYTES):
-        piece = source.read(at, min(MAX_READ_BYTES, end - at))
+    for at in range(section.offset, end, CHUNK_BYTES):
+        start = max(section.offset, at - overlap)
+        piece = source.read(start, min(at + CHUNK_BYTES, end) - start)
         if not piece:
             return
-        yield kept + piece
-        kept = piece[-overlap:]
+        yield piece
 
 
 ELF_MACHINES = {62: "x86_64", 183: "aarch64", 3: "x86"}

@@ -23,6 +23,8 @@ WEAK = 2
 """STB_WEAK."""
 MAX_UNDEFINED, MAX_TABLE_BYTES = 60_000, 64 << 20
 """Undefined symbols of one file, and bytes of one table, that are read at most."""
+MAX_NAME_BYTES, NAMES_PIECE_BYTES = 512, 8192
+"""Bytes of one version's or library's name, and of a string table's piece that is read for several."""
 
 
 class Want(Frozen, frozen=True, kw_only=True):
@@ -73,8 +75,20 @@ def _text(table: bytes, at: int) -> str:
     return path_text(table[at : end if end >= 0 else len(table)])
 
 
-def _name(file: Layout, strings: Section, at: int) -> str:
-    return _text(file.source.read(strings.offset + at, 512), 0)
+class _Names:
+    """Names out of a string table, which is read in pieces: the names of versions lie together."""
+
+    def __init__(self, file: Layout, strings: Section) -> None:
+        self._source, self._offset = file.source, strings.offset
+        self._start, self._piece = 0, b""
+
+    def at(self, at: int) -> str:
+        """Return the name that begins at a place of the table."""
+        inside = at - self._start
+        if not 0 <= inside <= len(self._piece) - MAX_NAME_BYTES:
+            self._start, inside = max(0, at - NAMES_PIECE_BYTES // 2), min(at, NAMES_PIECE_BYTES // 2)
+            self._piece = self._source.read(self._offset + self._start, NAMES_PIECE_BYTES)
+        return _text(self._piece[inside : inside + MAX_NAME_BYTES], 0)
 
 
 @cached_by_file
@@ -96,14 +110,14 @@ def _wanted(file: Layout) -> Iterator[tuple[Want, int]]:
     strings = _strings(file, section) if section else None
     if section is None or strings is None:
         return
-    data, at = _read(file, section), 0
+    data, at, names = _read(file, section), 0, _Names(file, strings)
     for _entry in range(len(data) // 16):
         _version, count, library, first, following = struct.unpack_from("<HHIII", data, at)
-        name, inner = _name(file, strings, library), at + first
+        name, inner = names.at(library), at + first
         for _one in range(count):
             _hash, flags, index, word, further = struct.unpack_from("<IHHII", data, inner)
             yield (
-                Want(library=name, version=_name(file, strings, word), weak=bool(flags & WEAK_VERSION)),
+                Want(library=name, version=names.at(word), weak=bool(flags & WEAK_VERSION)),
                 index & 0x7FFF,
             )
             inner += further
@@ -119,11 +133,11 @@ def _offered(file: Layout) -> Iterator[tuple[str, int]]:
     strings = _strings(file, section) if section else None
     if section is None or strings is None:
         return
-    data, at = _read(file, section), 0
+    data, at, names = _read(file, section), 0, _Names(file, strings)
     for _entry in range(len(data) // 20):
         _version, _flags, index, count, _hash, first, following = struct.unpack_from("<HHHHIII", data, at)
         if count:
-            yield _name(file, strings, struct.unpack_from("<I", data, at + first)[0]), index & 0x7FFF
+            yield names.at(struct.unpack_from("<I", data, at + first)[0]), index & 0x7FFF
         at += following
         if not following:
             return
@@ -153,13 +167,15 @@ def _undefined(file: Layout, named: re.Pattern[str] | None) -> Iterator[Undefine
     wants = {index: want for want, index in _wanted(file)}
     numbers = array("H", file.source.read(versions.offset, min(2 * count, MAX_READ_BYTES))) if versions else array("H")
     table = _read(file, Section(name="", offset=symbols.offset, size=24 * count, address=0))
-    names = _read(file, strings) if count > 64 else b""
+    whole = count > 64
+    few, names = _Names(file, strings), _read(file, strings) if whole else b""
+    letters = names.decode("latin-1")  # what is not wanted is passed over where it stands
     for number, (at, info, _other, section, _value, _size) in enumerate(struct.iter_unpack("<IBBHQQ", table)):
         if section or info >> 4 == WEAK or not at:
             continue
-        name = _text(names, at) if names else _name(file, strings, at)
-        if named and not named.match(name):
+        if named and not named.match(*((letters, at) if whole else (few.at(at),))):
             continue
+        name = _text(names, at) if whole else few.at(at)
         want = wants.get(numbers[number] & 0x7FFF) if number < len(numbers) else None
         yield Undefined(name=name, version=want.version if want else "", library=want.library if want else "")
 

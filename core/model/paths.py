@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ntpath
 import posixpath
+from functools import lru_cache
 from types import ModuleType
 
 from core.model.facts import System
@@ -23,6 +24,7 @@ def form_of(path: str) -> System:
     return "windows" if "\\" in path and not path.startswith("/") else "linux"
 
 
+@lru_cache(maxsize=4096)
 def normalise(system: System, path: str) -> str:
     """Return a path in the form in which two names of one file compare equal (links are not followed).
 
@@ -38,6 +40,8 @@ def normalise(system: System, path: str) -> str:
 
 def join_path(system: System, *parts: str) -> str:
     """Return parts as one path; a full path among them replaces what stands before it."""
+    if system != "windows" and len(parts) == 2 and parts[0][-1:] not in ("", "/") and parts[1][:1] != "/":
+        return f"{parts[0]}/{parts[1]}"  # as nearly always
     return str(path_module(system).join(*parts))
 
 

@@ -108,7 +108,8 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
     elif isinstance(value, msgspec.Struct):
         for name in value.__struct_fields__:
-            yield from _texts(getattr(value, name))
+            if item := getattr(value, name):
+                yield from _texts(item)
 
 
 def _folders(seen: Snapshot) -> tuple[str, ...]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from itertools import islice
 from types import ModuleType
 
 import msgspec
 
 from core.common.patience import call_patiently, is_silent
 from core.host.interface import Host, PlannedFiles
-from core.loader.files import OtherRoot, extended_path
+from core.loader.files import OtherRoot, extended_path, is_whole
 from core.model import paths
 from core.model.facts import System
 from core.model.path_list import LIBRARY_VARIABLE, remove_from_path, split_entries
@@ -40,8 +41,7 @@ class Sysroot(msgspec.Struct, frozen=True):
     @property
     def whole(self) -> bool:
         r"""Whether the root is the running system's own: "/", or a drive such as "C:\\"."""
-        here = paths.path_module("windows").splitdrive(self.root)[1] in ("", "/", "\\")
-        return here and not isinstance(self.root, OtherRoot)
+        return is_whole(self.root)
 
     def under(self, path: str) -> str:
         """Return where ``path`` lies for the running system."""
@@ -145,7 +145,7 @@ class Sysroot(msgspec.Struct, frozen=True):
 
 def _names(folder: str) -> list[str]:
     with os.scandir(folder) as entries:
-        return [e.name for _, e in zip(range(MAX_NAMES), entries, strict=False)]
+        return [e.name for e in islice(entries, MAX_NAMES)]
 
 
 def _start(path: str, limit: int) -> bytes | None:

@@ -38,8 +38,11 @@ def record_rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict
 
     Paths are those of the examined system, joined to the distribution's folder of packages.
     """
-    search = re.compile(wanted).search
-    lines = (line for line in read_record(distribution, where).splitlines() if search(line))
+    record = read_record(distribution, where)
+    lines: dict[str, None] = {}
+    for m in re.finditer(wanted or r"(?m)^.", record):  # ten thousand lines, of which a few matter
+        begin, end = record.rfind("\n", 0, m.start()) + 1, record.find("\n", m.start())
+        lines[record[begin : end if end >= 0 else None].rstrip("\r")] = None
     return dict(_row(line, distribution.location, where) for line in lines if line.count(",") >= 2)
 
 

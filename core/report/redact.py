@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -155,7 +156,8 @@ class Cleaner:
                 self._known_still(text)
             self.counts = before
         cleaned, counts = self._done[text]
-        self.counts.update(counts)
+        if counts:
+            self.counts.update(counts)
         return cleaned
 
     def _field(self, owner: Any, field: str, text: str) -> str:
@@ -403,9 +405,15 @@ def _walk(value: T, change: Callable[[Any, str, str], str]) -> T:
             # an enumeration's word is a term of ours, not a text
             return item if type(item) is not str else change(owner, field, item)
         if isinstance(item, tuple):
-            return tuple(walk(i, owner, field) for i in item)
+            items = tuple([walk(i, owner, field) for i in item])
+            return item if all(map(operator.is_, items, item)) else items
         if isinstance(item, msgspec.Struct):
-            return msgspec.structs.replace(item, **{n: walk(getattr(item, n), item, n) for n in item.__struct_fields__})
+            changed = {}
+            for name in item.__struct_fields__:
+                old = getattr(item, name)
+                if old is not None and (new := walk(old, item, name)) is not old:
+                    changed[name] = new
+            return msgspec.structs.replace(item, **changed) if changed else item
         return item
 
     walked: T = walk(value, None, "")

@@ -118,7 +118,11 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
     press = {id(f): (importance(f), -f.severity) for f in faults}
     faults.sort(key=lambda f: (press[id(f)], _root_rank(f)))
     for root in faults:
-        if root.cause and all(is_consequence(f, root) for f in faults if press[id(f)] < press[id(root)]):
+        more = [f for f in faults if press[id(f)] < press[id(root)]]
+        known = root.cause or (
+            more and root.step is Step.DRIVER
+        )  # without CUDA, what follows from that does not lead either
+        if known and all(is_consequence(f, root) for f in more):
             return root
     return faults[0] if faults else None
 

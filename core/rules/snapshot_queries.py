@@ -10,6 +10,7 @@ from core.knowledge import cudnn_file_names
 from core.model.facts import (
     Attempt,
     CudnnCopy,
+    How,
     LibraryFile,
     Load,
     Mapped,
@@ -167,7 +168,18 @@ def _plain_folder(path: str) -> str:
     return str(form.normpath(form.dirname(path)))
 
 
+_WAYS = {
+    How.DIRECT: N_("direct path"),
+    How.DEFAULT: N_("default folder"),
+    How.LOADED: N_("already loaded"),
+    How.DLL_FOLDER: N_("folder of the loading DLL"),
+    How.APPLICATION: N_("application folder"),
+    How.WINDOWS: N_("Windows folder"),
+    How.CURRENT: N_("current folder"),
+}
+"""The ways of a loader that are words; the others are names."""
+
+
 def _way(attempt: Attempt) -> str:
-    return (
-        f"{attempt.how.value}: {attempt.via}" if attempt.via and attempt.via != attempt.how.value else attempt.how.value
-    )
+    how = _(_WAYS[attempt.how]) if attempt.how in _WAYS else attempt.how.value
+    return f"{how}: {attempt.via}" if attempt.via and attempt.via != attempt.how.value else how

@@ -4,7 +4,8 @@ ENV is a Python environment with PyTorch and a cuDNN wheel. Two more copies of c
 CUDA_HOME and CUDA_PATH. Run it with the interpreter of an environment that holds requirements/app.txt alone, on a machine with
 nothing else to do. Beside each number stands what a user would run instead:
 
-* ``convalesce scan`` against ``python -m torch.utils.collect_env`` in that environment: at most a quarter of the time;
+* ``convalesce scan`` against ``python -m torch.utils.collect_env`` in that environment: at most a quarter of the time
+  (below it the processor time of both, which tells two revisions apart on a busy machine, too);
 * ``convalesce scan --thorough``'s hashing against ``sha256sum`` over the same files, all in the page cache: at least three
   times the rate;
 * peak memory of the scan (its own process and its largest child): under 150 MB;
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -54,6 +56,8 @@ def main() -> int:
     other = [str(python), "-m", "torch.utils.collect_env"]
     ours, theirs = alternate(lambda: timed(scan, env), lambda: timed(other, env), given.rounds)
     rows = [row("scan / collect_env", ours, theirs, at_most=0.25)]
+    ours, theirs = alternate(lambda: processor_time(scan, env), lambda: processor_time(other, env), given.rounds)
+    rows.append((f"{'the same, processor time':<30} {ours:8.3f} s / {theirs:8.3f} s = {ours / theirs:6.3f}", True))
     files = sorted({f.resolve() for folder in (given.python, *given.copy) for f in folder.rglob("libcudnn*.so*")})
     ours, theirs = alternate(lambda: hashed(files), lambda: timed(["sha256sum", *map(str, files)], env), given.rounds)
     rows.append(row("hashing / sha256sum (time)", ours, theirs, at_most=1 / 3))
@@ -92,6 +96,14 @@ def timed(command: list[str], env: dict[str, str]) -> float:
     if done.returncode not in (0, 1, 5):
         raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
     return seconds
+
+
+def processor_time(command: list[str], env: dict[str, str]) -> float:
+    """Return the processor time of a command and its children in seconds: a busy machine changes it less than wall time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    timed(command, env)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def hashed(files: list[Path]) -> float:

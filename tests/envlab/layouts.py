@@ -92,7 +92,17 @@ def gpu_library(site: Site, path: str, cudnn: int, sass: tuple[int, ...], *flags
         standin.build_library(site.folder / path, needed=(stub, _fat(sass)), flags=flags)
 
 
-_FOLDERS = ":".join(f"$ORIGIN/{{0}}nvidia/{name}/lib" for name in ("cudnn", "cuda_nvrtc", "cublas"))
+XLA_OPENS = (
+    ("cuda_runtime", "nvidia-cuda-runtime-cu12", "12.5.82", "libcudart.so.12"),
+    ("cufft", "nvidia-cufft-cu12", "11.2.3.61", "libcufft.so.11"),
+    ("cusolver", "nvidia-cusolver-cu12", "11.6.3.83", "libcusolver.so.11"),
+    ("cusparse", "nvidia-cusparse-cu12", "12.5.1.3", "libcusparse.so.12"),
+    ("nccl", "nvidia-nccl-cu12", "2.21.5", "libnccl.so.2"),
+)
+"""Folder, wheel, version and library of CUDA 12 that XLA opens by name when it starts, beside cuBLAS and cuDNN."""
+
+_WHEELS = ("cudnn", "cuda_nvrtc", "cublas", *(folder for folder, *_ in XLA_OPENS))
+_FOLDERS = ":".join(f"$ORIGIN/{{0}}nvidia/{name}/lib" for name in _WHEELS)
 RPATH = "-Wl,--disable-new-dtags,-rpath," + _FOLDERS.format("../../")
 RUNPATH = "-Wl,--enable-new-dtags,-rpath," + _FOLDERS.format("../../")
 ONE_UP = "-Wl,--enable-new-dtags,-rpath," + _FOLDERS.format("../")
@@ -109,6 +119,13 @@ def cudnn(site: Site, wheel: str, cuda: str, sass: tuple[int, ...] = CODE) -> No
     folder = site.folder / "nvidia" / "cublas" / "lib"
     both = [standin.build_library(folder / f"{name}.so.{major}") for name in ("libcublasLt", "libcublas")]
     standin.record_wheel(site.folder, f"nvidia-cublas-cu{major}", f"{cuda}.4.1", both)
+
+
+def toolkit(site: Site) -> None:
+    """Install stand-ins of the further wheels of CUDA 12 that XLA's frameworks require."""
+    for folder, wheel, version, library in XLA_OPENS:
+        built = standin.build_library(site.folder / "nvidia" / folder / "lib" / library)
+        standin.record_wheel(site.folder, wheel, version, [built])
 
 
 def torch(
@@ -147,6 +164,7 @@ def tensorflow(site: Site, version: str, wheel: str | None) -> Site:
     standin.build_library(site.folder / "tensorflow/python/_pywrap_tensorflow_internal.so", flags=(own,))
     if wheel:
         cudnn(site, wheel, "12.5")
+        toolkit(site)
     return site
 
 
@@ -160,6 +178,7 @@ def jax(site: Site, version: str, plugin: str = "", wheel: str | None = None) ->
         gpu_library(site, "jax_plugins/xla_cuda12/xla_cuda_plugin.so", 9, CODE, RPATH)
     if wheel:
         cudnn(site, wheel, "12.5")
+        toolkit(site)
     return site
 
 

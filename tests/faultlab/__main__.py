@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import get_args
 
-from tests.faultlab.faults import Fault, table
+from tests.faultlab.faults import Fault, Offer, table
 from tests.faultlab.run import NoMachineError, Outcome, check, examine
 
 NO_MACHINE, USAGE = 3, 2
@@ -62,7 +63,7 @@ def _run(rows: Sequence[Fault], options: argparse.Namespace) -> int:
         print(json.dumps([{f: getattr(o, f) for f in fields} for o in outcomes], indent=1))
     else:
         counts = Counter(o.offer for o in outcomes)
-        offers = ", ".join(f"{kind} {counts[kind]}" for kind in ("variable", "files", "advice", "nothing"))
+        offers = ", ".join(f"{kind} {counts[kind]}" for kind in get_args(Offer) if kind)
         print(f"\n{len(outcomes) - len(wrong)} of {len(outcomes)} right; offered: {offers}")
     return 1 if wrong else 0
 

@@ -27,9 +27,11 @@ BUDGET = 210
 """Seconds for all rows; what is left then is told as not run."""
 
 ORACLE = r"""
-import ctypes, json, sys
+import ctypes, json, os, sys
+os.environ["CUDA_CACHE_DISABLE"] = "1"  # else a kernel that an earlier scene compiled is taken from the driver's cache
 said = {"cuInit": None, "count": None, "ptx": None, "nvml": None}
 def tell(): print(json.dumps(said)); sys.stdout.flush()
+tell()
 try:
     ml = ctypes.CDLL("libnvidia-ml.so.1"); said["nvml"] = ml.nvmlInit_v2()
 except (OSError, AttributeError) as e: said["nvml_problem"] = str(e)[:200]
@@ -44,6 +46,7 @@ if said["count"]:
     cuda.cuDeviceGet(ctypes.byref(device), 0)
     said["context"] = cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
     cuda.cuCtxSetCurrent(context)
+    said["ptx"] = "asked"; tell()
     source = b".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry nothing() { ret; }\n\0"
     said["ptx"] = cuda.cuModuleLoadData(ctypes.byref(module), source)
     said["lazy"] = sorted({l.split()[-1].rpartition("/")[2] for l in open("/proc/self/maps") if "libnvidia" in l or "libcuda" in l})
@@ -112,9 +115,12 @@ def emptied(stem: str) -> Callable[[Place], str]:
     return lambda place: f"touch {place.work}/empty; mount --bind {place.work}/empty {place.real(stem)}"
 
 
-def cut(stem: str, size: str) -> Callable[[Place], str]:
-    """Put the first bytes of a library over it."""
-    return lambda p: f"head -c {size} {p.real(stem)} > {p.work}/cut; mount --bind {p.work}/cut {p.real(stem)}"
+def cut(stem: str) -> Callable[[Place], str]:
+    """Put the first half of a library over it."""
+    size = "$(($(stat -c %s {file}) / 2))"
+    return lambda p: (
+        f"head -c {size.format(file=p.real(stem))} {p.real(stem)} > {p.work}/cut; mount --bind {p.work}/cut {p.real(stem)}"
+    )
 
 
 def closed(stem: str) -> Callable[[Place], str]:
@@ -139,16 +145,20 @@ def removed(stem: str) -> Callable[[Place], str]:
 
 
 def of_other_version(stem: str, *, by_path: bool = False) -> Callable[[Place], str]:
-    """Write another driver version into a copy of a library: over the library, or (``by_path``) in a folder of its own."""
+    """Put a library of another driver version over the driver's, or (``by_path``) in a folder of its own.
+
+    One that a package for forward compatibility brings is taken where there is one; else another version is written into a copy.
+    """
 
     def plant(place: Place) -> str:
         other = place.version[:-1] + ("1" if place.version[-1] != "1" else "2")
+        copy = f"LC_ALL=C sed 's/{place.version.replace('.', '[.]')}/{other}/g' {place.real(stem)}"
+        for file in sorted(Path("/usr/local").glob(f"cuda*/compat/{stem}.so.*.*")):
+            if place.version not in file.name:
+                other, copy = file.name.rpartition(".so.")[2], f"cat {file}"
         folder = place.work / "other"
         name = f"{stem}.so.{other}"
-        made = (
-            f"mkdir -p {folder}; LC_ALL=C sed 's/{place.version.replace('.', '[.]')}/{other}/g' {place.real(stem)} > {folder}/{name}; "
-            f"chmod 755 {folder}/{name}; "
-        )
+        made = f"mkdir -p {folder}; {copy} > {folder}/{name}; chmod 755 {folder}/{name}; "
         return made + (
             f"ln -sf {name} {folder}/{stem}.so.1" if by_path else f"mount --bind {folder}/{name} {place.real(stem)}"
         )
@@ -215,7 +225,7 @@ SCENES = (
     Scene("healthy", (), wanted=lambda _said: False),
     Scene("compiler-for-ptx-emptied", (MISSING,), emptied(JIT), wanted=without_compiler),
     Scene("compiler-for-ptx-absent", (MISSING,), removed(JIT), wanted=without_compiler),
-    Scene("compiler-for-ptx-cut", (MISSING, "corrupt_or_truncated_file"), cut(JIT, "1048576"), wanted=without_compiler),
+    Scene("compiler-for-ptx-cut", (MISSING, "corrupt_or_truncated_file"), cut(JIT), wanted=without_compiler),
     Scene(
         "compiler-for-ptx-closed", (MISSING, "library_unreadable"), closed(JIT), user="nobody", wanted=without_compiler
     ),
@@ -235,7 +245,7 @@ SCENES = (
         of_other_version("libcuda", by_path=True),
         env={"LD_PRELOAD": "{work}/other/libcuda.so.1"},
     ),
-    Scene("libcuda-cut", ("libcuda_wrong_library", "corrupt_or_truncated_file"), cut("libcuda", "1048576")),
+    Scene("libcuda-cut", ("libcuda_wrong_library", "corrupt_or_truncated_file"), cut("libcuda")),
     Scene("uvm-absent", (NODE,), without_nodes("nvidia0", "nvidiactl")),
     Scene("uvm-is-null", (NODE,), node("nvidia-uvm", "/dev/null")),
     Scene("control-is-zero", (NODE,), node("nvidiactl", "/dev/zero")),
@@ -419,8 +429,18 @@ def environment(scene: Scene, work: Path) -> str:
     home = base.parent
     (prefix / "pyvenv.cfg").write_text(f"home = {home}\nversion = {sys.version.split()[0]}\n")
     name = "sitecustomize.py" if scene.python == "site" else "devices.pth"
+    if scene.python == "site" and has_sitecustomize(base):  # a distribution's own is found first: usercustomize is left
+        name = "usercustomize.py"
+        with (prefix / "pyvenv.cfg").open("a") as settings:
+            settings.write("include-system-site-packages = true\n")
     (site / name).write_text(scene.start + "\n")
     return str(prefix / "bin" / "python")
+
+
+def has_sitecustomize(python: Path) -> bool:
+    """Whether an interpreter's standard library brings a sitecustomize, as Debian's does."""
+    code = "import os, sysconfig, sys; sys.exit(not os.path.exists(sysconfig.get_path('stdlib') + '/sitecustomize.py'))"
+    return subprocess.run([str(python), "-I", "-c", code], check=False).returncode == 0
 
 
 if __name__ == "__main__":

@@ -11,8 +11,10 @@ from tests.faultlab import plants, setups
 from tests.faultlab.setups import Lab, Site
 from tests.faultlab.standins import HEALTHY_DRIVER, Driver
 
-Offer = Literal["", "variable", "files", "advice", "nothing"]
-"""A fix that changes variables, or files; exact steps for the person; or nothing at all."""
+Offer = Literal["", "variable", "files", "packages", "system", "advice", "nothing"]
+"""A fix that changes variables (or what sets them), files, packages, or the system by its own tools; exact steps for the
+person; or nothing at all.
+"""
 
 
 @dataclass(frozen=True)

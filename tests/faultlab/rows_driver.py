@@ -93,6 +93,7 @@ DRIVER = (
         bases.torch_9,
         without_module("nouveau"),
         driver=None,
+        offer="system",
     ),
     Fault(
         "no-driver",

@@ -14,7 +14,12 @@ AARCH64 = 183
 
 FILES = (
     Fault(
-        "deleted-ops", MISSING, "RECORD lists the file, and it is gone.", bases.torch_9, p.deleted("libcudnn_ops.so.9")
+        "deleted-ops",
+        MISSING,
+        "RECORD lists the file, and it is gone.",
+        bases.torch_9,
+        p.deleted("libcudnn_ops.so.9"),
+        offer="packages",
     ),
     Fault(
         "deleted-engines",
@@ -22,6 +27,7 @@ FILES = (
         "It is opened by name only when a plan is made; until then all looks well.",
         bases.torch_9,
         p.deleted("libcudnn_engines_precompiled.so.9"),
+        offer="packages",
     ),
     Fault(
         "deleted-cnn-infer-8",
@@ -29,6 +35,7 @@ FILES = (
         "The shim of cuDNN 8 opens it at the first convolution.",
         bases.tensorflow_8,
         p.deleted("libcudnn_cnn_infer.so.8"),
+        offer="packages",
     ),
     Fault(
         "deleted-leak-into-system",
@@ -36,6 +43,7 @@ FILES = (
         "The loader takes the system's file of another release in silence; the gap is what let it.",
         bases.torch_9_beside_system(searched=True),
         p.deleted("libcudnn_cnn.so.9"),
+        offer="packages",
     ),
     Fault(
         "deleted-shim-leak",
@@ -43,6 +51,7 @@ FILES = (
         "The wheel's main library is gone; the loader takes the system's 9.10 in silence.",
         bases.torch_9_beside_system(searched=True),
         p.deleted("libcudnn.so.9"),
+        offer="packages",
     ),
     Fault(
         "link-to-itself",
@@ -50,6 +59,7 @@ FILES = (
         "The name is a link to itself.",
         bases.torch_9,
         p.linked_to_itself("libcudnn_adv.so.9"),
+        offer="packages",
     ),
     Fault(
         "dangling-sublibrary",
@@ -57,6 +67,7 @@ FILES = (
         "The name is there as a link, the file is not.",
         bases.torch_9,
         p.dangling("libcudnn_ops.so.9", "libcudnn_ops.so.9.1.0"),
+        offer="packages",
     ),
     Fault(
         "dangling-system-shim",
@@ -65,13 +76,16 @@ FILES = (
         bases.system(bases.NEW),
         p.removed(f"{bases.NEW}/libcudnn.so.9.10.2"),
     ),
-    Fault("truncated-cnn", DAMAGED, "1 MB of 4.5.", bases.torch_9, p.cut("libcudnn_cnn.so.9", 1 << 20)),
+    Fault(
+        "truncated-cnn", DAMAGED, "1 MB of 4.5.", bases.torch_9, p.cut("libcudnn_cnn.so.9", 1 << 20), offer="packages"
+    ),
     Fault(
         "truncated-ops-infer-8",
         DAMAGED,
         "The last tenth of the file is missing.",
         bases.tensorflow_8,
         p.cut("libcudnn_ops_infer.so.8", 80 << 20),
+        offer="packages",
     ),
     Fault(
         "truncated-to-header",
@@ -79,15 +93,31 @@ FILES = (
         "64 bytes: an ELF header whose tables are gone.",
         bases.torch_9,
         p.cut("libcudnn_graph.so.9", 64),
+        offer="packages",
     ),
-    Fault("emptied-graph", DAMAGED, "0 bytes under the right name.", bases.torch_9, p.cut("libcudnn_graph.so.9", 0)),
-    Fault("emptied-shim-8", DAMAGED, "0 bytes under the right name.", bases.tensorflow_8, p.cut("libcudnn.so.8", 0)),
+    Fault(
+        "emptied-graph",
+        DAMAGED,
+        "0 bytes under the right name.",
+        bases.torch_9,
+        p.cut("libcudnn_graph.so.9", 0),
+        offer="packages",
+    ),
+    Fault(
+        "emptied-shim-8",
+        DAMAGED,
+        "0 bytes under the right name.",
+        bases.tensorflow_8,
+        p.cut("libcudnn.so.8", 0),
+        offer="packages",
+    ),
     Fault(
         "header-overwritten",
         DAMAGED,
         "The first page is zero: no ELF header, so no library.",
         bases.torch_9,
         p.overwritten("libcudnn_adv.so.9", 0, bytes(p.PAGE)),
+        offer="packages",
     ),
     Fault(
         "fifo-for-library",
@@ -95,6 +125,7 @@ FILES = (
         "A FIFO bears the library's name; nobody may wait for it.",
         bases.torch_9,
         p.fifo("libcudnn_ops.so.9"),
+        offer="packages",
     ),
     Fault(
         "replaced-by-web-page",
@@ -102,6 +133,7 @@ FILES = (
         "A proxy's error page was saved under the library's name.",
         bases.torch_9,
         p.both(p.cut("libcudnn_heuristic.so.9", 0), p.overwritten("libcudnn_heuristic.so.9", 0, b"<html>403</html>\n")),
+        offer="packages",
     ),
     Fault(
         "bit-flipped",
@@ -110,6 +142,7 @@ FILES = (
         bases.torch_9,
         p.bit_flipped("libcudnn_engines_precompiled.so.9"),
         thorough=True,
+        offer="packages",
     ),
     Fault(
         "bit-flipped-8",
@@ -118,6 +151,7 @@ FILES = (
         bases.tensorflow_8,
         p.bit_flipped("libcudnn_cnn_infer.so.8"),
         thorough=True,
+        offer="packages",
     ),
     Fault(
         "zeroed-pages",
@@ -126,6 +160,7 @@ FILES = (
         bases.torch_9,
         p.pages_zeroed("libcudnn_cnn.so.9", 200),
         thorough=True,
+        offer="packages",
     ),
     Fault(
         "foreign-aarch64",
@@ -133,6 +168,7 @@ FILES = (
         "The loader passes it over as if it were not there.",
         bases.torch_9,
         p.of_machine("libcudnn_ops.so.9", AARCH64),
+        offer="packages",
     ),
     Fault(
         "foreign-shim-aarch64-8",
@@ -140,6 +176,7 @@ FILES = (
         "The main library itself is for another processor.",
         bases.tensorflow_8,
         p.of_machine("libcudnn.so.8", AARCH64),
+        offer="packages",
     ),
     Fault(
         "foreign-shim-beside-system",
@@ -147,6 +184,7 @@ FILES = (
         "The loader passes the wheel's main library over and takes the system's 9.10 in silence.",
         bases.torch_9_beside_system(searched=True),
         p.of_machine("libcudnn.so.9", AARCH64),
+        offer="packages",
     ),
     Fault(
         "foreign-32-bit",
@@ -154,6 +192,7 @@ FILES = (
         "A 32-bit library in a 64-bit set.",
         bases.torch_9,
         p.of_32_bits("libcudnn_cnn.so.9"),
+        offer="packages",
     ),
     Fault(
         "other-sublibrary",
@@ -161,6 +200,7 @@ FILES = (
         "cuDNN 9.10's file in a set of 9.1.",
         bases.torch_9,
         p.replaced("libcudnn_cnn.so.9", wheels.CUDNN_9_10),
+        offer="packages",
     ),
     Fault(
         "other-graph",
@@ -168,6 +208,7 @@ FILES = (
         "The version that cudnnGetVersion tells is this file's, not the shim's.",
         bases.torch_9,
         p.replaced("libcudnn_graph.so.9", wheels.CUDNN_9_10),
+        offer="packages",
     ),
     Fault(
         "other-shim",
@@ -175,6 +216,7 @@ FILES = (
         "cuDNN 9.10's main library before sub-libraries of 9.1.",
         bases.torch_9,
         p.replaced("libcudnn.so.9", wheels.CUDNN_9_10),
+        offer="packages",
     ),
     Fault(
         "unreadable-file",
@@ -189,6 +231,7 @@ FILES = (
         "cudnn_cuda_major_mismatch",
         "A torch for CUDA 11 with cuBLAS 11, and the cuDNN that was built for CUDA 12.",
         bases.cuda_11_torch(wheels.CUBLAS_11, wheels.CUDNN_9_1),
+        offer="packages",
     ),
     Fault(
         "two-wheels-in-one-folder",
@@ -196,6 +239,7 @@ FILES = (
         "nvidia-cudnn-cu13 was installed over nvidia-cudnn-cu12: one folder, now with files for CUDA 13 beside cuBLAS 12.",
         bases.torch_9,
         p.packages(wheels.CUDNN_9_20_CUDA_13),
+        offer="packages",
     ),
     Fault(
         "truncated-cublas",
@@ -203,6 +247,7 @@ FILES = (
         "cuBLAS is cut short; cuDNN itself is whole.",
         bases.torch_9,
         p.in_site("nvidia/cublas/lib/libcublasLt.so.12", lambda path: os.truncate(path, 50 << 20)),
+        offer="packages",
     ),
     Fault(
         "unreadable-nvrtc",
@@ -210,6 +255,7 @@ FILES = (
         "This user may not open the run-time compiler.",
         bases.torch_9,
         p.in_site("nvidia/cuda_nvrtc/lib/libnvrtc.so.12", lambda path: path.chmod(0)),
+        offer="packages",
     ),
     Fault(
         "cu13-wheel-beside-system-copy",
@@ -217,5 +263,6 @@ FILES = (
         "nvidia-cudnn-cu13 9.20.0.48 opens libcudnn_engines_tensor_ir, does not bring it, and finds that of 9.21.",
         bases.torch_13_beside_system(wheels.CUDNN_9_21_CUDA_13),
         notes=("cudnn.faulty-release",),
+        offer="packages",
     ),
 )

@@ -12,7 +12,13 @@ MIX = in_home("mixed")
 NVRTC = "nvrtc_missing_or_mismatch"
 
 SEARCH = (
-    Fault("none-installed", "cudnn_not_installed", "torch is there, cuDNN is nowhere.", bases.torch_9_with()),
+    Fault(
+        "none-installed",
+        "cudnn_not_installed",
+        "torch is there, cuDNN is nowhere.",
+        bases.torch_9_with(),
+        offer="packages",
+    ),
     Fault(
         "nothing-installed",
         "cudnn_not_installed",
@@ -24,12 +30,14 @@ SEARCH = (
         "cudnn_major_mismatch",
         "torch asks for libcudnn.so.9; the environment has cuDNN 8.",
         bases.torch_9_with(wheels.CUDNN_8_9),
+        offer="packages",
     ),
     Fault(
         "only-9",
         "cudnn_major_mismatch",
         "tensorflow asks for libcudnn.so.8; the environment has cuDNN 9.",
         bases.tensorflow_8_with(wheels.CUDNN_9_1),
+        offer="packages",
     ),
     Fault(
         "not-on-path",
@@ -63,6 +71,7 @@ SEARCH = (
         "cudnn_minor_too_old",
         "torch 2.8.0 was built with cuDNN 9.10; the machine has 9.1 alone.",
         bases.system(OLD),
+        offer="packages",
     ),
     Fault(
         "variable-names-system-copy",
@@ -95,6 +104,7 @@ SEARCH = (
         "install_path_characters",
         "cuDNN looks for its parts beside itself; [ ] in the folder's name break the search.",
         bases.named("[ml] 2026"),
+        offer="system",
     ),
     Fault(
         "cuda-path-dangling",
@@ -118,6 +128,7 @@ SEARCH = (
         "cuDNN compiles kernels at run time through libnvrtc.so.12; it was uninstalled.",
         bases.torch_9,
         p.package_removed("nvidia/cuda_nvrtc", "nvidia_cuda_nvrtc_cu12*"),
+        offer="packages",
     ),
     Fault(
         "nvrtc-builtins-gone",
@@ -125,6 +136,7 @@ SEARCH = (
         "libnvrtc opens its built-ins by name; they were deleted.",
         bases.torch_9,
         p.site_file_removed("nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.4"),
+        offer="packages",
     ),
     Fault(
         "cublas-of-cuda-11",
@@ -132,6 +144,7 @@ SEARCH = (
         "torch for CUDA 12 asks for libcublas.so.12; the environment has cuBLAS 11.",
         bases.torch_9,
         p.both(p.package_removed("nvidia/cublas", "nvidia_cublas_cu12*"), p.packages(wheels.CUBLAS_11)),
+        offer="packages",
     ),
     Fault(
         "cublas-pair-of-two-releases",
@@ -148,6 +161,7 @@ SEARCH = (
         "No cudart and no cuBLAS anywhere; the driver does not bring them.",
         bases.torch_9,
         p.package_removed("nvidia/cuda_runtime", "nvidia_cuda_runtime*", "nvidia/cublas", "nvidia_cublas*"),
+        offer="packages",
     ),
     Fault(
         "cuda-not-on-path",

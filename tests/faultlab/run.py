@@ -93,7 +93,7 @@ def offered(primary: Mapping[str, Any] | None) -> str:
     fix = (primary or {}).get("fix") or {}
     kinds = {change["change"] for change in fix.get("changes", ())}
     if kinds:
-        return "files" if "files" in kinds else "variable"
+        return next((kind for kind in ("files", "packages", "system") if kind in kinds), "variable")
     return "advice" if fix.get("advice") else "nothing"
 
 

@@ -1,7 +1,7 @@
 """Every fix on every planted fault that it claims to cure: rehearsed, applied, the scan healthy, undone, all as before.
 
-The rows are those of the fault lab that say that a fix is offered, on machines with real wheels of NVIDIA's; that no
-other row offers one is held by tests/test_faultlab.py, so a fix cannot be forgotten here.
+The rows are those of the fault lab that say that a change of variables or files is offered, on machines with real wheels
+of NVIDIA's; that no other row offers one is held by tests/test_faultlab.py, so a fix cannot be forgotten here.
 """
 
 from __future__ import annotations

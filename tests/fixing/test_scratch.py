@@ -65,6 +65,24 @@ def test_another_s_folder_and_a_link_of_that_name_stay(tmp_path: Path) -> None:
     assert theirs.exists()
 
 
+@pytest.mark.filterwarnings("error")
+def test_one_that_goes_meanwhile_does_not_keep_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process removes its own while this one looks."""
+    for n in range(3):
+        (tmp_path / f"convalesce-0000000{n}").mkdir()
+    real, gone = scratch._is_mine, []
+
+    def look(entry: os.DirEntry[str]) -> bool:
+        if not gone:
+            gone.append(entry.name)
+            Path(entry.path).rmdir()
+        return real(entry)
+
+    monkeypatch.setattr(scratch, "_is_mine", look)
+    scratch.clear_abandoned(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_next_start_clears_the_history_s_staging(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "state")
     journal.staging.mkdir(parents=True, mode=0o700)

@@ -19,8 +19,8 @@ pytestmark = needs_root
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Path]:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    for folder in (tmp_path, *list(tmp_path.parents)[:-2]):
+        folder.chmod(folder.stat().st_mode | 0o055)
     file = tmp_path / "libcudnn.so.9"
     file.write_bytes(b"x")
     yield file

@@ -206,6 +206,8 @@ def _file(path: str, now: tuple[object, ...] | None, before: Picture, programs: 
     if not below:
         return [f"{path} was changed, outside the folders of programs"]
     parent = str(Path(path).parent)
+    if not os.path.lexists(parent):
+        return [f"{path} went with its folder"]
     own = all(_only_root_changes(p, inside=p == parent) for p in (parent, *map(str, Path(parent).parents)))
     rows = [] if own else [f"{path} was changed in a folder of another's"]
     if now is not None and now[0] == stat.S_IFDIR:

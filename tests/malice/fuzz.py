@@ -21,14 +21,26 @@ from typing import Any
 
 import msgspec
 
+from core.host import exchange
 from core.host.startup.edit import Edit, edited
 from core.model import changes
-from core.model.changes import Change, ChangeError, EditLine, EditPath, FileItem, FileSet, SetVariable, Value
+from core.model.changes import (
+    Change,
+    ChangeError,
+    EditLine,
+    EditPath,
+    ExchangePackages,
+    FileItem,
+    FileSet,
+    SetVariable,
+    Value,
+)
 from core.model.path_list import PathError
 from core.model.system_steps import STEP_KINDS, StepState, SystemStep
 from core.transaction import broker, elevation
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
+from core.transaction.package_exchange import TWINS, fingerprint
 from tests.malice.checker import objections, picture
 from tests.malice.conftest import EVE, Box, give, grant
 
@@ -78,7 +90,11 @@ class Fuzzer:
                 "export BASH_ENV=/root/x\n"
             )
         give(root / "etc/profile.d/hers.sh")
-        (root / "etc/passwd").write_text("CUDA_HOME=/x\n")
+        (root / "etc/hosts").write_text("CUDA_HOME=/x\n")
+        self.packages_in, self.twin = opt / "env/lib/site-packages", opt / "env" / TWINS / "0123abcd" / "site-packages"
+        for folder in (self.packages_in, self.twin):
+            folder.mkdir(parents=True)
+            (folder / "module.py").write_text(folder.parent.name)
         self.folders = [
             *(str(opt / n) for n in ("cuda", "cuda/lib64", "cuda/bin", "spare", "shared", "listed", "group", "hers")),
             *(str(opt / n) for n in ("deep/er/bin", "withhers", "tolink", "tocuda", "tolink/bin", "gone", "new/lib")),
@@ -129,6 +145,7 @@ class Fuzzer:
         """Return the changes of a plan: one or a few, most of them tampered with."""
         makers: list[Callable[[], Change]] = [
             *(self.entry, self.removal, self.variable, self.files, self.files, self.line, self.step, self.step),
+            self.packages,
         ]
         found: list[Change] = []
         for _ in range(self.dice.choice((1, 1, 1, 2, 3))):
@@ -168,7 +185,7 @@ class Fuzzer:
         )
 
     def line(self) -> Change:
-        path = f"{self.box.root}/etc/{self.dice.choice(('profile.d/cuda.sh', 'environment', 'profile.d/hers.sh', 'passwd'))}"
+        path = f"{self.box.root}/etc/{self.dice.choice(('profile.d/cuda.sh', 'environment', 'profile.d/hers.sh', 'hosts'))}"
         text = Path(path).read_text()
         number = self.dice.randint(1, text.count("\n") + 1)
         name = self.dice.choice(("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", *VARIABLES))
@@ -224,6 +241,19 @@ class Fuzzer:
         after: StepState = "absent" if self.dice.random() < 0.1 else "present"
         return SystemStep(kind=kind, subject=str(subject), value=value, before=before, after=after)
 
+    def packages(self) -> Change:
+        here, twin = str(self.packages_in), str(self.twin)
+        return ExchangePackages(
+            title="t",
+            prefix=str(self.box.root / "opt/env"),
+            folder=here,
+            twin=twin,
+            before=fingerprint(here),
+            after=fingerprint(twin),
+            old=exchange.folder_number(here),
+            new=exchange.folder_number(twin),
+        )
+
     def item(self) -> FileItem:
         path = f"{self.dice.choice(self.places)}/{self.dice.choice(self.names)}"
         before = self.state(path)
@@ -270,6 +300,13 @@ class Fuzzer:
                 (
                     *({"value": "sudo"}, {"kind": self.dice.choice([k for k in STEP_KINDS if k != "short-path"])}),
                     {"subject": self.dice.choice(self.places if change.kind == "short-path" else self.folders)},
+                )
+            )
+        elif isinstance(change, ExchangePackages):
+            fields = self.dice.choice(
+                (
+                    *({"twin": ""}, {"twin": self.dice.choice(self.places)}, {"folder": self.dice.choice(self.places)}),
+                    *({"prefix": self.dice.choice(self.places)}, {"before": ""}, {"install": ("torch",)}),
                 )
             )
         elif isinstance(change, EditPath):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import get_args
+
 import pytest
 
+from core.model.changes import Change
 from core.transaction import broker
 from tests.malice import fuzz
 from tests.malice.conftest import needs_root
@@ -27,3 +31,10 @@ def test_the_checker_refuses_what_the_broker_would(monkeypatch: pytest.MonkeyPat
     assert len(rows) >= 10
     for word in ("PATH got ", "was changed, outside", "LD_PRELOAD was None"):
         assert any(word in row for row in rows), word
+
+
+def test_every_change_is_tried_and_has_a_row_of_its_own(tmp_path: Path) -> None:
+    fuzzer = fuzz.Fuzzer(tmp_path, 1)
+    made = [change for _ in range(400) for change in fuzzer.plan()]
+    assert {type(change) for change in made} == set(get_args(Change))
+    assert all(broker.kind_of(change).of(change) for change in made)

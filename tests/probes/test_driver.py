@@ -236,6 +236,15 @@ def test_a_compiler_that_kills_the_process_leaves_cuinits_answer(tmp_path: Path)
     assert (seen.cuda.status, seen.cuda.device_count, seen.cuda.problem) == (0, 1, "")
     [part] = seen.parts or ()
     assert "SIGABRT" in part.problem
+    assert part.kills
+
+
+def test_the_drivers_cache_does_not_stand_in_for_its_compiler(tmp_path: Path):
+    folder = install(tmp_path / "d")
+    for file in folder.glob("libnvidia-ptx*"):
+        file.unlink()
+    [part] = look({"LD_LIBRARY_PATH": str(folder), "STANDIN_CACHED": "1"}).parts or ()
+    assert part.status == 221
 
 
 # --- two worlds ------------------------------------------------------------------------------------------

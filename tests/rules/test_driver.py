@@ -123,6 +123,25 @@ EXPECTED = (
     ExpectedNode(path="/dev/nvidia-uvm", major=508, minor=0),
     ExpectedNode(path="/dev/nvidia0", major=195, minor=0, gpu="0000:01:00.0"),
 )
+DIED = "The process that called cuInit was killed by SIGBUS: a file is shorter than its headers say."
+CUT_LIBRARY = DriverLibrary(
+    path=LIBCUDA,
+    version="580.65.06",
+    stub=False,
+    size=1 << 20,
+    state="truncated",
+    problem="is cut off",
+    source="ld.so.cache",
+)
+CUT: dict[str, object] = {
+    "cuda": CudaInit(problem=DIED),
+    "nvml": Nvml(problem=DIED),
+    "gpus": None,
+    "libraries": (
+        CUT_LIBRARY,
+        DriverLibrary(path="/usr/local/cuda/compat/libcuda.so.1", size=9 << 20, source="CUDA compatibility package"),
+    ),
+}
 NODES = tuple(
     DeviceNode(path=f"/dev/{name}", mode="0666", opened=True, major=major, minor=minor)
     for name, major, minor in (("nvidia0", 195, 0), ("nvidiactl", 195, 255), ("nvidia-uvm", 508, 0))
@@ -293,6 +312,56 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         ERROR,
     ),
     "container without GPU": (in_container(), "container_no_gpu_runtime", ERROR),
+    "a container whose image brings the driver's libraries, without the device files": (
+        in_container(
+            libraries=m.working_driver().libraries,
+            cuda=CudaInit(status=100, library=LIBCUDA),
+            nvml=Nvml(status=9),
+            expected_nodes=EXPECTED,
+        ),
+        "container_no_gpu_runtime",
+        ERROR,
+    ),
+    "no device file at all, the module loaded": (
+        changed(cuda=NO_DEVICE, nvml=Nvml(status=9), gpus=(), nodes=(), expected_nodes=EXPECTED),
+        "device_node_wrong",
+        ERROR,
+    ),
+    "the driver's own library is cut": (changed(**CUT), "corrupt_or_truncated_file", ERROR),
+    "the driver's own library is cut where its start comes to what is lacking": (
+        changed(**CUT | {"cuda": CudaInit(library=LIBCUDA, problem=DIED)}),
+        "corrupt_or_truncated_file",
+        ERROR,
+    ),
+    "the driver's own library is cut, and LD_LIBRARY_PATH names its folder": (
+        with_variable(
+            "LD_LIBRARY_PATH",
+            LIBCUDA.rpartition("/")[0],
+            changed(**CUT | {"libraries": (replace(CUT_LIBRARY, source="LD_LIBRARY_PATH"),)}),
+        ),
+        "corrupt_or_truncated_file",
+        ERROR,
+    ),
+    "a cut copy takes the place of the driver's library": (
+        with_variable(
+            "LD_LIBRARY_PATH",
+            LIBCUDA.rpartition("/")[0],
+            changed(
+                **CUT
+                | {
+                    "libraries": (replace(CUT_LIBRARY, source="LD_LIBRARY_PATH"),),
+                    "cuda_clean": CudaInit(status=0, device_count=1, library="/usr/lib64/libcuda.so.1"),
+                }
+            ),
+        ),
+        "libcuda_wrong_library",
+        ERROR,
+    ),
+    "a compiler for PTX that kills programs": (
+        changed(parts=(DriverPart(name=JIT, problem=DIED, kills=True),)),
+        "driver_component_missing",
+        WARNING,
+    ),
     "container with driver packages of another version": (
         in_container(
             libraries=(DriverLibrary(path=LIBCUDA, version="550.54.14", stub=False),),
@@ -567,6 +636,9 @@ CALM: dict[str, Callable[[], Snapshot]] = {
     "a cache that does not exist yet": changed(compute_cache=ComputeCache(path="/x", exists=False, writable=False)),
     "the compiler for PTX is found by libcuda's own search": changed(
         parts=(DriverPart(name=JIT, problem="cannot open shared object file", status=0),)
+    ),
+    "a compiler for PTX that does not load by itself, and no kernel was tried": changed(
+        parts=(DriverPart(name=JIT, problem=DIED),)
     ),
     "no compiler for PTX was found, and no kernel was tried": changed(
         parts=(DriverPart(name=JIT, problem="cannot open shared object file"),)

@@ -241,7 +241,7 @@ def test_a_file_that_is_passed_over_is_told_with_its_own_reason(
     found = _unusable_file(next(iter(consumer_loads(seen))), attempt)
     assert (found.cause, found.subject) == (cause, m.CUDNN)
     assert title in found.title
-    assert ("permissions" in found.why) is (outcome == "unreadable")
+    assert ("let this user read" in found.why) is (outcome == "unreadable")
     assert found.fix is not None
     assert found.fix.advice == advice
     assert found.remedy is None or outcome != "unreadable"

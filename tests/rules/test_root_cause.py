@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -28,9 +29,11 @@ from core.model.facts import (
 )
 from core.model.findings import Finding
 from core.model.steps import Severity
+from core.report.json_form import from_json
 from core.rules.root_cause import diagnose
 from tests import machines as m
 
+SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
 SECTIONS = ("driver", "toolkits", "cudnn", "environment", "pythons", "loads")
 
 
@@ -187,6 +190,16 @@ def test_an_error_without_a_cause_leads_before_an_unrelated_warning() -> None:
     assert any(f.cause == "cuda_path_env_wrong" for f in diagnose(seen))
 
 
+def test_a_driver_that_dies_for_an_unknown_reason_leads_before_what_cannot_load_with_it() -> None:
+    recorded = SNAPSHOTS / "h200-driver" / "libcuda-cut.json"
+    seen = from_json(recorded.read_bytes()).snapshot
+    assert seen.driver is not None
+    sound = tuple(replace(lib, problem="") for lib in seen.driver.libraries or ())
+    first, second, *_ = diagnose(m.with_driver(seen, libraries=sound))
+    assert (first.id, first.headline, first.cause) == ("driver.cuda-init", True, "")
+    assert second.id == "cudnn.roll-call-failed"
+
+
 def test_a_mild_fault_of_the_driver_explains_no_error() -> None:
     seen = failing(m.wheel_machine(), m.PREFIX)
     gpu = (seen.driver.gpus or ())[0] if seen.driver else None
@@ -317,4 +330,5 @@ def test_every_cause_has_a_rank_of_its_own_but_what_is_no_fault() -> None:
     ranks = [row.rank for row in cause_rows() if row.rank is not None]
     assert len(ranks) == len(set(ranks))
     assert all(100 <= rank < UNKNOWN_CAUSE_RANK for rank in ranks)
-    assert [row.cause for row in cause_rows() if row.rank is None] == ["no_nvidia_gpu"]
+    no_fault = {"no_nvidia_gpu", "other_maker_gpu", "program_error", "training_numerics", "harmless_message"}
+    assert {row.cause for row in cause_rows() if row.rank is None} == no_fault

@@ -8,7 +8,8 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from core.host.startup.state import UNKNOWN, State, Surroundings
 
@@ -20,8 +21,7 @@ class _Stop(Exception):  # noqa: N818 - control flow, no error
     """The file ends here."""
 
 
-@dataclass
-class FishReader:
+class FishReader(msgspec.Struct):
     """fish as it reads its files."""
 
     around: Surroundings
@@ -29,7 +29,7 @@ class FishReader:
     interactive: bool = False
     login: bool = False
     _file: str = ""
-    _lists: dict[str, list[str]] = field(default_factory=dict)
+    _lists: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """Variables that are lists of their own, not exported."""
 
     def read_files(self, *paths: str) -> None:

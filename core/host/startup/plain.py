@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from core.host.startup.state import State
 from core.model.facts import LineForm
@@ -63,8 +64,7 @@ def read_pam(text: str, file: str, state: State) -> None:
         state.exported.add(name)
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(msgspec.Struct, frozen=True):
     """What a systemd service says of what it starts."""
 
     command: str = ""

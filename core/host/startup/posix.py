@@ -10,7 +10,8 @@ import fnmatch
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.host.startup.syntax import (
@@ -50,8 +51,7 @@ class _Exit(Exception):  # noqa: N818 - control flow, no error
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class ShellReader:
+class ShellReader(msgspec.Struct):
     """A shell that reads its files and runs nothing."""
 
     around: Surroundings
@@ -62,9 +62,9 @@ class ShellReader:
     arguments: tuple[str, ...] = ()
     script: str = ""
     """$0."""
-    commands: list[tuple[list[str], str, int]] = field(default_factory=list)
+    commands: list[tuple[list[str], str, int]] = msgspec.field(default_factory=list)
     """Words of every command that is no part of the language, with file and line: what a script starts."""
-    _functions: dict[str, list[Node]] = field(default_factory=dict)
+    _functions: dict[str, list[Node]] = msgspec.field(default_factory=dict)
     _file: str = ""
     _depth: int = 0
     _steps: int = 0

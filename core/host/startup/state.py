@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from core.model.facts import LineForm, StartLine
@@ -13,8 +13,7 @@ UNKNOWN = "\ufffc"
 """Stands in a value for a part that reading cannot tell; no variable of a real environment holds it."""
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What a shell asks of the machine while it reads its files."""
 
     read: Callable[[str], str | None]
@@ -27,16 +26,15 @@ class Surroundings:
     user: str = ""
 
 
-@dataclass
-class State:
+class State(msgspec.Struct):
     """The variables of a shell between two of its lines."""
 
-    values: dict[str, str] = field(default_factory=dict)
-    exported: set[str] = field(default_factory=set)
-    lines: dict[str, list[StartLine]] = field(default_factory=dict)
+    values: dict[str, str] = msgspec.field(default_factory=dict)
+    exported: set[str] = msgspec.field(default_factory=set)
+    lines: dict[str, list[StartLine]] = msgspec.field(default_factory=dict)
     """Variable -> the lines that gave it the value that it has."""
-    open: set[str] = field(default_factory=set)
-    files: list[str] = field(default_factory=list)
+    open: set[str] = msgspec.field(default_factory=set)
+    files: list[str] = msgspec.field(default_factory=list)
     separator: str = ":"
     """What stands between the entries of a list: ";" on Windows."""
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 NAME = r"[A-Za-z_]\w*"
 _REDIRECT = re.compile(r"\d*(<<-?|<<<|[<>]&?\d*-?|&>>?|>>|>\|)")
@@ -19,8 +20,7 @@ class ReadError(Exception):
     """The file is no text that this reader understands."""
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A word with its quotes, or an operator, and the line where it begins."""
 
     text: str
@@ -151,31 +151,27 @@ def nested_end(text: str, at: int) -> int:
 # --- the tree ------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Simple:
+class Simple(msgspec.Struct):
     """A command with its words."""
 
     words: list[Token]
     line: int
 
 
-@dataclass
-class Chain:
+class Chain(msgspec.Struct):
     """Commands joined by ``&&`` and ``||``; the operator stands before each but the first."""
 
     parts: list[tuple[str, Node]]
 
 
-@dataclass
-class If:
+class If(msgspec.Struct):
     """Conditions with their bodies; a None condition is else."""
 
     arms: list[tuple[list[Node] | None, list[Node]]]
     line: int
 
 
-@dataclass
-class Case:
+class Case(msgspec.Struct):
     """A word, and patterns with their bodies."""
 
     word: str
@@ -183,28 +179,25 @@ class Case:
     line: int
 
 
-@dataclass
-class Loop:
+class Loop(msgspec.Struct):
     """A for loop over words; without a name, a while or until loop."""
 
     name: str
     words: list[str]
     body: list[Node]
     line: int
-    test: list[Node] = field(default_factory=list)
+    test: list[Node] = msgspec.field(default_factory=list)
     """Of a while loop."""
 
 
-@dataclass
-class Function:
+class Function(msgspec.Struct):
     """A function's definition."""
 
     name: str
     body: list[Node]
 
 
-@dataclass
-class Block:
+class Block(msgspec.Struct):
     """Commands in braces, or in a subshell."""
 
     body: list[Node]

@@ -19,5 +19,7 @@ class Frozen(msgspec.Struct, frozen=True, kw_only=True):
 
 def path_text(path: str | bytes | os.PathLike[str]) -> str:
     r"""Return a printable form of a path; bytes that are not UTF-8 appear as ``\xNN``."""
+    if type(path) is str and path.isascii():
+        return path
     raw = path if isinstance(path, bytes) else os.fsencode(os.fspath(path))
     return raw.decode("utf-8", "backslashreplace")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import force_setattr
 
 from core.model.facts.base import Frozen
+from core.model.facts.libraries import FileState
 
 
 class Gpu(Frozen, frozen=True, kw_only=True):
@@ -82,6 +83,8 @@ class DriverPart(Frozen, frozen=True, kw_only=True):
     """The loader's own words where it did not load."""
     status: int | None = None
     """What loading a kernel in PTX gave (a CUresult), where the library alone left that open; None: not asked."""
+    kills: bool = False
+    """Whether a process that loads a kernel in PTX dies of it."""
 
 
 class DriverLibrary(Frozen, frozen=True, kw_only=True):
@@ -96,6 +99,8 @@ class DriverLibrary(Frozen, frozen=True, kw_only=True):
     size: int | None = None
     problem: str = ""
     source: str = ""
+    state: FileState | None = None
+    """None in older reports."""
 
 
 def _was_asked(problem: str) -> bool:

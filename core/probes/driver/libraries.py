@@ -95,6 +95,7 @@ def describe_driver_library(path: str, source: str, where: Sysroot) -> DriverLib
         size=image.size,
         problem=image.problem,
         source=source,
+        state=image.state,
     )
 
 

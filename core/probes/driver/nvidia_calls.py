@@ -63,6 +63,8 @@ def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     """Load the CUDA driver, initialise it and describe its GPUs, in this process. Call it in a child only."""
     name = request.library or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     said = CudaInit(problem=fact_text("It gave no answer."))
+    if request.parts or request.kernel:  # else the driver's cache may hold the kernel, and no compiler is asked
+        os.environ["CUDA_CACHE_DISABLE"] = "1"
     try:
         cuda = _load_cuda(name)
         file = mapped_file(cuda, "cuInit", name)
@@ -84,6 +86,10 @@ def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
         emit(DriverEvent(gpu=_cuda_gpu(cuda, index)))
     if request.parts and count:
         _ask_part(cuda, PTX_COMPILER, file, emit)
+    if request.kernel and count:
+        part = DriverPart(name=PTX_COMPILER, problem=fact_text("It gave no answer."))
+        emit(DriverEvent(part=part))
+        emit(DriverEvent(part=replace(part, problem="", status=_load_ptx(cuda))))
 
 
 def _ask_part(cuda: Any, name: str, cuda_file: str, emit: Callable[[DriverEvent], None]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import msgspec
@@ -69,7 +70,8 @@ BLAME_SECONDS = 6.0
 MAX_BLAMED = 3
 """More variables than these together are no answer."""
 
-T = TypeVar("T", Nvml, CudaInit, DriverPart)
+T = TypeVar("T")
+Event = TypeVar("Event", Nvml, CudaInit, DriverPart)
 
 
 class DriverAnswers(msgspec.Struct, frozen=True):
@@ -91,18 +93,17 @@ def look(request: ProbeRequest) -> Driver:
     env = of_search_paths(without_silent_folders(request.env, where), request, where)
     request = replace(request, env=env)
     hidden = [name for name in HIDING_VARIABLES if name in env]
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        nvml = pool.submit(_nvml, request)
-        cuda = pool.submit(_cuda, request, env, parts=where.system == "linux")
-        shown = pool.submit(_cuda, request, without_variables(env, hidden)) if hidden else None
-        cleaned = pool.submit(_cuda, request, _clean(env)) if brings_driver(env, where) else None
-        seen = _files(request, where)
-        answer = cuda.result()
-        clean = cleaned.result() if cleaned else None
-        if clean is None and _search_path(env, where) and answer.cuda and answer.cuda.status != 0:
-            clean = _cuda(request, _clean(env))
-        managed = nvml.result()
-        unhidden = shown.result() if shown else None
+    nvml = _begin(lambda: _nvml(request))
+    cuda = _begin(lambda: _cuda(request, env, parts=where.system == "linux"))
+    shown = _begin(lambda: _cuda(request, without_variables(env, hidden))) if hidden else None
+    cleaned = _begin(lambda: _cuda(request, _clean(env))) if brings_driver(env, where) else None
+    seen = _files(request, where)
+    answer = cuda()
+    clean = cleaned() if cleaned else None
+    if clean is None and _search_path(env, where) and answer.cuda and answer.cuda.status != 0:
+        clean = _cuda(request, _clean(env))
+    managed = nvml()
+    unhidden = shown() if shown else None
     bare, blamed = two_worlds(request, (answer, unhidden, clean), start + BLAME_SECONDS)
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
         told("driver", library, Verdict(may=True), request)
@@ -118,6 +119,26 @@ def look(request: ProbeRequest) -> Driver:
         parts=answer.parts,
         windows_driver_model=managed.driver_model,
     )
+
+
+def _begin(work: Callable[[], DriverAnswers]) -> Callable[[], DriverAnswers]:
+    """Start ``work`` in a thread, and return what waits for its value. (concurrent.futures costs more than the work.)"""
+    values: SimpleQueue[DriverAnswers | BaseException] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            values.put(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
+            values.put(error)
+
+    def wait() -> DriverAnswers:
+        value = values.get()
+        if isinstance(value, BaseException):
+            raise value
+        return value
+
+    threading.Thread(target=run, daemon=True).start()
+    return wait
 
 
 def _files(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
@@ -217,8 +238,26 @@ def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False)
     )
     heard = last_answers(answer)
     if heard.cuda and heard.cuda.status == 0 and heard.parts:  # cuInit had answered: what killed the child is the part
-        return replace(heard, parts=tuple(with_child_end(p, answer, p.name) for p in heard.parts))
+        loaded = tuple(with_child_end(p, answer, p.name) for p in heard.parts)
+        return replace(heard, parts=tuple(_proved(p, request, env) for p in loaded) if answer.ended else loaded)
     return replace(heard, cuda=with_child_end(heard.cuda or CudaInit(), answer, "cuInit"), nvml=None)
+
+
+def _proved(part: DriverPart, request: ProbeRequest, env: Mapping[str, str]) -> DriverPart:
+    """Return a part that killed the process which loaded it, with what becomes of a program's kernel in PTX."""
+    answer = ask_child(
+        ask_cuda,
+        DriverQuery(kernel=True),
+        DriverEvent,
+        host=request.host,
+        env=env,
+        timeout=CUDA_TIMEOUT_SECONDS,
+        watch=request.watch,
+    )
+    tried = next(iter(last_answers(answer).parts or ()), None)
+    if tried is None:
+        return part
+    return replace(part, status=tried.status, kills=bool(answer.ended and not answer.timed_out))
 
 
 def last_answers(answer: ChildAnswer[DriverEvent]) -> DriverAnswers:
@@ -232,7 +271,7 @@ def last_answers(answer: ChildAnswer[DriverEvent]) -> DriverAnswers:
     )
 
 
-def with_child_end(said: T, answer: ChildAnswer[DriverEvent], call: str) -> T:
+def with_child_end(said: Event, answer: ChildAnswer[DriverEvent], call: str) -> Event:
     """Return ``said`` with how its child ended as its problem, if it ended badly."""
     if not answer.ended:
         return said

@@ -12,6 +12,8 @@ class DriverQuery(Frozen, frozen=True, kw_only=True):
     """Name or path to load; empty for the name that programs use."""
     parts: bool = False
     """Whether to load what libcuda opens later, too."""
+    kernel: bool = False
+    """Whether to load a kernel in PTX, as a program does, whatever the loader says of the compiler."""
 
 
 class DriverEvent(Frozen, frozen=True, kw_only=True):

@@ -22,7 +22,6 @@ from core.loader.linux_process import LoadedLibrary, Process
 from core.loader.read_image import read_image
 from core.model.facts import Distribution, PythonEnvironment
 from core.model.facts.closure import Closure, Edge, Gap, Opening
-from core.probes.loading.closure_windows import environment_closures as windows_closures
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.probe import ProbeRequest
@@ -77,6 +76,8 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
             continue
         request.watch.check()
         if where.system == "windows":
+            from core.probes.loading.closure_windows import environment_closures as windows_closures
+
             for made in windows_closures(python, request.env, where):
                 found.append(made)
                 request.keep(made)

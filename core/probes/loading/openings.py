@@ -6,7 +6,6 @@ variables and folders are the person's. A healthy child takes 30 ms and the libr
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 
@@ -128,6 +127,8 @@ def open_libraries(
     told("roll call", steps[0].path, verdict, request, consumer)
     if not verdict.may:
         return None
+    import json  # seldom needed; a path of a system without UTF-8 is text for it alone
+
     machine = os.uname().machine
     order = {
         "cage": cage.program(machine, OWN) if machine in cage.MACHINES else [],

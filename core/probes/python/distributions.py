@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from core.model.facts import Distribution, path_text
 from core.probes.sysroot import Sysroot
@@ -27,9 +28,15 @@ FIRST_BYTES, MAX_METADATA_BYTES = 8 << 10, 256 << 10
 _FOLDER = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*?)(?:-(?P<version>[^-]+))?(?:-py[\d.]+)?\.(?:dist|egg)-info")
 
 
+_SEPARATORS = re.compile(r"[-_.]+")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_FIELDS = ("n", "v", "r")
+"""How the fields begin that are taken: name, version, requires-dist."""
+
+
 def normalise_name(name: str) -> str:
     """Return a distribution's name as it is compared: PEP 503."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return _SEPARATORS.sub("-", name).lower()
 
 
 def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> tuple[Distribution, ...] | None:
@@ -45,6 +52,7 @@ def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> t
     return tuple(d for d in found if is_relevant(d.name) or d.pins or d.name in wanted)
 
 
+@lru_cache(maxsize=4096)  # the same names come again with every environment
 def is_relevant(name: str) -> bool:
     """Whether a distribution is listed wherever it lies; ``name`` is normalised."""
     return bool(RELEVANT_DISTRIBUTION.fullmatch(name))
@@ -60,7 +68,7 @@ def _distribution(folder: str, entry: str, where: Sysroot, *, every: bool) -> It
         return
     path = where.join(folder, entry)
     headers = tuple(_headers(_metadata(path, where)))
-    wishes = [v for k, v in headers if k == "requires-dist"]
+    wishes = [(v, _required_name(v)) for k, v in headers if k == "requires-dist"]
     name = normalise_name(next((v for k, v in headers if k == "name"), its_name))
     if relevant and not is_relevant(name):
         name = its_name
@@ -68,14 +76,15 @@ def _distribution(folder: str, entry: str, where: Sysroot, *, every: bool) -> It
         name=name,
         version=next((v for k, v in headers if k == "version"), m["version"] or ""),
         location=path_text(folder),
-        requires=tuple(v for v in wishes if normalise_name(v).startswith("nvidia-")) if relevant else (),
-        pins=tuple(v for v in wishes if not normalise_name(v).startswith("nvidia-") and _is_kept(v, relevant, every)),
+        requires=tuple(v for v, wanted in wishes if wanted.startswith("nvidia-")) if relevant else (),
+        pins=tuple(
+            v for v, wanted in wishes if not wanted.startswith("nvidia-") and _is_kept(v, wanted, relevant, every)
+        ),
     )
 
 
-def _is_kept(requirement: str, relevant: bool, every: bool) -> bool:
+def _is_kept(requirement: str, name: str, relevant: bool, every: bool) -> bool:
     """Whether a requirement is kept: of what matters here all that count without an extra; of others those on ANCHORS."""
-    name = _required_name(requirement)
     if relevant and (is_relevant(name) or (every and "extra" not in requirement.partition(";")[2])):
         return True
     return every and bool(ANCHORS.fullmatch(name)) and "extra" not in requirement.partition(";")[2]
@@ -96,15 +105,16 @@ def _metadata(path: str, where: Sysroot) -> str:
 
 def _required_name(requirement: str) -> str:
     """Return the distribution that a requirement names, as it is compared; empty for none."""
-    found = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", requirement)
+    found = _NAME.match(requirement)
     return normalise_name(found[0]) if found else ""
 
 
 def _headers(content: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields before the first empty line, names in lower case; continued lines do not matter here."""
-    for line in content.splitlines():
-        if not line.strip():
+    """Yield the fields before the first empty line that are taken here, names in lower case; no continued lines."""
+    for line in content.partition("\n\n")[0].splitlines():
+        if line[:1].lower() in _FIELDS:
+            name, colon, value = line.partition(":")
+            if colon:
+                yield name.lower(), value.strip()
+        elif not line.strip():
             return
-        name, colon, value = line.partition(":")
-        if colon and not line[0].isspace():
-            yield name.lower(), value.strip()

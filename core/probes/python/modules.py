@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
@@ -55,6 +54,8 @@ class Folders:
         seen = self.where.stat(path)
         if seen is None or seen.st_size > MAX_ZIP_BYTES or not path.lower().endswith((".zip", ".egg", ".whl")):
             return None
+        import zipfile  # seldom needed
+
         try:
             return tuple(call_patiently(_archive_names, self.where.under(path)))
         except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
@@ -62,6 +63,8 @@ class Folders:
 
 
 def _archive_names(path: str) -> list[str]:
+    import zipfile
+
     with zipfile.ZipFile(path) as archive:
         return archive.namelist()[:20_000]
 

@@ -26,9 +26,9 @@ from core.probes.wheel_record import RecordRow, hash_files, read_record, record_
 LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
 
-MODULE_PATTERN = re.compile(r"^(?!\.\.|/|[A-Za-z]:)([^\",\n]*/)?([^\",/\n]+\.py),[^,\n]*,(?!0\r?$)", re.MULTILINE)
-"""Folder and name of a Python module in a RECORD that is not empty: without an empty __init__.py the folder is a package
-all the same. Byte code can be made again, and typing stubs nobody runs."""
+MODULE_ROW = re.compile(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?!0\r?$)")
+"""Folder and name of a Python module in a line of RECORD that is not empty: without an empty __init__.py the folder is a
+package all the same. Byte code can be made again, and typing stubs nobody runs."""
 
 STRIPPED_PATHS = re.compile(
     r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
@@ -159,8 +159,9 @@ def _missing_modules(
         if not is_relevant(what.name) or _by_conda(what, where):
             continue  # conda rewrites what it packs
         folders: dict[str, list[str]] = {}
-        for m in MODULE_PATTERN.finditer(read_record(what, where)):
-            folders.setdefault(m[1] or "", []).append(m[2])
+        for line in read_record(what, where).split("\n"):
+            if ".py," in line and (m := MODULE_ROW.match(line)):
+                folders.setdefault(m[1] or "", []).append(m[2])
         gone = (
             where.join(place, name)
             for folder, its in folders.items()

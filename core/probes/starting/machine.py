@@ -6,7 +6,8 @@ import functools
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from core.host.startup.plain import read_assignments, read_pam
 from core.host.startup.state import State, Surroundings
@@ -23,8 +24,7 @@ ENVIRONMENT_FOLDERS = (
 )
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(msgspec.Struct, frozen=True):
     """Whose start-up files are read."""
 
     name: str
@@ -33,8 +33,7 @@ class Person:
     shell: str
 
 
-@dataclass(frozen=True)
-class Ground:
+class Ground(msgspec.Struct, frozen=True):
     """The machine as start-up files see it; nothing is read twice."""
 
     where: Sysroot

@@ -46,6 +46,15 @@ def driver_works(driver: Driver) -> bool:
     return cuda_starts(driver.cuda)
 
 
+def is_unloaded(driver: Driver) -> bool:
+    """Whether no NVIDIA module is loaded, as the kernel says, or else NVML or the card that no driver holds."""
+    if driver.module_version is not None:
+        return not driver.module_version
+    cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
+    unheld = bool(cards) and all(d.bound_driver == "" for d in cards)
+    return unheld or bool(driver.nvml and driver.nvml.status == 9)
+
+
 def answer_unhidden(driver: Driver) -> CudaInit | None:
     """Return what cuInit answers once no variable hides GPUs: what is left to explain where that is another failure."""
     changed = of_cuda(driver.cuda, driver.cuda_unhidden) is CounterOutcome.CHANGED

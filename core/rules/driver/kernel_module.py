@@ -18,6 +18,7 @@ from core.rules.driver.facts import (
     cuda_libraries,
     driver_answers,
     driver_error,
+    is_unloaded,
     on_bus,
 )
 from core.rules.guides import numbered_steps
@@ -102,7 +103,7 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
     other = next((d.bound_driver for d in cards if d.bound_driver and not _is_nvidia(d.bound_driver)), None)
     windows = seen.machine.system == "windows"
-    missing = driver.libraries == () if windows else _is_unloaded(driver)
+    missing = driver.libraries == () if windows else is_unloaded(driver)
     uvm = driver.modules is not None and "nvidia" in driver.modules and "nvidia_uvm" not in driver.modules
     cuda = answer_unhidden(driver)
     if not missing and not (other and not driver.gpus) and not (uvm and cuda and cuda.status):
@@ -149,15 +150,6 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         if other == "nouveau" and installed and not seen.machine.container
         else None,
     )
-
-
-def _is_unloaded(driver: Driver) -> bool:
-    """Whether no NVIDIA module is loaded, as the kernel says, or else NVML or the card that no driver holds."""
-    if driver.module_version is not None:
-        return not driver.module_version
-    cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
-    unheld = bool(cards) and all(d.bound_driver == "" for d in cards)
-    return unheld or bool(driver.nvml and driver.nvml.status == 9)
 
 
 _WINDOWS_DRIVER = N_("Install the driver for this GPU from www.nvidia.com/drivers, then restart the computer.")

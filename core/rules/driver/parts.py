@@ -38,7 +38,11 @@ def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
         users = tuple(_compilers(seen))
         yield make_finding(
             Step.DRIVER,
-            NOTE if part.status is None else ERROR if users else WARNING,  # only a kernel in PTX proves that it matters
+            NOTE
+            if part.status is None and not part.kills
+            else ERROR
+            if users
+            else WARNING,  # only a kernel in PTX proves that it matters
             "part-missing",
             _("The driver's compiler for PTX, {name}, does not load.", name=part.name)
             if part.problem
@@ -54,7 +58,7 @@ def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
             ),
             evidence=[*_part_rows(part, driver), *(concern_row(u) for u in users)],
             subject=part.name,
-            fix=_whole_driver(seen, driver, part.name),
+            fix=whole_driver(seen, driver, part.name),
         )
 
 
@@ -95,7 +99,7 @@ def lost_management(seen: Snapshot) -> Iterator[Finding]:
             *_file_rows(there, driver),
         ],
         subject=name,
-        fix=_whole_driver(seen, driver, name),
+        fix=whole_driver(seen, driver, name),
     )
 
 
@@ -121,7 +125,7 @@ def unfit_files(seen: Snapshot) -> Iterator[Finding]:
             why=_("The libraries of a driver are all of its version. A program that needs this one would fail."),
             evidence=_file_rows([library], driver),
             subject=library.path,
-            fix=_whole_driver(seen, driver, name),
+            fix=whole_driver(seen, driver, name),
         )
 
 
@@ -141,6 +145,8 @@ def _part_rows(part: DriverPart, driver: Driver) -> list[Evidence]:
     rows = [observation(_("Loader"), translate_fact(part.problem), part.name)] if part.problem else []
     if part.status is not None:
         rows.append(observation(_("Loading a kernel in PTX"), str(part.status), "cuModuleLoadData"))
+    if part.kills:
+        rows.append(observation(_("Loading a kernel in PTX"), _("the process dies"), "cuModuleLoadData"))
     if part.version and not part.problem:
         rows.append(observation(_("Its version"), part.version, part.library))
     rows += _file_rows(_files(driver, part.name), driver)
@@ -179,7 +185,7 @@ def _has_ptx_alone(build: FrameworkBuild, gpus: list[int]) -> bool:
     )
 
 
-def _whole_driver(seen: Snapshot, driver: Driver, name: str) -> Fix:
+def whole_driver(seen: Snapshot, driver: Driver, name: str) -> Fix:
     """Return how the library comes back: by the container's start, or by the driver's own package."""
     version = driver.module_version or ""
     if seen.machine.container:

@@ -106,6 +106,7 @@ def _how_to_list(seen: Snapshot) -> str:
 
 
 EXPLANATIONS = (
+    user_mode.damaged_library,
     user_mode.wrong_library,
     user_mode.compatibility_library,
     user_mode.hidden_library,
@@ -134,7 +135,9 @@ def driver_start(seen: Snapshot) -> Iterator[Finding]:
     if driver is None or driver_works(driver):
         return
     there = on_bus(seen)
-    explanations = EXPLANATIONS if there or driver.module_version else (user_mode.wrong_library,)
+    explanations = (
+        EXPLANATIONS if there or driver.module_version else (user_mode.damaged_library, user_mode.wrong_library)
+    )
     for reason in explanations:
         found = tuple(reason(seen, driver))
         if found:

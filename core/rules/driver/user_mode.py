@@ -7,15 +7,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _
+from core.common.i18n import _, translate_fact
 from core.knowledge.releases import status_code
 from core.model.facts import Driver, DriverLibrary, PathEntry, Snapshot
 from core.model.findings import Finding
-from core.model.paths import is_inside, normalise, parent
+from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import Place, TakeOut, UseSystemTool
 from core.model.steps import Step
-from core.rules.counter import CounterOutcome, blame, of_cuda
-from core.rules.driver.facts import WSL_FOLDER, answer_unhidden, cuda_libraries, driver_answers, driver_error, on_bus
+from core.rules.counter import CounterOutcome, blame, cuda_starts, of_cuda
+from core.rules.driver.facts import (
+    WSL_FOLDER,
+    answer_unhidden,
+    cuda_libraries,
+    driver_answers,
+    driver_error,
+    is_unloaded,
+    on_bus,
+)
+from core.rules.driver.parts import whole_driver
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
 
@@ -68,6 +77,48 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             remedy=_take_out(named),
         ),
     )
+
+
+def damaged_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The driver's own library for CUDA is cut or damaged: the process that loads it dies, or the loader refuses it."""
+    cuda = driver.cuda
+    if cuda is None or not cuda.asked or cuda.status is not None or seen.machine.system != "linux":
+        return
+    found = (
+        lib
+        for lib in cuda_libraries(driver)
+        if (cuda.library in (lib.path, lib.real_path) if cuda.library else _is_searched(lib))
+    )
+    first = next(found, None)
+    if first is None or not first.problem or not first.size or first.state == "unreadable":
+        return
+    if any(cuda_starts(other) for other in (driver.cuda_unhidden, driver.cuda_clean, driver.cuda_bare)):
+        return  # another file serves as soon as a variable is gone
+    own = first.version is not None and first.version == driver.module_version
+    if first.stub or (first.source == "LD_LIBRARY_PATH" and not own):
+        return  # wrong_library() tells what is put in its place
+    yield driver_error(
+        "library-damaged",
+        "corrupt_or_truncated_file",
+        _("The GPU driver's library for CUDA is damaged: {path}.", path=first.path),
+        _(
+            "Every program that uses CUDA loads this file, and dies or fails as it does so. What cuDNN and frameworks report is a "
+            "consequence."
+        ),
+        evidence=[
+            observation(_("File"), f"{first.path}: {translate_fact(first.problem)}", first.source),
+            *([observation(_("The file itself"), first.real_path, first.path)] if first.real_path else []),
+            *driver_answers(driver),
+        ],
+        fix=whole_driver(seen, driver, "libcuda.so.1"),
+        subject=first.real_path or first.path,
+    )
+
+
+def _is_searched(lib: DriverLibrary) -> bool:
+    """Whether the loader finds this file by the name that programs use."""
+    on_path = lib.source in ("LD_LIBRARY_PATH", "ld.so.cache", "default folder")
+    return on_path and file_name("linux", lib.path) == "libcuda.so.1"
 
 
 def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -218,8 +269,8 @@ def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     kind = seen.machine.container
     if not kind or seen.machine.wsl or not (on_bus(seen) or driver.module_version):
         return
-    if driver.module_version == "" or (driver.nvml and driver.nvml.status == 9):
-        return  # the kernel, which is the host's, has no NVIDIA module: module() says so
+    if is_unloaded(driver):
+        return  # the kernel is the host's, and module_not_loaded() tells that
     no_library = driver.libraries is not None and not cuda_libraries(driver)
     no_nodes = driver.nodes is not None and not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
     if not (no_library or no_nodes):
@@ -248,6 +299,16 @@ def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         _(
             "The host has an NVIDIA GPU, but neither its devices nor its driver's library were passed in. "
             "Nothing inside the container can change that."
+        )
+        if no_library and no_nodes
+        else _(
+            "The host has an NVIDIA GPU and its driver is loaded, but the GPU's device files were not passed in. "
+            "Nothing inside the container can change that."
+        )
+        if no_nodes
+        else _(
+            "The host has an NVIDIA GPU, but its driver's library was not passed in. Nothing inside the container can "
+            "change that."
         ),
         evidence=evidence + driver_answers(driver),
         fix=manual_fix(
