@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from installer.generate import manual
 from installer.linux import desktop, elf, tarball
 
 HERE = Path(__file__).parent
@@ -38,6 +39,7 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
     (stage / "usr/bin").mkdir(parents=True)
     (stage / "usr/bin/convalesce").symlink_to("../lib/convalesce/convalesce")
     desktop.build(stage / "usr/share", "convalesce")
+    manual.build(stage / "usr/share")
     actions = stage / "usr/share/polkit-1/actions"
     actions.mkdir(parents=True)
     shutil.copy2(HERE / "convalesce.policy", actions)

@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+from installer.generate import manual
 from installer.linux import desktop
 from installer.parts import Part
 
@@ -23,6 +24,7 @@ def build(frozen: Path, stage: Path, out: Path, version: str, libraries: tuple[P
     folder = stage / name
     shutil.copytree(frozen, folder, symlinks=True)
     desktop.build(folder / "share", "@PROGRAM@")
+    manual.build(folder / "share")
     for file in (HERE / "desktop-entry.sh", HERE / "README", ROOT / "LICENSE"):
         shutil.copy2(file, folder / file.name)
     (folder / "THIRD-PARTY.txt").write_text(notices(), encoding="utf-8")

@@ -9,13 +9,16 @@ import winreg
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.common.i18n import available_languages, nearest_language
+from core.host.this_host import app_alias_target
 from core.host.windows import names
 from core.host.windows.elevation import run_elevated
 from core.host.windows.host import WindowsHost
+from core.host.windows.processes import loaded_modules, running_processes
 from core.host.windows.system import (
     APP_PATHS_KEY,
     commit_memory,
@@ -165,3 +168,40 @@ def test_owners_and_mapped_drives_are_known_by_name(tmp_path: Path) -> None:
     finally:
         winreg.DeleteKey(winreg.HKEY_CURRENT_USER, "Network\\Q")
         winreg.DeleteKey(winreg.HKEY_CURRENT_USER, "Network")
+
+
+def test_an_answer_that_does_not_fit_is_asked_for_again() -> None:
+    own = os.getpid()
+    modules = loaded_modules(own)
+    assert len(modules) > 5
+    assert set(loaded_modules(own, room=1)) == set(modules)
+    assert own in running_processes(room=1)
+
+
+def test_a_file_that_is_no_alias_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "python.exe").write_bytes(b"")
+    assert app_alias_target(str(tmp_path / "python.exe")) == ""
+    assert app_alias_target(str(tmp_path)) == ""
+    assert app_alias_target(str(tmp_path / "missing")) == ""
+
+
+def test_a_share_of_any_length_is_named_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    share = "\\\\server\\" + "x" * 3000
+
+    class Network:
+        def WNetGetConnectionW(self, _drive: str, buffer: Any, size: Any) -> int:
+            room, size._obj.value = size._obj.value, len(share) + 1
+            if room <= len(share):
+                return 234
+            buffer.value = share
+            return 0
+
+    monkeypatch.setattr(names.ctypes, "WinDLL", lambda name, **_k: Network() if name == "mpr" else OneShare())
+    assert share in set(names.shares())
+
+
+class OneShare:
+    """A kernel32 with one mapped drive."""
+
+    def GetDriveTypeW(self, drive: str) -> int:
+        return names.REMOTE if drive == "X:\\" else 3

@@ -9,8 +9,10 @@ import winreg
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from ctypes import wintypes
+from functools import partial
 
 from core.common.patience import call_patiently
+from core.host.windows.asking import whole_answer
 
 assert sys.platform == "win32"  # tells mypy, too
 
@@ -20,6 +22,10 @@ REMOTE = 4
 """DRIVE_REMOTE of fileapi.h."""
 A_PERSON = 1
 """SidTypeUser of winnt.h."""
+USUAL_SHARE, MAX_SHARE = 1024, 32_768
+"""Letters of a share's name for which there is room at first, and at most."""
+_MORE_DATA = 234
+"""ERROR_MORE_DATA of winerror.h."""
 
 
 def owners(folders: Iterable[str]) -> Iterator[str]:
@@ -58,15 +64,22 @@ def _name(sid: str) -> Iterator[str]:
         kernel.LocalFree(whose)
 
 
+def _share(network: ctypes.WinDLL, drive: str, room: int) -> tuple[str, int]:
+    """Return what a drive is mapped to, and the letters that its name needs room for."""
+    share, size = ctypes.create_unicode_buffer(room), wintypes.DWORD(room)
+    said = network.WNetGetConnectionW(drive, share, ctypes.byref(size))
+    return share.value if said == 0 else "", size.value if said == _MORE_DATA else 0
+
+
 def shares() -> Iterator[str]:
     r"""Yield what drives are mapped to (\\server\share): those of this session, and those that the person keeps."""
     kernel = ctypes.WinDLL("kernel32")
     network = ctypes.WinDLL("mpr")
     for letter in string.ascii_uppercase:
         if kernel.GetDriveTypeW(f"{letter}:\\") == REMOTE:
-            share, size = ctypes.create_unicode_buffer(1024), wintypes.DWORD(1024)
-            if network.WNetGetConnectionW(f"{letter}:", share, ctypes.byref(size)) == 0:
-                yield share.value
+            share = whole_answer(partial(_share, network, f"{letter}:"), USUAL_SHARE, MAX_SHARE)
+            if share:
+                yield share
     with suppress(OSError), winreg.OpenKey(winreg.HKEY_CURRENT_USER, "Network") as drives:
         for n in range(winreg.QueryInfoKey(drives)[0]):
             with suppress(OSError), winreg.OpenKey(drives, winreg.EnumKey(drives, n)) as drive:

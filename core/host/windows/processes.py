@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import wintypes
 
+from core.host.windows.asking import whole_answer
 from core.model import path_list
 
 assert sys.platform == "win32"  # tells mypy, too
@@ -17,7 +18,12 @@ _QUERY, _READ, _LIMITED = 0x400, 0x10, 0x1000
 """PROCESS_QUERY_INFORMATION, PROCESS_VM_READ, PROCESS_QUERY_LIMITED_INFORMATION (winnt.h)."""
 _ALL_MODULES = 0x3
 MAX_PATH_CHARACTERS = 32_768
-MAX_PROCESSES, MAX_MODULES = 4096, 2048
+USUAL_PROCESSES, MAX_PROCESSES = 1024, 65_536
+USUAL_MODULES, MAX_MODULES = 512, 16_384
+USUAL_HOLDERS, MAX_HOLDERS = 64, 4096
+"""For how many there is room at first, and at most: where it is not enough, Windows is asked again."""
+_MORE_DATA = 234
+"""ERROR_MORE_DATA of winerror.h."""
 MAX_ENVIRONMENT_BYTES = 4 << 20
 """Bytes of another program's variables that are read at most."""
 
@@ -51,7 +57,7 @@ def programs_using(paths: tuple[str, ...]) -> tuple[str, ...]:
     own = ctypes.WinDLL("kernel32").GetCurrentProcessId()
     wanted = {ntpath.normcase(path) for path in paths}
     found = dict(_by_restart_manager(paths))
-    for process in _processes():
+    for process in running_processes():
         if process not in found and any(ntpath.normcase(m) in wanted for m in loaded_modules(process)):
             found[process] = program_name(process)
     return tuple(sorted(f"{name} ({process})" for process, name in found.items() if process != own))
@@ -71,11 +77,14 @@ def _by_restart_manager(paths: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         files = (wintypes.LPCWSTR * len(paths))(*paths)
         if register(session, len(paths), files, 0, None, 0, None) != 0:
             return
-        needed, count, reason = wintypes.UINT(), wintypes.UINT(64), wintypes.DWORD()
-        rows = (_ProcessInfo * count.value)()
-        if listed(session, ctypes.byref(needed), ctypes.byref(count), rows, ctypes.byref(reason)) != 0:
-            return
-        for row in rows[: count.value]:
+
+        def ask(room: int) -> tuple[list[_ProcessInfo], int]:
+            needed, count, reason = wintypes.UINT(), wintypes.UINT(room), wintypes.DWORD()
+            rows = (_ProcessInfo * room)()
+            said = listed(session, ctypes.byref(needed), ctypes.byref(count), rows, ctypes.byref(reason))
+            return rows[: count.value] if said == 0 else [], needed.value if said == _MORE_DATA else 0
+
+        for row in whole_answer(ask, USUAL_HOLDERS, MAX_HOLDERS):
             yield int(row.process.id), program_name(int(row.process.id)) or str(row.name)
     finally:
         manager.RmEndSession(session)
@@ -102,12 +111,17 @@ def _kernel() -> ctypes.WinDLL:
     return kernel
 
 
-def _processes() -> tuple[int, ...]:
-    """Return the numbers of all processes."""
-    numbers, needed = (wintypes.DWORD * MAX_PROCESSES)(), wintypes.DWORD()
-    if not _kernel().K32EnumProcesses(numbers, ctypes.sizeof(numbers), ctypes.byref(needed)):
-        return ()
-    return tuple(numbers[: needed.value // ctypes.sizeof(wintypes.DWORD)])
+def running_processes(room: int = USUAL_PROCESSES) -> tuple[int, ...]:
+    """Return the numbers of all processes. ``room``: for how many there is at first."""
+
+    def ask(room: int) -> tuple[tuple[int, ...], int]:
+        numbers, told = (wintypes.DWORD * room)(), wintypes.DWORD()
+        if not _kernel().K32EnumProcesses(numbers, ctypes.sizeof(numbers), ctypes.byref(told)):
+            return (), 0
+        count = told.value // ctypes.sizeof(wintypes.DWORD)
+        return tuple(numbers[:count]), count + (count >= room)  # a full list does not say how many there are
+
+    return whole_answer(ask, room, MAX_PROCESSES)
 
 
 @contextmanager
@@ -122,18 +136,26 @@ def _open_process(process: int, access: int) -> Iterator[int | None]:
             kernel.CloseHandle(handle)
 
 
-def loaded_modules(process: int) -> tuple[str, ...]:
-    """Return the files that a process has loaded; empty when this user may not look into it."""
+def loaded_modules(process: int, room: int = USUAL_MODULES) -> tuple[str, ...]:
+    """Return the files that a process has loaded; empty when this user may not look into it.
+
+    ``room``: for how many there is at first.
+    """
     kernel, buffer = _kernel(), ctypes.create_unicode_buffer(MAX_PATH_CHARACTERS)
     with _open_process(process, _QUERY | _READ) as handle:
         if handle is None:
             return ()
-        loaded, needed = (ctypes.c_void_p * MAX_MODULES)(), wintypes.DWORD()
-        size = ctypes.sizeof(loaded)
-        if not kernel.K32EnumProcessModulesEx(handle, loaded, size, ctypes.byref(needed), _ALL_MODULES):
-            return ()
+
+        def ask(room: int) -> tuple[list[int | None], int]:
+            loaded, told = (ctypes.c_void_p * room)(), wintypes.DWORD()
+            size = ctypes.sizeof(loaded)
+            if not kernel.K32EnumProcessModulesEx(handle, loaded, size, ctypes.byref(told), _ALL_MODULES):
+                return [], 0
+            count = told.value // ctypes.sizeof(ctypes.c_void_p)
+            return loaded[:count], count
+
         found = []
-        for module in loaded[: min(needed.value, size) // ctypes.sizeof(ctypes.c_void_p)]:
+        for module in whole_answer(ask, room, MAX_MODULES):
             if kernel.K32GetModuleFileNameExW(handle, module, buffer, MAX_PATH_CHARACTERS):
                 found.append(buffer.value)
         return tuple(found)
@@ -155,7 +177,7 @@ def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
     """
     wanted = path_list.entry_key(entry, "windows")
     found = []
-    for process in _processes():
+    for process in running_processes():
         value = variables_of(process).get(name.upper())
         if value is not None and wanted not in (
             path_list.entry_key(e, "windows") for e in path_list.searched_entries(value, "windows")

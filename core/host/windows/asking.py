@@ -1,0 +1,21 @@
+"""Asking Windows again where an answer did not fit (ERROR_MORE_DATA): pure, testable anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def whole_answer(ask: Callable[[int], tuple[T, int]], room: int, most: int) -> T:
+    """Return what ``ask`` answers once there is room for all of it, or for ``most``.
+
+    ``ask`` is given the room and returns its answer and the room that the whole one needs. (winreg asks again by itself.)
+    """
+    while True:
+        answer, needed = ask(room)
+        if needed <= room or room >= most:
+            return answer
+        # more may have come since: a little more than what is needed now, and more each time
+        room = min(max(needed + needed // 8, room + 1), most)
