@@ -51,7 +51,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
     Probe("programs", programs_probe.look, needs=("environment", "cudnn", "toolkits"), timeout=60),
-    Probe("start_looks", starting.look_again, needs=("starts", "loads"), timeout=90),
+    Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=90),
 )
 """Every probe, and the sections that it reads. A new probe is a row here and a section in core/model/facts."""
 

@@ -25,6 +25,9 @@ JUDGED = ("LD_", "CUDA", "CUDNN", "PYTHON", "TF_", "XLA_", "JAX_", "NVIDIA_", "T
 CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 """Words by which an entry of PATH has to do with a GPU's libraries."""
 
+MOST_LINES = 4
+"""Lines of start-up files that stand as evidence in a finding."""
+
 WAY_WORDS: dict[StartKind, str] = {
     "login": N_("login shells ({at})"),
     "terminal": N_("terminals ({at})"),
@@ -79,8 +82,15 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
 
 def seen_by(seen: Snapshot, look: StartLook) -> Snapshot:
     """Return the machine as programs of another way see it."""
-    loads = seen.loads if look.loads is None else look.loads
-    its = replace(seen, environment=look.environment, loads=loads, starts=None, start_looks=None)
+    its = replace(
+        seen,
+        environment=look.environment,
+        loads=seen.loads if look.loads is None else look.loads,
+        closures=seen.closures if look.closures is None else look.closures,
+        imports=seen.imports if look.imports is None else look.imports,
+        starts=None,
+        start_looks=None,
+    )
     return replace(its, driver=_driver(seen, its))
 
 
@@ -137,12 +147,24 @@ def _limited(finding: Finding, seen: Snapshot, holds: tuple[str, ...], named: se
 
 def _elsewhere(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -> Finding:
     words = way_words(seen, its)
+    told = {(e.value, e.source) for e in finding.evidence}
+    lines = [e for e in _lines_of(seen, its) if (e.value, e.source) not in told]
     return replace(
         finding,
         ways=its,
+        evidence=(*finding.evidence, *lines[:MOST_LINES]),
         title=_("Only in {ways}: {title}", ways=words, title=finding.title),
         why=join_sentences(_("What is started from here does not have this fault."), finding.why),
     )
+
+
+def _lines_of(seen: Snapshot, ways: tuple[str, ...]) -> list[Evidence]:
+    """Return the lines by which these ways differ from this session, as evidence."""
+    rows = [r for s in seen.starts or () if s.id in ways for r in s.lines]
+    names = dict.fromkeys(r.name for r in rows if r.name != "PATH" and r.name.startswith(JUDGED))
+    mine = {name: _value(seen, name) for name in names}
+    theirs = {v.name: v.value for s in seen.starts or () if s.id in ways for v in s.variables}
+    return [e for name in names if theirs.get(name) != mine[name] for e in line_evidence(seen, name, ways)]
 
 
 def line_evidence(seen: Snapshot, name: str, ways: Iterable[str]) -> list[Evidence]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from core.model.facts.base import Frozen
+from core.model.facts.closure import Closure
 from core.model.facts.environment import Environment, Variable
+from core.model.facts.imports import ImportSearch
 from core.model.facts.loading import Load, Mapped, Resolution
 from core.model.facts.machine import Changeable
 
@@ -81,6 +83,10 @@ class StartLook(Frozen, frozen=True, kw_only=True):
     """The environment section of such a program."""
     loads: tuple[Load, ...] | None = None
     """The loads section of such a program; None where it is this session's."""
+    closures: tuple[Closure, ...] | None = None
+    """The same of what the frameworks' own binaries lead to."""
+    imports: tuple[ImportSearch, ...] | None = None
+    """The same of where Python's modules come from."""
 
 
 class ExaminedProgram(Frozen, frozen=True, kw_only=True):

@@ -17,8 +17,10 @@ from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
 from core.model.facts import Start, StartLine, StartLook, System, Variable, path_text
 from core.model.path_list import searched_entries
+from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import ProbeRequest
+from core.probes.python import imports
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.shells import family
 from core.probes.starting.ways import (
@@ -200,4 +202,16 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
     loaders = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT") if request.host.system == "linux" else ("PATH", "Path")
     differ = [n for n in loaders if env.get(n) != request.env.get(n)]
     loads = loading.look_again(its) if differ and request.seen.loads is not None else None
-    return StartLook(starts=tuple(s.id for s in starts), environment=replace(section, variables=kept), loads=loads)
+    its = replace(its, keep=_nothing)  # what is kept of a look that is cut short is whole looks, not their parts
+    python = any(env.get(n) != request.env.get(n) for n in {*env, *request.env} if n.upper().startswith("PYTHON"))
+    return StartLook(
+        starts=tuple(s.id for s in starts),
+        environment=replace(section, variables=kept),
+        loads=loads,
+        closures=closure.look(its) if differ and request.seen.closures is not None else None,
+        imports=imports.look(its) if python and request.seen.imports is not None else None,
+    )
+
+
+def _nothing(_part: object) -> None:
+    return None
