@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -267,11 +268,23 @@ def _set_link(step: SystemStep, _tools: SystemTools) -> None:
         return
     Path(step.subject).parent.mkdir(parents=True, exist_ok=True)
     if sys.platform == "win32":
-        import _winapi
-
-        _winapi.CreateJunction(step.value, step.subject)
+        _make_junction(step.value, step.subject)
     else:
         Path(step.subject).symlink_to(step.value, target_is_directory=True)
+
+
+def _make_junction(folder: str, link: str) -> None:
+    """Make a junction, or leave nothing: Windows makes the folder first, and a file system without junctions leaves it behind."""
+    import _winapi
+
+    there = Path(link).exists()
+    try:
+        _winapi.CreateJunction(folder, link)  # type: ignore[attr-defined,unused-ignore]  # on Windows alone
+    except OSError:
+        if not there:
+            with suppress(OSError):
+                Path(link).rmdir()
+        raise
 
 
 def _write_own(tools: SystemTools, path: str, text: str) -> None:

@@ -56,7 +56,7 @@ def plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> elevation.Elevation
     monkeypatch.setattr(elevation, "machine_state_folder", lambda: machine)
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path; from core.transaction import elevation as elevate; "
-        "from core.host import ownership, windows_ownership; "
+        "from core.host import ownership; from core.host.windows import ownership as windows_ownership; "
         "ownership.ADMINISTRATORS |= {windows_ownership.own_account()}; "
         f"elevate.machine_state_folder = lambda: Path({str(machine)!r}); elevate._refuse_changeable_program = lambda *_: None; "
         "elevate._consent_question = lambda _env: lambda _rows: ''; elevate.main(sys.argv[1:])"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
@@ -92,7 +93,18 @@ def _lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     recorded = tuple(
         d for d in _records(home) if file_name(home.seen.machine.system, d.path) in named or d.path in paths
     )
+    if not recorded and not any(d.name.startswith("nvidia-") for d in home.python.distributions):
+        edges = tuple(_with_places(e, home.seen) for e in edges)
     return Lack(home, closure, edges, gaps, recorded)
+
+
+def _with_places(edge: Edge, seen: Snapshot) -> Edge:
+    """Return an absent edge with where the machine has the file: an environment without NVIDIA's packages uses the machine's."""
+    if edge.state != "absent" or edge.elsewhere:
+        return edge
+    sets = (*(t.libraries for t in seen.toolkits or ()), *(c.files for c in seen.cudnn or ()))
+    there = (f for files in sets for f in files if f.name.lower() == edge.name.lower() and f.state == "good")
+    return replace(edge, elsewhere=tuple(f.path for f in there))
 
 
 def _records(home: EnvironmentView) -> tuple[DamagedFile, ...]:

@@ -20,6 +20,7 @@ from core.explain import explain
 from core.host.interface import Host
 from core.host.windows.host import WindowsHost
 from core.model.findings import Finding, Report
+from core.model.system_steps import SystemStep
 from core.report.json_form import to_json
 from tests.windows.faultlab.machine import HOME, Machine, fingerprint, import_error, load_error, version_checks
 from tests.windows.faultlab.rows import ROWS, Row
@@ -62,7 +63,10 @@ def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
             Path(reports, f"{row.name}.json").write_bytes(to_json(report))
         result = judged(row, report)
         primary = next((f for f in report.findings if f.primary), None)
-        if primary and ((primary.fix and primary.fix.changes) or row.source):
+        changes = primary.fix.changes if primary and primary.fix else ()
+        if primary and primary.fix and any(isinstance(c, SystemStep) for c in changes):
+            result |= {"cure": f"{primary.fix.title} (a junction, which wine does not make)"}
+        elif primary and (changes or row.source):
             result |= cured(row, primary, report, machine)
         elif row.cured:
             result |= {"right": False, "cure": "no fix was offered"}
