@@ -39,6 +39,8 @@ from core.probes.sysroot import sysroot_of
 from core.probes.variables import probe as environment
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
 
+OF_PYTHONS_SEARCH = ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
+"""Variables that decide where Python's modules come from."""
 ASK_SECONDS = 2.0
 """For a shell that is asked."""
 MOST_LOOKS = 8
@@ -203,7 +205,7 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
     differ = [n for n in loaders if env.get(n) != request.env.get(n)]
     loads = loading.look_again(its) if differ and request.seen.loads is not None else None
     its = replace(its, keep=_nothing)  # what is kept of a look that is cut short is whole looks, not their parts
-    python = any(env.get(n) != request.env.get(n) for n in {*env, *request.env} if n.upper().startswith("PYTHON"))
+    python = any(env.get(n) != request.env.get(n) for n in OF_PYTHONS_SEARCH)
     return StartLook(
         starts=tuple(s.id for s in starts),
         environment=replace(section, variables=kept),
