@@ -24,7 +24,6 @@ from urllib.parse import urljoin
 from core.common.versions import version_tuple
 from core.knowledge.library_names import parse_library_name
 
-INDEX, PAGES = "https://pypi.org/pypi", "https://pypi.org/simple"
 NEWEST = 6
 """Releases that are read unless more are asked for."""
 BLOCK = 256 * 1024
@@ -111,13 +110,13 @@ def _python(filename: str) -> int:
     return int(found[1]) if found else 0
 
 
-def harvest(package: str, newest: int) -> Iterator[dict[str, Any]]:
+def harvest(package: str, newest: int, index: str) -> Iterator[dict[str, Any]]:
     """Yield a row for each release and system."""
-    listed = json.loads(_get(f"{INDEX}/{package}/json"))["releases"]
+    listed = json.loads(_get(f"{index}/pypi/{package}/json"))["releases"]
     plain = [v for v in listed if re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", v) and listed[v]]
     for version in sorted(plain, key=version_tuple, reverse=True)[:newest]:
         for system, file in one_each(listed[version]):
-            url = urljoin(f"{PAGES}/{package}/", file["url"])
+            url = urljoin(f"{index}/simple/{package}/", file["url"])
             names, metadata = contents(lambda a, b, url=url: _get(url, f"bytes={a}-{b - 1}"), file["size"])  # type: ignore[misc]
             yield {
                 "package": package,
@@ -146,10 +145,12 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m installer.generate.wheels", description=__doc__)
     parser.add_argument("packages", nargs="+", metavar="PACKAGE")
     parser.add_argument("--newest", type=int, default=NEWEST, metavar="N")
+    parser.add_argument("--index", required=True, metavar="ADDRESS", help="of an index: what stands before /simple")
     parser.add_argument("--out", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
-    rows = [row for package in options.packages for row in harvest(package, options.newest)]
-    table = {"known_until": datetime.now(UTC).date().isoformat(), "read_from": INDEX, "wheels": rows}
+    index = options.index.rstrip("/")
+    rows = [row for package in options.packages for row in harvest(package, options.newest, index)]
+    table = {"known_until": datetime.now(UTC).date().isoformat(), "read_from": index, "wheels": rows}
     text = json.dumps(table, indent=1) + "\n"
     if options.out:
         options.out.write_text(text, encoding="utf-8")
