@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -23,12 +24,17 @@ FOREIGN = ("core/__init__.py", "gui/__init__.py", "resources/__init__.py", "msgs
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel of this checkout, with the locked setuptools."""
-    folder = tmp_path_factory.mktemp("wheel")
+    """Build the wheel of this checkout, with the locked setuptools, in a copy: several workers do so at the same time."""
+    folder, source = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("source")
+    for part in ("core", "gui", "resources", "installer"):
+        shutil.copytree(ROOT / part, source / part, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ROOT.glob("*"):
+        if file.is_file():
+            shutil.copy(file, source)
     pip = [sys.executable, "-m", "pip", "--quiet", "wheel", "--no-deps", "--no-build-isolation", "--no-index"]
-    subprocess.run([*pip, "-w", str(folder), str(ROOT)], check=True)
-    (file,) = folder.glob("*.whl")
-    return file
+    subprocess.run([*pip, "-w", str(folder), str(source)], check=True)
+    (made,) = folder.glob("*.whl")
+    return made
 
 
 @pytest.fixture(scope="module")
