@@ -1,8 +1,9 @@
 """The framework's own convolution, as a program for the person's interpreter: asked by JSON on stdin, answers line by line.
 
 It imports nothing of ours. Each framework has one function, which says what it is, and returns whether it computes on the GPU
-and how to prepare a convolution: a function that launches it ``count`` times and returns the milliseconds of one, and one that returns its result in the
-order NCHW. Data are random, but for the small convolution, whose numbers are given.
+and how to prepare a convolution in one direction: a function that launches it ``count`` times and returns the milliseconds of one, one that
+returns its result in the order NCHW, and one that names the kernel that computes it, empty where the framework does not tell.
+Data are random, but for the small convolution, whose numbers are given.
 """
 
 from core.common.fact_text import fact_text
@@ -39,10 +40,16 @@ def torch(ask):
         cudnn.allow_tf32 = p["type"] != "fp32"
         kind = getattr(torch, KINDS[p["type"]])
         x, w = (data(d, kind, p["last"], v) for d, v in zip(p["dims"], values))
+        forward = p["direction"] == "forward"
+        y = None if forward else data(p["dims"][2], kind, p["last"], None)
+        wanted = [p["direction"] == "data gradient", p["direction"] == "weight gradient", False]
+        stride, pad, groups = [p["stride"]] * 2, [p["pad"]] * 2, p["groups"]
 
         def convolve():
             with torch.no_grad():
-                return torch.nn.functional.conv2d(x, w, padding=p["pad"], groups=p["groups"])
+                if forward:
+                    return torch.nn.functional.conv2d(x, w, stride=stride, padding=pad, groups=groups)
+                return torch.ops.aten.convolution_backward(y, x, w, None, stride, pad, [1, 1], False, [0, 0], groups, wanted)
 
         def run(count):
             a, b = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -53,7 +60,15 @@ def torch(ask):
             b.synchronize()
             return a.elapsed_time(b) / count
 
-        return run, lambda: convolve().cpu().contiguous().double().flatten().tolist()
+        def kernel():
+            from torch.profiler import ProfilerActivity, profile
+            with profile(activities=[ProfilerActivity.CUDA]) as seen:
+                convolve()
+                torch.cuda.synchronize()
+            ran = [e for e in seen.events() if e.device_type == torch.autograd.DeviceType.CUDA and not e.name.startswith("Mem")]
+            return max(ran, key=lambda e: e.time_range.elapsed_us()).name if ran else ""
+
+        return run, lambda: convolve().cpu().contiguous().double().flatten().tolist(), kernel
 
     return gpu, prepare
 
@@ -76,18 +91,30 @@ def tensorflow(ask):
             kind = getattr(tf, KINDS[p["type"]])
             orders = (0, 2, 3, 1), (2, 3, 0, 1) if each else (2, 3, 1, 0)
             x, w = (tf.cast(tf.constant(data(d, v, o)), kind) for d, v, o in zip(p["dims"], values, orders))
-        pads = ((0, 0), (p["pad"], p["pad"]), (p["pad"], p["pad"]), (0, 0))
+        around = (p["pad"], p["pad"])
+        pads, flat = ((0, 0), around, around, (0, 0)), (0, 0, *around, *around, 0, 0)
+        strides, direction = (1, p["stride"], p["stride"], 1), p["direction"]
+        if direction != "forward":
+            with tf.device(place):
+                y = tf.cast(tf.constant(data(p["dims"][2], None, (0, 2, 3, 1))), kind)
 
         def convolve():
+            name = "DepthwiseConv2dNative" if each else "Conv2D"  # a filter of one channel has kernels of its own
+            backward = dict(out_backprop=None, strides=strides, padding="EXPLICIT", explicit_paddings=flat)
             with tf.device(place):
-                if each:  # its own kernels: such a filter has one channel, and is named by it
-                    return tf.nn.depthwise_conv2d(x, w, (1, 1, 1, 1), "SAME")
-                return tf.nn.conv2d(x, w, 1, pads)
+                if direction == "data gradient":
+                    return getattr(tf.raw_ops, name + "BackpropInput")(input_sizes=x.shape, filter=w, **dict(backward, out_backprop=y))
+                if direction == "weight gradient":
+                    return getattr(tf.raw_ops, name + "BackpropFilter")(input=x, filter_sizes=w.shape, **dict(backward, out_backprop=y))
+                if each:
+                    return tf.nn.depthwise_conv2d(x, w, strides, pads)
+                return tf.nn.conv2d(x, w, strides, pads)
 
         def wait(y):
             return y[0, 0, 0, 0].numpy()
 
-        return by_clock(convolve, wait), lambda: tf.cast(tf.transpose(convolve(), (0, 3, 1, 2)), tf.float64).numpy().ravel().tolist()
+        result = lambda: tf.cast(tf.transpose(convolve(), (0, 3, 1, 2)), tf.float64).numpy().ravel().tolist()
+        return by_clock(convolve, wait), result, lambda: ""
 
     return bool(cards), prepare
 
@@ -107,11 +134,28 @@ def jax(ask):
         orders = (0, 2, 3, 1), (2, 3, 1, 0)
         x, w = (jax.device_put(data(d, v, o), device).astype(kind) for d, v, o in zip(p["dims"], values, orders))
         precision = lax.Precision.HIGHEST if p["type"] == "fp32" else lax.Precision.DEFAULT
-        pads = [(p["pad"], p["pad"])] * 2
-        convolved = jax.jit(lambda a, b: lax.conv_general_dilated(
-            a, b, (1, 1), pads, dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=p["groups"], precision=precision))
-        result = lambda: convolved(x, w).transpose(0, 3, 1, 2).astype("float32").ravel().tolist()
-        return by_clock(lambda: convolved(x, w), lambda y: y.block_until_ready()), result
+        pads, strides = [(p["pad"], p["pad"])] * 2, (p["stride"],) * 2
+
+        def forward(a, b):
+            return lax.conv_general_dilated(
+                a, b, strides, pads, dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=p["groups"], precision=precision)
+
+        given, step = (x, w), forward
+        if p["direction"] != "forward":  # a convolution is linear in each of its inputs: the gradient is the transpose
+            y = jax.device_put(data(p["dims"][2], None, (0, 2, 3, 1)), device).astype(kind)
+            if p["direction"] == "data gradient":
+                given, step = (y, w), lambda a, b: jax.linear_transpose(lambda x: forward(x, b), x)(a)[0]
+            else:
+                given, step = (x, y), lambda a, b: jax.linear_transpose(lambda w: forward(a, w), w)(b)[0]
+        convolved = jax.jit(step)
+
+        def kernel():
+            import re
+            text = convolved.lower(*given).compile().as_text()
+            return ", ".join(dict.fromkeys(re.findall(r'custom_call_target="([^"]+)"', text))) or "XLA: no call of a library"
+
+        result = lambda: convolved(*given).transpose(0, 3, 1, 2).astype("float32").ravel().tolist()
+        return by_clock(lambda: convolved(*given), lambda y: y.block_until_ready()), result, kernel
 
     return bool(cards), prepare
 
@@ -125,12 +169,11 @@ def onnxruntime(ask):
     exact = tuple(int(n) for n in ort.__version__.split(".")[:2]) >= (1, 18)  # before, it knew no use_tf32
 
     def session(p, raw):
-        (n, c, h, v), (k, _, r, _) = p["dims"]
-        out = (n, k, h + 2 * p["pad"] - r + 1, v + 2 * p["pad"] - r + 1)
+        out = tuple(p["dims"][2])
         options = {"device_id": str(ask["ordinal"])}
         if exact:
             options["use_tf32"] = "0" if p["type"] == "fp32" else "1"
-        one = model(*p["dims"], out, raw, 10 if p["type"] == "fp16" else 1, p["pad"], p["groups"])
+        one = model(*p["dims"], raw, 10 if p["type"] == "fp16" else 1, p["pad"], p["groups"], p["stride"])
         wanted = [("CUDAExecutionProvider", options)] if cuda else []
         made = ort.InferenceSession(one, providers=[*wanted, "CPUExecutionProvider"])
         return made, "CUDAExecutionProvider" in made.get_providers(), out
@@ -158,7 +201,7 @@ def onnxruntime(ask):
         def wait(_, kept=(x, a)):
             binding.synchronize_outputs()
 
-        return by_clock(lambda: made.run_with_iobinding(binding, options), wait), result
+        return by_clock(lambda: made.run_with_iobinding(binding, options), wait), result, lambda: ""
 
     return gpu, prepare
 
@@ -215,6 +258,7 @@ def main(name):
     small = prepare(dict(ask["small"], type="fp32"), chances[:2])[1]()
     emit(small=[v if abs(v) < 1e30 else None for v in small])  # JSON knows no NaN
     last = begun = 0
+    measured = []
     for n, p in enumerate(ask["timed"] if gpu or ask["anywhere"] else ()):
         last, begun = now() - begun, now()
         # the next one takes about as long as the last; the first of all loads libraries, too
@@ -223,8 +267,18 @@ def main(name):
         emit(begin=p["words"], at=begun)
         try:
             emit(number=n, milliseconds=timed(prepare(p, (None, None))[0]))
+            measured.append(n)
         except Exception as e:  # what it cannot do is what is told of it
             emit(number=n, problem=told(e).splitlines()[0][:300])
+    for n in measured if ask["kernels"] else ():  # after all figures: a profiler slows down what comes after it
+        if now() > ask["seconds"]:
+            break
+        p = ask["timed"][n]
+        emit(begin="the kernel: " + p["words"], at=now())
+        try:
+            emit(number=n, kernel=str(prepare(p, (None, None))[2]())[:200])
+        except Exception:  # no profiler, or one that may not look: the figure stands without a name
+            continue
 
 
 try:

@@ -13,15 +13,16 @@ import msgspec
 from msgspec.structs import replace
 
 from core.benchmark.deadline import Deadline
+from core.benchmark.extent import Extent
 from core.benchmark.framework_script import FRAMEWORK_SCRIPT
 from core.benchmark.number_types import random_integers
 from core.benchmark.plan import ChosenConsumer
 from core.benchmark.protocol import GpuSelector
-from core.benchmark.shapes import LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, Problem, reference_result
+from core.benchmark.shapes import LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, Problem, Shape, reference_result
 from core.common.fact_text import fact_text, joined
 from core.common.i18n import _
 from core.host.child import ChildAnswer, read_answer
-from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing, full_id
+from core.model.facts import Direction, FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing, full_id
 from core.probes.loading.origin import file_origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
@@ -29,17 +30,14 @@ from core.probes.python.trials import Trial, cudnn_version, installed_frameworks
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import of_interpreter, told, variables
 
-FIRST_FRAMEWORK_SECONDS = 15.0
-"""For the first framework: its import, and every shape in every type. What it does not need is for the next."""
-FURTHER_FRAMEWORK_SECONDS = 8.0
-"""For each further one: its import, and the large shape in every type."""
 MIN_FRAMEWORK_SECONDS = 4.0
 """Whatever time is left, the small convolution and one timing are made."""
 CPU_BUILD_SECONDS = 2.0
 """For a build that is known to have no part for the GPU: only whether it is right is asked."""
 SCRIPT_OVERHEAD_SECONDS = 0.8
 """Of these, for the process's start and end."""
-SCRIPT_TIMEOUT_SECONDS = 60.0
+SCRIPT_MARGIN_SECONDS = 45.0
+"""Beyond the seconds that the script keeps to: an import from a slow disk, and the one convolution that it is in."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,16 @@ class Ability:
     layout: Layout = "NHWC"
     exact: Layout = "NCHW"
     """The layout of fp32 without tensor cores, for the large shape."""
+    gradients: bool = True
 
 
 ABILITIES = {
     "torch": Ability("PyTorch"),
     "tensorflow": Ability("TensorFlow", exact="NHWC"),  # its convolutions on a processor know no other
     "jax": Ability("JAX", exact="NHWC"),
-    "onnxruntime": Ability("ONNX Runtime", ("fp16", "tf32"), "NCHW"),  # ONNX knows no other; no bf16 in numpy
+    "onnxruntime": Ability(
+        "ONNX Runtime", ("fp16", "tf32"), "NCHW", gradients=False
+    ),  # ONNX knows no other; no bf16 in numpy
 }
 """In this order: the first is whom most people ask."""
 
@@ -73,6 +74,8 @@ class FrameworkEvent(msgspec.Struct, frozen=True):
     small: tuple[float | None, ...] | None = None
     number: int | None = None
     milliseconds: tuple[float, ...] = ()
+    kernel: str = ""
+    """With ``number``: the kernel that computed it, as the framework's own profiler or compiler names it."""
     problem: str = ""
     at: float | None = None
     """Seconds since the script began."""
@@ -96,14 +99,16 @@ def without_gpu(trial: Trial, builds: tuple[FrameworkBuild, ...]) -> bool:
     return trial.distribution == "onnxruntime" or any(b.cuda == "" for b in its)
 
 
-def seconds_needed(trials: tuple[Trial, ...], builds: tuple[FrameworkBuild, ...] = ()) -> tuple[float, ...]:
+def seconds_needed(
+    trials: tuple[Trial, ...], extent: Extent, builds: tuple[FrameworkBuild, ...] = ()
+) -> tuple[float, ...]:
     """Return the seconds to keep for each of these frameworks."""
     return tuple(
         CPU_BUILD_SECONDS
         if without_gpu(t, builds)
-        else FURTHER_FRAMEWORK_SECONDS
+        else extent.further_seconds
         if any(not without_gpu(e, builds) for e in trials[:n])
-        else FIRST_FRAMEWORK_SECONDS
+        else extent.first_seconds
         for n, t in enumerate(trials)
     )
 
@@ -115,28 +120,36 @@ def run_frameworks(
     gpu: GpuSelector,
     until: Deadline,
     *,
+    extent: Extent,
     prefix: str,
 ) -> tuple[FrameworkRun, ...]:
     """Run each framework in a process of its own, one after another; what one does not need is for those after it."""
     runs = []
     builds = request.seen.frameworks.builds if request.seen.frameworks else ()
-    kept = seconds_needed(trials, builds)
+    kept = seconds_needed(trials, extent, builds)
     for n, trial in enumerate(trials):
         request.watch.check()
         seconds = max(MIN_FRAMEWORK_SECONDS, until.left() - sum(kept[n + 1 :]) - SCRIPT_OVERHEAD_SECONDS)
         predicted = chosen.want.wish.framework.partition(" ")[0] == trial.distribution
-        runs.append(_run(request, trial, gpu, seconds, predicted=predicted, prefix=prefix))
+        runs.append(_run(request, trial, gpu, seconds, extent=extent, predicted=predicted, prefix=prefix))
     return tuple(runs)
 
 
 def _run(
-    request: ProbeRequest, trial: Trial, gpu: GpuSelector, seconds: float, *, predicted: bool, prefix: str
+    request: ProbeRequest,
+    trial: Trial,
+    gpu: GpuSelector,
+    seconds: float,
+    *,
+    extent: Extent,
+    predicted: bool,
+    prefix: str,
 ) -> FrameworkRun:
     name = ABILITIES[trial.module].name
     request.watch.say(
         _("{prefix}{name}'s own convolution, in {place}", prefix=prefix, name=name, place=trial.python.prefix)
     )
-    problems = tuple(_problems(ABILITIES[trial.module]))
+    problems = problems_of(ABILITIES[trial.module], extent)
     verdict = of_interpreter(trial.python, sysroot_of(request.host))
     told("framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution))
     if not verdict.may:
@@ -146,12 +159,13 @@ def _run(
         )  # fmt: skip
     # whoever reaches the GPU by its UUID here is not hindered by a variable that names it alone
     only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
+    asked = script_request(problems, 0 if only else gpu.ordinal, seconds, kernels=extent.kernels)
     start = time.monotonic()
     completed = request.host.run(
         [trial.python.executable, "-B", "-c", FRAMEWORK_SCRIPT, trial.module],
-        timeout=SCRIPT_TIMEOUT_SECONDS,
+        timeout=seconds + SCRIPT_MARGIN_SECONDS,
         env={**variables(verdict, request.env), **only},
-        input=json.dumps(script_request(problems, 0 if only else gpu.ordinal, seconds)).encode(),
+        input=json.dumps(asked).encode(),
         watch=request.watch,
         account=verdict.account,
         kind="answering",
@@ -160,8 +174,19 @@ def _run(
     return replace(run, seconds=round(time.monotonic() - start, 2))
 
 
-def _problems(able: Ability) -> Iterator[Problem]:
-    """Yield what is timed, in the order of its weight: the large shape in every type, the other shapes type by type."""
+def problems_of(able: Ability, extent: Extent) -> tuple[Problem, ...]:
+    """Return what a framework times: of a run's own list what it can do, else every shape forward."""
+    if extent.beside is None:
+        return tuple(_every_shape(able))
+    return tuple(
+        replace(p, layout=able.layout)
+        for p in extent.beside
+        if p.type in able.types and (p.direction == "forward" or able.gradients)
+    )
+
+
+def _every_shape(able: Ability) -> Iterator[Problem]:
+    """Yield every shape in the order of its weight: the large shape in every type, the other shapes type by type."""
     for kind in able.types:
         yield Problem(shape=LARGE_SHAPE, type=kind, layout=able.layout)
     for kind in able.types:
@@ -171,27 +196,32 @@ def _problems(able: Ability) -> Iterator[Problem]:
 
 
 def script_request(
-    problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhere: bool = False
+    problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhere: bool = False, kernels: bool = False
 ) -> dict[str, Any]:
-    """Return what the script is asked; ``anywhere``: timings on a processor, too."""
+    """Return what the script is asked; ``anywhere``: timings on a processor, too; ``kernels``: by which kernel, too."""
     small = SMALL_SHAPES[0]
     return {
         "ordinal": ordinal,
         "seconds": seconds,
         "anywhere": anywhere,
+        "kernels": kernels,
         "counts": small.counts,
-        "small": {"dims": small.dims[:2], "pad": small.pad, "groups": 1, "last": False},
+        "small": _asked(small, "forward") | {"last": False},
         "timed": [
-            {
-                "words": p.words,
-                "type": p.type,
-                "dims": p.shape.dims[:2],
-                "pad": p.shape.pad,
-                "groups": p.shape.groups,
-                "last": p.layout == "NHWC",
-            }
+            _asked(p.shape, p.direction) | {"words": p.words, "type": p.type, "last": p.layout == "NHWC"}
             for p in problems
         ],
+    }
+
+
+def _asked(shape: Shape, direction: Direction) -> dict[str, Any]:
+    """Return a convolution as the script gets it; ``dims``: of data, filters and result, in the order NCHW."""
+    return {
+        "dims": shape.dims,
+        "pad": shape.pad,
+        "stride": shape.stride,
+        "groups": shape.groups,
+        "direction": direction,
     }
 
 
@@ -210,7 +240,8 @@ def read_script_answer(
         return next((str(v) for s in reversed(said) if (v := getattr(s, field))), "")
 
     name = last("framework") or f"{trial.distribution} {trial.version}"
-    numbered = [s for s in said if s.number is not None and 0 <= s.number < len(problems)]
+    numbered = [s for s in said if s.number is not None and 0 <= s.number < len(problems) and not s.kernel]
+    kernels = {s.number: s.kernel for s in said if s.kernel}
     where = sysroot_of(request.host)
     paths = (p for p in answer.mapped if is_cuda_file(where.name(p)))
     small = next((s.small for s in said if s.small is not None), None)
@@ -234,7 +265,7 @@ def read_script_answer(
         predicted=predicted,
         right=right,
         detail=detail,
-        timings=tuple(_timing(problems[s.number or 0], s, name) for s in numbered),
+        timings=tuple(_timing(problems[s.number or 0], s, name, kernels.get(s.number, "")) for s in numbered),
         mapped=tuple(
             Mapped(path=p, name=where.name(p), origin=file_origin(p, trial.python.prefix, request.env, where))
             for p in dict.fromkeys(paths)
@@ -253,7 +284,7 @@ def _steps(said: tuple[FrameworkEvent, ...]) -> Iterator[tuple[str, float]]:
         yield begin, round(end - start, 3)
 
 
-def _timing(problem: Problem, said: FrameworkEvent, name: str) -> Timing:
+def _timing(problem: Problem, said: FrameworkEvent, name: str, kernel: str) -> Timing:
     about = Timing(
         shape=problem.shape.text,
         label=problem.shape.label,
@@ -261,6 +292,7 @@ def _timing(problem: Problem, said: FrameworkEvent, name: str) -> Timing:
         direction=problem.direction,
         layout=problem.layout,
         by=name,
+        algorithm=kernel,
     )
     times = said.milliseconds
     if not times or not all(t > 0 for t in times):

@@ -1,23 +1,15 @@
-"""What to benchmark: whose cuDNN, which GPUs, and the list of convolutions for a quick and for a full run."""
+"""What to benchmark: whose cuDNN, and on which GPU."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
+from core.benchmark.extent import Extent
 from core.benchmark.protocol import BenchmarkJob, GpuSelector
-from core.benchmark.shapes import (
-    DIRECTIONS,
-    LARGE_SHAPE,
-    MIDDLE_SHAPE,
-    RESNET_SHAPE,
-    SMALL_SHAPES,
-    TIMED_SHAPES,
-    Problem,
-)
 from core.host.provenance import Verdict
 from core.knowledge.cudnn import cudnn_knowledge
-from core.model.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
+from core.model.facts import Gpu, PythonEnvironment, Resolution, Snapshot
 from core.model.paths import is_inside
 from core.probes.loading.plan import LoadContext, LoadPlan
 from core.probes.loading.plan import plan_load as planned
@@ -25,8 +17,6 @@ from core.probes.loading.probe import ConsumerRequirement, find_consumers
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 from core.probes.trust import of_load, told
-
-NUMBER_TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")
 
 
 @dataclass(frozen=True)
@@ -107,69 +97,18 @@ def gpu_selector(gpu: Gpu) -> GpuSelector:
     return GpuSelector(uuid="" if gpu.mig else gpu.uuid, ordinal=gpu.index)
 
 
-def make_job(chosen: ChosenConsumer, gpu: Gpu, *, quick: bool) -> BenchmarkJob:
-    """Return the engine's job, with the time that it may take at most.
-
-    fp32 without tensor cores is timed as NCHW, for which its fast algorithms are made.
-    """
+def make_job(chosen: ChosenConsumer, gpu: Gpu, extent: Extent) -> BenchmarkJob:
+    """Return the engine's job, with the time that it may take at most."""
     roll = chosen.plan.roll
     assert roll is not None
-    exact, compared, timed = quick_run() if quick else full_run()
     return BenchmarkJob(
         gpu=gpu_selector(gpu),
         cudnn=(roll.main,),
         preload=roll.preload,
         folders=roll.folders,
-        exact=exact,
-        compared=compared,
-        timed=timed,
-        seconds=4.0 if quick else 40.0,
-        each=0.28 if quick else 0.9,
+        exact=extent.exact,
+        compared=extent.compared,
+        timed=extent.timed,
+        seconds=extent.engine_seconds,
+        each=extent.each_seconds,
     )
-
-
-Run = tuple[tuple[Problem, ...], tuple[Problem, ...], tuple[Problem, ...]]
-
-
-def usual_layout(kind: NumberType) -> Layout:
-    """Return the layout in which a type of number is fastest."""
-    return "NCHW" if kind == "fp32" else "NHWC"
-
-
-def quick_run() -> Run:
-    """Return what is checked, compared and timed in a few seconds: every type and direction, the large shape's speed."""
-    exact = tuple(
-        Problem(shape=SMALL_SHAPES[0], type=t, layout=usual_layout(t), direction=d)
-        for t in NUMBER_TYPES
-        for d in DIRECTIONS
-        if t != "int8" or d == "forward"
-    )
-    timed = (
-        *(Problem(shape=LARGE_SHAPE, type=t, layout=usual_layout(t)) for t in NUMBER_TYPES),
-        Problem(shape=RESNET_SHAPE, type="fp16"),
-    )
-    return exact, (Problem(shape=MIDDLE_SHAPE, type="fp16"),), timed
-
-
-def full_run() -> Run:
-    """Return everything: both layouts, every shape and type, and the large shape's gradients."""
-    layouts: tuple[Layout, ...] = ("NHWC", "NCHW")
-    exact = tuple(
-        Problem(shape=s, type=t, layout=layout, direction=d)
-        for s in SMALL_SHAPES
-        for t in NUMBER_TYPES
-        for layout in layouts
-        for d in DIRECTIONS
-        if t != "int8" or (d, layout) == ("forward", "NHWC")
-    )
-    compared = tuple(
-        Problem(shape=MIDDLE_SHAPE, type=t, layout=usual_layout(t), direction=d)
-        for t in NUMBER_TYPES
-        for d in DIRECTIONS
-        if t != "int8" or d == "forward"
-    )
-    forward = tuple(Problem(shape=s, type=t, layout=usual_layout(t)) for s in TIMED_SHAPES for t in NUMBER_TYPES)
-    gradients = tuple(
-        Problem(shape=LARGE_SHAPE, type=t, direction=d) for t in ("fp16", "bf16", "tf32") for d in DIRECTIONS[1:]
-    )
-    return exact, compared, (*forward, *gradients, Problem(shape=LARGE_SHAPE, type="fp16", layout="NCHW"))

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from core.benchmark import frameworks as framework
 from core.benchmark.child import ladder, nvml_sampler, worker
-from core.benchmark.deadline import Deadline, deadline_for
+from core.benchmark.deadline import Deadline
+from core.benchmark.extent import Extent
 from core.benchmark.plan import ChosenConsumer, choose_consumer, gpu_selector, make_job
 from core.benchmark.protocol import (
     BackgroundTask,
@@ -56,7 +57,7 @@ CUDNN_RUNGS = (
 
 
 def run_benchmark(
-    request: ProbeRequest, *, quick: bool = False, gpu: int | None = None, began: float | None = None
+    request: ProbeRequest, extent: Extent, *, gpu: int | None = None, began: float | None = None
 ) -> Benchmark:
     """Benchmark every GPU, or the one of this number, with the cuDNN of the chosen consumer.
 
@@ -65,16 +66,17 @@ def run_benchmark(
     start = time.monotonic()
     gpus = gpus_to_try(request.seen.driver)
     if problem := _nothing_to_run(request, gpus, gpu):
-        return Benchmark(quick=quick, problem=problem)
+        return Benchmark(quick=extent.quick, problem=problem)
     where = sysroot_of(request.host)
     chosen = choose_consumer(request, where)
     runs: list[GpuRun] = []
     for one in gpus:
         if gpu is None or one.index == gpu:
             request.watch.check()
-            end = deadline_for(time.monotonic() if runs or began is None else began, quick=quick)
-            runs.append(_GpuBenchmark(request, where, chosen, one, end, quick=quick).run())
-    return Benchmark(quick=quick, gpus=tuple(runs), seconds=round(time.monotonic() - start, 2))
+            start_of_gpu = time.monotonic() if runs or began is None else began
+            end = Deadline(end=start_of_gpu + extent.seconds)
+            runs.append(_GpuBenchmark(request, where, chosen, one, end, extent=extent).run())
+    return Benchmark(quick=extent.quick, gpus=tuple(runs), seconds=round(time.monotonic() - start, 2))
 
 
 def gpus_to_try(driver: Driver | None) -> tuple[Gpu, ...]:
@@ -167,13 +169,13 @@ class _GpuBenchmark:
         gpu: Gpu,
         until: Deadline,
         *,
-        quick: bool,
+        extent: Extent,
     ) -> None:
-        self._request, self._where, self._chosen, self._gpu, self._quick = request, where, chosen, gpu, quick
+        self._request, self._where, self._chosen, self._gpu, self._extent = request, where, chosen, gpu, extent
         self._until = until
         builds = request.seen.frameworks.builds if request.seen.frameworks else ()
-        self._trials = framework.frameworks_to_run(chosen, where, builds) if chosen and not quick else ()
-        self._kept = sum(framework.seconds_needed(self._trials, builds))
+        self._trials = framework.frameworks_to_run(chosen, where, builds) if chosen and extent.frameworks else ()
+        self._kept = sum(framework.seconds_needed(self._trials, extent, builds))
         self._heard = _GpuEvents()
         self._states: list[GpuState] = []
         self._card: GpuCard | None = None
@@ -188,11 +190,17 @@ class _GpuBenchmark:
         with BackgroundTask(self._observe, watch, self._take_observation):
             self._first.wait(3)
             if self._climb() and self._chosen:
-                self._engine(make_job(self._chosen, gpu, quick=self._quick))
+                self._engine(make_job(self._chosen, gpu, self._extent))
                 watch.check()
-                if not self._quick:
+                if self._extent.frameworks:
                     frameworks = framework.run_frameworks(
-                        self._request, self._chosen, self._trials, gpu_selector(gpu), self._until, prefix=self._name
+                        self._request,
+                        self._chosen,
+                        self._trials,
+                        gpu_selector(gpu),
+                        self._until,
+                        extent=self._extent,
+                        prefix=self._name,
                     )
         watch.check()
         told = replace(self._collect_run(), frameworks=frameworks, xids=self._xids())

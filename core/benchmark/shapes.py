@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from core.common.fact_text import fact_text
+from core.common.fact_text import fact_text, joined
 from core.model.facts import Direction, Frozen, Layout, NumberType
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "data gradient", "weight gradient")
@@ -59,6 +59,8 @@ class Shape(Frozen, frozen=True, kw_only=True):
     def text(self) -> str:
         """The numbers, for a table: "64x256x56x56, 256 filters 3x3"."""
         groups = fact_text(", {groups} groups", groups=self.groups) if self.groups > 1 else ""
+        if self.stride > 1:
+            groups = joined((fact_text(", stride {stride}", stride=self.stride), groups), "")
         return fact_text(
             "{n}x{c}x{size}x{size}, {k} filters {r}x{r}{groups}",
             n=self.n,
@@ -110,6 +112,7 @@ DEEP_SHAPE = Shape(name="deep", label="3x3, 512 channels", n=64, c=512, size=28,
 RESNET_SHAPE = Shape(name="resnet", label="3x3, 64 channels", n=64, c=64, size=56, k=64, r=3)
 POINTWISE_SHAPE = Shape(name="point", label="1x1, 256 to 64 channels", n=64, c=256, size=56, k=64, r=1)
 DEPTHWISE_SHAPE = Shape(name="depth", label="3x3 depthwise, 256 channels", n=64, c=256, size=56, k=256, r=3, groups=256)
+GROUPED_SHAPE = Shape(name="grouped", label="3x3, 32 groups, 256 channels", n=64, c=256, size=56, k=256, r=3, groups=32)
 TIMED_SHAPES = (LARGE_SHAPE, DEEP_SHAPE, RESNET_SHAPE, POINTWISE_SHAPE, DEPTHWISE_SHAPE)
 """Shapes that are timed: two that fill the multiplying units, and three where memory or launches decide."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.benchmark.plan import usual_layout
+from core.benchmark.extent import usual_layout
 from core.benchmark.shapes import LARGE_SHAPE
 from core.common.i18n import _, format_plain_number, translate_fact
 from core.common.text import printable

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from core.common.i18n import _
+
+if TYPE_CHECKING:
+    from core.benchmark.extent import Extent
 
 
 def add_benchmark_command(commands: Any) -> None:
@@ -14,7 +18,19 @@ def add_benchmark_command(commands: Any) -> None:
         "benchmark", help=_("run convolutions on the GPU: are the results right, and is it as fast as it should be")
     )
     parser.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
-    parser.add_argument("--quick", action="store_true", help=_("under ten seconds instead of under a minute"))
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument("--quick", action="store_true", help=_("under ten seconds instead of under a minute"))
+    extent.add_argument(
+        "--thorough",
+        action="store_true",
+        help=_("every shape in every direction, beside every framework: some minutes"),
+    )
+    extent.add_argument(
+        "--layers", type=Path, metavar="FILE", help=_("time your own convolutions, named in a TOML file")
+    )
+    parser.add_argument(
+        "--against", type=Path, metavar="REPORT.json", help=_("compare the speeds with those of an earlier report")
+    )
     parser.add_argument(
         "--gpu", type=int, metavar="N", help=_("only this GPU, as nvidia-smi numbers them; all if omitted")
     )
@@ -33,8 +49,12 @@ def run_benchmark(options: argparse.Namespace) -> int:
     from core.report.redact import redact
     from core.transaction.session_host import current_host
 
+    extent = _extent(options)
+    if options.against and options.json:
+        raise terminal.UsageError(_("--against goes with the table; compare two JSON reports with convalesce report."))
+    before = terminal.read_report(options.against) if options.against else None
     with terminal.progress_on_stderr() as watch:
-        report = measure(current_host(), watch, pythons=tuple(options.python), quick=options.quick, gpu=options.gpu)
+        report = measure(current_host(), watch, pythons=tuple(options.python), extent=extent, gpu=options.gpu)
     if not options.full_names:
         report = redact(report)
     if options.json:
@@ -46,7 +66,36 @@ def run_benchmark(options: argparse.Namespace) -> int:
         colour = terminal.can_use_colour()
         plain = "utf" not in (sys.stdout.encoding or "").lower()
         table = benchmark_table(report.snapshot.benchmark, plain=plain)
+        if before is not None:
+            from core.report.speeds import speeds_text
+
+            table += "\n" + speeds_text(report, before)
         terminal.say_result(
             f"{table}\n{report_text(report, colour=colour)}" if table else report_text(report, colour=colour)
         )
     return terminal.status_of(report)
+
+
+def _extent(options: argparse.Namespace) -> Extent:
+    """Return how much to compute.
+
+    Raises:
+        UsageError: ``--layers`` names no list of layers.
+    """
+    from core.benchmark import extent
+    from core.benchmark.layers import LARGEST_FILE, LayersError, read_layers
+    from core.cli import terminal
+
+    if options.layers is None:
+        return extent.quick_run() if options.quick else extent.thorough_run() if options.thorough else extent.full_run()
+    try:
+        if not options.layers.is_file():  # a FIFO or a device would hang or never end
+            raise terminal.UsageError(_("{path} is not a file.", path=options.layers))
+        with options.layers.open("rb") as file:
+            return extent.run_of_layers(read_layers(file.read(LARGEST_FILE + 1)))
+    except OSError as e:
+        raise terminal.UsageError(
+            _("{path} cannot be read: {strerror}.", path=options.layers, strerror=e.strerror)
+        ) from None
+    except LayersError as e:
+        raise terminal.UsageError(f"{options.layers}: {e}") from None

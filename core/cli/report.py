@@ -96,9 +96,14 @@ def _form(options: argparse.Namespace) -> Callable[[Report], str]:
 def _comparison(report: Report, options: argparse.Namespace) -> str:
     from core.cli import terminal
     from core.report.compare import compare_reports, comparison_json, comparison_text
+    from core.report.speeds import speeds_text
 
-    comparison = compare_reports(report, _with_findings(terminal.read_report(options.against)))
-    return comparison_json(comparison).decode() if options.json else comparison_text(comparison)
+    other = terminal.read_report(options.against)
+    comparison = compare_reports(report, _with_findings(other))
+    if options.json:
+        return comparison_json(comparison).decode()
+    measured = report.snapshot.benchmark and other.snapshot.benchmark
+    return comparison_text(comparison) + (f"\n{speeds_text(report, other)}" if measured else "")
 
 
 def _triage(options: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,6 +15,9 @@ from core.model.facts import Snapshot
 from core.model.findings import Report
 from core.model.steps import Step
 from core.probes.probe import ProbeRequest
+
+if TYPE_CHECKING:
+    from core.benchmark.extent import Extent
 
 SKIPPED_SECTIONS = ("trials",)
 """Sections that the benchmark does without: it asks the frameworks itself."""
@@ -29,23 +33,25 @@ def measure(
     *,
     seen: Snapshot | None = None,
     pythons: tuple[str, ...] = (),
-    quick: bool = False,
+    extent: Extent | None = None,
     gpu: int | None = None,
 ) -> Report:
     """Run the benchmark on what was ``seen`` of the machine, and judge both; look first where that is None.
 
-    ``gpu``: only this one, as nvidia-smi counts. A look of its own is told of as far as the benchmark goes.
+    ``extent``: a full run where it is None. ``gpu``: only this one, as nvidia-smi counts. A look of its own is told of as far as the benchmark goes.
     """
     began = time.monotonic()
     from core.benchmark import run
+    from core.benchmark.extent import full_run
 
+    extent = extent or full_run()
     steps: tuple[Step, ...] = ()
     if seen is None:
-        without, steps = QUICK_SKIPPED_SECTIONS if quick else SKIPPED_SECTIONS, (Step.BENCHMARK,)
+        without, steps = QUICK_SKIPPED_SECTIONS if extent.quick else SKIPPED_SECTIONS, (Step.BENCHMARK,)
         probes = tuple(p for p in PROBES if p.section not in without)
         seen = take_snapshot(host, watch, pythons=pythons, probes=probes, meanwhile=preload_rules)
     request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
-    result = run.run_benchmark(request, quick=quick, gpu=gpu, began=began)
+    result = run.run_benchmark(request, extent, gpu=gpu, began=began)
     report = diagnose_snapshot(replace(seen, benchmark=result), steps)
     # every cell would say only that it was not looked at
     return report if seen.frameworks or not steps else replace(report, grid=None)

@@ -162,9 +162,11 @@ class ThisMachine:
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         """See Engine."""
+        from core.benchmark.extent import full_run, quick_run
         from core.doctor.benchmark import measure
 
-        measured = measure(self._shop().seen(), watch, seen=report.snapshot, pythons=self._pythons, quick=quick)
+        extent = quick_run() if quick else full_run()
+        measured = measure(self._shop().seen(), watch, seen=report.snapshot, pythons=self._pythons, extent=extent)
         watch.check()
         return measured
 

@@ -134,7 +134,7 @@ def _remark(its: FrameworkRun) -> str:
 
 def largest_timings(run: GpuRun) -> tuple[Timing, ...]:
     """Return the largest convolution's timing for each type of number."""
-    from core.benchmark.plan import usual_layout
+    from core.benchmark.extent import usual_layout
     from core.benchmark.shapes import LARGE_SHAPE
 
     chosen = [t for t in run.timings if t.direction == "forward" and t.label == LARGE_SHAPE.label]

@@ -15,23 +15,24 @@ from pathlib import Path
 
 from core.benchmark.framework_script import FRAMEWORK_SCRIPT
 from core.benchmark.frameworks import FrameworkEvent, read_script_answer, script_request
-from core.benchmark.shapes import Problem, Shape
+from core.benchmark.shapes import DIRECTIONS, Problem, Shape
 from core.common.progress import Progress
 from core.host.child import read_answer
 from core.host.linux.host import LinuxHost
-from core.model.facts import FrameworkRun, Machine, PythonEnvironment, Snapshot
+from core.model.facts import Direction, FrameworkRun, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial
 from tests.faultlab.wheels import cache
 
 ONNX = ("onnxruntime==1.22.1", "numpy==2.2.6")
 FEW = Shape(name="few", n=2, c=16, size=12, k=16, r=3)
+HALF = Shape(name="half", n=2, c=16, size=12, k=16, r=3, stride=2, groups=2)
 EACH = Shape(name="each", n=2, c=16, size=12, k=16, r=3, groups=16)
 
 
-def problems(*types: str) -> tuple[Problem, ...]:
-    """Return two small shapes in each type."""
-    return tuple(Problem(shape=s, type=t) for s in (FEW, EACH) for t in types)  # type: ignore[arg-type]
+def problems(*types: str, directions: tuple[Direction, ...] = DIRECTIONS) -> tuple[Problem, ...]:
+    """Return small shapes in each type and direction."""
+    return tuple(Problem(shape=s, type=t, direction=d) for s in (FEW, EACH, HALF) for d in directions for t in types)  # type: ignore[arg-type]
 
 
 def run(python: str, module: str, todo: tuple[Problem, ...], env: dict[str, str] | None = None) -> FrameworkRun:

@@ -7,6 +7,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from core.benchmark.extent import full_run, quick_run
 from core.cli.main import main
 from core.common.progress import Progress
 from core.doctor.benchmark import measure
@@ -67,7 +68,7 @@ def probed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str],
         "trials": (),
     }
     monkeypatch.setattr("core.doctor.benchmark.PROBES", tuple(stand_in(n, v) for n, v in sections.items()))
-    return asked, measure(this_host(), Progress(), quick="--quick" in arguments)
+    return asked, measure(this_host(), Progress(), extent=quick_run() if "--quick" in arguments else full_run())
 
 
 def test_a_whole_run_says_of_the_frameworks_what_a_scan_says(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,19 +10,18 @@ from pathlib import Path
 import pytest
 
 from core.benchmark import frameworks as framework
+from core.benchmark.extent import full_run, thorough_run
 from core.benchmark.framework_script import FRAMEWORK_SCRIPT
 from core.benchmark.frameworks import (
     ABILITIES,
     CPU_BUILD_SECONDS,
-    FIRST_FRAMEWORK_SECONDS,
-    FURTHER_FRAMEWORK_SECONDS,
     MIN_FRAMEWORK_SECONDS,
     FrameworkEvent,
     read_script_answer,
     seconds_needed,
 )
 from core.benchmark.number_types import random_integers
-from core.benchmark.shapes import LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, reference_result
+from core.benchmark.shapes import DIRECTIONS, LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, reference_result
 from core.common.progress import Progress
 from core.host.child import read_answer
 from core.host.interface import CompletedProcess
@@ -33,6 +32,7 @@ from core.probes.python.trials import Trial
 from tests.benchmark import frameworks
 from tests.benchmark.runs import ONE
 
+FULL = full_run()
 PYTHON = PythonEnvironment(prefix="/e", executable="/e/bin/python")
 TRIAL = Trial(PYTHON, "torch", "2.11.0", "torch")
 
@@ -115,7 +115,7 @@ def test_what_a_framework_printed_is_kept_where_it_leaves_its_gpu_alone() -> Non
 
 def test_every_framework_is_asked_for_the_large_shape_in_each_type_first_then_type_by_type() -> None:
     for able in ABILITIES.values():
-        todo = tuple(framework._problems(able))
+        todo = framework.problems_of(able, FULL)
         few = len(able.types)
         assert [(p.shape, p.type) for p in todo[:few]] == [(LARGE_SHAPE, t) for t in able.types]
         rest = [t for t in able.types for _ in TIMED_SHAPES[1:]]
@@ -123,6 +123,20 @@ def test_every_framework_is_asked_for_the_large_shape_in_each_type_first_then_ty
         assert (todo[-1].shape, todo[-1].type, todo[-1].layout) == (LARGE_SHAPE, "fp32", able.exact)
         assert {p.shape for p in todo} == set(TIMED_SHAPES)
         assert len(set(todo)) == len(todo)
+
+
+def test_of_a_runs_own_list_a_framework_times_what_it_can_do_in_its_own_layout() -> None:
+    for able in ABILITIES.values():
+        todo = framework.problems_of(able, thorough_run())
+        assert {p.layout for p in todo} == {able.layout}
+        assert {p.type for p in todo} == set(able.types)
+        assert {p.direction for p in todo} == (set(DIRECTIONS) if able.gradients else {"forward"})
+
+
+def test_the_kernels_name_stands_beside_the_figure() -> None:
+    named = line(number=0, kernel="sm90_xmma_fprop_implicit_gemm") + line(number=7, kernel="of nothing that was asked")
+    (timing,) = its(told() + named + END).timings
+    assert (timing.algorithm, timing.milliseconds) == ("sm90_xmma_fprop_implicit_gemm", 0.2)
 
 
 def shared(left: float, *trials: Trial, builds: tuple[FrameworkBuild, ...] = ()) -> list[float]:
@@ -142,7 +156,7 @@ def shared(left: float, *trials: Trial, builds: tuple[FrameworkBuild, ...] = ())
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(framework, "_run", lambda *a, **_k: given.append(a[3]))
-        framework.run_frameworks(request, Chosen, trials, None, Left(), prefix="")  # type: ignore[arg-type]
+        framework.run_frameworks(request, Chosen, trials, None, Left(), extent=FULL, prefix="")  # type: ignore[arg-type]
     return given
 
 
@@ -151,12 +165,12 @@ ORT = Trial(PYTHON, "onnxruntime", "1.30.0", "onnxruntime")
 
 
 def test_the_first_framework_gets_most_of_the_time_and_what_one_leaves_is_for_the_next() -> None:
-    assert seconds_needed((TRIAL, JAX, ORT)) == (FIRST_FRAMEWORK_SECONDS, FURTHER_FRAMEWORK_SECONDS, CPU_BUILD_SECONDS)
-    assert seconds_needed((JAX, TRIAL)) == (FIRST_FRAMEWORK_SECONDS, FURTHER_FRAMEWORK_SECONDS)
-    assert seconds_needed(()) == ()
-    whole = FIRST_FRAMEWORK_SECONDS + FURTHER_FRAMEWORK_SECONDS + CPU_BUILD_SECONDS
+    assert seconds_needed((TRIAL, JAX, ORT), FULL) == (FULL.first_seconds, FULL.further_seconds, CPU_BUILD_SECONDS)
+    assert seconds_needed((JAX, TRIAL), FULL) == (FULL.first_seconds, FULL.further_seconds)
+    assert seconds_needed((), FULL) == ()
+    whole = FULL.first_seconds + FULL.further_seconds + CPU_BUILD_SECONDS
     first, second, third = shared(whole, TRIAL, JAX, ORT)
-    assert first == FIRST_FRAMEWORK_SECONDS - framework.SCRIPT_OVERHEAD_SECONDS
+    assert first == FULL.first_seconds - framework.SCRIPT_OVERHEAD_SECONDS
     assert second == whole - CPU_BUILD_SECONDS - framework.SCRIPT_OVERHEAD_SECONDS
     assert third == whole - framework.SCRIPT_OVERHEAD_SECONDS
     assert shared(0.0, TRIAL, JAX, ORT) == [MIN_FRAMEWORK_SECONDS] * 3
@@ -167,8 +181,8 @@ def test_no_time_is_kept_for_a_build_that_is_known_to_compute_on_the_processor()
     elsewhere = FrameworkBuild(prefix="/f", distribution="jax", version="0.11.2", cuda="")
     unknown = FrameworkBuild(prefix="/e", distribution="jax", version="0.11.2", cuda=None)
     builds = (processor, elsewhere, unknown)
-    assert seconds_needed((JAX, TRIAL), builds) == (FIRST_FRAMEWORK_SECONDS, CPU_BUILD_SECONDS)
-    assert seconds_needed((TRIAL, ORT), builds) == (CPU_BUILD_SECONDS, CPU_BUILD_SECONDS)
+    assert seconds_needed((JAX, TRIAL), FULL, builds) == (FULL.first_seconds, CPU_BUILD_SECONDS)
+    assert seconds_needed((TRIAL, ORT), FULL, builds) == (CPU_BUILD_SECONDS, CPU_BUILD_SECONDS)
     assert shared(30.0, JAX, TRIAL, builds=builds)[0] == 30.0 - CPU_BUILD_SECONDS - framework.SCRIPT_OVERHEAD_SECONDS
 
 
@@ -186,7 +200,7 @@ def test_the_script_is_for_old_pythons_too_and_names_every_framework() -> None:
 
 @pytest.mark.download
 def test_the_real_onnx_runtime_takes_our_model_and_is_right() -> None:
-    todo = frameworks.problems("fp16", "tf32", "fp32")
+    todo = frameworks.problems("fp16", "tf32", "fp32", directions=("forward",))
     run = frameworks.run(sys.executable, "onnxruntime", todo, {"PYTHONPATH": str(frameworks.onnxruntime())})
     assert (run.problem, run.right, run.gpu, run.cuda) == ("", True, False, "")
     assert run.framework.startswith("onnxruntime 1.")

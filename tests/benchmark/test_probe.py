@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.benchmark import plan
 from core.benchmark import run as probe
-from core.benchmark.deadline import QUICK_SECONDS
-from core.benchmark.plan import full_run, quick_run
+from core.benchmark.extent import TRAINING_TYPES, Extent, full_run, quick_run, run_of_layers, thorough_run
 from core.benchmark.protocol import BenchmarkJob
-from core.benchmark.shapes import DIRECTIONS, TIMED_SHAPES, Problem
+from core.benchmark.shapes import DIRECTIONS, GROUPED_SHAPE, TIMED_SHAPES, Problem
 from core.common.progress import CancelledError, Progress
 from core.host.linux.host import LinuxHost
 from core.model.facts import (
@@ -41,9 +39,8 @@ GPUS = Driver(gpus=(Gpu(index=0, name="NVIDIA Stand-in 0", uuid="GPU-10101010-10
 BF16 = Problem(shape=ONE.shape, type="bf16")
 
 
-@pytest.fixture(autouse=True)
-def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "quick_run", lambda: ((ONE,), (), (ONE, BF16)))
+QUICK = replace(quick_run(), exact=(ONE,), compared=(), timed=(ONE, BF16))
+FULL = replace(full_run(), exact=(ONE,), compared=(), timed=(ONE,))
 
 
 def look(
@@ -51,7 +48,7 @@ def look(
     gpu: int | None = None,
     watch: Progress | None = None,
     began: float | None = None,
-    quick: bool = True,
+    extent: Extent = QUICK,
     **switches: str,
 ) -> Benchmark:
     folder = built(9)
@@ -59,7 +56,7 @@ def look(
     seen = Snapshot(machine=Machine(system="linux"), driver=driver, cudnn=(copy,), pythons=(), toolkits=())
     variables = env(folder, **switches)
     request = ProbeRequest(host=LinuxHost(), seen=seen, env=variables, watch=watch or Progress())
-    return probe.run_benchmark(request, quick=quick, gpu=gpu, began=began)
+    return probe.run_benchmark(request, extent, gpu=gpu, began=began)
 
 
 def test_a_healthy_card_is_measured_from_the_predicted_files() -> None:
@@ -100,7 +97,7 @@ def test_the_engines_time_ends_before_the_runs_and_leaves_some_for_frameworks(mo
         return real(self, work, request, timeout)
 
     monkeypatch.setattr(probe._GpuBenchmark, "_ask", ask)
-    began = time.monotonic() - QUICK_SECONDS + 3
+    began = time.monotonic() - QUICK.seconds + 3
     look(began=began)
     assert given[0] <= 3 - probe.ENGINE_OVERHEAD_SECONDS
     assert given[0] >= probe.MIN_ENGINE_SECONDS
@@ -127,8 +124,7 @@ def test_a_whole_run_asks_the_frameworks_of_the_environment_and_one_that_fails_c
         return dataclasses.replace(chosen, want=replace(chosen.want, python=python))
 
     monkeypatch.setattr(probe, "choose_consumer", choose)
-    monkeypatch.setattr(plan, "full_run", lambda: ((ONE,), (), (ONE,)))
-    (run,) = look(quick=False, PYTHONPATH=str(tmp_path)).gpus
+    (run,) = look(extent=FULL, PYTHONPATH=str(tmp_path)).gpus
     assert [c.right for c in run.checks] == [True] * len(run.checks)
     assert [t.teraflops for t in run.timings] != [None]
     assert run.frameworks
@@ -227,8 +223,23 @@ def test_where_there_is_nothing_to_run_one_calm_sentence_says_why(
 
 
 def test_every_type_and_direction_is_checked_in_either_run() -> None:
-    for exact, _compared, timed in (quick_run(), full_run()):
-        floating = {(p.type, p.direction) for p in exact if p.type != "int8"}
+    for extent in (quick_run(), full_run(), thorough_run()):
+        floating = {(p.type, p.direction) for p in extent.exact if p.type != "int8"}
         assert floating == {(t, d) for t in ("fp32", "tf32", "fp16", "bf16") for d in DIRECTIONS}
-        assert {p.type for p in timed} == {"fp32", "tf32", "fp16", "bf16", "int8"}
-    assert {p.shape for p in full_run()[2]} == set(TIMED_SHAPES)
+        assert {p.type for p in extent.timed} == {"fp32", "tf32", "fp16", "bf16", "int8"}
+    assert {p.shape for p in full_run().timed} == set(TIMED_SHAPES)
+
+
+def test_a_thorough_run_times_each_shape_grouped_ones_too_in_every_direction_beside_the_frameworks() -> None:
+    everything = {(s, t, d) for s in (*TIMED_SHAPES, GROUPED_SHAPE) for t in TRAINING_TYPES for d in DIRECTIONS}
+    extent = thorough_run()
+    assert {(p.shape, p.type, p.direction) for p in extent.timed} >= everything
+    assert {(p.shape, p.type, p.direction) for p in extent.beside or ()} == everything
+    assert extent.kernels
+
+
+def test_a_run_of_ones_own_layers_times_nothing_else() -> None:
+    layer = replace(GROUPED_SHAPE, name="layer 1", stride=2)
+    extent = run_of_layers((layer,))
+    assert {p.shape for p in extent.timed} == {layer} == {p.shape for p in extent.beside or ()}
+    assert {(p.type, p.direction) for p in extent.timed} == {(t, d) for t in TRAINING_TYPES for d in DIRECTIONS}

@@ -41,7 +41,7 @@ class Seen:
         self.keep(request.host)
         return Driver(pci=(), gpus=())
 
-    def measure(self, request: ProbeRequest, **_options: object) -> Benchmark:
+    def measure(self, request: ProbeRequest, _extent: object, **_options: object) -> Benchmark:
         self.keep(request.host)
         return Benchmark()
 

@@ -36,7 +36,7 @@ The form of the lines is that of ``core.host.child``. It writes nothing: -B keep
 """
 
 ONNX_MODEL = r'''
-def model(x, w, y, raw, kind, pad, groups):
+def model(x, w, y, raw, kind, pad, groups, stride=1):
     """A model of one Conv node in ONNX's own form (protocol buffers), written by hand: shapes, the filters, their type."""
     def number(n):
         out = b""
@@ -60,7 +60,7 @@ def model(x, w, y, raw, kind, pad, groups):
 
     weights = b"".join(field(1, n) for n in w) + field(2, kind) + field(8, "w") + field(9, raw)
     node = field(1, "x") + field(1, "w") + field(2, "y") + field(4, "Conv")
-    node += attribute("pads", [pad] * 4, True) + attribute("group", groups, False)
+    node += attribute("pads", [pad] * 4, True) + attribute("group", groups, False) + attribute("strides", [stride] * 2, True)
     graph = field(1, node) + field(2, "g") + field(5, weights)
     graph += field(11, shaped("x", x)) + field(12, shaped("y", y))
     return field(1, 7) + field(7, graph) + field(8, field(2, 13))

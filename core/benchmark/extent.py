@@ -1,0 +1,142 @@
+"""How much a run computes, and the seconds that it keeps to: a quick run, a full one, everything, or a person's own layers."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from core.benchmark.shapes import (
+    DIRECTIONS,
+    GROUPED_SHAPE,
+    LARGE_SHAPE,
+    MIDDLE_SHAPE,
+    RESNET_SHAPE,
+    SMALL_SHAPES,
+    TIMED_SHAPES,
+    Problem,
+    Shape,
+)
+from core.model.facts import Frozen, Layout, NumberType
+
+NUMBER_TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")
+TRAINING_TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32")
+"""Types that programs train with on tensor cores: their gradients are timed."""
+Problems = tuple[Problem, ...]
+
+
+class Extent(Frozen, frozen=True, kw_only=True):
+    """What one run computes on a GPU. Seconds are upper limits; what does not fit is left out and said."""
+
+    quick: bool = False
+    exact: Problems
+    """Compared with plain Python, bit for bit."""
+    compared: Problems
+    """Computed by two algorithms."""
+    timed: Problems
+    seconds: float
+    """From the command, or from the end of the GPU before it, to this GPU's end."""
+    engine_seconds: float
+    """For cuDNN alone."""
+    each_seconds: float
+    """For one timed problem."""
+    frameworks: bool = True
+    """Whether the environment's frameworks compute beside it."""
+    beside: Problems | None = None
+    """What the frameworks time, as far as they can; None: every shape forward, the large one first."""
+    first_seconds: float = 15.0
+    """For the first framework: its import, and all that it times. What it does not need is for the next."""
+    further_seconds: float = 8.0
+    """For each further one."""
+    kernels: bool = False
+    """Whether the frameworks name the kernel that they ran."""
+
+
+def usual_layout(kind: NumberType) -> Layout:
+    """Return the layout in which a type of number is fastest: for fp32 without tensor cores, NCHW."""
+    return "NCHW" if kind == "fp32" else "NHWC"
+
+
+def quick_run() -> Extent:
+    """Return what takes less than ten seconds: every type and direction checked, the large shape's speed."""
+    timed = (
+        *(Problem(shape=LARGE_SHAPE, type=t, layout=usual_layout(t)) for t in NUMBER_TYPES),
+        Problem(shape=RESNET_SHAPE, type="fp16"),
+    )
+    return Extent(
+        quick=True,
+        exact=_exact(SMALL_SHAPES[:1]),
+        compared=(Problem(shape=MIDDLE_SHAPE, type="fp16"),),
+        timed=timed,
+        seconds=9.3,
+        engine_seconds=4.0,
+        each_seconds=0.28,
+        frameworks=False,
+    )
+
+
+def full_run() -> Extent:
+    """Return what takes less than a minute: both layouts, every shape and type forward, the large shape's gradients."""
+    timed = (
+        *(Problem(shape=s, type=t, layout=usual_layout(t)) for s in TIMED_SHAPES for t in NUMBER_TYPES),
+        *(Problem(shape=LARGE_SHAPE, type=t, direction=d) for t in TRAINING_TYPES for d in DIRECTIONS[1:]),
+        Problem(shape=LARGE_SHAPE, type="fp16", layout="NCHW"),
+    )
+    return Extent(
+        exact=_exact(SMALL_SHAPES, both_layouts=True),
+        compared=_compared(),
+        timed=timed,
+        seconds=55.0,
+        engine_seconds=40.0,
+        each_seconds=0.9,
+    )
+
+
+def thorough_run() -> Extent:
+    """Return everything, in some minutes: grouped convolutions too, and the gradients of every shape."""
+    shapes = (*TIMED_SHAPES, GROUPED_SHAPE)
+    forward = tuple(Problem(shape=s, type=t, layout=usual_layout(t)) for s in shapes for t in NUMBER_TYPES)
+    return Extent(
+        exact=_exact(SMALL_SHAPES, both_layouts=True),
+        compared=_compared(),
+        timed=(*forward, *_gradients(shapes), Problem(shape=LARGE_SHAPE, type="fp16", layout="NCHW")),
+        beside=_training(shapes),
+        seconds=420.0,
+        engine_seconds=120.0,
+        each_seconds=1.2,
+        first_seconds=120.0,
+        further_seconds=80.0,
+        kernels=True,
+    )
+
+
+def run_of_layers(layers: tuple[Shape, ...]) -> Extent:
+    """Return a run of a person's own layers: every direction, in the types that programs train with."""
+    problems = _training(layers)
+    return replace(thorough_run(), exact=_exact(SMALL_SHAPES[:1]), compared=(), timed=problems, beside=problems)
+
+
+def _exact(shapes: tuple[Shape, ...], *, both_layouts: bool = False) -> Problems:
+    return tuple(
+        Problem(shape=s, type=t, layout=layout, direction=d)
+        for s in shapes
+        for t in NUMBER_TYPES
+        for layout in (("NHWC", "NCHW") if both_layouts else (usual_layout(t),))
+        for d in DIRECTIONS
+        if t != "int8" or (d, layout) == ("forward", "NHWC")
+    )
+
+
+def _compared() -> Problems:
+    return tuple(
+        Problem(shape=MIDDLE_SHAPE, type=t, layout=usual_layout(t), direction=d)
+        for t in NUMBER_TYPES
+        for d in DIRECTIONS
+        if t != "int8" or d == "forward"
+    )
+
+
+def _training(shapes: tuple[Shape, ...]) -> Problems:
+    return (*(Problem(shape=s, type=t) for s in shapes for t in TRAINING_TYPES), *_gradients(shapes))
+
+
+def _gradients(shapes: tuple[Shape, ...]) -> Problems:
+    return tuple(Problem(shape=s, type=t, direction=d) for s in shapes for d in DIRECTIONS[1:] for t in TRAINING_TYPES)
