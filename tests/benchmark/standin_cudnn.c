@@ -14,7 +14,7 @@ enum { BAD_PARAM = 3, NOT_SUPPORTED = 9 };
 #endif
 
 typedef struct { int type, dims[4]; long strides[4], id; } tensor;
-typedef struct { int pad, stride, groups, adds, math; } convolution;
+typedef struct { int pad, stride, groups, adds, math, turned; } convolution;
 typedef struct { tensor x, w, y; char *px, *pw, *py; convolution c; int direction; } work;
 
 static int width(int type) { return type == FLOAT || type == INT32 ? 4 : type == INT8 ? 1 : 2; }
@@ -60,7 +60,7 @@ static double element(const work *w, int a, int b, int c, int d) {
   if (w->direction == 0) {
     for (int i = 0; i < per; i++) for (int r = 0; r < f[2]; r++) for (int t = 0; t < f[3]; t++) {
       int h = c * s - pad + r, v = d * s - pad + t;
-      if (h >= 0 && h < x[2] && v >= 0 && v < x[3]) sum += (double)X(a, b / filters * per + i, h, v) * W(b, i, r, t);
+      if (h >= 0 && h < x[2] && v >= 0 && v < x[3]) sum += (double)X(a, b / filters * per + i, h, v) * (w->c.turned ? W(b, i, f[2] - 1 - r, f[3] - 1 - t) : W(b, i, r, t));
     }
   } else if (w->direction == 1) {
     for (int k = b / per * filters; k < (b / per + 1) * filters; k++) for (int r = 0; r < f[2]; r++) for (int t = 0; t < f[3]; t++) {
@@ -219,7 +219,7 @@ API int cudnnBackendSetAttribute(backend *d, int name, int type, int64_t count, 
   return 0;
 }
 API int cudnnBackendFinalize(backend *d) { ENTER(cudnnBackendFinalize); return 0; }
-static void made(work *w, backend *operation) {
+static void made(work *w, backend *operation, int64_t *ids) {
   int first = operation->kind == 10 ? 700 : operation->kind == 12 ? 706 : 712;
   int names[3][3] = {{704, 703, 705}, {710, 709, 711}, {716, 715, 717}};
   w->direction = operation->kind == 10 ? 0 : operation->kind == 12 ? 1 : 2;
@@ -227,10 +227,11 @@ static void made(work *w, backend *operation) {
   for (int i = 0; i < 3; i++) {
     backend *t = linked(operation, names[w->direction][i], 0);
     all[i]->type = value(t, 901, 0);
+    if (ids) ids[i] = value(t, 906, 0);
     for (int a = 0; a < 4; a++) all[i]->dims[a] = value(t, 902, a), all[i]->strides[a] = value(t, 903, a);
   }
   backend *c = linked(operation, first + 2, 0);
-  w->c = (convolution){.pad = value(c, 104, 0), .stride = value(c, 103, 0), .groups = w->x.dims[1] / w->w.dims[1], .adds = value(c, 100, 0)};
+  w->c = (convolution){.pad = value(c, 104, 0), .stride = value(c, 103, 0), .groups = w->x.dims[1] / w->w.dims[1], .adds = value(c, 100, 0), .turned = value(c, 101, 0) == 0};
 }
 API int cudnnBackendGetAttribute(backend *d, int name, int type, int64_t most, int64_t *count, void *to) {
   ENTER(cudnnBackendGetAttribute);
@@ -239,8 +240,9 @@ API int cudnnBackendGetAttribute(backend *d, int name, int type, int64_t most, i
     int64_t mode = value(d, 200, 0);
     backend *graph = linked(d, 201, 0), **configurations = to;
     work w;
-    made(&w, linked(graph, 801, 0));
+    made(&w, linked(graph, 801, 0), 0);
     if (w.x.type == INT8 && w.direction) return NOT_SUPPORTED;
+    if (w.direction == 1 && getenv("STANDIN_NO_DATA_GRADIENT")) return NOT_SUPPORTED;
     *count = mode == 3 ? 2 : mode == 1 ? 1 : 0;
     for (int i = 0; i < *count && i < most; i++) { int s = slot(configurations[i], 9001); configurations[i]->links[s][0] = graph; configurations[i]->values[s][1] = i; }
   } else if (name == 300) {
@@ -260,8 +262,9 @@ API int cudnnBackendExecute(void *h, backend *plan, backend *pack) {
   ENTER(cudnnBackendExecute);
   work w;
   backend *configuration = linked(plan, 401, 0), *graph = linked(configuration, 9001, 0);
-  made(&w, linked(graph, 801, 0));
-  w.px = linked(pack, 1001, 0); w.pw = linked(pack, 1001, 1); w.py = linked(pack, 1001, 2);
+  int64_t ids[3];
+  made(&w, linked(graph, 801, 0), ids);
+  w.px = linked(pack, 1001, ids[0] - 1); w.pw = linked(pack, 1001, ids[1] - 1); w.py = linked(pack, 1001, ids[2] - 1);
   return convolve(&w);
 }
 #endif

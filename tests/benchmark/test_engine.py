@@ -46,6 +46,19 @@ def test_every_type_layout_and_direction_is_exact(major: int) -> None:
     assert {e.version for e in answer.events if e.version} == {{7: 7605, 8: 8907, 9: 91002}[major]}
 
 
+def test_a_data_gradient_that_is_a_forward_convolution_is_computed_so_too_and_is_exact() -> None:
+    turned = "forward with the filter turned round"
+    (each, half) = (
+        Problem(shape=s, type="bf16", direction="data gradient") for s in (DEPTHWISE, replace(DEPTHWISE, groups=8))
+    )
+    without = {"STANDIN_NO_DATA_GRADIENT": "1"}  # of the graph's own engines: only the turned ones are left
+    found = {c.algorithm: c.right for c in checks(convolve(exact=(each,), **without))}
+    assert [right for name, right in found.items() if turned in name] == [True]
+    assert not any(turned in c.algorithm for c in checks(convolve(exact=(half,), **without)))
+    more, fewer = (timings(convolve(timed=(p,)))[0].algorithms for p in (each, half))
+    assert more > fewer
+
+
 @pytest.mark.parametrize(
     ("cc", "missing"), [("50", {"fp16", "bf16", "tf32", "int8"}), ("61", {"bf16", "tf32"}), ("75", {"bf16", "tf32"})]
 )

@@ -77,11 +77,13 @@ class GraphApi:
         self._set(out, _BYTE_ALIGNMENT, _INT64, _longs(16))
         return self._finalize(out)
 
-    def _convolution(self, problem: Problem) -> ctypes.c_void_p:
+    def _convolution(self, problem: Problem, *, turned: bool) -> ctypes.c_void_p:
         shape = problem.shape
         out = self._make(_CONVOLUTION)
         self._set(out, 100, _DATA_TYPE, _integers(INT32 if problem.type == "int8" else FLOAT))
-        self._set(out, 101, _MODE, _integers(1))  # cross correlation
+        self._set(
+            out, 101, _MODE, _integers(0 if turned else 1)
+        )  # convolution: the filter turned round; cross correlation: as it is
         self._set(out, 102, _INT64, _longs(1, 1))
         self._set(out, 103, _INT64, _longs(shape.stride, shape.stride))
         self._set(out, 104, _INT64, _longs(shape.pad, shape.pad))
@@ -89,11 +91,14 @@ class GraphApi:
         self._set(out, 106, _INT64, _longs(2))
         return self._finalize(out)
 
-    def _graph(self, problem: Problem) -> ctypes.c_void_p:
-        kind, first, names = _OPERATION[problem.direction]
+    def _graph(self, problem: Problem, *, turned: bool = False) -> ctypes.c_void_p:
+        """Return a problem's graph; ``turned``: a data gradient as the forward convolution that ``can_turn`` speaks of."""
+        kind, first, names = _OPERATION["forward" if turned else problem.direction]
         operation = self._make(kind)
         tensors = [self._tensor(which, problem) for which in range(3)]
-        convolution = self._convolution(problem)
+        if turned:
+            tensors.reverse()
+        convolution = self._convolution(problem, turned=turned)
         self._set(operation, first, _FLOAT, (ctypes.c_float * 1)(1.0))
         self._set(operation, first + 1, _FLOAT, (ctypes.c_float * 1)(0.0))
         self._set(operation, first + 2, _DESCRIPTOR, _pointers(convolution))
@@ -125,13 +130,26 @@ class GraphApi:
         if not count:
             raise failed or CallError("cudnnBackendGetAttribute", None, detail=fact_text("no engine can do this"))
 
+    def _offers(self, problem: Problem) -> Iterator[tuple[bool, ctypes.c_void_p]]:
+        """Yield the configurations of a problem, and whether each computes it as a forward convolution."""
+        failed: CallError | None = None
+        any_offered = False
+        for turned in (False, True) if can_turn(problem) else (False,):
+            try:
+                for configuration in self._configurations(self._graph(problem, turned=turned)):
+                    any_offered = True
+                    yield turned, configuration
+            except CallError as e:
+                failed = failed or e
+        if failed is not None and not any_offered:
+            raise failed
+
     def plans(self, problem: Problem, buffers: Buffers) -> Iterator[Plan]:
         """Yield the plans that cuDNN's heuristics propose and this GPU can run, in their order."""
-        graph = self._graph(problem)
         seen: set[tuple[Any, ...]] = set()
         failed: CallError | None = None
         count = 0
-        for configuration in self._configurations(graph):
+        for turned, configuration in self._offers(problem):
             try:
                 engine, notes, reorders = self._notes(configuration)
                 # on fp32 data tensor cores mean tf32; an engine that wants its filters in another order gets them not
@@ -142,13 +160,13 @@ class GraphApi:
             except CallError as e:
                 failed = failed or e
                 continue
-            key = (engine, workspace, self._knobs(configuration))
+            key = (turned, engine, workspace, self._knobs(configuration))
             if key in seen:
                 continue
             seen.add(key)
             count += 1
             yield Plan(
-                name=fact_text("engine {engine}", engine=engine) if engine >= 0 else "engine",
+                name=_plan_name(engine, turned=turned),
                 launch=_Launch(self._cudnn, self._handle, plan, pack),
                 workspace=workspace,
                 direct=not notes & {_FFT, 5, 6, 7, 8},
@@ -220,6 +238,25 @@ class _Launch:
         if workspace not in self._packs:
             self._packs[workspace] = self._pack(workspace)
         self._cudnn.call("cudnnBackendExecute", self._handle, self._plan, self._packs[workspace])
+
+
+def can_turn(problem: Problem) -> bool:
+    """Whether a data gradient is the forward convolution of the result's gradient with the filter turned round.
+
+    It is where stride and padding keep the size and each channel has a filter of its own: with more channels the filter's
+    two channel dimensions would have to be exchanged as well. XLA computes it so.
+    """
+    shape = problem.shape
+    each = shape.groups == shape.c == shape.k
+    return problem.direction == "data gradient" and each and shape.stride == 1 and shape.r % 2 == 1
+
+
+def _plan_name(engine: int, *, turned: bool) -> str:
+    if engine < 0:
+        return "engine"
+    if turned:
+        return fact_text("engine {engine}, forward with the filter turned round", engine=engine)
+    return fact_text("engine {engine}", engine=engine)
 
 
 def tensor_strides(dims: Sequence[int], *, channels_last: bool) -> tuple[int, int, int, int]:
