@@ -244,9 +244,17 @@ def timed(run):
     count = max(1, min(1000, int(8 / max(once, 1e-3))))
     run(count)
     start, times = time.monotonic(), []
-    while len(times) < 9 and (len(times) < 3 or time.monotonic() - start < 1):
+    while more(times) and (len(times) < 3 or time.monotonic() - start < 1):
         times.append(run(count))
     return sorted(times)
+
+
+def more(times):
+    """Nine batches, and up to 45 where they differ: a card near its power limit changes its clocks all the time."""
+    if len(times) < 9:
+        return True
+    a, b = sorted(times)[len(times) // 4], sorted(times)[3 * len(times) // 4]
+    return len(times) < 45 and (b - a) / (a + b) > 0.01
 
 
 def main(name):

@@ -28,6 +28,10 @@ BATCH_MILLISECONDS = 8.0
 """Milliseconds of GPU work between two events: long against the events' resolution and a late start."""
 TRIAL_MILLISECONDS = 1.5
 BATCH_COUNT = 9
+MAX_BATCH_COUNT = 45
+"""Batches where they differ: a card that works near its power limit changes its clocks all the time."""
+STEADY_SPREAD = 0.01
+"""Half the distance between the quartiles over the median, at which more batches would say nothing new."""
 WARM_UP_MILLISECONDS = 150.0
 """Milliseconds of work before the first measurement, in which an idle GPU raises its clocks."""
 MAX_LAUNCH_MILLISECONDS = 25.0
@@ -72,13 +76,12 @@ def time_problem(bench: CudnnSession, problem: Problem, about: Timing, seconds: 
     best, times = min(measured, key=lambda m: statistics.median(m[1]))
     yield BenchmarkEvent(check=_check_samples(bench, problem, buffers, best))
     median = statistics.median(times)
-    quarters = statistics.quantiles(times, n=4) if len(times) > 1 else [median] * 3
     moved = sum(problem.size(which) for which in range(3))
     yield BenchmarkEvent(
         timing=replace(
             about,
             milliseconds=median,
-            spread=(quarters[2] - quarters[0]) / 2 / median,
+            spread=_spread(times),
             teraflops=problem.shape.operations / median / 1e9,
             gigabytes_per_second=moved / median / 1e6,
             algorithm=best.name,
@@ -147,11 +150,23 @@ def _measure(bench: CudnnSession, its: _Try, end: float) -> list[float]:
         bench.device.milliseconds(recording.replay)
         work = lambda: bench.device.milliseconds(recording.replay) / count  # noqa: E731
         times = []
-    while len(times) < BATCH_COUNT and (len(times) < 3 or time.monotonic() + busy / 1e3 < end):
+    while _wants_more(times) and (len(times) < 3 or time.monotonic() + busy / 1e3 < end):
         times.append(work())
     if replay is not None:
         replay.close()
     return times
+
+
+def _wants_more(times: Sequence[float]) -> bool:
+    return len(times) < BATCH_COUNT or (len(times) < MAX_BATCH_COUNT and _spread(times) > STEADY_SPREAD)
+
+
+def _spread(times: Sequence[float]) -> float:
+    """Return half the distance between the quartiles over the median."""
+    if len(times) < 2:
+        return 0.0
+    first, median, third = statistics.quantiles(times, n=4)
+    return (third - first) / 2 / median
 
 
 def _record_batch(bench: CudnnSession, plan: Plan, count: int) -> Recording | None:

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain, zip_longest
 from typing import Any
 
 from core.benchmark.child.c_api import CallError, Library
@@ -132,17 +133,20 @@ class GraphApi:
 
     def _offers(self, problem: Problem) -> Iterator[tuple[bool, ctypes.c_void_p]]:
         """Yield the configurations of a problem, and whether each computes it as a forward convolution."""
+        if not can_turn(problem):
+            yield from ((False, c) for c in self._configurations(self._graph(problem)))
+            return
         failed: CallError | None = None
-        any_offered = False
-        for turned in (False, True) if can_turn(problem) else (False,):
+        offers: list[list[tuple[bool, ctypes.c_void_p]]] = []
+        for turned in (False, True):
             try:
-                for configuration in self._configurations(self._graph(problem, turned=turned)):
-                    any_offered = True
-                    yield turned, configuration
+                offers.append([(turned, c) for c in self._configurations(self._graph(problem, turned=turned))])
             except CallError as e:
                 failed = failed or e
-        if failed is not None and not any_offered:
+        if failed is not None and not offers:
             raise failed
+        # in turns, since there is seldom time to try them all
+        yield from (offer for offer in chain.from_iterable(zip_longest(*offers)) if offer is not None)
 
     def plans(self, problem: Problem, buffers: Buffers) -> Iterator[Plan]:
         """Yield the plans that cuDNN's heuristics propose and this GPU can run, in their order."""
