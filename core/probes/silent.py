@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.patience import Patience
-from core.loader.linux_cache import conf_folders
+from core.loader.linux.cache import conf_folders
 from core.model.facts import Snapshot, Unexamined, path_text
 from core.model.paths import is_inside
 from core.probes.cudnn.locations import DEFAULT_FOLDERS

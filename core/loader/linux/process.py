@@ -10,7 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from core.loader.linux import LibrarySearch, LoadedFile
+from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
 from core.model.facts import Attempt, How, Resolution
 from core.model.facts.closure import Edge, EdgeState, Gap

@@ -22,8 +22,8 @@ from core.common.patience import call_patiently
 from core.loader import read_image
 from core.loader.files import path_under_root
 from core.loader.image import Image
-from core.loader.linux_cache import CacheEntry
-from core.loader.linux_policy import LdSo, hwcaps_folders, ld_so_policy
+from core.loader.linux.cache import CacheEntry
+from core.loader.linux.policy import LdSo, hwcaps_folders, ld_so_policy
 from core.model.facts import Attempt, How, Outcome, Resolution, path_text
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 

@@ -17,7 +17,7 @@ from core.common.patience import call_patiently
 from core.loader import read_image
 from core.loader.files import path_under_root
 from core.loader.image import Image
-from core.loader.windows_policy import DllPolicy, conda_folders, cpython_policy, plain_policy, policy_folders
+from core.loader.windows.policy import DllPolicy, conda_folders, cpython_policy, plain_policy, policy_folders
 from core.model.facts import Attempt, How, Outcome, Resolution, path_text
 
 __all__ = [
