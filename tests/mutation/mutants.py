@@ -28,7 +28,7 @@ SCOPE = (
     "core/transaction/preconditions.py",
     "core/transaction/file_preconditions.py",
     "core/transaction/broker/*.py",
-    "core/explain/mechanism.py",
+    "core/explain/mechanism/*.py",
     "core/explain/verdicts.py",
 )
 
