@@ -1,5 +1,5 @@
-"""Prove or refute causes on a Snapshot: a finding proves where a mechanism leads from it to the text; small pure
-functions prove or refute the rest.
+"""Proves or refutes causes on a Snapshot: a finding proves its cause where a mechanism leads from it to the text; small pure
+functions decide the rest.
 
 To add one: write a function ``(reading, seen) -> evidence`` and name it under its cause in PROOFS or REFUTATIONS. It
 returns what was seen, and nothing where the evidence does not decide.

@@ -1,7 +1,7 @@
 """The one seam to the operating system: variables, processes, volumes, elevation. Files are real files.
 
-``Host`` is a Protocol with three implementations: windows.py (the only user of winreg and windll), linux.py and
-fake.py. Roots of the file system are parameters, so that each can be tested over a temporary folder.
+``Host`` is a Protocol that linux/host.py and windows/host.py implement; tests have a double. Roots of the file system are
+parameters, so that each can be tested on a temporary folder.
 """
 
 from __future__ import annotations

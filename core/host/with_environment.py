@@ -1,4 +1,4 @@
-"""A host with another environment than its own."""
+"""A host with a different environment."""
 
 from __future__ import annotations
 

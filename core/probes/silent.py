@@ -1,4 +1,4 @@
-"""Silent places as facts: what gave no answer during a look, and what leads there."""
+"""Silent places as facts: paths that did not answer during a scan, and what leads to them."""
 
 from __future__ import annotations
 

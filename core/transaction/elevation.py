@@ -1,6 +1,6 @@
-"""Elevation: exactly the one confirmed plan is handed to a Convalesce with an administrator's rights, and checked again there.
+"""Elevation: hands exactly the confirmed plan to a Convalesce with administrator rights, which checks it again.
 
-The plan goes by file, its SHA-256 and what it does on the command line, which is what the administrator's consent shows.
+The plan travels as a file; its SHA-256 and a description are on the command line, where the consent dialog shows them.
 The elevated side trusts nothing else: ``core.transaction.broker`` judges every plan and every way back, it says in its own words what
 it will do, and the machine has a journal of its own. docs/security.md is the page about it.
 """

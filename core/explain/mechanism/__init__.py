@@ -1,1 +1,1 @@
-"""Whether a fault of this machine makes a text such as this one: what texts complain of, what faults cause, what objects."""
+"""Whether a fault of this machine causes a given error text: complaints in texts, what faults cause, and objections."""

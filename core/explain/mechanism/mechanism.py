@@ -1,4 +1,4 @@
-"""Whether a fault of this machine makes a text such as this one: a proof needs a mechanism, not only a fault."""
+"""Whether a fault of this machine causes a given error text. A fault alone proves nothing; a proof needs a mechanism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process as ld.so fills it: what each library that it opens brings in, what is missing, and what does not fit.
+"""A process as ld.so populates it: what each opened library brings in, what is missing, and what does not fit.
 
 After glibc's elf/dl-open.c and dl-load.c: a name that is loaded already (as it was asked for, or as DT_SONAME) is taken again
 whoever asks; an open that lacks one file fails as a whole, and nothing of it stays.

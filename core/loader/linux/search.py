@@ -1,4 +1,4 @@
-"""Where glibc's ld.so looks for a library, in its order, with every candidate and what becomes of it.
+"""Where glibc's ld.so looks for a library, in its order, with the outcome of every candidate.
 
 After glibc's elf/dl-load.c (_dl_map_object, open_path, open_verify), checked against the running loader in the tests.
 What stops the search and what is passed over was found by experiment (glibc 2.36): a file of another architecture,

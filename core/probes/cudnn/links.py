@@ -1,4 +1,4 @@
-"""What lies beside a cuDNN for compilers and for ldconfig: headers, unversioned links, import libraries, the cache."""
+"""Files beside a cuDNN that compilers and ldconfig use: headers, unversioned links, import libraries, the cache."""
 
 from __future__ import annotations
 

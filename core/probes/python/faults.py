@@ -1,4 +1,4 @@
-"""What keeps an environment's interpreter from starting, or leads its tools elsewhere; and what an interrupted pip left behind."""
+"""What keeps an environment's interpreter from starting or leads its tools elsewhere; and the remains of an interrupted pip."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What may be done with an administrator's rights: a closed list of kinds of change, each with what must hold for it.
 
-A plan is judged by what the machine would be afterwards, never by how its names look: whose folder it is, whole way to it
-included, and who else could change it. The predicates ask a ``Ground`` and nothing else.
+A plan is judged by what the machine would be afterwards, never by how its names look: who owns the folder and
+every folder above it, and who else could change it. The predicates ask a ``Ground`` and nothing else.
 """
 
 from __future__ import annotations
