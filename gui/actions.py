@@ -1,4 +1,4 @@
-"""Errands: what the buttons on the pages set going: the dialogs of fixes and undoing, and files to place and to save."""
+"""Actions: what the buttons on the pages start: the dialogs of fixes and undo, and choosing files to place or save."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take the report along: onto the clipboard or into a file, without names of persons and machines."""
+"""Export the report to the clipboard or a file, without names of persons and machines."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from core.loader import read_image
 from core.loader.contents import library_names
 from core.loader.cudnn_version import cudnn_version
 from core.loader.fatbin import machine_code
-from core.loader.linux_cache import parse_cache
+from core.loader.linux.cache import parse_cache
 from tests.loader.build import pe
 
 LIMIT = 1.0

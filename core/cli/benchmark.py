@@ -1,4 +1,4 @@
-"""The command ``run_benchmark``: convolutions on every GPU, whether they are right, from which files, and how fast."""
+"""The command benchmark: convolutions on every GPU, whether they are right, from which files, and how fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command check: the verdict for machines, in the form that an engine reads."""
+"""The command check: the verdict for monitoring and CI, in the format that an engine reads."""
 
 from __future__ import annotations
 

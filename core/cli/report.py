@@ -1,4 +1,4 @@
-"""The commands that work on recorded reports: report, triage; and what explain tells without looking at a machine."""
+"""The commands that work on recorded reports: report and triage."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Sentences that probes write into the Snapshot: English for ever, and shown in the reader's language.
+"""Sentences that probes write into the Snapshot: stored in English, shown in the reader's language.
 
-Such a sentence is a form ("{file} is damaged") with values. The Snapshot keeps the sentence, as every reader of the JSON
-expects it; how it was made is remembered here, and nobody has to find that out by reading it. A report's JSON brings it
-along (``texts``), and a child sends it before what it says.
+Such a sentence is a form ("{file} is damaged") with values. The Snapshot keeps the finished sentence, which readers of the
+JSON expect; this module remembers its form and values, so that no one has to parse the sentence. A report's JSON includes
+them (``texts``), and a child sends them before the fact itself.
 
 What is remembered follows from the sentence alone: a form is kept under what it gives with its values, so no report can
 make a sentence say anything else. Children import this module, so it imports nothing.

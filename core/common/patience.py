@@ -1,9 +1,9 @@
-"""Patience with the file system: a call that never returns costs its own time only, and its place is not asked again.
+"""Time limits for the file system: a call that never returns delays nothing else, and its place is not asked again.
 
-A thread that is stuck inside the operating system (a dead network folder) cannot be stopped. So foreign files are looked at
-in daemon threads that say, by ``call_patiently``, which path they are waiting for. Once that lasts for LIMIT seconds, the thread is left
-behind, the place counts as silent, and its work starts anew; from then on a question about a silent place fails at once, as
-any other OSError, and everything else is examined.
+A thread that is stuck inside the operating system (a dead network folder) cannot be stopped. So daemon threads
+read foreign files and say, by ``call_patiently``, which path they are waiting for. After LIMIT seconds the thread is abandoned,
+the place counts as silent, and the work starts again; from then on every question about a silent place fails at once with an
+OSError, and everything else is examined.
 """
 
 from __future__ import annotations

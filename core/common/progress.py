@@ -1,4 +1,4 @@
-"""Watch: progress out, cancellation in. Given to everything that takes time."""
+"""Progress: reports what is being done and carries a cancellation. Everything that takes time gets one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program's own signs (✓ ✗ · – and the parts of a bar), and the nearest that a code page has."""
+"""The program's own signs (✓ ✗ · – and the parts of a bar), and their nearest equivalents in a code page."""
 
 from __future__ import annotations
 

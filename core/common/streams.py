@@ -1,4 +1,4 @@
-"""The standard streams, also where one is closed or full: results are written or it is said; complaints never end the program."""
+"""The standard streams, even where one is closed or full: a lost result is reported, and a lost complaint never ends the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines for a terminal: wrapped and padded by the columns that letters take, of which Chinese ones take two."""
+"""Lines for a terminal: wrapped and padded by display width (a Chinese character takes two columns)."""
 
 from __future__ import annotations
 

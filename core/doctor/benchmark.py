@@ -1,4 +1,4 @@
-"""Look at a machine, run the benchmark on what was seen, and judge both."""
+"""Scan a machine, run the benchmark on what was found, and judge both."""
 
 from __future__ import annotations
 

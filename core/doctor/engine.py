@@ -1,4 +1,4 @@
-"""Engine: what the window asks of core, as a Protocol, and its form for this machine. No Qt, and nothing loaded early."""
+"""Engine: what the window needs from core, as a Protocol, and its implementation for this machine. No Qt, and no early imports."""
 
 from __future__ import annotations
 

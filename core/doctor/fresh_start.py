@@ -1,4 +1,4 @@
-"""A fresh start in each way: the real shell, started as that way does, says what programs get now."""
+"""Starts each real shell afresh, as its way of starting does, and asks what environment programs get now."""
 
 from __future__ import annotations
 

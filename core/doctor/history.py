@@ -1,4 +1,4 @@
-"""What the journals of a machine tell a Report: every change that Convalesce made there, and its state."""
+"""The machine's journals for a Report: every change that Convalesce made there, and its state."""
 
 from __future__ import annotations
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 from core.common.fact_text import fact_text
-from core.common.progress import Progress
-from core.host.interface import Account, CompletedProcess, ProgramKind
+from core.host.interface import CompletedProcess, RunOptions
 from core.host.linux.files import (
     container_of,
     environment_file,
@@ -123,17 +123,7 @@ class OtherRootHost:
         """Nothing: libraries for Linux have none."""
         return ""
 
-    def run(
-        self,
-        argv: Sequence[str],  # noqa: ARG002 - Host's form
-        *,
-        timeout: float,  # noqa: ARG002
-        env: Mapping[str, str] | None = None,  # noqa: ARG002
-        input: bytes = b"",  # noqa: ARG002
-        watch: Progress | None = None,  # noqa: ARG002
-        account: Account | None = None,  # noqa: ARG002
-        kind: ProgramKind = "program",  # noqa: ARG002
-    ) -> CompletedProcess:
+    def run(self, _argv: Sequence[str], **_options: Unpack[RunOptions]) -> CompletedProcess:
         """Run nothing: its programs are another system's."""
         return CompletedProcess(
             status=None, ended=fact_text("was not started: only files of this system are read"), started=False

@@ -1,4 +1,4 @@
-"""Repair: from a finding to its cure: propose, rehearse, apply, undo. The verbs that the window and the command line share."""
+"""Repair: propose, rehearse, apply and undo a fix, for the window and the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doctor: the verbs that the window and the command line share. Here: examine."""
+"""Scan: run every probe within its time limit and collect the Snapshot."""
 
 from __future__ import annotations
 

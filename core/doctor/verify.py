@@ -1,7 +1,7 @@
 """Verify: after the changes were made, look again in each way of starting a program; say for which the fault is gone.
 
-Windows' registry and every file are read anew. Activations are really carried out, by a shell, and so is a log-in. What
-only the next log-in brings (Linux' files of assignments) is supposed.
+The registry and every file are read again. A shell really carries out activations and a log-in. What only the next log-in
+brings (Linux's files of assignments) is assumed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a text leaves several causes near each other: one question whose answers part them."""
+"""Where several causes are about equally likely: one question whose answers tell them apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the marks of a text to ranked causes: log-odds of clues are added to base rates, then shared out to one whole."""
+"""Ranks causes by the marks of a text: adds the clues' log-odds to base rates and normalises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What on a machine speaks against a cause: each function returns the evidence, or nothing where it does not decide."""
+"""Evidence against causes: each function returns what it found on a machine, or nothing where that does not decide."""
 
 from __future__ import annotations
 

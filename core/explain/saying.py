@@ -8,7 +8,8 @@ from core.common.i18n import _, join_sentences
 from core.common.text import printable
 from core.explain import dictionary
 from core.explain.context import Version, compiled_and_loaded
-from core.explain.mechanism import CAPABILITY_PATTERN, FRAMEWORK_DISTRIBUTIONS, GPU_MODEL_PATTERN
+from core.explain.mechanism.frameworks import FRAMEWORK_DISTRIBUTIONS
+from core.explain.mechanism.objections import CAPABILITY_PATTERN, GPU_MODEL_PATTERN
 from core.explain.model import CodeMeaning, NamedThing, TextSummary
 from core.explain.reading import ParsedText
 from core.knowledge.library_names import LibraryName

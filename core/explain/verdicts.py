@@ -1,5 +1,5 @@
-"""Prove or refute causes on a Snapshot: a finding proves where a mechanism leads from it to the text; small pure
-functions prove or refute the rest.
+"""Proves or refutes causes on a Snapshot: a finding proves its cause where a mechanism leads from it to the text; small pure
+functions decide the rest.
 
 To add one: write a function ``(reading, seen) -> evidence`` and name it under its cause in PROOFS or REFUTATIONS. It
 returns what was seen, and nothing where the evidence does not decide.
@@ -13,7 +13,9 @@ from functools import partial
 from typing import Any
 
 from core.explain import proofs, refutations
-from core.explain.mechanism import Mechanism, fault_facts, find_mechanism, mismatch_with_machine, of_finding
+from core.explain.mechanism.fault_facts import fault_facts, of_finding
+from core.explain.mechanism.mechanism import Mechanism, find_mechanism
+from core.explain.mechanism.objections import mismatch_with_machine
 from core.explain.model import MachineFault
 from core.explain.reading import ParsedText
 from core.knowledge.causes import Cause

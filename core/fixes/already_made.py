@@ -1,4 +1,4 @@
-"""Cured in part: a finding whose cure stands in an environment's activation already, and that remains without it. Pure."""
+"""Partly cured findings: the cure is already in an environment's activation, and the fault remains outside it. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Fixes: from the remedy that a rule names to the Changes that carry it out. Pure; nothing is looked at or done here.
 
-A remedy becomes changes, or none where only the person should act; the finding keeps its advice either way. What is wrong
-and what would cure it the rule has said: nothing of its reasoning is found again here.
+A remedy becomes changes, or none where only the person should act; the finding keeps its advice either way. The rule has
+already said what is wrong and what would cure it, so nothing here repeats its reasoning.
 """
 
 from __future__ import annotations

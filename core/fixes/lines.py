@@ -1,4 +1,4 @@
-"""Fixes of the very line that gives a variable its wrong value: in start-up files, services, kernelspecs and settings. Pure."""
+"""Fixes for the line that gives a variable its wrong value, in start-up files, services, kernelspecs and settings. Pure."""
 
 from __future__ import annotations
 

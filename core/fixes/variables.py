@@ -1,4 +1,4 @@
-"""Where variables are kept for good, and the Changes of one kept value. Pure; shared by all fixes of variables."""
+"""Where variables persist, and the Changes to one persistent value. Pure; all fixes of variables use it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The pipes of a program that answers us: one for what it says, one by which it waits until we have looked at its mapped files.
 
-What a library prints goes to the standard streams, so it is no answer. What a program has mapped is read here, from the
-system: the program asks for that by the line LOOK, and goes on after the line feed that comes back.
+Libraries print to the standard streams, so those carry no answers. We read the mapped files from the system: the program
+asks for that with the line LOOK, and continues when it gets a line feed back.
 """
 
 from __future__ import annotations

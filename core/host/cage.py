@@ -1,4 +1,4 @@
-"""A cage for a child that loads a library only to hear what it answers: no new process, no network, no one else's process.
+"""A cage for a child that loads a library only to hear its answer: no new processes, no network, no access to other processes.
 
 It holds on Linux where the kernel filters system calls (seccomp(2)) and for the two kinds of processor that NVIDIA's libraries
 are made for. Since nothing in it can start a process or leave its group, nothing is left when the group is killed.

@@ -1,4 +1,4 @@
-"""Run one of our own functions in a child process, frozen or not: native code is touched only there.
+"""Runs one of our own functions in a child process, frozen or not. Native code is called only there.
 
 The function has the form ``work(request, emit)``: it gets one frozen request and emits frozen events as it goes, so
 that what was learnt before a crash is not lost. ``core.host.child_main`` is the child's side.

@@ -1,6 +1,6 @@
 """The child's side of ``core.host.child``: read the order, do the work, write what it emits.
 
-A scan starts five children, so every import here is paid for five times: nothing is imported that a work does not need.
+A scan starts five children, so every import here is paid for five times: nothing is imported that the work does not need.
 """
 
 from __future__ import annotations

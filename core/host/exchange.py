@@ -1,4 +1,4 @@
-"""Exchange two folders of one file system: in one step where the system has one, else by renames that can be resumed."""
+"""Exchange two folders of one file system: atomically where the system can, else by renames that can be resumed."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """The one seam to the operating system: variables, processes, volumes, elevation. Files are real files.
 
-``Host`` is a Protocol with three implementations: windows.py (the only user of winreg and windll), linux.py and
-fake.py. Roots of the file system are parameters, so that each can be tested over a temporary folder.
+``Host`` is a Protocol that linux/host.py and windows/host.py implement; tests have a double. Roots of the file system are
+parameters, so that each can be tested on a temporary folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, Required, TypedDict, Unpack, runtime_checkable
 
 from core.common.progress import Progress
 from core.model.facts import Frozen, Machine, PciDevice, Signature, System, Variable
@@ -40,6 +40,24 @@ class Account(Frozen, frozen=True, kw_only=True):
     groups: tuple[int, ...] = ()
     name: str = ""
     home: str = ""
+
+
+class RunOptions(TypedDict, total=False):
+    """How ``Host.run`` runs a program; only the time-out must be given."""
+
+    timeout: Required[float]
+    """Seconds."""
+    env: Mapping[str, str] | None
+    """Its environment; None for the one that a newly started program gets."""
+    input: bytes
+    """What it reads from its standard input."""
+    watch: Progress | None
+    """Hears what it prints; a cancelled one kills the program."""
+    account: Account | None
+    """Whose rights it gets, for an administrator alone; None for one's own."""
+    kind: ProgramKind
+    """"answering": it has a pipe of its own for its answer, ``out``, as ``core.host.answer_pipe`` says, and what it prints
+    is in ``err``; "tool": on Linux it gets no new privileges, and nothing that it starts outlives it."""
 
 
 class Host(Protocol):
@@ -91,24 +109,11 @@ class Host(Protocol):
         """What is known of a Windows library's signature; empty where the system has no such thing. Reads all of it."""
         ...
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout: float,
-        env: Mapping[str, str] | None = None,
-        input: bytes = b"",
-        watch: Progress | None = None,
-        account: Account | None = None,
-        kind: ProgramKind = "program",
-    ) -> CompletedProcess:
+    def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
         """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
 
-        A cancelled watch kills it, too. ``env`` None stands for our own environment; the current folder is a neutral
-        one. ``account``: whose rights it gets, for an administrator alone; one's own for None. ``kind`` "answering": it has a
-        pipe of its own for its answer, ``out``, as ``core.host.answer_pipe`` says; what it prints is in ``err``; "tool": on Linux it gets no new privileges, and nothing that it starts outlives
-        it. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
-        a stream is dropped; invalid UTF-8 is replaced.
+        Its current folder is a neutral one. Never raises for a program that is not there or fails:
+        ``CompletedProcess.ended`` says so. Output beyond 4 MiB a stream is dropped; invalid UTF-8 is replaced.
         """
         ...
 

@@ -1,14 +1,14 @@
-"""A host with another environment than its own."""
+"""A host with a different environment."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
 import msgspec
 
-from core.common.progress import Progress
-from core.host.interface import Account, CompletedProcess, Host, ProgramKind
+from core.host.interface import CompletedProcess, Host, RunOptions
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -59,17 +59,8 @@ class HostWithEnvironment(msgspec.Struct, frozen=True):
         ours = (Variable(name=n, value=v, source="environment") for n, v in self.fresh_environment().items())
         return (*ours, *(v for v in self.host.variables() if v.scope != "process"))
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout: float,
-        env: Mapping[str, str] | None = None,
-        input: bytes = b"",
-        watch: Progress | None = None,
-        account: Account | None = None,
-        kind: ProgramKind = "program",
-    ) -> CompletedProcess:
+    def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
         """The real one's, in the environment as it would be."""
-        given = self.fresh_environment() if env is None else env
-        return self.host.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind)
+        if options.get("env") is None:
+            options["env"] = self.fresh_environment()
+        return self.host.run(argv, **options)

@@ -1,4 +1,4 @@
-"""The vocabulary of causes: one row each in resources/knowledge/causes.json, and the type that holds every table to it."""
+"""The vocabulary of causes: one row each in resources/knowledge/causes.json, and a type that keeps every table to it."""
 
 from __future__ import annotations
 

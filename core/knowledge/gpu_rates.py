@@ -1,4 +1,4 @@
-"""What a card can do at most: multiprocessors times clock times what its architecture does in one clock."""
+"""A card's peak rates: multiprocessors times clock times operations per clock of its architecture."""
 
 from __future__ import annotations
 

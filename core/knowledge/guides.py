@@ -1,4 +1,4 @@
-"""Guides: what stays with a person, step by step for this system, each step with a check that a program can run."""
+"""Guides: the steps that a person must take, for this system, each with a check that a program can run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The horizon of knowledge: until when, for which processors and up to which release of a family the tables know.
+"""How far the tables reach: up to which date, for which processors, and up to which release of each family.
 
-What lies beyond it is newer than this program knows, and is not judged: neither wrong, nor in order, nor a reason to go back.
+Anything beyond that is newer than this program and is not judged: neither wrong, nor in order, nor a reason to downgrade.
 The newest release of a family follows from the tables' own rows.
 """
 

@@ -1,4 +1,4 @@
-"""Who keeps a file that no wheel, no installer and no distribution's package owns: by the folder that it lies in."""
+"""Who maintains a file that no wheel, installer or distribution package owns: told from its folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed reading of the explaining tables: messages, clues and codes."""
+"""Typed tables for explaining error texts: messages, clues and codes."""
 
 from __future__ import annotations
 

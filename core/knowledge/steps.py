@@ -1,4 +1,4 @@
-"""What cures a cause with one framework or system, and the check that tells that it worked: beside the help pages."""
+"""Cures for a cause with one framework or system, each with a check of its success: they supplement the help pages."""
 
 from __future__ import annotations
 

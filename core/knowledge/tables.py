@@ -1,4 +1,4 @@
-"""Typed reading of resources/knowledge/*.json: facts about releases, each with its source."""
+"""Reads resources/knowledge/*.json into types: facts about releases, each with its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPU machine code inside a library: which architectures its fat binaries hold, found by hopping over their headers.
+"""GPU machine code inside a library: which architectures its fat binaries hold, found by following their headers.
 
 A fat binary is a header (magic, version, header size, size of what follows) and entries, each with its kind (PTX or
 machine code), its sizes, its architecture as 10 x major + minor, and flags. Code itself, compressed or not, is never read.

@@ -1,4 +1,4 @@
-"""PE and ELF images as their headers describe them: architecture, wanted libraries, search paths, completeness."""
+"""Reads PE and ELF images from their headers: architecture, wanted libraries, search paths, completeness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was concluded: Evidence, Finding, Fix and the Report that holds them all."""
+"""Conclusions: Evidence, Finding, Fix, and the Report that holds them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remedies: what would cure a finding, as data. The rule that knows it says it; core/fixes/catalogue.py makes Changes of it."""
+"""Remedies: what would cure a finding, as data. A rule names one; core/fixes/catalogue.py turns it into Changes."""
 
 from __future__ import annotations
 

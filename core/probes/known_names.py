@@ -1,6 +1,6 @@
-"""Names that must not leave the machine, known from facts: who owns the paths that were seen, what servers are mounted.
+"""Names that must not leave the machine, from facts: owners of the paths that were seen, and mounted servers.
 
-No directory service is listed: an account is asked for by the number that a file has, one at a time.
+No directory service is enumerated: accounts are looked up one at a time, by the numbers that files have.
 """
 
 from __future__ import annotations

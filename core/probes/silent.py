@@ -1,11 +1,11 @@
-"""Silent places as facts: what gave no answer during a look, and what leads there."""
+"""Silent places as facts: paths that did not answer during a scan, and what leads to them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from core.common.patience import Patience
-from core.loader.linux_cache import conf_folders
+from core.loader.linux.cache import conf_folders
 from core.model.facts import Snapshot, Unexamined, path_text
 from core.model.paths import is_inside
 from core.probes.cudnn.locations import DEFAULT_FOLDERS

@@ -1,4 +1,4 @@
-r"""Places: paths of the examined system, in its own form, and where they lie under the host's root.
+r"""Sysroot: paths of the examined system, in its own form, and where they lie below the host's root.
 
 Probes carry paths as the machine writes them (``/usr/local/cuda``, ``C:\Program Files\...``) and come here whenever
 the disk is touched. Nothing here raises for what is on the disk: what cannot be read reads as empty or None.

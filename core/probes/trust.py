@@ -1,4 +1,4 @@
-"""What a probe asks before it starts or loads something: the verdict, the child's variables, and the fact that is told."""
+"""What a probe checks before it starts or loads something: the verdict, the child's variables, and the fact to record."""
 
 from __future__ import annotations
 

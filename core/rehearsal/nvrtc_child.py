@@ -1,4 +1,4 @@
-"""Compile an empty kernel, in the child: whether CUDA's run-time compiler works where it lies, its built-ins with it."""
+"""Compiles an empty kernel, in a child: shows whether NVRTC and its built-ins work in their folder."""
 
 from __future__ import annotations
 

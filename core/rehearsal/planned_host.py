@@ -1,4 +1,4 @@
-"""Supposed hosts: the real one with other variables, so that everything can be looked at as it would be."""
+"""PlannedHost: the real host with the variables of a plan, so that probes see the machine as it would be."""
 
 from __future__ import annotations
 

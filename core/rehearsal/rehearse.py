@@ -1,4 +1,4 @@
-"""Rehearse: look again in the environment as it would be, with overlay folders for files; nothing is changed for it.
+"""Rehearse: examine the machine as a plan would leave it, with overlay folders for files. Nothing is changed.
 
 The finding's own proof is the same examination that found it. It is made by a Host that gives the variables as they
 would be, so every child, roll call and search sees the planned machine. What files do is in core/rehearsal/files.py.

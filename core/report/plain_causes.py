@@ -1,4 +1,4 @@
-"""Each cause in one sentence for somebody who has never heard of it; the term of the field stands in the finding's title."""
+"""Each cause in one sentence for somebody who has never heard of it; the finding's title has the technical term."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much somebody has to read: words; and advice in pieces that a person reads at one go."""
+"""How much there is to read, in words; and advice split into pieces of a readable size."""
 
 from __future__ import annotations
 

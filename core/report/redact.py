@@ -1,4 +1,4 @@
-"""Take names and identifiers of persons and machines out of a report, the same one always by the same placeholder."""
+"""Redact names and identifiers of persons and machines in a report; the same name always gets the same placeholder."""
 
 from __future__ import annotations
 

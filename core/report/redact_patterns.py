@@ -1,4 +1,4 @@
-"""What names and identifiers of persons, machines and networks look like in texts: patterns, and words that are none."""
+"""What names and identifiers of persons, machines and networks look like in texts: patterns, and words that only look like them."""
 
 from __future__ import annotations
 

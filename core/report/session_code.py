@@ -1,4 +1,4 @@
-"""A short code that can be read out over the phone: the findings of a report, a few versions and two check characters."""
+"""A short code to read out over the phone: the findings of a report, a few versions and two check characters."""
 
 from __future__ import annotations
 

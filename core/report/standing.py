@@ -1,4 +1,4 @@
-"""How each step stands: as its worst finding, as a cause that lives in it, and as the worst row that is shown under it."""
+"""The state of each step: the worst of its findings, of the causes that lie in it, and of the rows shown under it."""
 
 from __future__ import annotations
 

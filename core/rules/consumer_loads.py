@@ -1,4 +1,4 @@
-"""One consumer's load in the form that the rules about it ask for: which copy it takes, which it has, whose parts."""
+"""One consumer's load as the rules see it: which copy it takes, which copy it brings, and whose parts it gets."""
 
 from __future__ import annotations
 

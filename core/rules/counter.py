@@ -1,4 +1,4 @@
-"""Counter-experiments: the same once more without a variable, and what that answer says about the variable."""
+"""Counter-experiments: the same test without a variable, and what the result says about that variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about variables and search paths: what is tidy, and what will bite under a condition that is named."""
+"""Rules about variables and search paths: useless entries, and settings that fail under a stated condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The edge around what is concluded: what fails becomes a finding, and the rest of the report stands."""
+"""Guards conclusions: a rule that fails becomes a finding, and the rest of the report stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about the scan itself: what could not be looked at is said, not guessed."""
+"""Rules about the scan itself: what could not be examined is named, never guessed."""
 
 from __future__ import annotations
 

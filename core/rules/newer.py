@@ -1,4 +1,4 @@
-"""What is newer than this program knows is told, and judged neither wrong nor in order."""
+"""Rules about what is newer than this program: it is named, and judged neither wrong nor in order."""
 
 from __future__ import annotations
 

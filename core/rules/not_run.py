@@ -1,4 +1,4 @@
-"""Rules about what was not run: others can change it, and it would have got rights that are not theirs."""
+"""Rules about programs that were not run, because others can change them and would have gained our rights."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Elevation: exactly the one confirmed plan is handed to a Convalesce with an administrator's rights, and checked again there.
+"""Elevation: hands exactly the confirmed plan to a Convalesce with administrator rights, which checks it again.
 
-The plan goes by file, its SHA-256 and what it does on the command line, which is what the administrator's consent shows.
+The plan travels as a file; its SHA-256 and a description are on the command line, where the consent dialog shows them.
 The elevated side trusts nothing else: ``core.transaction.broker`` judges every plan and every way back, it says in its own words what
 it will do, and the machine has a journal of its own. docs/security.md is the page about it.
 """
@@ -26,8 +26,9 @@ from core.host import ownership, safe_folder
 from core.host.interface import CompletedProcess, Host
 from core.model.changes import Change, ChangeError
 from core.model.facts import Frozen
-from core.transaction import broker, file_preconditions
-from core.transaction.broker import RealGround
+from core.transaction import file_preconditions
+from core.transaction.broker import closed_list
+from core.transaction.broker.ground import RealGround
 from core.transaction.execute import Outcome, Plan, execute, undo
 from core.transaction.journal import Journal, machine_state_folder
 from core.transaction.variable_store import LinuxVariables, VariableStore, error_sentence
@@ -67,14 +68,14 @@ def describe_order(order: ElevationOrder, machine: Journal) -> tuple[str, str]:
     """
     changes = _changes(order, machine)
     rows, length = [], 0
-    for row in broker.describe_changes(changes):
+    for row in closed_list.describe_changes(changes):
         length += len(row)
         if length > MAX_SUMMARY_CHARACTERS:
             break
         rows.append(row)
-    if more := len(broker.describe_changes(changes)) - len(rows):
+    if more := len(closed_list.describe_changes(changes)) - len(rows):
         rows.append(n_("And {n} step more.", "And {n} steps more.", more))
-    return broker.consent_action(changes, back=order.plan is None), " ".join(rows)
+    return closed_list.consent_action(changes, back=order.plan is None), " ".join(rows)
 
 
 def _changes(order: ElevationOrder, machine: Journal) -> tuple[Change, ...]:
@@ -93,7 +94,7 @@ def needs_elevation(changes: tuple[Change, ...], writer: VariableStore) -> bool:
 
 def not_allowed(changes: tuple[Change, ...], env: Mapping[str, str]) -> tuple[str, ...]:
     """Return a sentence for each change that is never made with an administrator's rights."""
-    return broker.refusal_sentences(changes, RealGround(env))
+    return closed_list.refusal_sentences(changes, RealGround(env))
 
 
 def write_order(order: ElevationOrder, journal: Journal) -> tuple[str, str]:
@@ -204,14 +205,14 @@ def execute_order(
     """
 
     def gate(changes: tuple[Change, ...], back: bool) -> tuple[str, ...]:
-        return broker.refusal_sentences(changes, RealGround(env), back=back)
+        return closed_list.refusal_sentences(changes, RealGround(env), back=back)
 
     try:
         order = _read(path, digest, trusted := _trusted_users(env))
         rows = gate(_changes(order, journal), order.plan is None)
         if not rows and summary and summary != describe_order(order, journal)[1]:
             rows = (_("The command line and the plan differ."),)
-        if not rows and (words := agreed(broker.describe_changes(_changes(order, journal)))):
+        if not rows and (words := agreed(closed_list.describe_changes(_changes(order, journal)))):
             rows = (words,)
     except (ChangeError, OSError) as e:
         return _refusal(error_sentence(e))

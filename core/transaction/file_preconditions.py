@@ -1,4 +1,4 @@
-"""What must hold before a FileSet is carried out, and settling what a Snapshot does not know. Changes nothing."""
+"""What must hold before a FileSet is carried out; and filling in what a Snapshot does not know. Changes nothing."""
 
 from __future__ import annotations
 

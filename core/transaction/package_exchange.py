@@ -1,4 +1,4 @@
-"""Carrying out an ExchangePackages: the twin takes its place in one step; what was there is kept until it is let go.
+"""Carrying out an ExchangePackages: the twin takes its place in one step; the old folder is kept until it is released.
 
 A twin lies in the environment's own folder, below ``.convalesce``, so that it is on the same file system and goes with it.
 A note in the journal's folder ``twins`` says where, from before it is made on; a twin whose maker has ended, and that no

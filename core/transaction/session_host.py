@@ -1,4 +1,4 @@
-"""Renewed: this session's host as programs find it that are started anew, after changes that the session is older than.
+"""The host as newly started programs see it, where variables changed after this session began.
 
 Linux only: there a variable comes from a log-in or from an environment's activation, so that a session keeps the values
 from before a fix, and a look from it would see the cured fault again. The history says what was changed; the files where

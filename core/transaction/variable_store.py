@@ -1,4 +1,4 @@
-"""Writer: the few verbs that change variables, for Linux's files and for a machine in memory."""
+"""VariableStore: reads and writes persistent variables, and its implementation for Linux's files."""
 
 from __future__ import annotations
 

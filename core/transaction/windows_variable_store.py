@@ -1,4 +1,4 @@
-"""WindowsWriter: variables in the Windows registry, of their kind and in one step, and who holds a file open."""
+"""WindowsVariables: writes variables to the Windows registry, each atomically and in its own type, and says who holds a file open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BeforeAfter: a preview's lines, the old ones struck through; and what must be started anew afterwards, in words."""
+"""DiffView: a preview's lines, old ones struck through; and what to restart afterwards, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LeavingDialog: before a report is copied or saved, what leaves this machine."""
+"""LeavingDialog: shows what will leave this machine before a report is copied or saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TextDialog: lines to be read and copied: what differs between two computers."""
+"""TextDialog: lines to read and copy, such as the differences between two computers."""
 
 from __future__ import annotations
 

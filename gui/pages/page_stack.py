@@ -1,4 +1,4 @@
-"""Pages: every step's page, the summary, and the second door; each is made when it is first shown."""
+"""PageStack: every step's page, the summary and the error-text page; each is created when it is first shown."""
 
 from __future__ import annotations
 

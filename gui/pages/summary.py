@@ -1,4 +1,4 @@
-"""SummaryPage: the whole in one view: what was found, what was changed, what is left to do, the report to take along."""
+"""SummaryPage: everything in one view: what was found, what was changed, what is left to do, and the report to export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Road: the four screens in their order, and what leads from one to the next. It decides nothing about the machine."""
+"""Road: the four screens in order, and the transitions between them. It decides nothing about the machine."""
 
 from __future__ import annotations
 

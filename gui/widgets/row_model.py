@@ -1,4 +1,4 @@
-"""Rows: a read-only table over tuples, in which a row may hold rows; nothing is made before it is looked at."""
+"""RowModel: a read-only table over tuples whose rows may hold rows; nothing is created before it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table: rows under columns, as high as what it shows; machine text elided in the middle, the whole of it at hand."""
+"""Table: rows under columns, as high as its content; long machine text is elided in the middle and available in full."""
 
 from __future__ import annotations
 

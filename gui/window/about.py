@@ -1,4 +1,4 @@
-"""About: which Convalesce this is, its licence, and whose work is in it; without a network, to be read and copied."""
+"""About: version, licence and third-party work; needs no network, and can be copied."""
 
 from __future__ import annotations
 

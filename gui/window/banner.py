@@ -1,4 +1,4 @@
-"""Notice: one sentence across the page that stays until it is read: a failure of ours, a file that was saved."""
+"""Banner: a sentence across the page that stays until it is read, such as an internal error or a saved file."""
 
 from __future__ import annotations
 

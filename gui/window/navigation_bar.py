@@ -1,4 +1,4 @@
-"""Bottom: progress, what is being done, Cancel, Back and Next; and where the window's parts stand."""
+"""NavigationBar: progress, the current activity, Cancel, Back and Next; and the layout of the window's parts."""
 
 from __future__ import annotations
 

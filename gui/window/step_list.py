@@ -1,4 +1,4 @@
-"""Rail: the steps at the left with icon, word and colour, the two doors below them, and the settings."""
+"""StepList: the steps at the left with icon, word and colour, the two other entrances below them, and the settings."""
 
 from __future__ import annotations
 

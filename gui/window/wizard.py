@@ -1,4 +1,4 @@
-"""Wizard: all that the frame holds: the four screens, all details beside them, and what can be done from both."""
+"""Wizard: the content of the frame: the four screens, the details view, and the actions that both offer."""
 
 from __future__ import annotations
 

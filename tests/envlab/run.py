@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot
 from core.doctor.scan import PROBES, take_snapshot
-from core.host.interface import Account, CompletedProcess, Host, ProgramKind
+from core.host.interface import CompletedProcess, Host, RunOptions
 from core.host.this_host import this_host
 from core.model.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, full_id, split_id
 from core.model.findings import Report
@@ -55,19 +56,10 @@ class LabHost:
     def signature(self, path: str) -> Signature:
         return self.real.signature(path)
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout: float,
-        env: Mapping[str, str] | None = None,
-        input: bytes = b"",
-        watch: Progress | None = None,
-        account: Account | None = None,
-        kind: ProgramKind = "program",
-    ) -> CompletedProcess:
-        given = self.variables_ if env is None else env
-        return self.real.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind)
+    def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
+        if options.get("env") is None:
+            options["env"] = self.variables_
+        return self.real.run(argv, **options)
 
 
 def card() -> Driver:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.explain.mechanism import FaultFacts, _same, another_framework, another_gpu, another_library, another_release
+from core.explain.mechanism.fault_facts import FaultFacts
+from core.explain.mechanism.libraries import is_same_library
+from core.explain.mechanism.objections import another_framework, another_gpu, another_library, another_release
 from core.explain.reading import read_text
 from core.knowledge.library_names import LibraryName, parse_library_name
 from tests import machines as m
@@ -32,8 +34,8 @@ def test_two_names_of_one_library(one: str, other: str, same: bool) -> None:
     first, second = parse_library_name(one), parse_library_name(other)
     assert isinstance(first, LibraryName)
     assert isinstance(second, LibraryName)
-    assert _same(first, second) is same
-    assert _same(second, first) is same
+    assert is_same_library(first, second) is same
+    assert is_same_library(second, first) is same
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.explain import explain, render_text
-from core.explain.mechanism import CAUSED_COMPLAINTS, COMPLAINTS
+from core.explain.mechanism.complaints import CAUSED_COMPLAINTS, COMPLAINTS
 from core.knowledge.causes import cause_ranks, cause_rows
 from core.knowledge.messages import known_messages
 from core.model.facts import Gpu, Snapshot

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from core.model.changes import FileSet
-from core.transaction import broker, elevation
+from core.transaction import elevation
+from core.transaction.broker import ground
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal
@@ -154,7 +155,7 @@ class Elevated(Case):
     def __init__(self, kind: Callable[[Path], Any], folder: Path) -> None:
         self.mine = Journal(folder / "mine")
         self.orders: dict[str, tuple[str, str]] = {}
-        broker.LINUX_FOLDERS = (str(folder),)  # type: ignore[assignment]
+        ground.LINUX_FOLDERS = (str(folder),)  # type: ignore[assignment]
         super().__init__(kind, folder)
 
     def carried(self, order: ElevationOrder) -> Outcome:

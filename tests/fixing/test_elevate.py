@@ -17,7 +17,8 @@ from core.host import ownership
 from core.host.interface import CompletedProcess
 from core.model import changes
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
-from core.transaction import broker, elevation
+from core.transaction import elevation
+from core.transaction.broker import ground
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
 from core.transaction.journal import Entry, Journal
@@ -215,7 +216,7 @@ def test_what_is_not_listed_is_refused_by_the_elevated_side_itself(box: Machine)
 def test_a_source_that_others_can_write_is_refused_although_its_bytes_are_right(
     box: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broker, "LINUX_FOLDERS", (str(box.root / "opt"),))
+    monkeypatch.setattr(ground, "LINUX_FOLDERS", (str(box.root / "opt"),))
     (box.root / "opt").mkdir()
     (box.root / "source").mkdir()
     (box.root / "source/libcudnn.so.9").write_bytes(b"shim")

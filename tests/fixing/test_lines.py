@@ -19,8 +19,8 @@ from core.host.startup.edit import Edit, edited
 from core.model.changes import ChangeError, EditLine
 from core.model.facts import LineForm
 from core.model.findings import Report
-from core.transaction import broker
-from core.transaction.broker import RealGround
+from core.transaction.broker import closed_list
+from core.transaction.broker.ground import RealGround
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Entry, Journal
 from core.transaction.line_edit import stands, value_after
@@ -325,13 +325,13 @@ class Ground(RealGround):
 
 
 def test_a_listed_line_may_be_taken_out_and_put_back() -> None:
-    assert broker.refusal_sentences((GOOD,), Ground({})) == ()
-    assert broker.refusal_sentences((GOOD.inverse(),), Ground({}), back=True) == ()
-    assert broker.consent_action((GOOD,)) == "line"
-    assert "LD_LIBRARY_PATH" in broker.describe_changes((GOOD,))[0]
+    assert closed_list.refusal_sentences((GOOD,), Ground({})) == ()
+    assert closed_list.refusal_sentences((GOOD.inverse(),), Ground({}), back=True) == ()
+    assert closed_list.consent_action((GOOD,)) == "line"
+    assert "LD_LIBRARY_PATH" in closed_list.describe_changes((GOOD,))[0]
     assert all(
         "{" not in row
-        for row in broker.describe_changes((GOOD, GOOD.inverse(), replace(GOOD, entry=A), replace(GOOD, value=B)))
+        for row in closed_list.describe_changes((GOOD, GOOD.inverse(), replace(GOOD, entry=A), replace(GOOD, value=B)))
     )
 
 
@@ -354,7 +354,7 @@ def test_a_listed_line_may_be_taken_out_and_put_back() -> None:
     ids=str,
 )
 def test_nothing_else_is_done_with_an_administrators_rights(odd: dict[str, str]) -> None:
-    assert broker.refusal_sentences((replace(GOOD, **odd),), Ground({}))
+    assert closed_list.refusal_sentences((replace(GOOD, **odd),), Ground({}))
 
 
 def test_an_edit_stands_as_long_as_its_lines_do(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import marshal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Unpack
 
 import msgspec
 
-from core.common.progress import Progress
 from core.host import child, process
 from core.host.exit_status import describe_exit
-from core.host.interface import Account, CompletedProcess, ProgramKind
+from core.host.interface import CompletedProcess, RunOptions
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -84,28 +84,19 @@ class FakeHost:
         """Compare a Windows library with its own signed hash; nothing is known of a library for Linux."""
         return "undecided" if self.system == "windows" else ""
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout: float,
-        env: Mapping[str, str] | None = None,
-        input: bytes = b"",
-        watch: Progress | None = None,
-        account: Account | None = None,
-        kind: ProgramKind = "program",
-    ) -> CompletedProcess:
+    def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
         """Return the scripted answer; a child of ours without one really runs."""
+        watch = options.get("watch")
         if watch is not None and watch.cancelled:
             return CompletedProcess(status=None, ended="was not started: the work was cancelled")
         if tuple(argv) in self.runs:
             return self.runs[tuple(argv)]
         if list(argv) == child.child_command():
-            work = str(marshal.loads(input)[0])  # an order of core.host.child
+            order = options.get("input", b"")
+            work = str(marshal.loads(order)[0])  # an order of core.host.child
             if work in self.children:
-                return _signed(self.children[work], child.token_of(input))
-            given = self.environment if env is None else env
-            return process.run_program(
-                argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind
-            )
+                return _signed(self.children[work], child.token_of(order))
+            if options.get("env") is None:
+                options["env"] = self.environment
+            return process.run_program(argv, **options)
         return CompletedProcess(status=None, ended="could not be started: No such file or directory", started=False)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.model.changes import Change
-from core.transaction import broker
+from core.transaction.broker import closed_list, ground
 from core.transaction.elevation import ElevationOrder, write_order
 from core.transaction.journal import Journal
 from core.transaction.variable_store import LinuxVariables
@@ -83,14 +83,14 @@ class Box:
         return write_order(order, self.mine)
 
     def allowed(self, *changes: Change, back: bool = False) -> tuple[str, ...]:
-        return broker.refusal_sentences(changes, broker.RealGround(), back=back)
+        return closed_list.refusal_sentences(changes, ground.RealGround(), back=back)
 
 
 @pytest.fixture
 def box(monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
     quick = Path("/dev/shm")  # no disk is waited for
     root = Path(tempfile.mkdtemp(prefix="convalesce-malice-", dir=quick if quick.is_dir() else "/var/tmp"))
-    monkeypatch.setattr(broker, "LINUX_FOLDERS", (str(root / "opt"),))
+    monkeypatch.setattr(ground, "LINUX_FOLDERS", (str(root / "opt"),))
     try:
         yield Box(root)
     finally:

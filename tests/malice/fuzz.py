@@ -37,7 +37,8 @@ from core.model.changes import (
 )
 from core.model.path_list import PathError
 from core.model.system_steps import STEP_KINDS, StepState, SystemStep
-from core.transaction import broker, elevation
+from core.transaction import elevation
+from core.transaction.broker import ground, lines
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
 from core.transaction.package_exchange import TWINS, fingerprint
@@ -393,11 +394,11 @@ def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     """Try ``count`` plans; return how they ended, and the objections, each with its plan."""
     quick = "/dev/shm"
     root = Path(tempfile.mkdtemp(prefix="convalesce-fuzz-", dir=quick if Path(quick).is_dir() else "/var/tmp"))
-    kept, kept_lines = broker.LINUX_FOLDERS, broker.LINE_FILES
+    kept, kept_lines = ground.LINUX_FOLDERS, lines.LINE_FILES
     ends: Counter[str] = Counter()
     rows: list[str] = []
-    broker.LINUX_FOLDERS = (str(root / "opt"),)  # type: ignore[assignment]
-    broker.LINE_FILES = tuple((str(root) + pattern, form) for pattern, form in kept_lines)
+    ground.LINUX_FOLDERS = (str(root / "opt"),)  # type: ignore[assignment]
+    lines.LINE_FILES = tuple((str(root) + pattern, form) for pattern, form in kept_lines)
     try:
         fuzzer = Fuzzer(root, seed)
         while sum(ends.values()) < count:
@@ -406,7 +407,7 @@ def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
                 ends[end] += 1
                 rows += [f"{row}: {msgspec.json.encode(plan).decode()}" for row in found]
     finally:
-        broker.LINUX_FOLDERS, broker.LINE_FILES = kept, kept_lines
+        ground.LINUX_FOLDERS, lines.LINE_FILES = kept, kept_lines
         shutil.rmtree(root)
     return ends, rows
 

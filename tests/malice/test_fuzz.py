@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from core.model.changes import Change
-from core.transaction import broker
+from core.transaction.broker import closed_list
 from tests.malice import fuzz
 from tests.malice.conftest import needs_root
 
@@ -25,7 +25,7 @@ def test_no_tampered_plan_is_accepted_that_the_checker_refuses(seed: int) -> Non
 
 def test_the_checker_refuses_what_the_broker_would(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the broker's judgement the same plans make machines that the checker objects to."""
-    monkeypatch.setattr(broker, "refusal_sentences", lambda *_a, **_k: ())
+    monkeypatch.setattr(closed_list, "refusal_sentences", lambda *_a, **_k: ())
     ends, rows = fuzz.run(400, 1000)
     assert ends["done"] >= 20
     assert len(rows) >= 10
@@ -37,4 +37,4 @@ def test_every_change_is_tried_and_has_a_row_of_its_own(tmp_path: Path) -> None:
     fuzzer = fuzz.Fuzzer(tmp_path, 1)
     made = [change for _ in range(400) for change in fuzzer.plan()]
     assert {type(change) for change in made} == set(get_args(Change))
-    assert all(broker.kind_of(change).of(change) for change in made)
+    assert all(closed_list.kind_of(change).of(change) for change in made)

@@ -14,7 +14,8 @@ import pytest
 
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.transaction import elevation
-from core.transaction.broker import RealGround, refusal_sentences
+from core.transaction.broker.closed_list import refusal_sentences
+from core.transaction.broker.ground import RealGround
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal, JournalError

@@ -174,7 +174,7 @@ def test_the_elevated_side_goes_on_only_for_whose_installation_it_is(
 
 
 def test_the_policy_has_an_action_for_every_kind_that_is_asked_for() -> None:
-    from core.transaction.broker import CHANGE_KINDS
+    from core.transaction.broker.closed_list import CHANGE_KINDS
 
     text = (ROOT / "installer/linux/convalesce.policy").read_text()
     words = (*dict.fromkeys(k.name for k in CHANGE_KINDS if k.name != "system-step"), "changes", "undo")

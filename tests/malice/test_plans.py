@@ -12,7 +12,8 @@ import pytest
 from core.model import changes
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.model.system_steps import StepKind, SystemStep
-from core.transaction.broker import RealGround, consent_action
+from core.transaction.broker.closed_list import consent_action
+from core.transaction.broker.ground import RealGround
 from tests.malice.conftest import Box, give, grant, needs_root
 
 pytestmark = needs_root

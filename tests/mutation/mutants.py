@@ -27,8 +27,8 @@ SCOPE = (
     "core/fixes/*.py",
     "core/transaction/preconditions.py",
     "core/transaction/file_preconditions.py",
-    "core/transaction/broker.py",
-    "core/explain/mechanism.py",
+    "core/transaction/broker/*.py",
+    "core/explain/mechanism/*.py",
     "core/explain/verdicts.py",
 )
 

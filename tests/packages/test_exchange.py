@@ -13,7 +13,8 @@ from core.doctor import repair
 from core.host import exchange
 from core.model.changes import ChangeError, ExchangePackages, FileSet
 from core.transaction import package_exchange
-from core.transaction.broker import RealGround, refusal_sentences
+from core.transaction.broker.closed_list import refusal_sentences
+from core.transaction.broker.ground import RealGround
 from core.transaction.execute import recover
 from core.transaction.journal import Entry
 from tests.curelab.index import Manner, index

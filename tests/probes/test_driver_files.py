@@ -268,7 +268,7 @@ def test_the_loaders_cache_leads_to_drivers_elsewhere(tmp_path: Path, where: Sys
 
 
 def cache(entries: dict[str, str]) -> bytes:
-    """A file in glibc's format, as core.loader.linux_cache describes it."""
+    """A file in glibc's format, as core.loader.linux.cache describes it."""
     strings, rows = b"", b""
     start = 48 + 24 * len(entries)
     for name, path in entries.items():

@@ -35,6 +35,11 @@ def finding_lines(f: Finding) -> Iterator[str]:
     marks = "".join(mark for mark, is_so in (("*", f.primary), ("!", f.headline and not f.primary)) if is_so)
     also = " ".join((f.step.value, *(s.value for s in f.also)))
     yield f"  {f.severity.word}{marks} {f.id} | {f.cause or '-'} | {also} | {' + '.join(f.about) or '-'}"
+    for word, text in (("title", f.title), ("why", f.why)):
+        if text:
+            yield f"    {word}: {' '.join(text.split())}"
+    for way in f.ways:
+        yield f"    way: {way}"
     if f.follows_from:
         yield f"    from {f.follows_from}"
     for consumer in f.consumers:
@@ -42,7 +47,9 @@ def finding_lines(f: Finding) -> Iterator[str]:
     for e in f.evidence:
         yield "    " + " | ".join(" ".join(text.split()) for text in (e.label, e.value, e.source) if text)
     if f.fix:
-        yield f"    cure: {' '.join(f.fix.title.split())}{' (told)' if f.fix.advice else ''}"
+        yield f"    cure: {' '.join(f.fix.title.split())}{f' (then restart the {f.fix.restart})' if f.fix.restart else ''}"
+        for line in f.fix.advice.split("\n") if f.fix.advice else ():
+            yield f"      > {' '.join(line.split())}"
         for change in f.fix.changes:
             yield f"      {type(change).__name__}: {'; '.join(' '.join(line.split()) for line in change.lines())}"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from core.loader import read_image
-from core.loader.windows import DllSearch, cpython_policy, dll_closure, judge_dll, plain_policy
-from core.loader.windows_policy import KNOWN_DLLS
+from core.loader.windows.policy import KNOWN_DLLS
+from core.loader.windows.search import DllSearch, cpython_policy, dll_closure, judge_dll, plain_policy
 from tests.windows.dlls import dll
 
 assert sys.platform == "win32"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.loader.windows import DllPolicy, DllSearch, plain_policy
-from core.loader.windows_policy import APPLICATION_DIR, DEFAULT_DIRS, DLL_LOAD_DIR, SYSTEM32, USER_DIRS
+from core.loader.windows.policy import APPLICATION_DIR, DEFAULT_DIRS, DLL_LOAD_DIR, SYSTEM32, USER_DIRS
+from core.loader.windows.search import DllPolicy, DllSearch, plain_policy
 
 assert sys.platform == "win32"
 

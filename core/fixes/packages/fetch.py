@@ -1,4 +1,4 @@
-"""Fetch the wheel that has a cuDNN for the machine, by hash, where there is no copy to place: instead of a browser."""
+"""Fetch the wheel with a cuDNN for this machine, by hash, where there is no copy to place, so that no browser is needed."""
 
 from __future__ import annotations
 

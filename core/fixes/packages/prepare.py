@@ -1,4 +1,4 @@
-"""Prepare a change of packages: from what is wanted to exactly what would be done, tried out in a twin. Nothing is changed."""
+"""Prepare a change of packages: work out exactly what would be done, and try it in a twin. Nothing is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Linux' own files and variables tell: readers under a root folder, testable on any system; none raises."""
+"""Readers of Linux's own files and variables below a root folder. They can be tested on any system, and none raises."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Unpack
 
-from core.common.progress import Progress
 from core.host import process
-from core.host.interface import Account, CompletedProcess, ProgramKind
+from core.host.interface import CompletedProcess, RunOptions
 from core.host.linux.files import (
     container_of,
     environment_file,
@@ -129,22 +129,11 @@ class LinuxHost:
         """Nothing: libraries for Linux have none."""
         return ""
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout: float,
-        env: Mapping[str, str] | None = None,
-        input: bytes = b"",
-        watch: Progress | None = None,
-        account: Account | None = None,
-        kind: ProgramKind = "program",
-    ) -> CompletedProcess:
+    def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
         """Run a program; see ``Host.run``."""
-        given = self.fresh_environment() if env is None else env
-        return process.run_program(
-            argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind
-        )
+        if options.get("env") is None:
+            options["env"] = self.fresh_environment()
+        return process.run_program(argv, **options)
 
     def _home(self) -> str:
         home = self._environ.get(b"HOME", b"")

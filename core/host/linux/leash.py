@@ -1,4 +1,4 @@
-"""A leash for the tools of others that we start (nvcc): no new privileges, no core files, and nothing that they start outlives them.
+"""A leash for foreign tools that we start (nvcc): no new privileges, no core files, and nothing that they start outlives them.
 
 A thread gives its privileges up and starts the tool, which inherits that. What leaves the tool's process group comes back to us
 when its parent ends (we are its subreaper for that time), and is known by the privileges that it cannot have. The number of

@@ -1,4 +1,4 @@
-"""Linux' other programs, as /proc tells: who still has the old variables, and what files one has mapped."""
+"""Other running programs, from /proc: which still have old variables, and which files a process has mapped."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Start-up files as text: what their lines do to variables, by reading alone, and how one line is edited."""
+"""Start-up files as text: what their lines do to variables, without running them, and how to edit one line."""

@@ -1,4 +1,4 @@
-"""What reading start-up files knows so far: variables, which of them programs get, and the line that each comes from."""
+"""The state of reading start-up files: variables, which of them are exported, and the line that each value comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shells' language as a tree: words, and commands, conditions, loops and functions made of them.
+"""Parses shell scripts into a tree of words, commands, conditions, loops and functions.
 
 A part of POSIX.1-2017, "Shell Command Language", with bash's and zsh's ``[[`` and arrays.
 """

@@ -1,4 +1,4 @@
-"""Asking Windows again where an answer did not fit (ERROR_MORE_DATA): pure, testable anywhere."""
+"""Ask Windows again with a larger buffer after ERROR_MORE_DATA. Pure, so it can be tested anywhere."""
 
 from __future__ import annotations
 

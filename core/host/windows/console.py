@@ -1,4 +1,4 @@
-"""The console of Windows: escape sequences switched on, and what can be shown there. Testable anywhere: kernel32 is given."""
+"""The Windows console: switches escape sequences on and says what can be shown. kernel32 is a parameter, so it can be tested anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows' elevation: a program is started with an administrator's rights, after the person's consent, and waited for."""
+"""Elevation on Windows: start a program with administrator rights, once the person consents, and wait for it."""
 
 from __future__ import annotations
 

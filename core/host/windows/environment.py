@@ -1,4 +1,4 @@
-"""How Windows composes a new program's environment, and what its registry calls things: pure, testable anywhere."""
+"""How Windows composes a new program's environment, and the names that its registry uses. Pure, so it can be tested anywhere."""
 
 from __future__ import annotations
 

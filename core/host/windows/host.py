@@ -8,15 +8,15 @@ import platform
 import sys
 import threading
 import winreg
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from ctypes import wintypes
 from pathlib import Path
+from typing import Unpack
 
 from core.common.fact_text import fact_text
-from core.common.progress import Progress
 from core.host import process
-from core.host.interface import Account, CompletedProcess, ProgramKind
+from core.host.interface import CompletedProcess, RunOptions
 from core.host.linux.files import loader_architecture
 from core.host.windows.environment import compose_environment, is_display, pci_address, pci_ids, release_name
 from core.model.facts import Machine, PciDevice, Scope, Signature, System, Variable, path_text
@@ -124,19 +124,9 @@ class WindowsHost:
         """Ask WinVerifyTrust, and where it does not decide the file's own signed hash."""
         return file_signature(path)
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout: float,
-        env: Mapping[str, str] | None = None,
-        input: bytes = b"",
-        watch: Progress | None = None,
-        account: Account | None = None,
-        kind: ProgramKind = "program",
-    ) -> CompletedProcess:
+    def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
         """Run a program; see ``Host.run``."""
-        return process.run_program(argv, timeout=timeout, env=env, input=input, watch=watch, account=account, kind=kind)
+        return process.run_program(argv, **options)
 
     def announce_environment(self, timeout: float = 5.0) -> bool:
         """Tell all windows that variables changed (WM_SETTINGCHANGE); False when one did not answer in time (seconds).

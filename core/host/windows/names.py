@@ -1,4 +1,4 @@
-"""Names on Windows that must not leave the machine: who owns a folder, and the servers of mapped drives."""
+"""Windows names that must not leave the machine: owners of folders, and servers of mapped drives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows' other programs: who has a file open or loaded, and which of them still have an old variable."""
+"""Other running programs on Windows: which have a file open or loaded, and which still have an old variable."""
 
 from __future__ import annotations
 

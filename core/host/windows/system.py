@@ -1,4 +1,4 @@
-r"""What Windows knows of itself: registered Pythons (PEP 514), installed programs, long paths, a file's signature."""
+r"""What Windows itself records: registered Pythons (PEP 514), installed programs, long paths, a file's signature."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Everything that was seen on a machine: the Snapshot and its sections, frozen and serialisable.
 
-This package imports nothing of ours but how sentences are made. Each section has a module; all names are here. Three rules hold for every field:
+Of our own code, this package imports only ``fact_text``. Each section has a module; all names are here. Three rules hold for every field:
 
 * ``None`` means "not looked at, or could not be decided"; an empty tuple or text means "looked, nothing there".
 * a fact that came from somewhere carries ``source``: a registry key, a file, "NVML", a variable.

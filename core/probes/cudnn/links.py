@@ -1,4 +1,4 @@
-"""What lies beside a cuDNN for compilers and for ldconfig: headers, unversioned links, import libraries, the cache."""
+"""Files beside a cuDNN that compilers and ldconfig use: headers, unversioned links, import libraries, the cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import is_link_library, parse_cudnn_name, shipped_name
 from core.loader import read_image
 from core.loader.cudnn_version import true_version
-from core.loader.linux_cache import CacheEntry
+from core.loader.linux.cache import CacheEntry
 from core.model.facts import LibraryFile, System, path_text
 from core.probes.cudnn.locations import CudnnFolder
 from core.probes.sysroot import Sysroot

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import is_link_library, parse_cudnn_name
-from core.loader.linux_cache import conf_folders
+from core.loader.linux.cache import conf_folders
 from core.model.facts import Distribution, Frozen, Origin, PythonEnvironment
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 from core.probes.probe import ProbeRequest

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from core.common.versions import whole_number
 from core.knowledge.cudnn_file_names import CUDNN_MAJORS, parse_cudnn_name
 from core.loader import read_image
-from core.loader.authenticode import signature_by_hash
-from core.loader.linux_cache import CacheEntry, read_cache
+from core.loader.linux.cache import CacheEntry, read_cache
+from core.loader.windows.authenticode import signature_by_hash
 from core.model.facts import CudnnCopy, Distribution, PythonEnvironment, Signature
 from core.probes.cudnn.contents import assemble_copy, choose_files, describe_library, pages_deadline, with_owner
 from core.probes.cudnn.links import find_header, find_links, stale_cache_path

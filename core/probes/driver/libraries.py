@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.common.fact_text import fact_text
 from core.loader import read_image
-from core.loader.linux_cache import read_cache
+from core.loader.linux.cache import read_cache
 from core.model.facts import DriverLibrary, path_text
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 from core.probes.sysroot import Sysroot

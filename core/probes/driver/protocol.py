@@ -1,4 +1,4 @@
-"""What the children that ask the driver are asked, and what they say: the parent's side of ``nvidia_calls``."""
+"""Requests to and events from the children that query the driver: the parent's side of ``nvidia_calls``."""
 
 from __future__ import annotations
 

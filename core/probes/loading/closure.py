@@ -17,8 +17,8 @@ from core.common.versions import is_older, marker_applies, parse_requirement
 from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
-from core.loader.linux import LibrarySearch, LoadedFile
-from core.loader.linux_process import LoadedLibrary, Process
+from core.loader.linux.process import LoadedLibrary, Process
+from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.read_image import read_image
 from core.model.facts import Distribution, PythonEnvironment
 from core.model.facts.closure import Closure, Edge, Gap, Opening

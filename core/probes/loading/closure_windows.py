@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from core.knowledge.gpu_binaries import GpuFramework, gpu_binaries
-from core.loader.windows import DllSearch, cpython_policy, dll_closure, plain_policy
-from core.loader.windows_policy import DllPolicy
+from core.loader.windows.policy import DllPolicy
+from core.loader.windows.search import DllSearch, cpython_policy, dll_closure, plain_policy
 from core.model.facts import Distribution, PythonEnvironment, Resolution
 from core.model.facts.closure import Closure, Edge, EdgeState
 from core.probes.loading.plan import added_folders

@@ -1,4 +1,4 @@
-"""Who wants cuDNN in a Python environment: the frameworks, the binaries that ask for it, and which version they expect."""
+"""Who needs cuDNN in a Python environment: frameworks, the binaries that request it, and the version that they expect."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import names_tried, parse_cudnn_name, shipped_name, sub_libraries
 from core.loader.contents import library_names
 from core.loader.cudnn_version import true_version
-from core.loader.linux import LibrarySearch, LoadedFile
-from core.loader.linux_policy import LdSo, ld_so_policy
+from core.loader.linux.policy import LdSo, ld_so_policy
+from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.model.facts import Attempt, How, Machine, Resolution, path_text
 from core.model.paths import file_name
 from core.probes.sysroot import Sysroot

@@ -1,4 +1,4 @@
-"""What a framework opens when it starts, opened once: in the environment's own interpreter, in the cage, binding now.
+"""Opens what a framework opens at its start, once: in the environment's own interpreter, in the cage, with immediate binding.
 
 None of the framework's Python code runs. The interpreter does what its own start does (.pth files, sitecustomize), so the
 variables and folders are the person's. A healthy child takes 30 ms and the libraries' own time.

@@ -8,8 +8,8 @@ import msgspec
 
 from core.knowledge.cudnn import CudnnKnowledge, LoadingMode, RollCallCheck
 from core.knowledge.cudnn_file_names import parse_cudnn_name, shipped_name
-from core.loader.linux import LibrarySearch, LoadedFile
-from core.loader.windows import conda_folders
+from core.loader.linux.search import LibrarySearch, LoadedFile
+from core.loader.windows.search import conda_folders
 from core.model.facts import Consumer, How, PythonEnvironment, Resolution, System
 from core.probes.loading.consumers import CudnnRequirement
 from core.probes.loading.linux import Tracer, consumer_policy, preloaded_libraries

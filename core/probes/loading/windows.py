@@ -13,8 +13,8 @@ from core.knowledge.cudnn import LoadingMode, Zlibwapi
 from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.loader.contents import cuda_major, library_names
 from core.loader.cudnn_version import true_version
-from core.loader.windows import DllPolicy, DllSearch, cpython_policy, dll_closure, plain_policy
-from core.loader.windows_policy import DEFAULT_DIRS, DLL_LOAD_DIR
+from core.loader.windows.policy import DEFAULT_DIRS, DLL_LOAD_DIR
+from core.loader.windows.search import DllPolicy, DllSearch, cpython_policy, dll_closure, plain_policy
 from core.model.facts import Attempt, How, Resolution
 from core.probes.sysroot import Sysroot
 

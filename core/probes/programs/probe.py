@@ -16,10 +16,10 @@ from core.knowledge.cudnn_file_names import parse_cudnn_name, shipped_name, sub_
 from core.knowledge.library_names import parse_library_name
 from core.knowledge.tables import read_table
 from core.loader.contents import library_names
-from core.loader.linux import LibrarySearch, library_closure
+from core.loader.linux.search import LibrarySearch, library_closure
 from core.loader.read_image import read_image
-from core.loader.windows import DllSearch, dll_closure
-from core.loader.windows_policy import plain_policy
+from core.loader.windows.policy import plain_policy
+from core.loader.windows.search import DllSearch, dll_closure
 from core.model.facts import ExaminedProgram, Mapped, Resolution, Variable, path_text
 from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest

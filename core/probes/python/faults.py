@@ -1,4 +1,4 @@
-"""What keeps an environment's interpreter from starting, or leads its tools elsewhere; and what an interrupted pip left behind."""
+"""What keeps an environment's interpreter from starting or leads its tools elsewhere; and the remains of an interrupted pip."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from core.loader import read_image
-from core.loader.linux_cache import conf_folders, read_cache
+from core.loader.linux.cache import conf_folders, read_cache
 from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
 from core.probes.python.distributions import RELEVANT_DISTRIBUTION, normalise_name
 from core.probes.python.environment import find_interpreter

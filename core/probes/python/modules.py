@@ -1,4 +1,4 @@
-"""Who wins: what ``import NAME`` finds on an environment's sys.path, as importlib's finders look for it. Nothing is run.
+"""What ``import NAME`` finds on an environment's sys.path, by the rules of importlib's finders. Nothing is run.
 
 Source: Lib/importlib/_bootstrap_external.py of CPython, FileFinder.find_spec; https://docs.python.org/3/reference/import.html.
 """

@@ -1,7 +1,7 @@
-"""Frameworks' and NVIDIA's files against the RECORD of the distribution that installed them; nothing is run.
+"""Compares frameworks' and NVIDIA's files with the RECORD of the distribution that installed them; nothing is run.
 
-Python modules are looked for, no more: people edit them. Of libraries, sizes are compared always; hashes only with --thorough, and only in environments that are near. cuDNN's own files are the
-affair of the cuDNN probe where that looks, which is near too.
+Python modules only have to exist, since people edit them. Sizes of libraries are always compared; hashes only with
+--thorough, and only in environments that are examined in full. There the cuDNN probe checks cuDNN's own files.
 """
 
 from __future__ import annotations

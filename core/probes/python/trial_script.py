@@ -1,4 +1,4 @@
-"""What is run in the person's own interpreter: one text, handed over with -c, for any Python from 3.6 on."""
+"""The script that runs in the person's own interpreter, passed with -c; for any Python from 3.6 on."""
 
 SCRIPT_START = r"""
 import json, os, sys

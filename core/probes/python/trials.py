@@ -1,4 +1,4 @@
-"""Framework trials: import a framework and convolve once, in its own interpreter, as a new process would. On its own.
+"""Framework trials: import a framework and convolve once, in its own interpreter, as a new process would.
 
 Only where the person asked for it (``--try``, ``--thorough``), since an import alone takes longer than all else; and only for
 environments that were named, and on a machine with a GPU for those that are active. A crash, a hang and an error text are

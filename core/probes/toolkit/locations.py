@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.knowledge.cuda_file_names import LibraryFolders, Locations, library_family
-from core.loader.linux_cache import read_cache
+from core.loader.linux.cache import read_cache
 from core.model.facts import Distribution, Origin, PythonEnvironment
 from core.model.path_list import searched_entries
 from core.probes.probe import ProbeRequest

@@ -1,4 +1,4 @@
-"""Rows for the engines that people have: one a machine, as JSON lines, or as Parquet by DuckDB (an optional extra).
+"""Rows for other tools: one per machine, as JSON lines, or as Parquet by DuckDB (an optional extra).
 
 The schema (docs/engines.md): file, worst, cause, title, system, architecture, kernel, driver, gpus: text; findings: a list of
 {id, cause, severity, subject, primary}; settings: a map from a setting's name to its value.

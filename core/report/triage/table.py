@@ -1,4 +1,4 @@
-"""The table: causes by count, machines by their worst, outliers, what sets machines apart; what is no report is named."""
+"""The table: causes by count, machines by their worst finding, outliers, differences; and files that are no reports."""
 
 from __future__ import annotations
 

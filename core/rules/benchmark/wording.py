@@ -1,4 +1,4 @@
-"""The benchmark's rules, in part: which cause a broken rung has, why a card is slow, who else is on it."""
+"""Causes and reasons for the benchmark's rules: why a rung broke, why a card is slow, who else uses it."""
 
 from __future__ import annotations
 

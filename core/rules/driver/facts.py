@@ -1,4 +1,4 @@
-"""What was seen of the GPU and its driver, as the rules about them ask for it."""
+"""Facts about the GPU and its driver, as the rules about them need them."""
 
 from __future__ import annotations
 

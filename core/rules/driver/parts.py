@@ -1,4 +1,4 @@
-"""Rules about the libraries that come with the driver beside libcuda: one that a container or a partial installation lost."""
+"""Rules about the libraries that come with the driver beside libcuda: those that a container or a partial installation lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An environment with its frameworks in the form that the rules about them ask for."""
+"""An environment with its frameworks, as the rules about frameworks see it."""
 
 from __future__ import annotations
 

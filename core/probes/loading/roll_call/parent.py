@@ -1,4 +1,4 @@
-"""The roll call, from our side: children are asked until every call was made or is known to kill, answers become facts."""
+"""The roll call, in the parent: asks children until every call was made or is known to crash, and turns answers into facts."""
 
 from __future__ import annotations
 

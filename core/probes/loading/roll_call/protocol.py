@@ -1,4 +1,4 @@
-"""What a roll call's child is asked, and what it says: the parent's side of ``core.probes.loading.roll_call.child``."""
+"""Requests to and events from a roll call's child: the parent's side of ``core.probes.loading.roll_call.child``."""
 
 from __future__ import annotations
 

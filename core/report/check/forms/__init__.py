@@ -1,1 +1,1 @@
-"""How a check is said to each engine: one module each, of a function and the exit statuses, and one row in ``table``."""
+"""How each engine gets a check's result: a module each with a function and the exit statuses, and one row in ``table``."""

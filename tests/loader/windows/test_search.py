@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from core.loader.files import LONG_PATH_CHARACTERS, extended_path, path_under_root
-from core.loader.windows import (
+from core.loader.windows.policy import DLL_LOAD_DIR, SYSTEM32, USER_DIRS, policy_folders
+from core.loader.windows.search import (
     DllPolicy,
     DllSearch,
     conda_folders,
@@ -17,7 +18,6 @@ from core.loader.windows import (
     plain_policy,
     resolve_dll,
 )
-from core.loader.windows_policy import DLL_LOAD_DIR, SYSTEM32, USER_DIRS, policy_folders
 from core.model.facts import How, Resolution
 from tests.loader import build
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader.linux import LibrarySearch, ld_so_policy, library_closure
+from core.loader.linux.search import LibrarySearch, ld_so_policy, library_closure
 from core.model.facts import How
 from tests.loader import build
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader.authenticode import SHA_256, is_intact, signature_by_hash
+from core.loader.windows.authenticode import SHA_256, is_intact, signature_by_hash
 
 START, BODY = 0x80, 3 << 20
 OPTIONAL = START + 24

@@ -9,7 +9,7 @@ from itertools import compress, product
 import msgspec
 
 from core.loader.files import path_under_root
-from core.loader.linux_cache import CacheEntry, read_cache
+from core.loader.linux.cache import CacheEntry, read_cache
 
 
 class LdSo(msgspec.Struct, frozen=True):

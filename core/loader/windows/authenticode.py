@@ -1,7 +1,7 @@
 """Whether a Windows library still has the bytes that its maker signed: its Authenticode hash, computed on any system.
 
 After Microsoft's "Windows Authenticode Portable Executable Signature Format" (version 1.0). The certificate itself is
-not judged, which only Windows can do; a file that was damaged after it was signed is told all the same.
+not judged, which only Windows can do; a file that was damaged after it was signed is recognised all the same.
 """
 
 from __future__ import annotations

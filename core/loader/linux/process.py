@@ -1,4 +1,4 @@
-"""One process as ld.so fills it: what each library that it opens brings in, what is missing, and what does not fit.
+"""A process as ld.so populates it: what each opened library brings in, what is missing, and what does not fit.
 
 After glibc's elf/dl-open.c and dl-load.c: a name that is loaded already (as it was asked for, or as DT_SONAME) is taken again
 whoever asks; an open that lacks one file fails as a whole, and nothing of it stays.
@@ -10,7 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from core.loader.linux import LibrarySearch, LoadedFile
+from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
 from core.model.facts import Attempt, How, Resolution
 from core.model.facts.closure import Edge, EdgeState, Gap

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader.linux import LibrarySearch, ld_so_policy
+from core.loader.linux.search import LibrarySearch, ld_so_policy
 from core.model.facts import How, Resolution
 from tests.loader import build
 

@@ -1,4 +1,4 @@
-r"""Where Windows looks for a DLL, in its order, with every candidate and what becomes of it. Runs on either system.
+r"""Where Windows looks for a DLL, in its order, with the outcome of every candidate. Runs on either system.
 
 Unlike ld.so, Windows takes the first file of the wanted name, whatever it is: one for another processor, an empty or a
 damaged one ends the search with error 193 (ERROR_BAD_EXE_FORMAT), one that may not be read with error 5.
@@ -17,7 +17,7 @@ from core.common.patience import call_patiently
 from core.loader import read_image
 from core.loader.files import path_under_root
 from core.loader.image import Image
-from core.loader.windows_policy import DllPolicy, conda_folders, cpython_policy, plain_policy, policy_folders
+from core.loader.windows.policy import DllPolicy, conda_folders, cpython_policy, plain_policy, policy_folders
 from core.model.facts import Attempt, How, Outcome, Resolution, path_text
 
 __all__ = [

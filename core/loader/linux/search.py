@@ -1,4 +1,4 @@
-"""Where glibc's ld.so looks for a library, in its order, with every candidate and what becomes of it.
+"""Where glibc's ld.so looks for a library, in its order, with the outcome of every candidate.
 
 After glibc's elf/dl-load.c (_dl_map_object, open_path, open_verify), checked against the running loader in the tests.
 What stops the search and what is passed over was found by experiment (glibc 2.36): a file of another architecture,
@@ -22,8 +22,8 @@ from core.common.patience import call_patiently
 from core.loader import read_image
 from core.loader.files import path_under_root
 from core.loader.image import Image
-from core.loader.linux_cache import CacheEntry
-from core.loader.linux_policy import LdSo, hwcaps_folders, ld_so_policy
+from core.loader.linux.cache import CacheEntry
+from core.loader.linux.policy import LdSo, hwcaps_folders, ld_so_policy
 from core.model.facts import Attempt, How, Outcome, Resolution, path_text
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 

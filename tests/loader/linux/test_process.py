@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.loader.linux import LibrarySearch, ld_so_policy
-from core.loader.linux_process import Process
+from core.loader.linux.process import Process
+from core.loader.linux.search import LibrarySearch, ld_so_policy
 from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
 from tests.loader import build
 

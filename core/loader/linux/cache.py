@@ -1,4 +1,4 @@
-"""ld.so.cache and ld.so.conf: which library names glibc's loader knows by heart, and from which folders.
+"""Reads ld.so.cache and ld.so.conf: the libraries that glibc's loader has cached, and the folders that it searches.
 
 Format after glibc's dl-cache.h and cache.c: the old table (magic "ld.so-1.7.0"), the new one ("glibc-ld.so.cache1.1"),
 alone or behind an old one, with its list of glibc-hwcaps folders in an extension.

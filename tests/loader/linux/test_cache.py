@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.loader.linux import LdSo, LibrarySearch
-from core.loader.linux_cache import conf_folders, parse_cache, read_cache
+from core.loader.linux.cache import conf_folders, parse_cache, read_cache
+from core.loader.linux.search import LdSo, LibrarySearch
 from core.model.facts import How
 from tests.loader import build
 

@@ -1,0 +1,337 @@
+"""Two tables: COMPLAINTS says what a text complains of, in families of messages; CAUSED_COMPLAINTS which each cause makes.
+
+A family may ask for more than its words: that the files, the versions, the status or the GPU which the text names are those
+of the finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.common.versions import version_tuple
+from core.explain.context import compiled_and_loaded
+from core.explain.mechanism.driver_answers import EXACT_FIRST, driver_says
+from core.explain.mechanism.fault_facts import FaultFacts
+from core.explain.mechanism.frameworks import FRAMEWORK_DISTRIBUTIONS, frameworks_of
+from core.explain.mechanism.libraries import blamed_libraries, is_same_library
+from core.explain.reading import ParsedText
+from core.explain.refutations import zlib_inside
+from core.knowledge.library_names import TOOLKIT_FAMILIES
+from core.model.facts import Snapshot
+
+VersionNumbers = tuple[int, ...]
+Fits = Callable[[ParsedText, FaultFacts], bool]
+
+OF_KIND: dict[str, frozenset[str]] = {
+    "cudnn_not_on_search_path": frozenset({"cudnn"}),
+    "cudnn_not_installed": frozenset({"cudnn"}),
+    "cudnn_major_mismatch": frozenset({"cudnn"}),
+    "cuda_not_on_search_path": TOOLKIT_FAMILIES,
+    "cuda_runtime_missing": TOOLKIT_FAMILIES,
+    "cuda_toolkit_version_mismatch": TOOLKIT_FAMILIES,
+    "cuda_lib_shadowed": TOOLKIT_FAMILIES,
+}
+"""The family of libraries that a cause is about, where its evidence names others too."""
+
+
+def words_suffice(_r: ParsedText, _a: FaultFacts) -> bool:
+    """The words alone are the mechanism."""
+    return True
+
+
+def same_file(reading: ParsedText, about: FaultFacts) -> bool:
+    """The text blames a file that the finding is about."""
+    return any(is_same_library(x, y) and x.part == y.part for x in blamed_libraries(reading) for y in about.files)
+
+
+def same_set(reading: ParsedText, about: FaultFacts) -> bool:
+    """The text blames a library of the set that the finding is about, or cuDNN as such."""
+    kind = OF_KIND.get(about.cause)
+    blamed = [x for x in blamed_libraries(reading) if kind is None or (x.family in kind)]
+    return any(is_same_library(x, y) for x in blamed for y in about.files)
+
+
+def zlib_is_inside(reading: ParsedText, about: FaultFacts) -> bool:
+    """The text misses a zlib that this machine's cuDNN has inside: it says so whichever of its own parts it cannot open."""
+    return bool(zlib_inside(reading, about.seen)) and any(x.family == "cudnn" and x.part for x in about.files)
+
+
+def same_symbol(reading: ParsedText, about: FaultFacts) -> bool:
+    """A library of the finding's set was found and lacks a function."""
+    return same_set(reading, about) and not any(mark.startswith("missing:") for mark in reading.marks)
+
+
+def same_cudnn_symbol(reading: ParsedText, about: FaultFacts) -> bool:
+    """The same of cuDNN, and the very symbol is missing when this machine's parts are called."""
+    calls = [c.meaning for x in about.seen.loads or () if x.roll_call for c in x.roll_call.calls]
+    here = {w for text in calls for w in _UNDEFINED.findall(text.lower())}
+    return same_symbol(reading, about) and bool(here & set(_UNDEFINED.findall(reading.low)))
+
+
+def no_name(reading: ParsedText, _a: FaultFacts) -> bool:
+    """The loader failed without a word on which library it was."""
+    return not blamed_libraries(reading)
+
+
+def same_versions(reading: ParsedText, about: FaultFacts) -> bool:
+    """The cuDNN that the text says was loaded is on this machine."""
+    pair = compiled_and_loaded(reading.low)
+    return pair is not None and _is_here(pair[1], about.seen) and _is_wanted(pair[0], about.seen)
+
+
+def _is_here(loaded: VersionNumbers, seen: Snapshot) -> bool:
+    here = [version_tuple(c.version) for c in seen.cudnn or ()] + [
+        version_tuple(x.roll_call.version) for x in seen.loads or () if x.roll_call
+    ]
+    return any(_versions_agree(h, loaded) for h in here if h)
+
+
+def _is_wanted(compiled: VersionNumbers, seen: Snapshot) -> bool:
+    """No consumer says that it was built with another one."""
+    wanted = [version_tuple(x.wanted_version) for x in seen.loads or () if x.wanted_version]
+    return not wanted or any(_versions_agree(w, compiled) for w in wanted)
+
+
+def _versions_agree(one: VersionNumbers, other: VersionNumbers) -> bool:
+    """Whether two versions agree as far as both are told."""
+    shared = min(len(one), len(other), 3)
+    return shared > 0 and one[:shared] == other[:shared]
+
+
+def same_status(reading: ParsedText, about: FaultFacts) -> bool:
+    """What the text says of the driver most exactly is what the driver says here; where it was not asked, the words decide."""
+    here = driver_says(about.seen)
+    told = next((told for exact in EXACT_FIRST if (told := reading.marks & exact)), frozenset())
+    if "missing:libcuda-unversioned" in reading.marks:
+        # libcuda.so is another name than the libcuda.so.1 that programs open: linkers and WSL alone ask for it
+        told -= {"missing:libcuda"}
+    cuda = about.seen.driver.cuda if about.seen.driver else None
+    return bool(told & here) or (bool(told) and cuda is None)
+
+
+def starts_not(_r: ParsedText, about: FaultFacts) -> bool:
+    """CUDA does not start on this machine, or was not asked."""
+    cuda = about.seen.driver.cuda if about.seen.driver else None
+    return cuda is None or cuda.status != 0 or not cuda.device_count
+
+
+def same_package(reading: ParsedText, about: FaultFacts) -> bool:
+    """The text names the framework that the finding is about."""
+    told = frameworks_of(reading)
+    return any(_names(about, FRAMEWORK_DISTRIBUTIONS[mark]) for mark in told)
+
+
+def _names(about: FaultFacts, starts: tuple[str, ...]) -> bool:
+    texts = (about.name.rsplit("-", 1)[-1], *(t.lower() for t in about.said))
+    return any(re.search(rf"(?<![a-z]){re.escape(s)}(?![a-z])", text) for s in starts for text in texts)
+
+
+def same_compiler(reading: ParsedText, about: FaultFacts) -> bool:
+    """The text blames NVRTC of the major that the finding is about."""
+    told = {x.major for x in reading.libraries if x.family in ("nvrtc", "nvrtc-builtins")}
+    mine = {x.major for x in about.files if x.family in ("nvrtc", "nvrtc-builtins")}
+    return bool(told & mine) or None in told or not told
+
+
+def mixed_here(_r: ParsedText, about: FaultFacts) -> bool:
+    """The parts of cuDNN that this machine loads say so themselves, or the finding does."""
+    if about.cause == "mixed_cudnn_sublibraries":
+        return True
+    calls = [c for x in about.seen.loads or () if x.roll_call for c in x.roll_call.calls]
+    return any("mismatch" in c.meaning.lower() or "undefined symbol" in c.meaning for c in calls)
+
+
+def same_answer(reading: ParsedText, about: FaultFacts) -> bool:
+    """A status or a symbol of the text is what a call of cuDNN's parts answered, or printed, on this machine."""
+    rolls = [x.roll_call for x in about.seen.loads or () if x.roll_call]
+    status = {w for r in rolls for c in r.calls if c.result for w in _STATUS.findall(c.meaning.lower())}
+    symbols = {w for r in rolls for w in _CANNOT.findall(r.output.lower())}
+    return any(w in reading.low for w in status) or any(f"symbol {w}" in reading.low for w in symbols)
+
+
+_UNDEFINED = re.compile(r"undefined symbol: ?(\w{0,200})")
+_STATUS = re.compile(r"cudnn_status_(?!success)[a-z_]{4,60}")
+
+
+_CANNOT = re.compile(r"cannot load symbol (\w{3,80})")
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """A family of messages: the marks that show it, and what else must agree with the finding."""
+
+    marks: frozenset[str]
+    fits: Fits = words_suffice
+    system: str = ""
+    shared: bool = False
+    """Too many faults make it: with such a message alone the fault can be the cause, and nothing proves that it is."""
+
+
+def _family(marks: str, fits: Fits = words_suffice, system: str = "", shared: bool = False) -> Complaint:
+    return Complaint(frozenset(marks.split()), fits, system, shared)
+
+
+NOT_FOUND = (
+    "missing:cudnn missing:toolkit missing:zlibwapi missing:libcuda missing:nvml missing:driver missing:nvrtc-builtins"
+)
+UNLOADABLE_MARKS = (
+    "truncated wrong-arch permission win:127 win:193 win:1114 win:1392 win:998 sublib-loading cudnn-unable-any"
+)
+START_MARKS = "no-device bad-ordinal no-driver-words libcuda-dlopen smi-failed driver-insufficient cuda-unknown nvml-unknown lib-mismatch-driver compat stub missing:libcuda"
+
+
+COMPLAINTS: dict[str, Complaint] = {
+    # a library by its name
+    "this file is not found": _family(NOT_FOUND + " cudnn-unable-any sublib-loading", same_file),
+    "this file does not load": _family(UNLOADABLE_MARKS, same_file),
+    "this library is not found": _family(NOT_FOUND + " cudnn-unable-any", same_set),
+    "this library does not load": _family(UNLOADABLE_MARKS, same_set),
+    "zlib in place of a part": _family("missing:zlibwapi", zlib_is_inside, "windows"),
+    # a library without a name
+    "some cuDNN is not found": _family("cudnn-not-found-words dnn-not-found", no_name, shared=True),
+    "some library is not found": _family("load-failed dll-load-failed ctypes-load winmod-name torch-dll", no_name, "windows", shared=True),
+    "some library does not load": _family("load-failed truncated wrong-arch win:193", no_name, shared=True),
+    "a part cannot be loaded": _family("sublib-loading cudnn-invalid-handle", no_name, shared=True),
+    "what the parts answer here": _family("sublib-loading sublib-mismatch cudnn-invalid-handle", same_answer),
+    "the process ends inside cuDNN": _family("crash-in-cudnn nt:c0000409", no_name, shared=True),
+    "the process is killed": _family("segfault", no_name, "linux", shared=True),
+    # releases that do not go together
+    "two versions of cuDNN": _family("pair cudnn-version-pair", same_versions),
+    "parts of two releases": _family("sublib-mismatch", mixed_here),
+    "a symbol of cuDNN": _family("symbol-cudnn", same_cudnn_symbol),
+    "some symbol of cuDNN": _family("symbol-cudnn", same_symbol, shared=True),
+    "a symbol of CUDA": _family("symbol-cublas symbol-cuda-lib symbol-version", same_symbol),
+    # the driver's answer
+    "the driver's answer": _family(START_MARKS, same_status),
+    "the driver is too old": _family("driver-insufficient"),
+    "no GPU is used": _family("cannot-use-gpu tf-no-gpu-list cpu-fallback", starts_not, shared=True),
+    "no rights": _family("permission dev-nodes"),
+    "no signature": _family("secure-boot"),
+    "a module": _family("module-words"),
+    "after a suspend": _family("suspend uvm", starts_not),
+    "MIG": _family("mig", starts_not),
+    "a variable that hides": _family("visible-devices", starts_not, shared=True),
+    "the container's engine": _family("container-runtime container-cli"),
+    # the GPU
+    "no code for this GPU": _family("no-kernel-image not-compatible-gpu gpu-too-old-words cudnn-arch nvrtc-arch unknown-arch gpu:too-new gpu:too-old"),
+    "no memory": _family("oom"),
+    "a failing GPU": _family("hardware-words xid-card xid-link bus-lost ecc k-power-cables"),
+    # statuses that many faults share
+    "cuDNN does not start": _family("cudnn-not-init cudnn-handle dnn-not-found", shared=True),
+    "a computation fails": _family("cudnn-exec illegal-access", shared=True),
+    "cuDNN fails inside": _family("cudnn-internal conv-algorithm", shared=True),
+    "cuBLAS does not start": _family("cublas-not-init", shared=True),
+    "the kernels' cache": _family("compute-cache"),
+    # packages and builds
+    "a build without CUDA": _family("cpu-build torch-not-compiled tf-not-built ort-provider", same_package),
+    "this build uses no GPU": _family("tf-no-gpu-list cpu-fallback", same_package),
+    "a build that uses no GPU": _family("tf-no-gpu-list cpu-fallback ort-provider cpu-build", shared=True),
+    "two packages": _family("two-packages ort-provider", same_package),
+    "packages that do not fit": _family("broken-pins symbol-framework", same_package),
+    "a module of Python": _family("no-module"),
+    "a build of an extension": _family("nvcc-mismatch"),
+    "another NumPy": _family("numpy-abi"),
+    "an older C or C++ library": _family("cxx-runtime"),
+    "no code from this file system": _family("noexec-map"),
+    "a module of that name": _family("module-partial"),
+    "no Python": _family("venv-broken"),
+    "modules for another Python": _family("wrong-python-tag"),
+    "the rest of an installation": _family("invalid-distribution"),
+    "the toolkit's variable": _family("cuda-home-bad"),
+    "NVRTC": _family("nvrtc-builtins nvrtc-words caffe2-nvrtc", same_compiler),
+    "the page file": _family("page-file"),
+    "Microsoft's runtime": _family("init-routine vc-words missing:vcruntime", words_suffice, "windows"),
+    "an instruction": _family("illegal-instruction"),
+    "wrong numbers": _family("wrong-numbers", shared=True),
+    "another session": _family("new-shell ide", shared=True),
+}  # fmt: skip
+"""What a text may complain of."""
+_SET = ("this library is not found", "some cuDNN is not found", "some library is not found", "a part cannot be loaded")
+
+
+_FILE = (
+    "this file is not found",
+    "zlib in place of a part",
+    "what the parts answer here",
+    "a part cannot be loaded",
+    "the process ends inside cuDNN",
+    "some library is not found",
+)
+
+
+# where a file of one copy is passed over, the loader takes another copy's
+_GAP = ("two versions of cuDNN", "a symbol of cuDNN", "some symbol of cuDNN")
+_BROKEN = (*_FILE, *_GAP, "this file does not load", "some library does not load")
+
+
+_DRIVER = ("the driver's answer", "no GPU is used", "cuDNN does not start")
+CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
+    "zlibwapi_missing": _FILE,
+    "cudnn_not_on_search_path": _SET,
+    "cudnn_not_installed": _SET,
+    "cudnn_sublibrary_missing": (*_FILE, *_GAP),
+    "cudnn_major_mismatch": (*_SET, "two versions of cuDNN"),
+    "cudnn_minor_too_old": (*_GAP, "cuDNN does not start"),
+    "cudnn_cuda_major_mismatch": (*_SET, "two versions of cuDNN"),
+    "cudnn_shadowed": (
+        "two versions of cuDNN",
+        "parts of two releases",
+        "a symbol of cuDNN",
+        "this file does not load",
+    ),
+    "ld_library_path_override": ("parts of two releases", "the process is killed", *_BROKEN),
+    "mixed_cudnn_sublibraries": ("parts of two releases", *_BROKEN),
+    "library_unreadable": _BROKEN,
+    "corrupt_or_truncated_file": (*_BROKEN, "the process is killed"),
+    "dll_wrong_architecture": _BROKEN,
+    "install_path_characters": ("this library is not found", "this file is not found", "a part cannot be loaded"),
+    "cuda_not_on_search_path": _SET,
+    "cuda_runtime_missing": _SET,
+    "cuda_toolkit_version_mismatch": _SET,
+    "cuda_lib_shadowed": ("a symbol of CUDA", "this library does not load"),
+    "cuda_path_env_wrong": ("the toolkit's variable",),
+    "nvrtc_missing_or_mismatch": ("NVRTC",),
+    "nvcc_toolkit_mismatch_build": ("a build of an extension",),
+    "numpy_abi_mismatch": ("another NumPy",),
+    "cxx_runtime_too_old": ("an older C or C++ library",),
+    "noexec_mount": ("no code from this file system",),
+    "module_shadowed": ("a module of that name",),
+    "python_environment_broken": ("no Python",),
+    "package_for_another_python": ("modules for another Python",),
+    "installation_interrupted": ("the rest of an installation",),
+    "libcuda_wrong_library": _DRIVER,
+    "python_dll_search_change": _SET,
+    "process_env_not_inherited": (*_SET, "another session"),
+    "wrong_environment_active": ("a module of Python",),
+    "framework_cpu_only_build": ("a build without CUDA", "this build uses no GPU", "a build that uses no GPU"),
+    "duplicate_framework_packages": (
+        "two packages",
+        "a build without CUDA",
+        "this build uses no GPU",
+        "a build that uses no GPU",
+    ),
+    "tf_native_windows_unsupported": ("a build without CUDA", "this build uses no GPU", "a build that uses no GPU"),
+    "vc_runtime_missing": ("Microsoft's runtime", "some library is not found"),
+    "page_file_too_small": ("the page file",),
+    "cpu_instruction_set_missing": ("an instruction",),
+    "driver_too_old": (*_DRIVER, "the driver is too old"),
+    "driver_library_mismatch": _DRIVER,
+    "driver_module_not_loaded": (*_DRIVER, "a module"),
+    "secure_boot_blocks_module": (*_DRIVER, "no signature"),
+    "uvm_stale_after_suspend": (*_DRIVER, "after a suspend"),
+    "device_node_permission": (*_DRIVER, "no rights"),
+    "container_no_gpu_runtime": (*_DRIVER, "the container's engine"),
+    "wsl_libcuda_not_found": (*_DRIVER, "this library is not found"),
+    "gpu_hidden_by_env": (*_DRIVER, "a variable that hides"),
+    "mig_misconfigured": (*_DRIVER, "MIG"),
+    "gpu_arch_too_new": ("no code for this GPU", "a computation fails", "cuDNN does not start"),
+    "gpu_arch_too_old": ("no code for this GPU", "a computation fails", "cuDNN does not start"),
+    "gpu_memory_exhausted": ("no memory", "cuDNN does not start", "cuDNN fails inside"),
+    "nv_compute_cache_bad": ("the kernels' cache", "cuBLAS does not start", "cuDNN fails inside"),
+    "hardware_fault": ("a failing GPU", "a computation fails"),
+    "requirement_broken": ("packages that do not fit", "two versions of cuDNN"),
+    "wrong_results": ("wrong numbers",),
+}
+"""The families of messages that each cause makes. A cause that is not here makes none that points back to it."""

@@ -1,0 +1,30 @@
+"""Which framework a text is about."""
+
+from __future__ import annotations
+
+from core.explain.reading import ParsedText
+
+FRAMEWORK_DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
+    # mark of a text: how the distributions begin
+    "pytorch": ("torch",),
+    "tensorflow": ("tensorflow", "keras"),
+    "jax": ("jax",),
+    "onnxruntime": ("onnxruntime",),
+    "ctranslate2": ("ctranslate2", "faster-whisper", "whisperx"),
+    "paddle": ("paddlepaddle",),
+    "cupy": ("cupy",),
+    "mxnet": ("mxnet",),
+    "opencv": ("opencv",),
+}
+OWN_WORDS = {
+    "ort-provider": "onnxruntime",
+    "ort-create": "onnxruntime",
+    "torch-not-compiled": "pytorch",
+    "tf-not-built": "tensorflow",
+}
+"""Messages that only one framework writes, whether they name it or not."""
+
+
+def frameworks_of(reading: ParsedText) -> frozenset[str]:
+    """Return the frameworks that a text names, or whose words it uses."""
+    return (reading.marks & FRAMEWORK_DISTRIBUTIONS.keys()) | {OWN_WORDS[m] for m in reading.marks & OWN_WORDS.keys()}

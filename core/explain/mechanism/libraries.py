@@ -1,0 +1,24 @@
+"""Which libraries a text complains of, and when two names are of one library."""
+
+from __future__ import annotations
+
+from core.explain.reading import ParsedText
+from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName
+
+
+def blamed_libraries(reading: ParsedText) -> tuple[LibraryName, ...]:
+    """Libraries of CUDA, cuDNN or the driver that the text complains of; a framework's own file is only the victim."""
+    return tuple(x for x in reading.blamed if x.family not in ("framework", "vcruntime"))
+
+
+def is_same_library(wanted: LibraryName, had: LibraryName) -> bool:
+    """Whether two names are of one library, as far as both tell its version."""
+    if wanted.family != had.family or (wanted.platform and had.platform and wanted.platform != had.platform):
+        return False
+    if wanted.major is None or had.major is None:
+        return True
+    # cuDNN's files carry a full version on Linux, and one major is one set
+    minors = (
+        wanted.minor is None or had.minor is None or wanted.family not in TOOLKIT_FAMILIES or wanted.minor == had.minor
+    )
+    return wanted.major == had.major and minors

@@ -1,0 +1,152 @@
+"""What in a text speaks against a fault of this machine, whatever it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from core.common.i18n import _
+from core.common.versions import version_tuple
+from core.explain.mechanism.complaints import CAUSED_COMPLAINTS
+from core.explain.mechanism.driver_answers import driver_says
+from core.explain.mechanism.fault_facts import FaultFacts
+from core.explain.mechanism.frameworks import FRAMEWORK_DISTRIBUTIONS, frameworks_of
+from core.explain.mechanism.libraries import blamed_libraries, is_same_library
+from core.explain.reading import ParsedText
+from core.model.facts import Snapshot
+
+CAPABILITY_PATTERN = re.compile(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm_?)?(\d{1,2})\.?(\d)\b")
+GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|(?:a(?:2|10|10g|16|30|40|100|800|6000)|h(?:20|100|200|800)|l(?:4|20|40|40s)|t4|v100|p(?:4|40|100)|k(?:20|40|80)|m(?:40|60)|b[123]00|gb\d{2,3}))\b(?=[ ,.:;)]|$|\n)")  # fmt: skip
+
+
+def another_framework(reading: ParsedText, about: FaultFacts) -> str:
+    """The finding concerns environments that have none of the frameworks which the text names."""
+    told = frameworks_of(reading)
+    if not told or not about.prefixes:
+        return ""
+    starts = tuple(s for mark in told for s in FRAMEWORK_DISTRIBUTIONS[mark])
+    having = [p for p in about.seen.pythons or () if p.prefix in about.prefixes]
+    if any(d.name.lower().startswith(starts) for p in having for d in p.distributions):
+        return ""
+    if not any(p.distributions for p in having):
+        return ""
+    return _("The message comes from another framework.")
+
+
+def another_gpu(reading: ParsedText, about: FaultFacts) -> str:
+    """The text names a GPU, or a compute capability, that this machine does not have."""
+    gpus = (about.seen.driver.gpus if about.seen.driver else None) or ()
+    if not gpus:
+        return ""
+    said = {f"{m[1]}.{m[2]}" for m in CAPABILITY_PATTERN.finditer(reading.low)}
+    here = {g.compute_capability for g in gpus if g.compute_capability}
+    if said and here and not said & here:
+        return _("The message is about a GPU of compute capability {said}.", said=sorted(said)[0])
+    models = {m[1].replace(" ", "") for m in GPU_MODEL_PATTERN.finditer(reading.low) if m[1][0] in "rg"}
+    names = " ".join(g.name for g in gpus).lower().replace(" ", "")
+    if models and not any(model in names for model in models):
+        return _("The message is about another GPU: {said}.", said=sorted(models)[0].upper())
+    return ""
+
+
+def engines_message(reading: ParsedText, about: FaultFacts) -> str:
+    """A container engine's message, on a machine that is no container: it is about the engine's own set-up."""
+    if about.seen.machine.container or not reading.marks & {"container-runtime", "container-cli"}:
+        return ""
+    # with a driver that is broken here, the engine can pass nothing on
+    return "" if driver_says(about.seen) else _("The message comes from a container engine.")
+
+
+def another_system(reading: ParsedText, about: FaultFacts) -> str:
+    """Every library that the text blames has a name of the other system."""
+    told = {x.platform for x in reading.blamed if x.platform}
+    if told and about.seen.machine.system not in told and not about.seen.machine.wsl:
+        return _("The message names files of another system.")
+    return ""
+
+
+def another_library(reading: ParsedText, about: FaultFacts) -> str:
+    """The text blames libraries of one kind only, and the finding's are of another kind or another major."""
+    blamed = [x for x in blamed_libraries(reading) if x.family != "zlibwapi"]
+    mine = [y for y in about.files if y.family != "zlibwapi"]
+    if not blamed or not mine or any(is_same_library(x, y) for x in blamed for y in mine):
+        return ""
+    if {x.family for x in blamed} & {"nvrtc", "nvrtc-builtins"} and about.cause == "nvrtc_missing_or_mismatch":
+        return ""
+    return _("The message names another library: {name}.", name=blamed[0].name)
+
+
+def another_release(reading: ParsedText, about: FaultFacts) -> str:
+    """The text asks for cuDNN's files by a full version that no copy on this machine has."""
+    asked = {(x.major, x.minor) for x in blamed_libraries(reading) if x.family == "cudnn" and x.minor is not None}
+    here = {
+        version_tuple(v)[:2] for c in about.seen.cudnn or () for v in (c.version, *(f.version for f in c.files)) if v
+    }
+    if not asked or not here or asked & here:
+        return ""
+    return _("The message comes from cuDNN {version}.", version=".".join(map(str, max(asked))))
+
+
+def another_copy(reading: ParsedText, about: FaultFacts) -> str:
+    """The text says that it loaded a cuDNN of a major version which is not on this machine."""
+    opened = {x.major for x in reading.opened if x.family == "cudnn" and x.major is not None}
+    if not opened or about.seen.cudnn is None or opened & {c.major for c in about.seen.cudnn}:
+        return ""
+    return _(
+        "The message comes from a program that loaded cuDNN {major}, which is not on this machine.", major=max(opened)
+    )
+
+
+WITHOUT_DRIVER = ("driver_module_not_loaded", "secure_boot_blocks_module", "container_no_gpu_runtime")
+"""Causes by which no driver answers at all."""
+ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected"})
+"""Marks of messages that a loaded module, or the kernel that refused it, alone leads to."""
+
+
+def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
+    """In the text a driver gives its version or is refused for its signature; on this machine none is loaded."""
+    if about.cause not in WITHOUT_DRIVER:
+        return ""
+    refused = {"key-rejected"} if about.cause == "secure_boot_blocks_module" else set()
+    if (
+        reading.marks & ANSWERS_OF_A_MODULE - refused
+        or "(found version " in reading.low
+        or "nvrm version" in reading.low
+    ):
+        return _("In the message a driver answers; on this machine none does.")
+    return ""
+
+
+_SETS_DEVICES = re.compile(r"os\.environ\[['\"]cuda_visible_devices['\"]\]\s{0,3}=")
+
+
+def the_program_hides(reading: ParsedText, about: FaultFacts) -> str:
+    """The text shows a program that itself says which GPUs it may see."""
+    if about.cause == "gpu_hidden_by_env" or not _SETS_DEVICES.search(reading.low):
+        return ""
+    return _("In the message the program itself sets CUDA_VISIBLE_DEVICES.") if _is_about_start(about) else ""
+
+
+def _is_about_start(about: FaultFacts) -> bool:
+    return "the driver's answer" in CAUSED_COMPLAINTS.get(about.cause, ())
+
+
+OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
+    another_system,
+    engines_message,
+    another_gpu,
+    another_framework,
+    another_library,
+    another_release,
+    another_copy,
+    a_driver_answers,
+    the_program_hides,
+)
+
+
+def mismatch_with_machine(reading: ParsedText, seen: Snapshot) -> str:
+    """Return what in a text does not fit this machine, whatever its faults: one sentence, or nothing."""
+    here = FaultFacts("", seen)
+    return next(
+        (said for object_ in (another_gpu, another_copy, another_release) if (said := object_(reading, here))), ""
+    )

@@ -1,0 +1,104 @@
+"""A line of a start-up file of all users."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.i18n import _
+from core.host.startup.edit import Edit, edited
+from core.model.changes import Change, ChangeError, EditLine
+from core.model.facts import LineForm
+from core.transaction.broker.ground import Ground, everybodys_folder_refusal, visible_text
+from core.transaction.broker.variables import HIDING_VARIABLES, TOOLKIT_VARIABLE
+
+LINE_FILES: tuple[tuple[str, LineForm], ...] = (
+    (r"/etc/environment", "assignments"),
+    (r"/etc/environment\.d/[\w.+-]+\.conf", "assignments"),
+    (r"/etc/(?:profile|bash\.bashrc|bashrc|zshenv|zprofile|zshrc|zlogin)", "posix"),
+    (r"/etc/profile\.d/[\w.+-]+\.sh", "posix"),
+    (r"/etc/zsh/(?:zshenv|zprofile|zshrc|zlogin)", "posix"),
+    (r"/etc/fish/(?:config|conf\.d/[\w.+-]+)\.fish", "fish"),
+    (r"/etc/crontab|/etc/cron\.d/[\w+-]+", "crontab"),
+    (r"/etc/systemd/(?:system|user)/[\w@.+-]+\.service(?:\.d/[\w.+-]+\.conf)?", "systemd"),
+)
+"""Files of everybody's in which a line is edited, and the language of each."""
+LINE_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", *HIDING_VARIABLES)
+"""Variables that a line may be relieved of; toolkits' besides."""
+
+
+def refusal(change: Change, ground: Ground, back: bool) -> str:
+    """A line of a listed file that gives a listed variable its value: taken out, or a folder of it; nothing is added but
+    the toolkit's folder. What is done to the line is made anew here, and must be the same.
+    """
+    assert isinstance(change, EditLine)
+    form = next((form for pattern, form in editable_files(ground) if re.fullmatch(pattern, change.path)), None)
+    if form is None or form != change.form or not change.path.isascii():
+        return _(
+            "{path} is not a file of which a line is edited with administrator rights.", path=visible_text(change.path)
+        )
+    toolkit = bool(TOOLKIT_VARIABLE.fullmatch(change.name))
+    if change.name not in LINE_VARIABLES and not toolkit:
+        return _odd_line(change)
+    if change.value and (not toolkit or change.entry):
+        return _odd_line(change)
+    if change.value and (row := everybodys_folder_refusal(change.value, change.name, ground, back, below=True)):
+        return row
+    if not change.reason.isprintable() or change.back is not back or not change.before_hash:
+        return _odd_line(change)
+    old, new = (change.after, change.before) if back else (change.before, change.after)
+    edit = Edit(
+        form=change.form,
+        line=1,
+        name=change.name,
+        entry=change.entry,
+        among=change.among,
+        value=change.value,
+        reason=change.reason,
+    )
+    try:
+        made = edited(old, edit)
+    except ChangeError:
+        return _odd_line(change)
+    if made.replace(": # ", "# ", 1) != new.replace(": # ", "# ", 1):
+        return _odd_line(change)
+    if ground.kind(change.path) != "file":
+        return _("{path} does not exist.", path=change.path)
+    if loose := ground.loose(change.path):
+        return _(
+            "{loose} can be changed by other users, so {path} is not used with administrator rights.",
+            loose=loose,
+            path=change.path,
+        )
+    return ""
+
+
+def editable_files(ground: Ground) -> tuple[tuple[str, LineForm], ...]:
+    """Return the files of which a line may be edited; none on Windows, whose variables lie in the registry."""
+    return LINE_FILES if ground.system == "linux" else ()
+
+
+def _odd_line(change: EditLine) -> str:
+    return _(
+        "The plan for line {line} of {path} is not one that is carried out with administrator rights.",
+        line=change.line,
+        path=visible_text(change.path),
+    )
+
+
+def words(change: Change) -> tuple[str, ...]:
+    """Return what the change does, in words made from its data."""
+    assert isinstance(change, EditLine)
+    values = {
+        "name": change.name,
+        "path": change.path,
+        "line": change.line,
+        "entry": change.entry,
+        "value": change.value,
+    }
+    if change.back:
+        return (_("Put line {line} of {path} back, which sets {name}.", **values),)
+    if change.value:
+        return (_("Let line {line} of {path} set {name} to {value}.", **values),)
+    if change.entry:
+        return (_("Take {entry} out of {name} in line {line} of {path}.", **values),)
+    return (_("Take line {line} of {path} out, which sets {name}.", **values),)

@@ -1,0 +1,1 @@
+"""Tests of Windows' search for a DLL, and of signatures."""
