@@ -160,7 +160,10 @@ def _administrator_s_folder(text: str) -> bool:
 
 def _only_root_changes(path: str, *, inside: bool) -> bool:
     """Asked of the system, not of the modes: may an account without any rights of its own write here?"""
-    found = os.lstat(path)
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return True  # it went while we looked: a package manager is at work
     if found.st_uid != 0:
         return False
     if stat.S_ISLNK(found.st_mode):
