@@ -204,3 +204,29 @@ def test_the_scan_of_planted_marks_would_be_seen(street: Street) -> None:
     evil = program(street)
     subprocess.run([evil], check=True, capture_output=True)
     assert [p.name for p in street.marks.iterdir()] == ["python3-0"]
+
+
+def driver_of(street: Street, uid: int, mode: int = 0o755) -> Path:
+    """Plant a CUDA driver that says that all is well."""
+    folder = street.root / f"home/eve/driver{mode:o}"
+    folder.mkdir()
+    source = folder / "x.c"
+    source.write_text(
+        "int cuInit(int f){return 0;} int cuDriverGetVersion(int*v){*v=13000;return 0;} int cuDeviceGetCount(int*n){*n=0;return 0;}\n"
+    )
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", source], check=True)
+    return owned(folder, uid, mode)
+
+
+def test_a_driver_of_hers_is_told_and_never_a_sign_that_all_is_well(street: Street) -> None:
+    folder = driver_of(street, EVE)
+    seen = street.scan(VERA, LD_LIBRARY_PATH=str(folder))
+    (told,) = [e for e in seen.report["snapshot"]["executions"] if e["path"].startswith(str(folder))]
+    assert told["changeable"]["path"] == str(street.root / "home/eve")
+    (note,) = seen.findings("driver.changeable")
+    assert str(folder) in note["title"]
+    assert not seen.findings("driver.works")
+    assert not [
+        e for e in street.scan(0, LD_LIBRARY_PATH=str(folder)).report["snapshot"]["executions"]
+        if e["path"].startswith(str(folder)) and e["what"] == "driver"
+    ]  # fmt: skip
