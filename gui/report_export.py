@@ -41,8 +41,13 @@ def save_report(report: Report, path: Path, before: Report | None = None) -> Sai
 
     ``before``: what the computer was like before a cure; HTML and Markdown show both.
     """
+    from core.host.output_file import write_output
+    from core.model.changes import ChangeError
+
     try:
-        path.write_bytes(_written(report, path.suffix.lower(), before))
+        write_output(path, _written(report, path.suffix.lower(), before))
+    except ChangeError as e:
+        return Severity.ERROR, str(e)
     except OSError as e:
         return Severity.ERROR, _("The report could not be written: {reason}", reason=e.strerror)
     return Severity.GOOD, _("The report was saved to {path}", path=path)

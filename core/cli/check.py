@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.terminal import UsageError, read_report, say_result, write_file
+from core.cli.terminal import UsageError, read_report, say_result, write_file, written
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -149,7 +149,10 @@ def _replace(path: Path, data: bytes) -> None:
     """
     import tempfile
 
-    try:
+    from core.host.output_file import refuse_planted
+
+    with written(path):
+        refuse_planted(path)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             file.write(data)
         beside = Path(file.name)
@@ -160,5 +163,3 @@ def _replace(path: Path, data: bytes) -> None:
             with suppress(OSError):
                 beside.unlink()
             raise
-    except OSError as e:
-        raise UsageError(_("{path} cannot be written: {strerror}.", path=path, strerror=e.strerror)) from None

@@ -161,16 +161,15 @@ def _suspects(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     from core.cli import terminal
+    from core.host.output_file import refuse_planted
     from core.report.triage.export import ExportError, export_file
 
     try:
-        count = export_file(_items(options.folder), options.export)
+        with terminal.written(options.export):
+            refuse_planted(options.export)
+            count = export_file(_items(options.folder), options.export)
     except ExportError as e:
         raise terminal.UsageError(str(e)) from None
-    except OSError as e:
-        raise terminal.UsageError(
-            _("{path} cannot be written: {strerror}.", path=options.export, strerror=e.strerror)
-        ) from None
     terminal.say_result(
         n_("{n} machine is in {path}.", "{n} machines are in {path}.", count, path=options.export) + "\n"
     )

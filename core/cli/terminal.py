@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING
 from core.common.exit_codes import FOUND, OK, UNEXAMINED
 from core.common.i18n import _
 from core.common.signs import with_signs_of
-from core.common.streams import reader_of
+from core.common.streams import ONE_LINE, reader_of
+from core.common.text import for_terminal
 
 if TYPE_CHECKING:
     from core.common.progress import Progress
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 MAX_TEXT_BYTES = 10 * 1024 * 1024
 """Bytes of an error text that are read; the rest of a longer log is left out."""
+
+
+_DRIVES = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+"""Characters that a JSON document may hold as they are, and that would drive a terminal or turn its text around."""
 
 
 class UsageError(Exception):
@@ -35,7 +41,7 @@ def progress_on_stderr() -> Iterator[Progress]:
     live = sys.stderr.isatty() and reader_of(sys.stderr).escapes
 
     def say(sentence: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{sentence} ..." if live else f"{sentence}\n")
+        sys.stderr.write(f"{ONE_LINE}{sentence} ..." if live else f"{sentence}\n")
         sys.stderr.flush()
 
     watch = Progress(say)
@@ -46,7 +52,7 @@ def progress_on_stderr() -> Iterator[Progress]:
         raise
     finally:
         if live:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(ONE_LINE)
 
 
 def read_report(path: Path) -> Report:
@@ -83,12 +89,29 @@ def write_file(path: Path, data: bytes) -> None:
     """Write a file that the person named.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: it cannot be written, or another account would choose where.
     """
+    from core.host.output_file import write_output
+
+    with written(path):
+        write_output(path, data)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Tell as wrong use why a file that the person named cannot be written.
+
+    Raises:
+        UsageError: instead of an OSError, and of a ChangeError for a place that another account chose.
+    """
+    from core.model.changes import ChangeError
+
     try:
-        path.write_bytes(data)
+        yield
     except OSError as e:
         raise UsageError(_("{path} cannot be written: {strerror}.", path=path, strerror=e.strerror)) from None
+    except ChangeError as e:
+        raise UsageError(str(e)) from None
 
 
 def can_use_colour() -> bool:
@@ -101,7 +124,7 @@ def say_json(data: bytes) -> None:
 
     So it is the same document for whoever reads it, whatever page a Windows terminal has.
     """
-    text, pages = data.decode(), [sys.stdout.encoding or "ascii"]
+    text, pages = _DRIVES.sub(lambda m: f"\\u{ord(m[0]):04x}", data.decode()), [sys.stdout.encoding or "ascii"]
     if not sys.stdout.isatty():
         pages.append(reader_of(sys.stdout).page)
     if any(page.lower().replace("_", "-") not in ("utf-8", "utf8") for page in pages):
@@ -115,6 +138,6 @@ def say_json(data: bytes) -> None:
 def say_result(text: str) -> None:
     """Write UTF-8 where the stream can take it, and the nearest plain form where it cannot."""
     encoding = sys.stdout.encoding or "ascii"
-    text = with_signs_of(text, reader_of(sys.stdout).page)
+    text = with_signs_of(for_terminal(text), reader_of(sys.stdout).page)
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
     sys.stdout.flush()

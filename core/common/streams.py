@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TextIO, cast
 
+from core.common.text import for_terminal
+
 
 class UnwritableError(Exception):
     """Standard output takes nothing more; the message is the system's reason. No OSError: argparse passes over those."""
@@ -91,11 +93,16 @@ class _Results(_Stream):
             raise UnwritableError(e.strerror or str(e)) from None
 
 
+ONE_LINE = "\r\x1b[K"
+"""What makes progress on a terminal one line that changes: back to its start, and empty it."""
+
+
 class _Complaints(_Stream):
     def write(self, text: str) -> int:
-        """Write if it can be."""
+        """Write if it can be; what is in it of a file, a program or a person drives no terminal."""
+        start = ONE_LINE if text.startswith(ONE_LINE) else ""
         try:
-            return self._stream.write(text)
+            return self._stream.write(start + for_terminal(text[len(start) :]))
         except OSError:
             give_up(self._stream)
             return len(text)

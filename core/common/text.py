@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from collections.abc import Iterable
 
 from core.common.i18n import _
+
+_LAYOUT = {ord("\n"): None, ord("\t"): None}
+_OURS = re.compile(r"(\x1b\[(?:0|1|2|3[1-6])m)")
+"""The colours of our own reports; none of them hides a text or moves it."""
 
 
 def printable(text: str) -> str:
@@ -14,11 +19,18 @@ def printable(text: str) -> str:
 
     Line feeds and tabs stay.
     """
-    if text.isascii() and text.isprintable():
+    if text.translate(_LAYOUT).isprintable():
         return text
     return "".join(
         c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escape(c) for c in text
     )
+
+
+def for_terminal(text: str) -> str:
+    """Return ``printable`` text with the colours that a report has: whatever machine text is in it drives no terminal."""
+    if "\x1b" not in text:
+        return printable(text)
+    return "".join(part if _OURS.fullmatch(part) else printable(part) for part in _OURS.split(text))
 
 
 def _escape(c: str) -> str:

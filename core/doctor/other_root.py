@@ -16,6 +16,7 @@ from core.host.linux.files import (
     os_release,
     pci_devices,
     processor_instructions,
+    read_start,
     tegra_of,
 )
 from core.loader import read_image
@@ -33,11 +34,22 @@ _GLIBC = re.compile(rb"GNU C Library \([^)\n]{0,80}\) stable release version (\d
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+class _Inside:
+    """A root whose links lead to places below it, as its own system would follow them."""
+
+    def __init__(self, root: OtherRoot) -> None:
+        self._root = root
+
+    def __truediv__(self, name: str, /) -> Path:
+        return Path(path_under_root(self._root, f"/{name}"))
+
+
 class OtherRootHost:
     """A Linux system below a folder. Its variables are those of its files; no process of it is known."""
 
     def __init__(self, folder: Path) -> None:
         self._root = OtherRoot(folder.resolve())
+        self._inside = _Inside(self._root)
 
     @property
     def system(self) -> System:
@@ -58,13 +70,13 @@ class OtherRootHost:
         """Describe the machine from its files. Never raises; what only a running system tells stays open."""
         return Machine(
             system="linux",
-            release=os_release(self.root),
+            release=os_release(self._inside),
             architecture=self._architecture(),
             libc=self._libc(),
-            instructions=processor_instructions(self.root),
-            wsl=is_wsl(self.root),
-            tegra=tegra_of(self.root),
-            container=container_of(self.root, {}),
+            instructions=processor_instructions(self._inside),
+            wsl=is_wsl(self._inside),
+            tegra=tegra_of(self._inside),
+            container=container_of(self._inside, {}),
             home=self._home(),
             other_root=path_text(self._root),
         )
@@ -75,32 +87,28 @@ class OtherRootHost:
 
     def _libc(self) -> str:
         for folder in LIBC_FOLDERS:
-            try:
-                with Path(path_under_root(self._root, f"{folder}/libc.so.6")).open("rb") as file:
-                    said = _GLIBC.search(file.read(MAX_LIBC_BYTES))
-            except OSError:
-                continue
-            if said:
+            data = read_start(self._inside / f"{folder}/libc.so.6", MAX_LIBC_BYTES)
+            if said := _GLIBC.search(data or b""):
                 return said[1].decode("ascii")
         return ""
 
     def _home(self) -> str:
         """The one person's home folder; root's where there are none or several."""
         try:
-            homes = [f for f in Path(path_under_root(self._root, "/home")).iterdir() if f.is_dir()]
+            homes = [f for f in (self._inside / "home").iterdir() if (self._inside / f"home/{f.name}").is_dir()]
         except OSError:
             homes = []
         return path_text(f"/home/{homes[0].name}") if len(homes) == 1 else "/root"
 
     def variables(self) -> tuple[Variable, ...]:
         """Those that its files give every session (pam_env, systemd)."""
-        found = list(environment_file(Path(path_under_root(self._root, "/etc/environment")), "machine"))
-        folder = Path(path_under_root(self._root, f"{self._home()}/.config/environment.d"))
+        found = list(environment_file(self._inside / "etc/environment", "machine"))
+        folder = f"{self._home()}/.config/environment.d"
         try:
-            files = sorted(f for f in folder.iterdir() if f.suffix == ".conf")
+            names = sorted(f.name for f in (self._inside / folder).iterdir() if f.suffix == ".conf")
         except OSError:
-            files = []
-        return (*found, *(v for f in files for v in environment_file(f, "user")))
+            names = []
+        return (*found, *(v for n in names for v in environment_file(self._inside / f"{folder}/{n}", "user")))
 
     def fresh_environment(self) -> dict[str, str]:
         """What its files give every session, on a log-in's own variables."""
@@ -113,7 +121,7 @@ class OtherRootHost:
 
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Controllers from its /sys/bus/pci, where that is mounted, too; else None."""
-        return pci_devices(self.root) or None
+        return pci_devices(self._inside) or None
 
     def registered_pythons(self) -> tuple[str, ...]:
         """None: Linux has no such list."""

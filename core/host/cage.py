@@ -12,6 +12,11 @@ import sys
 
 NO_NEW_PRIVILEGES, SET_SECCOMP, MODE_FILTER = 38, 22, 2
 """prctl(2)."""
+OWN_NETWORK, OWN_ACCOUNTS = 0x40000000, 0x10000000
+"""CLONE_NEWNET and CLONE_NEWUSER, unshare(2). Without rights a network of one's own needs accounts of one's own; root keeps its
+rights, without which it could not read what a person closed to others."""
+FILTER, NETWORK = "seccomp", "network namespace"
+"""The two guards: what may be called, and a network in which nobody else is, with no socket of another program's by name."""
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 NOT_PERMITTED, NO_SUCH_CALL = 1, 38
 _LOAD, _IS, _AT_LEAST, _HAS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -41,11 +46,16 @@ MACHINES: dict[str, tuple[int, dict[str, int], tuple[int, ...]]] = {
 rt_sigqueueinfo, tkill, rt_tgsigqueueinfo, process_vm_writev, pidfd_send_signal, io_uring_setup, pidfd_getfd."""
 
 
-def enter() -> bool:
-    """Close the cage around this process and all its threads; return whether it holds."""
+def enter() -> tuple[str, ...]:
+    """Close the cage around this process and all its threads; return which guards hold."""
     if sys.platform != "linux":
-        return False
+        return ()
     libc = ctypes.CDLL(None)
+    alone = libc.unshare(OWN_NETWORK if os.geteuid() == 0 else OWN_NETWORK | OWN_ACCOUNTS) == 0
+    return (*((FILTER,) if _filtered(libc) else ()), *((NETWORK,) if alone else ()))
+
+
+def _filtered(libc: ctypes.CDLL) -> bool:
     libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     rules = program(os.uname().machine, os.getpid())
     if not rules:

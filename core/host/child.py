@@ -8,8 +8,8 @@ as JSON, since a library may have spoilt the memory that it came from: on a pipe
 event (``+`` and JSON; before it ``~`` and JSON for how each of its sentences was made) and a last line: ``.`` when the
 work came to its end, ``!`` and a text when it raised. Each starts with a line feed and a token that only the order names:
 a line without it, or one after the last, is not ours, and then no line counts. What a native library prints
-goes to the standard streams. At a line ``?`` the parent looks at which files are mapped (``emit(None)``), and ``-`` says that
-the system has no cage.
+goes to the standard streams. At a line ``?`` the parent looks at which files are mapped (``emit(None)``), and ``=`` and JSON
+say which guards of the cage hold on this system.
 
 A module with ``PLAIN = True`` saves its children most of their start, the import of msgspec and what that needs (30 of 45
 ms): its functions get a request with the same attributes, and emit dictionaries. The types are the parent's alone.
@@ -62,8 +62,8 @@ class ChildAnswer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     """False: the system refused to start it, so nothing was asked."""
     mapped: tuple[str, ...] = ()
     """The files that it had mapped when it asked to be looked at."""
-    uncaged: bool = False
-    """This system could not hold it in a cage."""
+    guards: tuple[str, ...] | None = None
+    """Which guards of the cage held (``core.host.cage``); None for a child that is in none."""
 
 
 def order_of(work: Callable[..., None], request: object, token: str = "") -> bytes:
@@ -156,7 +156,8 @@ def read_answer(completed: CompletedProcess, event: type[E], token: str = "") ->
     With a ``token`` every line begins with it, and nothing follows the last one: what does not is somebody else's.
     """
     decoder = msgspec.json.Decoder(event)
-    events, forms, ended, finished, uncaged = [], [], completed.ended, False, False
+    events, forms, ended, finished = [], [], completed.ended, False
+    guards: tuple[str, ...] | None = None
     for whole in completed.out.split("\n")[:-1]:  # what follows the last line feed is a line cut short
         if token and whole and (finished or not whole.startswith(token)):
             return ChildAnswer(
@@ -164,10 +165,11 @@ def read_answer(completed: CompletedProcess, event: type[E], token: str = "") ->
             )
         line = whole.removeprefix(token)
         finished = finished or line == "."
-        uncaged = uncaged or line == "-"
         try:
             if line.startswith("+"):
                 events.append(decoder.decode(line[1:]))
+            elif line.startswith("="):
+                guards = msgspec.json.decode(line[1:], type=tuple[str, ...])
             elif line.startswith("~"):
                 forms.append(msgspec.json.decode(line[1:], type=tuple[str, dict[str, str]]))
             elif line.startswith("!"):
@@ -188,7 +190,7 @@ def read_answer(completed: CompletedProcess, event: type[E], token: str = "") ->
         timed_out=completed.timed_out,
         started=completed.started,
         mapped=completed.mapped,
-        uncaged=uncaged,
+        guards=guards,
     )
 
 

@@ -65,9 +65,9 @@ class _Answer:
         _write(self._out, self._mark + b"?\n")
         os.read(self._go, 1)
 
-    def uncaged(self) -> None:
-        """Say that the cage does not hold here."""
-        _write(self._out, self._mark + b"-\n")
+    def guarded(self, guards: tuple[str, ...]) -> None:
+        """Say which guards of the cage hold here."""
+        _write(self._out, self._mark + b"=" + as_json(guards) + b"\n")
 
 
 def _end_as_windows_would(error: Exception) -> None:
@@ -90,8 +90,7 @@ def _do(name: str, request: Any, answer: _Answer) -> None:
     if getattr(module, "CAGED", False):
         from core.host import cage
 
-        if not cage.enter():
-            answer.uncaged()
+        answer.guarded(cage.enter())
 
     def emit(event: Any, encode: Callable[[Any], bytes] = as_json) -> None:
         answer.look() if event is None else answer.event(encode(event))

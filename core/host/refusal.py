@@ -42,14 +42,20 @@ def _closed_folder(path: str) -> str:
     return ""
 
 
+def windows_reason(attributes: int, wish: Wish, *, folder: bool) -> str:
+    """Return why Windows refuses, as far as a file's attributes tell: its access list is nobody's to read but its owner's."""
+    if wish == "change" and not folder and attributes & stat.FILE_ATTRIBUTE_READONLY:  # a folder's only marks its icon
+        return fact_text("it has the read-only attribute")
+    if wish == "read" and not folder:
+        return fact_text("its access list does not allow it, or another program has it open for itself alone")
+    return fact_text("its access list does not allow it")
+
+
 if sys.platform == "win32":
 
     def _own(path: str, wish: Wish) -> str:
-        if wish == "change" and Path(path).stat().st_file_attributes & stat.FILE_ATTRIBUTE_READONLY:
-            return fact_text("it has the read-only attribute")
-        if Path(path).is_file() and wish == "read":
-            return fact_text("its access list does not allow it, or another program has it open for itself alone")
-        return fact_text("its access list does not allow it")
+        found = Path(path).stat()
+        return windows_reason(found.st_file_attributes, wish, folder=stat.S_ISDIR(found.st_mode))
 
 else:
     import fcntl

@@ -71,6 +71,19 @@ class SafeFolder:
                 raise
         return fd
 
+    def open_output(self, name: str) -> int:
+        """Open a regular file for writing, its bytes still there, or make it with the mode that the umask leaves.
+
+        Raises:
+            ChangeError: it is a link or no regular file. OSError: it cannot be opened.
+        """
+        flags = os.O_WRONLY | os.O_CREAT | _NOFOLLOW | _NONBLOCK | _BINARY
+        fd = os.open(self._at(name), flags, 0o666, dir_fd=self._handle)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
+        return fd
+
     def read(self, name: str, limit: int = 1 << 20) -> bytes | None:
         """Return a small file's bytes; None when nothing is there. ChangeError when it is longer than ``limit``."""
         try:

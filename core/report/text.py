@@ -110,18 +110,26 @@ def _executions(report: Report, width: int) -> list[str]:
         _("What was run"),
         *(line for e in ran[:MOST_RUN] for line in _wrap_lines(execution(e), 2, width)),
         *more,
-        *(line for note in filter(None, [uncaged(report.snapshot)]) for line in _wrap_lines(note, 2, width)),
+        *(line for note in filter(None, [guards_of(report.snapshot)]) for line in _wrap_lines(note, 2, width)),
     ]
 
 
-def uncaged(seen: Snapshot) -> str:
-    """Return what to say where libraries were called without the cage; empty where it held."""
+def guards_of(seen: Snapshot) -> str:
+    """Return which guards held libraries that were called; empty where none was called, and in older reports."""
     calls = (call for load in seen.loads or () for call in (load.roll_call, load.clean_roll_call))
-    if not any(call and call.uncaged for call in calls):
+    made = [call for call in calls if call]
+    if any(call.uncaged for call in made):
+        words = _(
+            "This system has no cage (seccomp) for libraries that are called: they could start programs and reach the network."
+        )
+        alone = _("They could start programs; a network namespace of their own kept them from the network.")
+        return alone if all("network namespace" in call.guards for call in made if call.uncaged) else words
+    held = [call.guards for call in made if call.guards]
+    if not held:
         return ""
-    return _(
-        "This system has no cage (seccomp) for libraries that are called: they could start programs and reach the network."
-    )
+    if all("network namespace" in guards for guards in held):
+        return _("Libraries that were called: in a cage (seccomp), and in a network namespace of their own.")
+    return _("Libraries that were called: in a cage (seccomp); the kernel allowed no network namespace of their own.")
 
 
 def execution(one: Execution) -> str:

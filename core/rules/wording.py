@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from core.common.i18n import N_, translate_fact
+from core.common.i18n import N_, _, translate_fact
+from core.common.text import join_names
 from core.knowledge.causes import OptionalCause, home_step
-from core.model.facts import Consumer
+from core.model.facts import Changeable, Consumer
 from core.model.findings import Evidence, Finding, Fix, Restart
 from core.model.remedies import Remedy
 from core.model.steps import Severity, Step
@@ -109,3 +110,9 @@ def manual_fix(title: str, *steps: str, restart: Restart = "", remedy: Remedy | 
     if remedy is not None:
         return Cure(title=title, advice=advice, restart=restart, its=remedy)
     return Fix(title=title, advice=advice, restart=restart)
+
+
+def changeable_evidence(at: Changeable) -> list[Evidence]:
+    """Return who else can change something, as evidence."""
+    rows = [observation(_("Others can change"), f"{at.path} {at.mode}".strip())]
+    return rows + ([observation(_("Who"), join_names(at.writers))] if at.writers else [])

@@ -14,7 +14,30 @@ from core.host.refusal import why_refused
 from core.transaction.variable_store import not_changeable
 from tests.malice.conftest import EVE, give, grant, needs_root
 
-pytestmark = needs_root
+READ_ONLY, PLAIN, FOLDER = 0x01, 0x80, 0x10
+"""FILE_ATTRIBUTE_READONLY, _NORMAL, _DIRECTORY: winnt.h."""
+ON_WINDOWS: tuple[tuple[int, refusal.Wish, bool, str], ...] = (
+    (READ_ONLY, "change", False, "it has the read-only attribute"),
+    (READ_ONLY, "read", False, "its access list does not allow it, or another program has it open for itself alone"),
+    (READ_ONLY | FOLDER, "change", True, "its access list does not allow it"),
+    (READ_ONLY | FOLDER, "enter", True, "its access list does not allow it"),
+    (PLAIN, "change", False, "its access list does not allow it"),
+    (PLAIN, "read", False, "its access list does not allow it, or another program has it open for itself alone"),
+    (FOLDER, "read", True, "its access list does not allow it"),
+)
+
+
+@pytest.mark.parametrize(("attributes", "wish", "folder", "words"), ON_WINDOWS)
+def test_on_windows_the_attributes_tell(attributes: int, wish: refusal.Wish, folder: bool, words: str) -> None:
+    assert refusal.windows_reason(attributes, wish, folder=folder) == words
+
+
+def test_whatever_the_system_answers_instead_of_a_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(_path: str, _wish: refusal.Wish) -> str:
+        raise OSError(5, "Access is denied", "C:\\x")
+
+    monkeypatch.setattr(refusal, "_own", gone)
+    assert why_refused("/", "change") == "the system answered: Access is denied"
 
 
 @pytest.fixture
@@ -63,6 +86,7 @@ CASES: dict[str, tuple[Callable[[Path], object], refusal.Wish, str]] = {
 }  # fmt: skip
 
 
+@needs_root
 @pytest.mark.parametrize("name", CASES)
 def test_the_reason_is_the_true_one(name: str, place: Path) -> None:
     make, wish, words = CASES[name]
@@ -73,12 +97,14 @@ def test_the_reason_is_the_true_one(name: str, place: Path) -> None:
         place.parent.chmod(0o755)
 
 
+@needs_root
 def test_a_file_of_another_container(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refusal, "outside_accounts", lambda: frozenset({f"uid:{place.stat().st_uid}"}))
     place.chmod(0o600)
     assert as_eve(place, "read") == "it belongs to an account outside this container (mode 0600)"
 
 
+@needs_root
 @pytest.mark.parametrize(
     ("flag", "words"), [(0x10, "it is immutable (chattr +i)"), (0x20, "it may only be appended to (chattr +a)")]
 )
@@ -88,6 +114,7 @@ def test_a_flag(flag: int, words: str, place: Path, monkeypatch: pytest.MonkeyPa
     assert why_refused(str(place), "change") == words
 
 
+@needs_root
 def test_a_mount_without_writing() -> None:
     there = next(
         (
@@ -102,12 +129,14 @@ def test_a_mount_without_writing() -> None:
     assert not_changeable(there, there) == f"{there} cannot be changed: its file system is mounted read-only."
 
 
+@needs_root
 def test_real_flags_are_read(place: Path) -> None:
     assert refusal._flags(str(place)) & 0x30 == 0
     if subprocess.run(["chattr", "+i", place], check=False, capture_output=True).returncode == 0:
         assert why_refused(str(place), "change") == "it is immutable (chattr +i)"
 
 
+@needs_root
 def test_a_right_by_the_access_list_is_no_reason(place: Path) -> None:
     grant(place)
     found = place.stat()

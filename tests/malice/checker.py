@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,7 +80,8 @@ def objections(before: Picture, after: Picture, programs: Path) -> list[str]:
 
 def _variable(name: str, old: str | None, new: str | None) -> list[str]:
     if name in ("PATH", "LD_LIBRARY_PATH"):
-        was, now = (old or "").split(":"), (new or "").split(":")
+        # an empty entry is the current folder; a variable that is not there has none
+        was, now = (() if text is None else text.split(":") for text in (old, new))
         rows = [f"{name} got {e}" for e in _more(was, now) if not _administrator_s_folder(e)]
         if name == "PATH":
             rows += [
@@ -123,7 +125,7 @@ def _start_up_file(path: str, old: str, new: str) -> list[str]:
     return rows
 
 
-def _more(fewer: list[str], more: list[str]) -> list[str]:
+def _more(fewer: Sequence[str], more: Sequence[str]) -> list[str]:
     left = list(fewer)
     found = []
     for entry in more:
@@ -160,7 +162,10 @@ def _administrator_s_folder(text: str) -> bool:
 
 def _only_root_changes(path: str, *, inside: bool) -> bool:
     """Asked of the system, not of the modes: may an account without any rights of its own write here?"""
-    found = os.lstat(path)
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return True  # it went while we looked: a package manager is at work
     if found.st_uid != 0:
         return False
     if stat.S_ISLNK(found.st_mode):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,10 @@ DEEDS = {
     "signal to all": 'if (kill(-1, 0) == 0) mark("bad");',
     "network": 'if (socket(AF_INET, SOCK_STREAM, 0) >= 0) mark("bad");',
     "network 6": 'if (socket(AF_INET6, SOCK_DGRAM, 0) >= 0) mark("bad");',
+    "a socket by name": (
+        'struct { unsigned short f; char n[9]; } a = {1, "\\0malice"}; int s = socket(AF_UNIX, SOCK_STREAM, 0);'
+        'if (connect(s, (void *)&a, 9) == 0) mark("bad");'
+    ),
     "root": 'if (setuid(0) == 0) mark("bad");',
 }
 """What it tries; "bad" is left behind where it can."""
@@ -49,8 +54,19 @@ def street(box: Box) -> Street:
 @pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS.keys())
 def test_a_named_library_gets_nowhere(street: Street, deed: str) -> None:
     its = street.plant(street.srv / "model/venv", deed=deed)
-    seen = street.scan(VERA, "--python", str(its))
+    with socket.socket(socket.AF_UNIX) as listening:  # of another program, as X11's and D-Bus' are
+        listening.bind("\0malice")
+        listening.listen()
+        seen = street.scan(VERA, "--python", str(its))
     assert seen.marks == {"ran": VERA}
+
+
+def test_each_report_says_which_guards_held(street: Street) -> None:
+    street.plant(street.home / "venv", VERA)
+    for account in (VERA, 0):
+        seen = street.scan(account, "--python", str(street.home / "venv"))
+        held = [x["roll_call"]["guards"] for x in seen.report["snapshot"]["loads"] if x.get("roll_call")]
+        assert held == [["seccomp", "network namespace"]]
 
 
 @pytest.mark.parametrize("deed", KILLS.values(), ids=KILLS.keys())

@@ -128,9 +128,16 @@ def test_statuses_have_names() -> None:
     assert meanings["cudnnCnnInferVersionCheck"] == "status 77"
 
 
+GUARDS = {
+    ("network namespace",): "a network namespace of their own kept them from the network",
+    ("seccomp",): "the kernel allowed no network namespace",
+    ("seccomp", "network namespace"): "in a cage (seccomp), and in a network namespace of their own",
+}
+
+
 def test_a_library_that_was_called_without_the_cage_is_told() -> None:
-    said = read_answer(CompletedProcess(status=0, out="\nab-\n\nab.\n"), RollCallEvent, "ab")
-    assert said.uncaged
+    said = read_answer(CompletedProcess(status=0, out="\nab=[]\n\nab.\n"), RollCallEvent, "ab")
+    assert said.guards == ()
     roll = run_roll_call(ROLL, {}, KNOWN, lambda _roll: said)
     load = Load(consumer=Consumer(id="plain", kind="plain", label="any program"), major=9, roll_call=roll)
     told = Execution(what="roll call", path=ROLL.main, account="ada")
@@ -139,3 +146,7 @@ def test_a_library_that_was_called_without_the_cage_is_told() -> None:
         assert "no cage (seccomp)" in " ".join(form(Report(snapshot=seen)).split())
         caged = msgspec.structs.replace(load, roll_call=msgspec.structs.replace(roll, uncaged=False))
         assert "seccomp" not in form(Report(snapshot=msgspec.structs.replace(seen, loads=(caged,))))
+        for guards, words in GUARDS.items():
+            held = msgspec.structs.replace(roll, uncaged="seccomp" not in guards, guards=guards)
+            its = Report(snapshot=msgspec.structs.replace(seen, loads=(msgspec.structs.replace(load, roll_call=held),)))
+            assert words in " ".join(form(its).split())

@@ -9,9 +9,18 @@ import sys
 from core.common.i18n import _
 from core.common.progress import Progress
 from core.common.versions import version_tuple
-from core.fixes.packages.installer import Installer, Sources, Wanted, cached_wheels, without_secrets
+from core.fixes.packages.installer import (
+    Installer,
+    Sources,
+    Wanted,
+    cached_wheels,
+    has_pip,
+    may_start,
+    without_secrets,
+)
 from core.host import safe_folder, scratch
 from core.host.interface import Host
+from core.host.provenance import obeyed
 from core.model.changes import ChangeError, Package
 from core.model.facts import Snapshot
 from core.model.findings import Finding
@@ -91,12 +100,10 @@ class Fetcher:
 
 
 def _python_with_pip(host: Host, watch: Progress) -> str:
-    env = host.fresh_environment()
-    path = env.get("PATH", "")
+    path = obeyed(host.fresh_environment()).get("PATH", "")
     own = [] if getattr(sys, "frozen", False) else [sys.executable]
     found = (shutil.which(name, path=path) for name in ("python3", "python", "py"))
     for python in dict.fromkeys((*own, *(os.path.abspath(f) for f in found if f))):  # noqa: PTH100 - links stay
-        done = host.run([python, "-I", "-m", "pip", "--version"], timeout=30, env=env, watch=watch)
-        if done.status == 0:
+        if may_start(python) and has_pip(python, host, watch):
             return python
     raise ChangeError(_("There is no Python with pip here that could fetch it; download the wheel, and name its file."))

@@ -21,6 +21,7 @@ from core.common.fact_text import fact_text
 from core.common.i18n import _, translate_fact
 from core.common.progress import Progress
 from core.host.interface import CompletedProcess, Host
+from core.host.provenance import may_run, obeyed
 from core.model.changes import ChangeError, Package
 from core.model.facts import Frozen
 
@@ -177,7 +178,7 @@ class Installer:
         return [*found, "--index-url", wanted.index] if wanted.index else found
 
     def _env(self) -> dict[str, str]:
-        env = {n: v for n, v in self._host.fresh_environment().items() if n not in _PYTHON_VARIABLES}
+        env = {n: v for n, v in obeyed(self._host.fresh_environment()).items() if n not in _PYTHON_VARIABLES}
         quiet = {
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INPUT": "1",
@@ -298,17 +299,29 @@ def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Inst
     windows = host.system == "windows"
     python = str(root / ("Scripts/python.exe" if windows else "bin/python"))
     packages = root.glob("[Ll]ib/python*/site-packages/pip/__main__.py")
-    if any(packages) or (root / "Lib/site-packages/pip/__main__.py").is_file():
+    if (any(packages) or (root / "Lib/site-packages/pip/__main__.py").is_file()) and may_start(python):
         return Installer((python, "-I", "-B", "-m", "pip"), host, watch)
-    env = host.fresh_environment()
+    env = obeyed(host.fresh_environment())
     places = [env.get("PATH", ""), *(f"{env['HOME']}/{d}/bin" for d in (".local", ".cargo") if env.get("HOME"))]
-    if uv := shutil.which("uv", path=os.pathsep.join(places)):
+    found = (shutil.which("uv", path=place) for place in os.pathsep.join(places).split(os.pathsep))
+    if uv := next((f for f in found if f and may_start(f)), ""):
         return UvInstaller(uv, python, host, watch)
     base = str(Path(home) / ("python.exe" if windows else "python3"))
-    answer = host.run([base, "-I", "-m", "pip", "--version"], timeout=30, env=env, watch=watch)
-    if answer.status == 0:
+    if may_start(base) and has_pip(base, host, watch):
         return Installer((base, "-I", "-B", "-m", "pip", "--python", python), host, watch)
     raise ChangeError(_("There is neither pip nor uv that could install into {prefix}.", prefix=root.parent.parent))
+
+
+def may_start(program: str) -> bool:
+    """Whether a program may install or fetch: with one's own rights any, with an administrator's what nobody else can change."""
+    verdict = may_run({os.path.abspath(program): True})  # noqa: PTH100 - links stay
+    return verdict.may and verdict.account is None
+
+
+def has_pip(python: str, host: Host, watch: Progress) -> bool:
+    """Whether a Python answers with a pip of its own."""
+    env = obeyed(host.fresh_environment())
+    return host.run([python, "-I", "-m", "pip", "--version"], timeout=30, env=env, watch=watch).status == 0
 
 
 def without_secrets(address: str) -> str:
@@ -360,12 +373,15 @@ def _installer_sentence(name: str, done: CompletedProcess) -> str:
 
 
 def cached_wheels(host: Host, into: Path) -> Path | None:
-    """Give the wheels of pip's own cache their names in a folder, by links; None where there are none."""
+    """Give the wheels of pip's own cache their names in a folder, by links; None where there are none.
+
+    One that others can change is left: nobody named it, and its code would run.
+    """
     cache = _pip_cache(host)
     made = into / "cached"
     count = 0
     for body in sorted(cache.rglob("*.body")) if cache.is_dir() else ():
-        name = wheel_name(body)
+        name = wheel_name(body) if may_run({os.path.abspath(body): False}).may else ""  # noqa: PTH100
         if name:
             made.mkdir(exist_ok=True)
             target = made / name

@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from core.common.patience import call_patiently
 from core.model.facts import PciDevice, Scope, Variable, path_text
@@ -16,8 +17,22 @@ _MOST = 1 << 20
 """Bytes that are read of a small system file at most."""
 
 
+class Root(Protocol):
+    """What stands for "/": a folder, or the root of a system that does not run here, which keeps its links inside."""
+
+    def __truediv__(self, name: str, /) -> Path:
+        """Return where a path below it lies."""
+        ...
+
+
 def read_small(path: Path) -> str | None:
     """Return a regular file's first MiB as printable text; None when there is none or it can not be read."""
+    data = read_start(path, _MOST)
+    return None if data is None else path_text(data)
+
+
+def read_start(path: Path, most: int) -> bytes | None:
+    """Return a regular file's first bytes; None when there is none or it can not be read. Waits for no pipe's other end."""
     try:
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         descriptor = call_patiently(os.open, os.fspath(path), flags)
@@ -26,11 +41,11 @@ def read_small(path: Path) -> str | None:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        chunks, left = [], _MOST
+        chunks, left = [], most
         while left > 0 and (chunk := os.read(descriptor, left)):
             chunks.append(chunk)
             left -= len(chunk)
-        return path_text(b"".join(chunks))
+        return b"".join(chunks)
     except OSError:
         return None
     finally:
@@ -71,7 +86,7 @@ def environment_file(path: Path, scope: Scope) -> list[Variable]:
     return [Variable(name=n, value=v, scope=scope, source=path_text(path)) for n, v in pairs]
 
 
-def os_release(root: Path) -> str:
+def os_release(root: Root) -> str:
     """Return the distribution's own words for itself (os-release(5): PRETTY_NAME); empty when nothing says so."""
     for name in ("etc/os-release", "usr/lib/os-release"):
         content = read_small(root / name)
@@ -86,14 +101,10 @@ ASKED_FOR = ("sse4_1", "sse4_2", "avx", "avx2", "fma")
 """Instruction sets of x86-64 that builds of frameworks ask for, in the kernel's names."""
 
 
-def processor_instructions(root: Path) -> tuple[str, ...] | None:
+def processor_instructions(root: Root) -> tuple[str, ...] | None:
     """Return those of ``ASKED_FOR`` that the processor has, by the kernel's list; None on other processors."""
-    try:
-        with (root / "proc/cpuinfo").open("rb") as file:
-            start = file.read(1 << 14).decode("ascii", "replace")
-    except OSError:
-        return None
-    found = re.search(r"(?m)^flags\s*:(.*)\n", start)
+    start = read_start(root / "proc/cpuinfo", 1 << 14)
+    found = re.search(r"(?m)^flags\s*:(.*)\n", (start or b"").decode("ascii", "replace"))
     if found is None:
         return None
     there = set(found[1].split())
@@ -104,7 +115,7 @@ _L4T = re.compile(r"#\s*R(\d{1,3})\s*\(release\),\s*REVISION:\s*(\d{1,3}(?:\.\d{
 _TEGRA = re.compile(r"nvidia,(tegra\d{2,4})")
 
 
-def tegra_of(root: Path) -> str:
+def tegra_of(root: Root) -> str:
     """Return which Jetson or its like this is: "L4T 36.4.0" by /etc/nv_tegra_release, else the chip by the device tree; else nothing.
 
     Servers with NVIDIA's processors (Grace) have neither: their driver is the usual one.
@@ -116,7 +127,7 @@ def tegra_of(root: Path) -> str:
     return chip[1] if chip else ""
 
 
-def is_wsl(root: Path) -> bool:
+def is_wsl(root: Root) -> bool:
     """Return whether this is the Windows Subsystem for Linux: its kernel names Microsoft in /proc/version."""
     return "microsoft" in (read_small(root / "proc/version") or "").lower()
 
@@ -130,7 +141,7 @@ _CGROUPS = (
 )
 
 
-def container_of(root: Path, environ: Mapping[bytes, bytes]) -> str | None:
+def container_of(root: Root, environ: Mapping[bytes, bytes]) -> str | None:
     """Return the container's kind, or None when none was recognised.
 
     The marks: KUBERNETES_SERVICE_HOST, /.dockerenv, Podman's /run/.containerenv, Apptainer's variable, systemd's
@@ -151,7 +162,7 @@ def container_of(root: Path, environ: Mapping[bytes, bytes]) -> str | None:
     return next((kind for mark, kind in _CGROUPS if mark in groups), None)
 
 
-def pci_devices(root: Path) -> tuple[PciDevice, ...] | None:
+def pci_devices(root: Root) -> tuple[PciDevice, ...] | None:
     """Return the display controllers (class 0x03....) of /sys/bus/pci/devices; None when it can not be listed."""
     folder = root / "sys/bus/pci/devices"
     try:
@@ -160,13 +171,14 @@ def pci_devices(root: Path) -> tuple[PciDevice, ...] | None:
         return None
     devices = []
     for device in found:
-        if (read_small(device / "class") or "").strip().startswith("0x03"):
+        its = f"sys/bus/pci/devices/{device.name}"
+        if (read_small(root / f"{its}/class") or "").strip().startswith("0x03"):
             devices.append(
                 PciDevice(
                     address=path_text(device.name),
-                    vendor_id=_hex(read_small(device / "vendor")),
-                    device_id=_hex(read_small(device / "device")),
-                    bound_driver=_bound_driver(device),
+                    vendor_id=_hex(read_small(root / f"{its}/vendor")),
+                    device_id=_hex(read_small(root / f"{its}/device")),
+                    bound_driver=_bound_driver(root / its),
                     source=path_text(device),
                 )
             )

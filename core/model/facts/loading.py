@@ -186,6 +186,8 @@ class RollCall(Frozen, frozen=True, kw_only=True):
     """How the child ended, in one sentence; empty when it ended well."""
     uncaged: bool = False
     """The system has no cage for it (seccomp is missing, or another kind of processor): it could start and reach what it liked."""
+    guards: tuple[str, ...] = ()
+    """What held it: seccomp (it could start nothing and open no socket), network namespace (it had a network of its own)."""
 
 
 class Load(Frozen, frozen=True, kw_only=True):

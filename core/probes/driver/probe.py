@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.host.child import ChildAnswer, ask_child
-from core.host.provenance import Verdict
+from core.host.provenance import Verdict, may_run
 from core.model.facts import CudaInit, Driver, DriverLibrary, DriverPart, Gpu, Nvml
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 from core.probes.driver import kernel
@@ -21,6 +21,7 @@ from core.probes.driver.compute_cache import compute_cache
 from core.probes.driver.libraries import driver_libraries, search_folders
 from core.probes.driver.nvidia_calls import ask_cuda, ask_nvml
 from core.probes.driver.protocol import DriverEvent, DriverQuery
+from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
 from core.probes.trust import of_search_paths, told
@@ -106,7 +107,8 @@ def look(request: ProbeRequest) -> Driver:
     unhidden = shown() if shown else None
     bare, blamed = two_worlds(request, (answer, unhidden, clean), start + BLAME_SECONDS)
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
-        told("driver", library, Verdict(may=True), request)
+        others = may_run({where.under(library): True}).changeable if runs_here(where) else None
+        told("driver", library, Verdict(may=True, changeable=others), request)
     return Driver(
         **seen | {"libraries": stubs_told(seen["libraries"], answer.cuda)},
         nvml=managed.nvml,

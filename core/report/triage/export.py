@@ -6,7 +6,7 @@ The schema (docs/engines.md): file, worst, cause, title, system, architecture, k
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
@@ -68,19 +68,16 @@ def export_file(items: Iterable[Item], path: Path) -> int:
         ExportError: Parquet is asked for and DuckDB is not installed.
         OSError: the file cannot be written.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    lines = beside.with_name(f"{beside.name}.jsonl")
-    try:
+    # a folder of its own: in one that others write, a name that can be guessed may be taken
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as place:
+        lines, beside = Path(place) / "lines.jsonl", Path(place) / "rows"
         with lines.open("wb") as out:
             count = export_lines(items, out)
+        made = lines
         if path.suffix.lower() == ".parquet":
             _to_parquet(lines, beside)
-            beside.replace(path)
-        else:
-            lines.replace(path)
-    finally:
-        lines.unlink(missing_ok=True)
-        beside.unlink(missing_ok=True)
+            made = beside
+        made.replace(path)
     return count
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from core.common.i18n import _, join_sentences, n_, translate_fact
-from core.common.text import join_names
 from core.knowledge.horizon import is_beyond_horizon
-from core.model.facts import Changeable, Snapshot
+from core.model.facts import Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name
 from core.model.remedies import join_remedies
@@ -27,7 +26,17 @@ from core.rules.consumer_loads import (
 from core.rules.cudnn import cuda_libraries, late_dependencies, not_found, wrong_copy
 from core.rules.cudnn.files import file_faults, signature_evidence
 from core.rules.snapshot_queries import candidate_evidence, limit_rows
-from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, make_finding, manual_fix, observation, with_concerns
+from core.rules.wording import (
+    ERROR,
+    GOOD,
+    NOTE,
+    UNKNOWN,
+    changeable_evidence,
+    make_finding,
+    manual_fix,
+    observation,
+    with_concerns,
+)
 
 Reason = Callable[[ConsumerLoad], Iterator[Finding]]
 
@@ -128,12 +137,6 @@ def changeable(c: ConsumerLoad) -> Iterator[Finding]:
         ],
         subject=c.load.consumer.id,
     )
-
-
-def changeable_evidence(at: Changeable) -> list[Evidence]:
-    """Return who else can change something, as evidence."""
-    rows = [observation(_("Others can change"), f"{at.path} {at.mode}".strip())]
-    return rows + ([observation(_("Who"), join_names(at.writers))] if at.writers else [])
 
 
 def not_tried(c: ConsumerLoad) -> Iterator[Finding]:

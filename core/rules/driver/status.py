@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_
-from core.model.facts import Driver, Snapshot
+from core.model.facts import Driver, Execution, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
 from core.rules.driver import gpu_access, kernel_module, user_mode
 from core.rules.driver.facts import cuda_libraries, describe_answer, driver_answers, driver_works, on_bus
-from core.rules.wording import GOOD, NOTE, UNKNOWN, make_finding, manual_fix, observation
+from core.rules.wording import GOOD, NOTE, UNKNOWN, changeable_evidence, make_finding, manual_fix, observation
 
 
 def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
@@ -18,8 +18,11 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
     driver = seen.driver
     if driver is None:
         return
+    loose = [e for e in seen.executions if e.what == "driver" and e.account and e.changeable]
+    yield from map(_changeable, loose)
     if driver_works(driver):
-        yield _good(driver)
+        if not loose:
+            yield _good(driver)
         return
     there = on_bus(seen)
     if there or seen.machine.other_root:
@@ -61,6 +64,20 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
             observation(_("Display devices"), bus, _("list of devices")),
             *(observation(_("Device"), f"{d.name or d.device_id} ({d.vendor_id})") for d in (driver.pci or ())[:3]),
         ),
+    )
+
+
+def _changeable(one: Execution) -> Finding:
+    """Others can change a library of the driver that was asked: it lies on a search path, so programs take it."""
+    at = one.changeable
+    return make_finding(
+        Step.DRIVER,
+        NOTE,
+        "changeable",
+        _("The driver's library {path} lies where others can change it.", path=one.path),
+        why=_("Whoever can change a library decides what it answers, so its answers alone show nothing good."),
+        evidence=changeable_evidence(at) if at else [],
+        subject=one.path,
     )
 
 

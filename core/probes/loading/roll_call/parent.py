@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
+from core.host import cage
 from core.host.child import ChildAnswer, ask_child
 from core.host.interface import Account, Host
 from core.knowledge.cudnn import CudnnKnowledge
@@ -39,7 +40,7 @@ class _Tally(msgspec.Struct):
     version: str | None = None
     output: str = ""
     ended: str = ""
-    uncaged: bool = False
+    guards: tuple[str, ...] | None = None
 
 
 Ask = Callable[[RollCallRequest], ChildAnswer[RollCallEvent]]
@@ -81,7 +82,8 @@ def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: Cudn
         mapped=tuple(Mapped(path=path, name=file_name(roll.system, path)) for path in tally.mapped),
         output=tally.output[:MAX_OUTPUT_BYTES],
         ended=tally.ended,
-        uncaged=tally.uncaged,
+        uncaged=tally.guards is not None and cage.FILTER not in tally.guards,
+        guards=tally.guards or (),
     )
 
 
@@ -109,7 +111,8 @@ def _count(said: ChildAnswer[RollCallEvent], tally: _Tally, roll: RollCallReques
                 _add(_call(event, roll.major, known), tally)
             case "loaded":
                 tally.loaded = event.name
-    tally.uncaged = tally.uncaged or said.uncaged
+    if said.guards is not None:  # of several children only what held for each
+        tally.guards = tuple(g for g in said.guards if tally.guards is None or g in tally.guards)
     tally.mapped |= {p: None for p in said.mapped if is_cuda_file(file_name(roll.system, p))}
     if said.output and said.output not in tally.output:
         tally.output += said.output

@@ -1,0 +1,84 @@
+"""A file that the person named to be written: it is written where she named it, and nowhere that another account chose.
+
+In a folder that others can write, somebody may have planted a link to a file of hers, a hard link to one, or a pipe.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+from core.common.i18n import _
+from core.host import ownership, provenance, safe_folder
+from core.model.changes import ChangeError
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file; links of one's own are followed, pipes and devices of one's own or the system's are written to.
+
+    Raises:
+        ChangeError: another account would choose what is written. OSError: it cannot be written.
+    """
+    refuse_planted(path)
+    if sys.platform == "win32" or (path.exists() and not path.is_file()) or _is_the_system_s(path):
+        path.write_bytes(data)
+        return
+    folder, name = safe_folder.split_path(os.path.realpath(path))
+    with safe_folder.open_folder(folder) as place, os.fdopen(place.open_output(name), "wb") as file:
+        refuse_planted(path)  # once more, of what is open now
+        file.truncate()
+        file.write(data)
+
+
+def refuse_planted(path: Path) -> None:
+    """Refuse a place to which another account leads.
+
+    An administrator follows no link of another account's anywhere on the way, and writes into no file of another's.
+
+    Raises:
+        ChangeError: naming the part that belongs to another account.
+    """
+    if sys.platform == "win32":
+        return  # a link there needs rights that make an administrator
+    me = provenance.this_person()
+    trusted = me.trusted | ({f"uid:{me.behind.uid}"} if me.behind else set())
+    whole = path.absolute()
+    try:
+        way = ownership.who_can_write(str(whole))
+        there = os.lstat(whole)
+    except (OSError, ValueError):
+        way, there = _way_above(whole), None
+    last = str(whole)
+    foreign = [p.path for p in way if p.kind == "link" and p.owner not in trusted and (me.elevated or p.path == last)]
+    end = way[-1] if way else None
+    if end and end.kind in ("file", "other"):
+        strange = end.kind == "other" and end.owner not in trusted
+        hers = me.elevated and end.owner not in trusted
+        if strange or hers or _may_be_their_hard_link(way, there, trusted):
+            foreign.append(end.path)
+    if foreign:
+        raise ChangeError(_("Another account chose where {path} leads, so nothing is written there.", path=foreign[0]))
+
+
+def _way_above(path: Path) -> tuple[ownership.PathPart, ...]:
+    """Return the way to the folder of a path; nothing where it cannot be looked at either."""
+    try:
+        return ownership.who_can_write(str(path.parent))
+    except (OSError, ValueError):
+        return ()
+
+
+def _may_be_their_hard_link(
+    way: tuple[ownership.PathPart, ...], there: os.stat_result | None, trusted: frozenset[str]
+) -> bool:
+    """Whether a file has a second name, and lies where others can give it one: in a folder that they write, sticky or not."""
+    if there is None or not stat.S_ISREG(there.st_mode) or there.st_nlink < 2 or len(way) < 2:
+        return False
+    return any(not ownership.is_trusted(who, trusted) for who in (way[-2].owner, *way[-2].writers))
+
+
+def _is_the_system_s(path: Path) -> bool:
+    """Whether a path leads through the kernel's own file systems, whose links are no texts (/dev/fd/63)."""
+    return os.path.realpath(path.parent).startswith(("/proc/", "/dev/fd"))
