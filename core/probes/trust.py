@@ -66,15 +66,31 @@ def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
 
 def _odd(folder: str) -> Iterator[str]:
     """Yield what lies below a folder and belongs to another account, is a link, or may be written by more than its owner."""
-    for here, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            path = os.path.join(here, name)  # noqa: PTH118 - tens of thousands of files
+    todo = [folder]
+    while todo:
+        folders: list[os.DirEntry[str]] = []
+        files: list[os.DirEntry[str]] = []
+        try:
+            with os.scandir(todo.pop()) as entries:
+                for entry in entries:
+                    (folders if _is_folder(entry) else files).append(entry)
+        except OSError:
+            continue
+        for entry in (*folders, *files):  # tens of thousands: each is looked at once
             try:
-                seen = os.lstat(path)
+                seen = entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-            if seen.st_uid != 0 or seen.st_mode & 0o022 or os.path.islink(path):  # noqa: PTH114
-                yield path
+            if seen.st_uid != 0 or seen.st_mode & 0o022 or entry.is_symlink():
+                yield entry.path
+        todo += [entry.path for entry in reversed(folders)]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
 
 
 def checked(verdict: Verdict) -> Verdict:
