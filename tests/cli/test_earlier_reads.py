@@ -18,7 +18,9 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows' folder for a c
 
 def scan(*arguments: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "core", "scan", "--json", "--python", sys.prefix, *arguments]
-    done = subprocess.run(command, capture_output=True, check=False, text=True, env={**os.environ, "PYTHONHASHSEED": "0"})
+    done = subprocess.run(
+        command, capture_output=True, check=False, text=True, env={**os.environ, "PYTHONHASHSEED": "0"}
+    )
     assert done.returncode in (0, 1, 5), done.stderr
     report = json.loads(done.stdout)
     for changing in ("taken", "seconds"):

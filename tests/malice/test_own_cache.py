@@ -58,10 +58,10 @@ def test_a_folder_that_another_account_can_change_is_neither_read_nor_written(
 ) -> None:
     assert read_kept("files", LIMIT) == b"ours"
     plant(folder)
-    before = sorted(os.listdir(folder))
+    before = sorted(folder.iterdir())
     assert read_kept("files", LIMIT) == b""
     write_kept("files", b"news")
-    assert sorted(os.listdir(folder)) == before
+    assert sorted(folder.iterdir()) == before
     assert b"news" not in [f.read_bytes() for f in folder.iterdir()]
 
 
@@ -108,7 +108,7 @@ def test_an_administrator_with_another_accounts_home_reads_and_leaves_nothing_th
     assert read_kept("files", LIMIT) == b""
     write_kept("files", b"news")
     assert (planted / "files").read_bytes() == b"evil"
-    assert sorted(os.listdir(planted)) == ["files"]
+    assert [f.name for f in planted.iterdir()] == ["files"]
 
 
 def test_an_account_without_a_home_keeps_nothing(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
