@@ -60,6 +60,7 @@ def run_check(options: argparse.Namespace) -> int:
     gc.disable()  # over before its garbage matters, as a scan
     from core.cli.scan import chosen_steps, other_root
     from core.doctor.check import check_machine, check_report
+    from core.doctor.earlier_reads import with_earlier_reads
     from core.report.check.forms.table import FORMS, PLAIN
     from core.report.check.outcome import LINE_LENGTH
     from core.transaction.session_host import current_host
@@ -73,15 +74,16 @@ def run_check(options: argparse.Namespace) -> int:
     if options.report:
         outcome, report = check_report(read_report(options.report), policy, steps, full_names=options.full_names)
     else:
-        outcome, report = check_machine(
-            other_root(options) if options.root else current_host(),
-            limit=options.time_limit,
-            policy=policy,
-            steps=steps,
-            trials=options.trials,
-            pythons=tuple(options.python),
-            full_names=options.full_names,
-        )
+        with with_earlier_reads():
+            outcome, report = check_machine(
+                other_root(options) if options.root else current_host(),
+                limit=options.time_limit,
+                policy=policy,
+                steps=steps,
+                trials=options.trials,
+                pythons=tuple(options.python),
+                full_names=options.full_names,
+            )
     if options.write_expect:
         _write_policy(options.write_expect, outcome.state, report)
     text = form.render(outcome, options.length or LINE_LENGTH)

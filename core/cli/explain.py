@@ -33,6 +33,7 @@ PICTURE_STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF")
 def run_explain(options: argparse.Namespace) -> int:
     """Judge an error message, a report or a code; return the exit status."""
     from core.cli import report
+    from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import explain_text
     from core.explain import answer_question, render_text, to_json
     from core.model.facts import Machine, Snapshot
@@ -45,7 +46,7 @@ def run_explain(options: argparse.Namespace) -> int:
     text = _given_text(options.text)
     seen = read_report(options.report).snapshot if options.report else None
     host = None if options.text_only else current_host
-    with progress_on_stderr() as watch:
+    with progress_on_stderr() as watch, with_earlier_reads(wanted=seen is None and host is not None):
         explanation, snapshot = explain_text(text, seen, host, watch, pythons=tuple(options.python))
     if options.answer:
         try:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core import __version__
 from core.cli.scan import _replay, _scan
@@ -101,15 +101,14 @@ def _where(e: BaseException) -> str:
 def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int:
     if not arguments and without_command is not None:
         return without_command()
-    options = _parser().parse_args(arguments)
+    options = _parser(arguments[:1]).parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = options.command
     return command(options)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser; where the first argument names a command, with this command alone."""
     import argparse
-
-    from core.cli import benchmark, check, mcp, report
 
     if (
         i18n.current_language() != i18n.ENGLISH
@@ -139,6 +138,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
+    for name, add in COMMANDS.items():
+        if name in first or not COMMANDS.keys() & {*first}:
+            add(commands)
+    return parser
+
+
+def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     scan = commands.add_parser("scan", help=_("scan this machine and name the root cause"))
     scan.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
     scan.add_argument("--out", type=Path, metavar="FILE", help=_("also write the JSON report to FILE"))
@@ -173,6 +179,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     scan.set_defaults(command=_scan)
 
+
+def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     fix = commands.add_parser("fix", help=_("fix a finding: shown first, rehearsed, and only with your consent"))
     fix.add_argument("findings", nargs="*", metavar="FINDING-ID", help=_("the primary cause if none is named"))
     fix.add_argument("--dry-run", action="store_true", help=_("show and rehearse only"))
@@ -198,6 +206,8 @@ def _parser() -> argparse.ArgumentParser:
     fix.add_argument("--offline", action="store_true", help=_("fetch nothing: use only what lies on this machine"))
     fix.set_defaults(command=_fix)
 
+
+def _add_undo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     undo = commands.add_parser("undo", help=_("undo what was changed"))
     undo.add_argument("entry", nargs="?", metavar="ENTRY", help=_("the newest change if none is named"))
     undo.add_argument("--all", action="store_true", help=_("everything that is still in effect, newest first"))
@@ -207,13 +217,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     undo.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     undo.set_defaults(command=_undo)
-
-    _add_explain(commands)
-    report.add_commands(commands)
-    check.add_check_command(commands)
-    mcp.add_mcp_command(commands)
-    benchmark.add_benchmark_command(commands)
-    return parser
 
 
 def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -238,10 +241,57 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     explain.set_defaults(command=_explain)
 
+
+def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     replay = commands.add_parser("replay", help=_("diagnose a recorded report again"))
     replay.add_argument("report", type=Path, metavar="REPORT.json")
     replay.add_argument("--json", action="store_true")
     replay.set_defaults(command=_replay)
+
+
+def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from core.cli.report import add_report_command
+
+    add_report_command(commands)
+
+
+def _add_triage(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from core.cli.report import add_triage_command
+
+    add_triage_command(commands)
+
+
+def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from core.cli.check import add_check_command
+
+    add_check_command(commands)
+
+
+def _add_mcp(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from core.cli.mcp import add_mcp_command
+
+    add_mcp_command(commands)
+
+
+def _add_benchmark(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from core.cli.benchmark import add_benchmark_command
+
+    add_benchmark_command(commands)
+
+
+COMMANDS: dict[str, Callable[[Any], None]] = {
+    "scan": _add_scan,
+    "fix": _add_fix,
+    "undo": _add_undo,
+    "explain": _add_explain,
+    "replay": _add_replay,
+    "report": _add_report,
+    "triage": _add_triage,
+    "check": _add_check,
+    "mcp": _add_mcp,
+    "benchmark": _add_benchmark,
+}
+"""Command -> what adds it to the parser, in the order of the help."""
 
 
 def _fix(options: argparse.Namespace) -> int:

@@ -21,8 +21,8 @@ MAX_WORD_CHARACTERS = 80
 """Characters of what can be a session code or a cause; longer texts are messages."""
 
 
-def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``report`` and ``triage_folder`` to the command line."""
+def add_report_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``report`` to the command line."""
     report = commands.add_parser("report", help=_("show a recorded report in another form, or next to another one"))
     report.add_argument("report", type=Path, metavar="REPORT.json")
     form = report.add_mutually_exclusive_group()
@@ -36,6 +36,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     report.add_argument("--full-names", action="store_true", help=_("keep user, host and device names"))
     report.set_defaults(command=_report)
 
+
+def add_triage_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``triage`` to the command line."""
     triage = commands.add_parser("triage", help=_("combine many reports into one table"))
     triage.add_argument(
         "folder", type=Path, metavar="FOLDER|FILE|-", help=_("reports, or JSON lines (- for standard input)")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 def _scan(options: argparse.Namespace) -> int:
     gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
+    from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import examine
     from core.doctor.history import with_history
     from core.doctor.programs import scan_options
@@ -41,7 +42,7 @@ def _scan(options: argparse.Namespace) -> int:
     if named.problem:
         raise UsageError(named.problem)
     pythons = (*options.python, *named.pythons)
-    with progress_on_stderr() as watch:
+    with progress_on_stderr() as watch, with_earlier_reads(wanted=not options.thorough):
         report = examine(
             other or current_host(),
             watch,

@@ -7,6 +7,7 @@ number that somebody else has written reads it here.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def parse_python_version(text: str) -> Version | None:
         return None
 
 
+@lru_cache(maxsize=1024)  # each rule asks for the same ones; nobody changes them
 def parse_requirement(text: str) -> Requirement | None:
     """Return a requirement as PEP 508 has it; None for other text."""
     from packaging.requirements import Requirement

@@ -47,6 +47,10 @@ def examine(
 
 def preload_rules(_seen: Snapshot) -> None:
     """Import what ``diagnose_snapshot`` needs, for ``meanwhile``."""
+    import core.fixes.already_made
+    import core.fixes.catalogue
+    import core.rules.frameworks.grid
+    import core.rules.root_cause  # noqa: F401 - for the one after
 
 
 def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:

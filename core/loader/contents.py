@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.loader.files import UnfitError, cached_by_file, path_under_root
+from core.loader.earlier_reads import cached_by_file
+from core.loader.files import UnfitError, path_under_root
 from core.loader.sections import Layout, Section, open_layout, section_chunks
 from core.model.facts import cuda_in_name, path_text
 
@@ -33,20 +34,24 @@ INTERESTING_NAME = re.compile(
 """Families of names that matter here; the C library and the like are left out."""
 
 
-@cached_by_file
 def library_names(path: str | os.PathLike[str], *, root: str = "/") -> tuple[str, ...]:
     """Return the names of CUDA libraries in the data of a library, sorted: what it may open by itself at run time.
 
     Patterns such as libnvrtc.so.%d stay as they are. The file's own name may be among them. Empty when there are none,
     or when the file cannot be read (its Image says why). Takes 0.1 to 30 ms.
     """
-    names: set[str] = set()
     try:
-        with open_layout(path_under_root(root, os.fspath(path))) as file:
-            for piece in _data(file):
-                names.update(_names_in(piece, *NAME_ENDINGS[file.format]))
+        return _library_names(path, root=root)
     except UnfitError:
         return ()
+
+
+@cached_by_file
+def _library_names(path: str | os.PathLike[str], *, root: str) -> tuple[str, ...]:
+    names: set[str] = set()
+    with open_layout(path_under_root(root, os.fspath(path))) as file:
+        for piece in _data(file):
+            names.update(_names_in(piece, *NAME_ENDINGS[file.format]))
     return tuple(sorted(names))
 
 

@@ -22,8 +22,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from core.common.fact_text import fact_text
+from core.loader.earlier_reads import cached_by_file
 from core.loader.exports import dll_name, export_address, export_value, text_section
-from core.loader.files import UnfitError, cached_by_file, path_under_root
+from core.loader.files import UnfitError, path_under_root
 from core.loader.sections import Layout, open_layout, section_chunks
 from core.model.facts import Frozen
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 import os
 import struct
 import time
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.loader.files import MAX_READ_BYTES, Source, UnfitError, path_under_root
 from core.loader.sections import Section, open_layout
+from core.model.facts import path_text
 
 FATBIN_MAGIC = 0xBA55ED50
 PTX, CUBIN = 1, 2
@@ -61,10 +63,18 @@ def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: floa
     Empty tuples: it holds none. None: it cannot be read to the end, or not within ``seconds``.
     Some 20 ms for 500 MB in the page cache.
     """
+    path, key = os.fspath(path), f"{__name__} {path_text(path)}"
+    return cast(
+        "GpuCode | None",
+        earlier_or_new(key, lasting_identity(path, root), GpuCode, lambda: _machine_code(path, root, seconds)),
+    )
+
+
+def _machine_code(path: str, root: str, seconds: float) -> GpuCode | None:
     found: set[tuple[int, int, int]] = set()
     """Kind, architecture and flags."""
     try:
-        with open_layout(path_under_root(root, os.fspath(path))) as file:
+        with open_layout(path_under_root(root, path)) as file:
             deadline = time.monotonic() + seconds
             for section in file.named(*FATBIN_SECTIONS):
                 _collect(file.source, section, deadline, found)

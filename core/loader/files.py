@@ -12,21 +12,21 @@ import ntpath
 import os
 import stat
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, partial, wraps
-from typing import Any, TypeVar, cast
+from functools import partial
 
 from core.common.fact_text import fact_text
 from core.common.patience import call_patiently
 from core.loader.image import NoFile
 from core.model.facts import FileState
 
-Reader = TypeVar("Reader", bound=Callable[..., Any])
-
 MAX_READ_BYTES = 1 << 20
 """Largest single read, in bytes, whatever a header asks for."""
+
+
+UNREAD: tuple[FileState, ...] = ("missing", "dangling", "unreadable")
+"""States in which nothing was read: what follows from them holds for this moment."""
 
 
 class UnfitError(Exception):
@@ -37,35 +37,6 @@ class UnfitError(Exception):
         self.state: FileState = state
         self.problem = problem
         self.really: NoFile = really
-
-
-MAX_REMEMBERED_FILES = 256
-"""Files of which each reader remembers what it read."""
-
-SETTLED_NANOSECONDS = 2_000_000_000
-"""Nanoseconds after which a change shows in a file's times for certain: FAT's clock ticks every two seconds."""
-
-
-def cached_by_file(reader: Reader) -> Reader:
-    """Make a function of a path (and ``root``, by name) read each file once: several probes ask for the same ones.
-
-    It is read again as soon as its identity, size or times differ, and each time while it is so young that they
-    might not show a change.
-    """
-    remembered = lru_cache(maxsize=MAX_REMEMBERED_FILES)(lambda path, root, _signature: reader(path, root=root))
-
-    @wraps(reader)
-    def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Any:
-        try:
-            seen = call_patiently(os.stat, path_under_root(root, os.fspath(path)))
-        except (OSError, ValueError):
-            return reader(path, root=root)
-        if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED_NANOSECONDS:
-            return reader(path, root=root)
-        signature = (seen.st_dev, seen.st_ino, seen.st_mode, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
-        return remembered(os.fspath(path), os.fspath(root), signature)
-
-    return cast(Reader, read)
 
 
 class Source:

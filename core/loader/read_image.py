@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from core.common.fact_text import fact_text
 from core.common.patience import call_patiently
-from core.loader.files import Source, UnfitError, cached_by_file, open_source, path_under_root
+from core.loader.earlier_reads import cached_by_file
+from core.loader.files import UNREAD, Source, UnfitError, open_source, path_under_root
 from core.loader.image import Image
 from core.model.facts import FileState, path_text
 
 
-@cached_by_file
+def _lasts(image: Image) -> bool:
+    return image.state not in UNREAD
+
+
+@partial(cached_by_file, lasts=_lasts)
 def read_image(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Image:
     """Return what the headers of the file at ``path`` (looked up under ``root``) tell. Never raises for a bad file.
 

@@ -11,7 +11,8 @@ import struct
 from array import array
 from collections.abc import Iterator
 
-from core.loader.files import MAX_READ_BYTES, UnfitError, cached_by_file, path_under_root
+from core.loader.earlier_reads import cached_by_file
+from core.loader.files import MAX_READ_BYTES, UNREAD, UnfitError, path_under_root
 from core.loader.sections import Layout, Section, open_layout
 from core.model.facts import Frozen, path_text
 
@@ -145,12 +146,14 @@ def _offered(file: Layout) -> Iterator[tuple[str, int]]:
 
 def undefined_symbols(
     path: str, *, root: str | os.PathLike[str] = "/", named: re.Pattern[str] | None = None
-) -> tuple[Undefined, ...]:
-    """Return the strong undefined symbols of a library; ``named``: only those whose names begin so."""
+) -> tuple[Undefined, ...] | None:
+    """Return the strong undefined symbols of a library; ``named``: only those whose names begin so. None: it cannot be read."""
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:
             return tuple(_undefined(file, named)) if file.format == "ELF" and file.bits == 64 else ()
-    except (UnfitError, struct.error, OSError):
+    except UnfitError as unfit:
+        return None if unfit.state in UNREAD else ()
+    except struct.error:
         return ()
 
 
@@ -226,6 +229,7 @@ class Exports:
             with open_layout(path_under_root(self._root, self._path)) as file:
                 there = {n for n, first in maybe.items() if self._has(file, n, names[n], first)}
         except (UnfitError, struct.error, OSError):
+            self.known = False
             return {}
         return {n: h for n, h in names.items() if n not in there}
 

@@ -34,6 +34,8 @@ class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Tell of something that could not be examined."""
     tell: Callable[[Execution], object] = lambda _item: None
     """Tell of something that was run or loaded, or that was not since others can change it."""
+    shared: dict[str, Any] = {}
+    """What one probe came to know and another one asks for as well, in one scan."""
 
 
 class Probe(msgspec.Struct, frozen=True):

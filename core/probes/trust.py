@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Literal
+
+import msgspec
 
 from core.host import child, ownership, provenance
 from core.host.interface import Account
@@ -13,6 +18,7 @@ from core.host.provenance import Verdict, may_run
 from core.model.facts import Changeable, CudnnCopy, Execution, How, PythonEnvironment, path_text
 from core.probes.loading.origin import runs_here
 from core.probes.loading.plan import LoadPlan
+from core.probes.odd_files import odd_files, tell_odd_files
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
@@ -37,19 +43,57 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
     return checked(may_run(paths))
 
 
-def of_interpreter(python: PythonEnvironment, where: Sysroot) -> Verdict:
+WALK_SECONDS = 20.0
+"""For the child that looks at an environment's files; then this process looks itself."""
+
+
+class OddFolders(msgspec.Struct, frozen=True):
+    """Folders to look at, as the running system names them."""
+
+    folders: tuple[str, ...]
+
+
+class OddFiles(msgspec.Struct, frozen=True):
+    """Paths that were found; each letter is a byte."""
+
+    paths: tuple[str, ...]
+
+
+def of_interpreter(python: PythonEnvironment, where: Sysroot, request: ProbeRequest | None = None) -> Verdict:
     """Return whether an environment's interpreter may be run: with its settings, its folders of packages, and all in them.
 
-    All that lies in the folders counts for an administrator alone: nobody else's rights grow by it.
+    All that lies in the folders counts for an administrator alone: nobody else's rights grow by it. ``request``: for a child
+    that looks at them while this process goes on.
     """
     wanted = python.is_wanted
     places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages]
     paths = {where.under(p): wanted for p in places if p and where.form.isabs(p)}
     me = provenance.this_person()
     if me.elevated:
-        for folder in python.site_packages:
-            paths |= dict.fromkeys(_odd(where.under(folder)), wanted)
+        paths |= dict.fromkeys(_odd(tuple(map(where.under, python.site_packages)), request), wanted)
     return checked(may_run(paths, me))
+
+
+def asked_ahead(python: PythonEnvironment, where: Sysroot, request: ProbeRequest) -> Callable[[], Verdict]:
+    """Begin to ask ``of_interpreter``, and return what waits for its answer."""
+    answers: SimpleQueue[Verdict | Exception] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(of_interpreter(python, where, request))
+        except Exception as e:  # noqa: BLE001 - raised again below, in the thread that waits
+            answers.put(e)
+
+    Thread(target=ask, daemon=True).start()
+
+    @cache
+    def answer() -> Verdict:
+        found = answers.get()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return answer
 
 
 def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
@@ -64,17 +108,19 @@ def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
     return shown(may_run(paths).changeable) if runs_here(where) else None
 
 
-def _odd(folder: str) -> Iterator[str]:
-    """Yield what lies below a folder and belongs to another account, is a link, or may be written by more than its owner."""
-    for here, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            path = os.path.join(here, name)  # noqa: PTH118 - tens of thousands of files
-            try:
-                seen = os.lstat(path)
-            except OSError:
-                continue
-            if seen.st_uid != 0 or seen.st_mode & 0o022 or os.path.islink(path):  # noqa: PTH114
-                yield path
+def _odd(folders: tuple[str, ...], request: ProbeRequest | None) -> Iterable[str]:
+    """Return the odd files below folders; where the child cannot tell, this process looks itself."""
+    if request is not None:
+        answer = child.ask_child(
+            *(tell_odd_files, OddFolders(folders), OddFiles),
+            host=request.host,
+            env=request.env,
+            timeout=WALK_SECONDS,
+            watch=request.watch,
+        )
+        if answer.events and not answer.ended:
+            return (os.fsdecode(path.encode("latin-1")) for event in answer.events for path in event.paths)
+    return (path for folder in folders for path in odd_files(folder))
 
 
 def checked(verdict: Verdict) -> Verdict:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.common.patience import call_patiently
-from core.loader.files import MAX_READ_BYTES, UnfitError, cached_by_file, open_source, path_under_root
+from core.loader.earlier_reads import cached_by_file
+from core.loader.files import MAX_READ_BYTES, UnfitError, open_source, path_under_root
 from core.model.facts import Frozen, path_text
 
 OLD_MAGIC = b"ld.so-1.7.0"

@@ -10,9 +10,10 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.loader.linux.search import LibrarySearch, LoadedFile
-from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
-from core.model.facts import Attempt, How, Resolution
+from core.loader.symbols import Exports, Undefined, gnu_hash, undefined_symbols, version_tables
+from core.model.facts import Attempt, How, Resolution, path_text
 from core.model.facts.closure import Edge, EdgeState, Gap
 
 GLIBC = re.compile(
@@ -56,6 +57,7 @@ class Process:
         self._program = (program,) if program else ()
         self._executable = is_executable
         self._exports: dict[str, Exports] = {}
+        self._identities: dict[str, str] = {}
         self.loaded: dict[str, LoadedLibrary] = {}
         """Path -> library."""
         self._names: dict[str, str] = {}
@@ -151,28 +153,43 @@ class Process:
 
         ``everything``: all of its symbols; else those that NVIDIA's libraries offer, by their names.
         """
-        root = self._search.policy.root
-        wanted = [
-            u
-            for u in undefined_symbols(library.file.path, root=root, named=None if everything else NVIDIA_NAME)
-            if not GLIBC.fullmatch(u.library) and not PYTHON_NAME.match(u.name)
-        ]
-        left = {u.name: gnu_hash(u.name) for u in wanted}
-        if not left:
-            return []
-        for one in (library, *scope):
-            exports = self._exports.setdefault(one.file.path, Exports(one.file.path, root))
-            if not exports.known:
-                return []
-            left = exports.missing(left)
-            if not left:
-                return []
-        owners = {u.name: u for u in wanted}
+        path, together = library.file.path, (library, *scope)
+        identities = [self._identity(one.file.path) for one in together]
+        left: tuple[Undefined, ...] | None = earlier_or_new(
+            f"{__name__} {'all' if everything else 'GPU'} {path_text(path)}",
+            " ".join(identities) if all(identities) else "",
+            tuple[Undefined, ...],
+            lambda: self._unmet(path, [one.file.path for one in together], None if everything else NVIDIA_NAME),
+        )
         gaps = []
-        for name in left:
-            provider = self.provider(owners[name].library or _family(name, library.file.image.needed))
-            gaps.append(self._gap(library, provider, name, owners[name].version, optional=optional))
+        for one in left or ():
+            provider = self.provider(one.library or _family(one.name, library.file.image.needed))
+            gaps.append(self._gap(library, provider, one.name, one.version, optional=optional))
         return gaps[:MAX_GAPS]
+
+    def _unmet(self, path: str, scope: Iterable[str], named: re.Pattern[str] | None) -> tuple[Undefined, ...] | None:
+        """Return the symbols that no file of the scope exports; None where that cannot be told."""
+        root = self._search.policy.root
+        undefined = undefined_symbols(path, root=root, named=named)
+        if undefined is None:
+            return None
+        wanted = {u.name: u for u in undefined if not GLIBC.fullmatch(u.library) and not PYTHON_NAME.match(u.name)}
+        left = {name: gnu_hash(name) for name in wanted}
+        for one in scope:
+            if not left:
+                break
+            if one not in self._exports:
+                self._exports[one] = Exports(one, root)
+            if self._exports[one].known:
+                left = self._exports[one].missing(left)
+            if not self._exports[one].known:
+                return None
+        return tuple(wanted[name] for name in left)
+
+    def _identity(self, path: str) -> str:
+        if path not in self._identities:
+            self._identities[path] = lasting_identity(path, self._search.policy.root)
+        return self._identities[path]
 
     def scope(self, roots: Iterable[LoadedLibrary]) -> list[LoadedLibrary]:
         """Return everything that these libraries lead to among what is loaded."""

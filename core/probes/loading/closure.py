@@ -8,7 +8,8 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 import msgspec
 from msgspec.structs import replace
@@ -24,8 +25,10 @@ from core.model.facts import Distribution, PythonEnvironment
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
+from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.trust import asked_ahead, of_interpreter
 from core.probes.wheel_record import read_record, record_rows
 
 DRIVERS_OWN = re.compile(
@@ -63,8 +66,8 @@ class Setting(msgspec.Struct, frozen=True):
     folders: tuple[str, ...]
     """Folders of packages."""
     request: ProbeRequest
-    verdicts: list[Verdict]
-    """Whether the interpreter may be run, once it was asked."""
+    verdict_of: Callable[[], Verdict]
+    """Whether the interpreter may be run."""
 
 
 def look(request: ProbeRequest) -> tuple[Closure, ...]:
@@ -83,11 +86,21 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
                 request.keep(made)
             continue
         search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
-        setting = Setting(python, search, where, python.site_packages, request, [])
+        verdict_of = (
+            asked_ahead(python, where, request)
+            if python.is_wanted and _has_frameworks(python) and runs_here(where)
+            else cache(partial(of_interpreter, python, where, request))
+        )
+        setting = Setting(python, search, where, python.site_packages, request, verdict_of)
         for made in environment_closures(setting):
             found.append(made)
             request.keep(made)
     return tuple(found)
+
+
+def _has_frameworks(python: PythonEnvironment) -> bool:
+    rows = gpu_binaries().frameworks
+    return any(re.fullmatch(row.distribution, d.name) for d in python.distributions for row in rows)
 
 
 def environment_closures(setting: Setting) -> Iterator[Closure]:
@@ -194,7 +207,7 @@ class Walk:
         elif self._base and not suspect and self._base.heavy:
             return None
         consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
-        opened = open_libraries(self._setting.python, steps, consumer, request, self._setting.verdicts)
+        opened = open_libraries(self._setting.python, steps, consumer, request, self._setting.verdict_of)
         before = {s.path for s in self.steps[: self._before]}
         return tuple(o for o in opened if o.library not in before) if opened is not None else None
 

@@ -7,7 +7,7 @@ variables and folders are the person's. A healthy child takes 30 ms and the libr
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -19,7 +19,7 @@ from core.model.facts.closure import Opening
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
-from core.probes.trust import of_interpreter, told, variables
+from core.probes.trust import told, variables
 
 OPENING_TIMEOUT_SECONDS = 30.0
 """For one child: PyTorch's libraries from a cold disk take a few seconds."""
@@ -112,18 +112,16 @@ def open_libraries(
     steps: Iterable[OpeningStep],
     consumer: str,
     request: ProbeRequest,
-    verdicts: list[Verdict],
+    verdict_of: Callable[[], Verdict],
 ) -> tuple[Opening, ...] | None:
     """Return what happened at every step; None where nothing may be run here, or the interpreter does not start.
 
-    ``verdicts``: whether that interpreter may be run, asked at the first call.
+    ``verdict_of``: whether that interpreter may be run.
     """
     steps, where = tuple(steps), sysroot_of(request.host)
     if not steps or not python.executable or not runs_here(where) or where.system != "linux":
         return None
-    if not verdicts:
-        verdicts.append(of_interpreter(python, where))
-    verdict = verdicts[0]
+    verdict = verdict_of()
     told("roll call", steps[0].path, verdict, request, consumer)
     if not verdict.may:
         return None

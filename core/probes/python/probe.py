@@ -57,7 +57,10 @@ def find_further(
     """Return the environments that lie in tools' folders, the registry or projects, without those in ``near``."""
     where = sysroot_of(request.host)
     known = {where.real(p.prefix) for p in near}
-    return tuple(p for p in find_environments(request, DEEP_FIND_STEPS, clock) if where.real(p.prefix) not in known)
+    if "further" not in request.shared:
+        request.shared["further"] = find_environments(request, DEEP_FIND_STEPS, clock)
+    further: tuple[PythonEnvironment, ...] = request.shared["further"]
+    return tuple(p for p in further if where.real(p.prefix) not in known)
 
 
 def _last_change(python: PythonEnvironment, where: Sysroot) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.specifiers import SpecifierSet
 
 from core.common.versions import is_in_specifier, marker_applies, parse_requirement
 from core.model.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, platform_machine
@@ -14,6 +14,9 @@ from core.model.paths import normalise
 from core.model.steps import Severity
 from core.rules.consumer_loads import environment_rank
 from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern_row
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 
 class EnvironmentView(msgspec.Struct, frozen=True):

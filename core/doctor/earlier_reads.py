@@ -1,0 +1,24 @@
+"""Keep what was read of files for the next look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from core.host.own_cache import read_kept, write_kept
+from core.loader.earlier_reads import MAX_KEPT_BYTES, EarlierReads, using
+
+NAME = "files"
+
+
+@contextmanager
+def with_earlier_reads(*, wanted: bool = True) -> Iterator[None]:
+    """Take what earlier looks read of files that have not changed since, and keep what this one reads; nothing if not ``wanted``."""
+    if not wanted:
+        yield
+        return
+    store = EarlierReads(read_kept(NAME, MAX_KEPT_BYTES))
+    with using(store):
+        yield
+    if store.has_news:
+        write_kept(NAME, store.to_bytes())

@@ -1,0 +1,52 @@
+"""What the program keeps for its account between runs and may lose at any time: files in a folder that nobody else can change."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import platformdirs
+
+from core.common.home import NOWHERE, below_home
+from core.host import ownership, provenance
+from core.host.safe_folder import make_folders, open_folder
+from core.model.changes import ChangeError
+
+
+def cache_folder() -> str:
+    """Return the account's own folder, which may not be there yet; empty for an account without a home."""
+    usual = below_home(lambda: platformdirs.user_cache_path("convalesce", appauthor=False))
+    if usual == NOWHERE or not (usual.parent.is_dir() or usual.parent.parent.is_dir()):
+        return ""
+    return os.path.realpath(usual / "reads")
+
+
+def read_kept(name: str, limit: int) -> bytes:
+    """Return a kept file's bytes; none where it is not there, too long, a link, or where somebody else could have written it."""
+    folder = cache_folder()
+    with suppress(OSError, ChangeError):
+        if folder and _is_own(os.path.join(folder, name)):  # noqa: PTH118 - plain text
+            with open_folder(folder) as inside:
+                return inside.read(name, limit) or b""
+    return b""
+
+
+def write_kept(name: str, data: bytes) -> None:
+    """Keep a file, whole or not at all; nothing happens where that cannot be done, or where somebody else could change it."""
+    folder = cache_folder()
+    with suppress(OSError, ChangeError):
+        if not folder or not _is_own(folder):
+            return
+        make_folders(folder, 0o700)
+        if not _is_own(folder):
+            return
+        with open_folder(folder) as inside:
+            beside = f".{name}.new"
+            inside.remove(beside)
+            with os.fdopen(inside.create(beside, 0o600), "wb") as file:
+                file.write(data)
+            inside.rename(beside, name)
+
+
+def _is_own(path: str) -> bool:
+    return not ownership.first_loose(path, provenance.this_person().trusted)

@@ -1,0 +1,178 @@
+"""What readers found in files, kept by each file's identity: within a run always, for later runs where they are given a store.
+
+What is kept depends on the file's bytes alone. Whose a file is and who may change it is asked anew each time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache, wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast, get_type_hints
+
+import msgspec
+
+from core import __version__
+from core.common.fact_text import forms_in, remember
+from core.common.patience import call_patiently
+from core.loader.files import is_whole, path_under_root
+from core.model.facts import path_text
+
+Reader = TypeVar("Reader", bound=Callable[..., Any])
+
+MAX_REMEMBERED_FILES = 256
+"""Files of which each reader remembers what it read."""
+
+MAX_KEPT_BYTES = 8 << 20
+"""Bytes of what is kept between runs: some ten environments with every GPU framework."""
+
+SETTLED_NANOSECONDS = 2_000_000_000
+"""Nanoseconds after which a change shows in a file's times for certain: FAT's clock ticks every two seconds."""
+
+
+Row = tuple[str, msgspec.Raw, list[tuple[str, dict[str, str]]]]
+"""A file's identity, what was read, and how the sentences in it were made."""
+
+
+class EarlierReads:
+    """What earlier runs found, as one text of bytes; whatever makes no sense in it counts as not kept."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        self._kept: dict[str, Row] = {}
+        self._used: dict[str, Row] = {}
+        self.has_news = False
+        """Whether something was added that ``data`` did not hold."""
+        with suppress(msgspec.DecodeError, ValueError):
+            if zlib.crc32(data[4:]) == int.from_bytes(data[:4], "little"):
+                stamp, rows = msgspec.msgpack.decode(data[4:], type=tuple[str, dict[str, Row]])
+                self._kept = rows if stamp == _stamp() else {}
+
+    def find(self, key: str, identity: str, kind: Any) -> Any:
+        """Return what was kept of this identity, as ``kind``; None for nothing."""
+        row = self._kept.get(key)
+        if row is None or row[0] != identity:
+            return None
+        with suppress(msgspec.DecodeError):
+            found = msgspec.msgpack.decode(row[1], type=kind)
+            self._used[key] = row
+            for message, values in row[2]:
+                remember(message, values)
+            return found
+        return None
+
+    def keep(self, key: str, identity: str, value: Any) -> None:
+        """Keep a value for later runs."""
+        self._used[key] = (identity, msgspec.Raw(msgspec.msgpack.encode(value)), list(forms_in(value)))
+        self.has_news = True
+
+    def to_bytes(self) -> bytes:
+        """Return what is to be kept: what this run used, then the rest as far as there is room."""
+        rows, room = {}, MAX_KEPT_BYTES - 1024
+        for key, row in {**self._used, **{k: r for k, r in self._kept.items() if k not in self._used}}.items():
+            room -= 4 * len(key) + len(row[0]) + len(bytes(row[1])) + 16
+            if room < 0:
+                break
+            rows[key] = row
+        body = msgspec.msgpack.encode((_stamp(), rows))
+        return zlib.crc32(body).to_bytes(4, "little") + body
+
+
+def _stamp() -> str:
+    """Return what else a result depends on: these readers, and the start of the system (a crash may lose written pages)."""
+    parts = [__version__]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip())
+    with suppress(OSError), os.scandir(Path(__file__).parent) as entries:
+        parts += sorted(
+            f"{e.name} {e.stat().st_size} {e.stat().st_mtime_ns}" for e in entries if e.name.endswith(".py")
+        )
+    return "\n".join(parts)
+
+
+_store: list[EarlierReads] = []
+"""The one that is in use, if any."""
+
+
+@contextmanager
+def using(store: EarlierReads) -> Iterator[None]:
+    """Let readers take what earlier runs found, and keep what they find."""
+    _store.append(store)
+    try:
+        yield
+    finally:
+        _store.remove(store)
+
+
+def file_identity(path: str) -> str:
+    """Return what tells one content of a file from another; empty where it is not there, or so young that it might not show.
+
+    Raises:
+        OSError, ValueError: it cannot be looked at.
+    """
+    seen = call_patiently(os.stat, path)
+    if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED_NANOSECONDS:
+        return ""
+    return (
+        f"{seen.st_dev:x} {seen.st_ino:x} {seen.st_mode:x} {seen.st_size:x} {seen.st_mtime_ns:x} {seen.st_ctime_ns:x}"
+    )
+
+
+def lasting_identity(path: str, root: str = "/") -> str:
+    """Return the identity by which something may be kept between runs; empty for another system's file, or one without."""
+    try:
+        return file_identity(path_under_root(root, path)) if is_whole(root) else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_there(found: object) -> bool:
+    return found is not None
+
+
+def earlier_or_new(
+    key: str, identity: str, kind: Any, read: Callable[[], Any], lasts: Callable[[Any], bool] = _is_there
+) -> Any:
+    """Return what an earlier run found, else what ``read`` finds now, which is kept if it ``lasts``."""
+    store = _store[-1] if _store and identity else None
+    if store is None:
+        return read()
+    found = store.find(key, identity, kind)
+    if found is None:
+        found = read()
+        if lasts(found):
+            store.keep(key, identity, found)
+    return found
+
+
+def cached_by_file(reader: Reader, *, lasts: Callable[[Any], bool] = _is_there) -> Reader:
+    """Make a function of a path (and ``root``, by name) read each file once: several probes ask for the same ones.
+
+    It is read again as soon as its identity, size or times differ, and each time while it is so young that they
+    might not show a change. Between runs, what was read is kept of the running system's own files alone, and where it ``lasts``:
+    it must not depend on anything but the file's bytes.
+    """
+    name = f"{reader.__module__}.{reader.__qualname__}"
+
+    def look(path: str, root: str, identity: str) -> Any:
+        if not _store or not is_whole(root):
+            return reader(path, root=root)
+        key = f"{name} {path_text(path)}"
+        return earlier_or_new(key, identity, get_type_hints(reader)["return"], lambda: reader(path, root=root), lasts)
+
+    remembered = lru_cache(maxsize=MAX_REMEMBERED_FILES)(look)
+
+    @wraps(reader)
+    def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Any:
+        try:
+            identity = file_identity(path_under_root(root, os.fspath(path)))
+        except (OSError, ValueError):
+            identity = ""
+        if not identity:
+            return reader(path, root=root)
+        return remembered(os.fspath(path), os.fspath(root), identity)
+
+    return cast(Reader, read)
