@@ -116,8 +116,12 @@ class Explanation(Frozen, frozen=True, kw_only=True):
     """Why the text seems to come from another machine; empty when nothing says so."""
     decide: str = ""
     """What would decide between the best ones; empty when that is settled. A question has its answers in further lines."""
+    question: str = ""
+    """The one question whose answers part the best causes; empty where none is asked."""
+    choices: tuple[str, ...] = ()
+    """Its answers in words."""
     answers: tuple[str, ...] = ()
-    """The causes that the answers to that question leave, in its order; empty where nothing is asked."""
+    """The causes that these answers leave, in the same order."""
     lines: tuple[str, ...] = ()
     """The lines of the text that matter, printable, at most a dozen."""
     failed: tuple[Finding, ...] = ()
