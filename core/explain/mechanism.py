@@ -131,6 +131,12 @@ def zlib_is_inside(reading: ParsedText, about: FaultFacts) -> bool:
     return bool(zlib_inside(reading, about.seen)) and any(x.family == "cudnn" and x.part for x in about.files)
 
 
+def refuses_version(reading: ParsedText, about: FaultFacts) -> bool:
+    """Where the text names the newest compiler that its nvcc accepts, this machine's nvcc has the same limit."""
+    told = {m[1] for m in _NEWEST_COMPILER.finditer(reading.low)}
+    return not told or any(f"gcc {limit}," in t for limit in told for t in about.said)
+
+
 def same_symbol(reading: ParsedText, about: FaultFacts) -> bool:
     """A library of the finding's set was found and lacks a function."""
     return same_set(reading, about) and not any(mark.startswith("missing:") for mark in reading.marks)
@@ -237,6 +243,7 @@ def same_answer(reading: ParsedText, about: FaultFacts) -> bool:
     return any(w in reading.low for w in status) or any(f"symbol {w}" in reading.low for w in symbols)
 
 
+_NEWEST_COMPILER = re.compile(r"gcc versions later than (\d{1,2})")
 _UNDEFINED = re.compile(r"undefined symbol: ?(\w{0,200})")
 _STATUS = re.compile(r"cudnn_status_(?!success)[a-z_]{4,60}")
 _CANNOT = re.compile(r"cannot load symbol (\w{3,80})")
@@ -315,6 +322,18 @@ COMPLAINTS: dict[str, Complaint] = {
     "a module of Python": _family("no-module"),
     "a build of an extension": _family("nvcc-mismatch"),
     "another NumPy": _family("numpy-abi"),
+    "a compiler that is refused": _family("host-compiler", refuses_version),
+    "a compiler without this GPU": _family("compiler-arch unknown-arch"),
+    "no compiler": _family("no-compiler no-nvcc"),
+    "no name for the linker": _family("ld-lcuda"),
+    "no libdevice": _family("libdevice"),
+    "no shared memory": _family("shm"),
+    # the machine around it
+    "the fabric": _family("fabric", starts_not),
+    "the firmware's windows": _family("pci-memory", starts_not),
+    "no description of the GPU": _family("cdi"),
+    "an engine without a runtime": _family("no-gpu-request"),
+    "another maker": _family("hip-own maker-amd maker-intel"),
     "an older C or C++ library": _family("cxx-runtime"),
     "no code from this file system": _family("noexec-map"),
     "a module of that name": _family("module-partial"),
@@ -372,6 +391,16 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "nvrtc_missing_or_mismatch": ("NVRTC",),
     "nvcc_toolkit_mismatch_build": ("a build of an extension",),
     "numpy_abi_mismatch": ("another NumPy",),
+    "host_compiler_unsupported": ("a compiler that is refused",),
+    "compiler_lacks_gpu_arch": ("a compiler without this GPU",),
+    "build_tools_missing": ("no compiler",),
+    "linker_lacks_libcuda": ("no name for the linker",),
+    "libdevice_not_found": ("no libdevice",),
+    "shared_memory_too_small": ("no shared memory",),
+    "fabric_manager_not_running": (*_DRIVER, "the fabric"),
+    "pci_memory_unassigned": (*_DRIVER, "the firmware's windows"),
+    "container_cdi_unresolved": ("no description of the GPU",),
+    "other_maker_gpu": ("another maker",),
     "cxx_runtime_too_old": ("an older C or C++ library",),
     "noexec_mount": ("no code from this file system",),
     "module_shadowed": ("a module of that name",),
@@ -399,7 +428,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "secure_boot_blocks_module": (*_DRIVER, "no signature"),
     "uvm_stale_after_suspend": (*_DRIVER, "after a suspend"),
     "device_node_permission": (*_DRIVER, "no rights"),
-    "container_no_gpu_runtime": (*_DRIVER, "the container's engine"),
+    "container_no_gpu_runtime": (*_DRIVER, "the container's engine", "an engine without a runtime"),
     "wsl_libcuda_not_found": (*_DRIVER, "this library is not found"),
     "gpu_hidden_by_env": (*_DRIVER, "a variable that hides"),
     "mig_misconfigured": (*_DRIVER, "MIG"),
@@ -540,10 +569,17 @@ def another_gpu(reading: ParsedText, about: FaultFacts) -> str:
     return ""
 
 
+ENGINE_CAUSES = ("container_no_gpu_runtime", "container_cdi_unresolved")
+"""Causes that lie in an engine's set-up on its host."""
+
+
 def engines_message(reading: ParsedText, about: FaultFacts) -> str:
     """A container engine's message, on a machine that is no container: it is about the engine's own set-up."""
     if about.seen.machine.container or not reading.marks & {"container-runtime", "container-cli"}:
         return ""
+    tools = about.seen.tools
+    if tools is not None and tools.engines and about.cause in ENGINE_CAUSES:
+        return ""  # this is the engine's own machine, and its set-up was looked at
     # with a driver that is broken here, the engine can pass nothing on
     return "" if driver_says(about.seen) else _("The message comes from a container engine.")
 

@@ -303,7 +303,7 @@ def test_a_click_on_an_answer_ranks_the_causes_anew(opened: object, qtbot: QtBot
     qtbot.waitUntil(lambda: "One question decides" in shown_text(page))
     assert [b.accessibleName()[:3] for b in page.answers.buttons][:2] == ["1. ", "2. "]
     qtbot.mouseClick(page.answers.buttons[0], Qt.MouseButton.LeftButton)
-    assert "You answered: yes" in shown_text(page)
+    qtbot.waitUntil(lambda: "You answered: yes" in shown_text(page))
     assert "One question decides" not in shown_text(page)
     window.rail.choose("text size", "150")
     qtbot.waitUntil(lambda: "You answered: yes" in shown_text(page))
