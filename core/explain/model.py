@@ -45,6 +45,16 @@ class NamedThing(Frozen, frozen=True, kw_only=True):
     """As the maker writes it."""
 
 
+def own_reasons(causes: tuple[RankedCause, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return for each cause the reasons that no cause before it has given: none is told twice."""
+    told: set[str] = set()
+    own = []
+    for r in causes:
+        own.append(tuple(b for b in r.because if b not in told))
+        told |= set(r.because)
+    return tuple(own)
+
+
 class TextSummary(Frozen, frozen=True, kw_only=True):
     """What a text says by itself, whatever the machine."""
 
@@ -76,6 +86,8 @@ class CodeMeaning(Frozen, frozen=True, kw_only=True):
     """Whose word it is: "Windows error", "cuDNN 9 status", "CUDA runtime error", ..."""
     number: str = ""
     """Its number, where it has one."""
+    kind: Literal["", "status", "windows error"] = ""
+    """status: what a call answered. windows error: the same of Windows. Empty: a file, a message, a line of a log."""
     meaning: str = ""
     usually: str = ""
     """What usually causes it."""

@@ -103,6 +103,7 @@ class ExplainPage(LazyPage):
         self._answer = new
 
     def _fill(self, box: QVBoxLayout, e: Explanation, theme: Theme) -> None:
+        from core.explain.model import own_reasons
         from core.explain.render import link_sentence, named_sentence
 
         if e.says.meaning and e.says.meaning != e.sentence:
@@ -127,14 +128,14 @@ class ExplainPage(LazyPage):
         for warning in e.warnings:
             box.addWidget(_wrong_cure(warning, theme))
         worth = [r for r in e.causes if r.verdict == "proved" or r.may or (r.because and r.score >= MIN_LIKELY_SCORE)]
-        for ranked in worth[:FINDINGS_AT_ONCE]:
-            box.addWidget(self._cause(ranked, theme))
+        for ranked, reasons in zip(worth[:FINDINGS_AT_ONCE], own_reasons(tuple(worth)), strict=False):
+            box.addWidget(self._cause(ranked, reasons, theme))
         if e.codes:
             box.addWidget(plain_label(_("What the words mean"), selectable=False, strong=True))
             for code in e.codes[:FINDINGS_AT_ONCE]:
                 box.addWidget(_code(code, theme))
 
-    def _cause(self, r: RankedCause, theme: Theme) -> QWidget:
+    def _cause(self, r: RankedCause, reasons: tuple[str, ...], theme: Theme) -> QWidget:
         icon, colour, word = verdict_sign("may" if r.may else r.verdict, theme)
         if r.by_text:
             from core.explain.render import BY_TEXT_WORDS
@@ -145,12 +146,12 @@ class ExplainPage(LazyPage):
         if r.finding is not None:
             card: Card = FindingCard(r.finding, theme, self._acts, word=word)
             self.cards.append(card)  # type: ignore[arg-type]  # it is one, by the line above
-            if r.because:
-                card.add(reasons_label(r.because))
+            if reasons:
+                card.add(reasons_label(reasons))
             return card
         card = Card(picture_label(icon, colour, word), word, colour, r.meaning or r.cause)
-        if r.because:
-            card.add(reasons_label(r.because))
+        if reasons:
+            card.add(reasons_label(reasons))
         if r.evidence:
             card.add(FoldedEvidence(r.evidence, r.meaning, theme))
         if r.steps:
