@@ -87,6 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     unseen = [answer(t) for t in all_threads(HELD_OUT)]
     bare = [answer(a.thread, a.thread.text) for a in unseen]
     print(HEADER)
+    print(row("all cases", [*trained, *unseen]))
     print(row("in-sample", trained))
     for name in TRAINED:
         print(row(f"in-sample, {name}", [a for a in trained if a.thread.set == name]))

@@ -26,9 +26,9 @@ Kind = Literal[
     "works", "fixed", "cause", "not decided", "no gpu", "no framework", "not examined", "by hand"
 ]  # fmt: skip
 """Every headline there is."""
-Act = Literal["fix", "place", "try", "steps", "look again", "help", "more", "finish"]
+Act = Literal["fix", "place", "try", "steps", "look again", "help", "more", "ask", "finish"]
 """What is offered next: change it, place a cuDNN, try the environment, show steps, look again, read about it, more of an
-error message, end."""
+error message, the one question that decides about it, end."""
 
 NAMED_IMPORTANCE = 0
 """Importance of an environment that the person named."""
@@ -88,7 +88,7 @@ def headline_of_message(e: Explanation, report: Report) -> Headline:
     proved = next((r for r in e.causes if r.verdict == "proved" and r.finding), None)
     if proved is not None and proved.finding is not None:
         return _of_finding(report, replace(proved.finding, primary=True))
-    return Headline(kind="not decided", act="more", text=e.sentence)
+    return Headline(kind="not decided", act="ask" if e.choices else "more", text=e.sentence)
 
 
 def _without_fault(report: Report) -> Headline:

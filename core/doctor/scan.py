@@ -31,6 +31,7 @@ from core.probes.python import trials as framework_run
 from core.probes.silent import unexamined_places
 from core.probes.starting import probe as starting
 from core.probes.toolkit import probe as toolkit
+from core.probes.tools import probe as tools
 from core.probes.variables import probe as environment
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
+    Probe("tools", tools.look),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("closures", closure.look, needs=("pythons",), timeout=30),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
@@ -64,6 +66,7 @@ PROGRESS_TEXTS = {
     "records": N_("Comparing the frameworks' libraries with their packages' records"),
     "trials": N_("Testing the frameworks in their own interpreters"),
     "toolkits": N_("Looking for CUDA toolkits"),
+    "tools": N_("Looking for compilers and container engines"),
     "cudnn": N_("Reading every copy of cuDNN"),
     "closures": N_("Following what the frameworks' libraries need"),
     "loads": N_("Loading every cuDNN library in a child process"),

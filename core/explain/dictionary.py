@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec import structs
+
 from core.common.i18n import N_, _, join_sentences
 from core.explain.model import CodeMeaning
 from core.explain.reading import ParsedText
@@ -12,6 +14,10 @@ from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName, parse_li
 from core.knowledge.messages import CodeEntry, Message, known_codes
 
 MAX_TERM_CHARACTERS = 80
+STATUS_KINDS = ("status", "CUDA runtime error", "CUDA driver error", "NVML error", "Windows error")
+"""How the table's families end that are answers of a call."""
+OLD_STATUS, NEW_STATUS, FIRST_NEW = "cuDNN 8 status", "cuDNN 9 status", 9
+"""cuDNN 9 gave its statuses other numbers."""
 MAX_MEANINGS = 12
 """Meanings that are shown beside one text."""
 
@@ -71,10 +77,34 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     logged = {x.code: x for x in kernel_log_table().xids} if reading.xids else {}
     shown = [_xid_meaning(logged[n]) for n in reading.xids if n in logged]
     named = {c.name for c in found}
-    shown += [_code_meaning(c) for c in dict.fromkeys(found)] + [
-        _message_meaning(m, reading.low) for m in (*reading.symptoms, *reading.harmless) if m.code not in named
-    ]
+    shown += _of_this_cudnn(list(dict.fromkeys(found)), reading)
+    # several rows of the table may hold for the same words; the one with the fewest phrases is the most exact
+    told: dict[str, CodeMeaning] = {}
+    messages = [m for m in (*reading.symptoms, *reading.harmless) if m.code not in named]
+    for m in sorted(messages, key=lambda m: -len(m.phrases)):
+        told[_said(m, reading.low)] = _message_meaning(m, reading.low)
+    shown += [told.pop(said) for m in messages if (said := _said(m, reading.low)) in told]
     return tuple(dict.fromkeys(shown))[:MAX_MEANINGS]
+
+
+def _of_this_cudnn(found: list[CodeEntry], reading: ParsedText) -> list[CodeMeaning]:
+    """Return the meanings of codes; of a status whose number changed with cuDNN 9, that of the cuDNN which the text names."""
+    majors = {x.major for x in reading.libraries if x.family == "cudnn" and x.major is not None}
+    newer = {c.name: c for c in found if c.family == NEW_STATUS}
+    older = {c.name: c for c in found if c.family == OLD_STATUS}
+    shown = []
+    for code in found:
+        old, new = older.get(code.name), newer.get(code.name)
+        if old is None or new is None or code.family not in (OLD_STATUS, NEW_STATUS):
+            shown.append(_code_meaning(code))
+        elif code is old and majors and max(majors) < FIRST_NEW:
+            shown.append(_code_meaning(old))
+        elif code is new and majors and min(majors) >= FIRST_NEW:
+            shown.append(_code_meaning(new))
+        elif code is old and (not majors or min(majors) < FIRST_NEW <= max(majors)):
+            number = _("{old}, since cuDNN 9 {new}", old=old.number, new=new.number)
+            shown.append(structs.replace(_code_meaning(new), family=_("cuDNN status"), number=number))
+    return shown
 
 
 def look_up(term: str) -> tuple[CodeMeaning, ...]:
@@ -142,8 +172,15 @@ def _by_name() -> dict[str, list[CodeEntry]]:
 
 
 def _code_meaning(c: CodeEntry) -> CodeMeaning:
+    windows = c.family.startswith("Windows")
     return CodeMeaning(
-        term=c.name, family=_(c.family), number=c.number, meaning=_(c.meaning), usually=_(c.usually), source=c.source
+        term=c.name,
+        family=_(c.family),
+        number=c.number,
+        kind="windows error" if windows else "status" if c.family.endswith(STATUS_KINDS) else "",
+        meaning=_(c.meaning),
+        usually=_(c.usually),
+        source=c.source,
     )
 
 
@@ -158,8 +195,13 @@ def _xid_meaning(x: Xid) -> CodeMeaning:
     )
 
 
+def _said(m: Message, low: str) -> str:
+    """Return the phrase by which a text has a message."""
+    return next((p for p in m.phrases if p.split("*")[0] in low), m.phrases[0])
+
+
 def _message_meaning(m: Message, low: str) -> CodeMeaning:
-    said = next((p for p in m.phrases if p.split("*")[0] in low), m.phrases[0])
+    said = _said(m, low)
     family = _("harmless message") if m.kind == "harmless" else _("message")
     return CodeMeaning(
         term=said.replace("*", " ... "), family=family, meaning=_(m.meaning), usually=_(m.usually), source=m.source

@@ -84,6 +84,8 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         warnings=run_guarded(lambda: harmful_advice.find_harmful_advice(reading, here), "explain.cures", failures, ()),
         foreign=printable(away),
         decide=questions.decide(causes, asked),
+        question=_(asked.ask) if asked else "",
+        choices=tuple(_(a.answer) for a in asked.answers) if asked else (),
         answers=tuple(a.cause for a in asked.answers) if asked else (),
         lines=tuple(printable(line) for line in telling_lines(reading)),
         failed=tuple(dict.fromkeys(failures)),
@@ -240,11 +242,14 @@ def answer_question(e: Explanation, number: int) -> Explanation:
         raise ValueError(number)
     chosen = e.answers[number - 1]
     words: dict[str, str] = {row.cause: row.meaning for row in known_causes()}
-    answer = e.decide.split("\n")[number].split(". ", 1)[-1].removesuffix(f": {_(words[chosen])} [{chosen}]")
     old = next((r for r in e.causes if r.cause == chosen), RankedCause(cause=chosen, score=0, meaning=_(words[chosen])))
     best = with_steps(
-        structs.replace(old, score=ANSWERED_SCORE, because=(_("You answered: {answer}", answer=answer), *old.because))
+        structs.replace(
+            old, score=ANSWERED_SCORE, because=(_("You answered: {answer}", answer=e.choices[number - 1]), *old.because)
+        )
     )
     share = (MAX_TEXT_BELIEF - ANSWERED_SCORE) / (sum(r.score for r in e.causes if r.cause != chosen) or 1)
     rest = [structs.replace(r, score=round(r.score * min(share, 1), 4)) for r in e.causes if r.cause != chosen]
-    return structs.replace(e, causes=(best, *rest), sentence=_points_to(best, e.says), decide="", answers=())
+    return structs.replace(
+        e, causes=(best, *rest), sentence=_points_to(best, e.says), decide="", question="", choices=(), answers=()
+    )

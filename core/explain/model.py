@@ -45,6 +45,16 @@ class NamedThing(Frozen, frozen=True, kw_only=True):
     """As the maker writes it."""
 
 
+def own_reasons(causes: tuple[RankedCause, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return for each cause the reasons that no cause before it has given: none is told twice."""
+    told: set[str] = set()
+    own = []
+    for r in causes:
+        own.append(tuple(b for b in r.because if b not in told))
+        told |= set(r.because)
+    return tuple(own)
+
+
 class TextSummary(Frozen, frozen=True, kw_only=True):
     """What a text says by itself, whatever the machine."""
 
@@ -76,6 +86,8 @@ class CodeMeaning(Frozen, frozen=True, kw_only=True):
     """Whose word it is: "Windows error", "cuDNN 9 status", "CUDA runtime error", ..."""
     number: str = ""
     """Its number, where it has one."""
+    kind: Literal["", "status", "windows error"] = ""
+    """status: what a call answered. windows error: the same of Windows. Empty: a file, a message, a line of a log."""
     meaning: str = ""
     usually: str = ""
     """What usually causes it."""
@@ -116,8 +128,12 @@ class Explanation(Frozen, frozen=True, kw_only=True):
     """Why the text seems to come from another machine; empty when nothing says so."""
     decide: str = ""
     """What would decide between the best ones; empty when that is settled. A question has its answers in further lines."""
+    question: str = ""
+    """The one question whose answers part the best causes; empty where none is asked."""
+    choices: tuple[str, ...] = ()
+    """Its answers in words."""
     answers: tuple[str, ...] = ()
-    """The causes that the answers to that question leave, in its order; empty where nothing is asked."""
+    """The causes that these answers leave, in the same order."""
     lines: tuple[str, ...] = ()
     """The lines of the text that matter, printable, at most a dozen."""
     failed: tuple[Finding, ...] = ()

@@ -7,7 +7,7 @@ import msgspec
 from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.text import printable
 from core.common.text_width import wrap
-from core.explain.model import Explanation, MachineFault, RankedCause
+from core.explain.model import Explanation, MachineFault, RankedCause, own_reasons
 
 TEXT_WIDTH = 96
 MAX_RENDERED_CAUSES = 5
@@ -57,8 +57,8 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = TEX
     worth = tuple(r for r in e.causes if r.because or r.may or r.verdict == "proved")
     if worth:
         lines += ["", _("Possible causes")]
-        for ranked in worth[:MAX_RENDERED_CAUSES]:
-            lines += _cause(ranked, colour, width)
+        for ranked, reasons in zip(worth[:MAX_RENDERED_CAUSES], own_reasons(worth), strict=False):
+            lines += _cause(ranked, reasons, colour, width)
         lines += _rest(worth[MAX_RENDERED_CAUSES:], width)
     if e.warnings:
         lines += ["", _("Fixes that do harm")]
@@ -122,14 +122,14 @@ def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
     return lines if asks_one or not e.decide else lines + asked
 
 
-def _cause(r: RankedCause, colour: bool, width: int) -> list[str]:
+def _cause(r: RankedCause, reasons: tuple[str, ...], colour: bool, width: int) -> list[str]:
     sign, words, code = VERDICT_SIGNS[r.verdict]
     mark = f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
     words = N_("this machine can make it") if r.may else words
     words = BY_TEXT_WORDS.get(r.verdict, words) if r.by_text else words
     verdict = "" if r.verdict == "open" and not r.may else f"  ({_(words)})"
     lines = [f"  {mark} {r.score:4.0%}  {printable(r.meaning) or r.cause}  [{r.cause}]{verdict}"]
-    for because in r.because[:2] if r.verdict != "refuted" else ():
+    for because in reasons[:2] if r.verdict != "refuted" else ():
         lines += _wrap_lines(f"- {because}", "        ", width)
     for item in r.evidence[:3]:
         lines += _wrap_lines(

@@ -16,7 +16,6 @@ from core.knowledge.library_names import LibraryName
 
 MAX_NAMED_THINGS = 4
 """Things of one kind that are named."""
-STATUS_KINDS = ("status", "CUDA runtime error", "CUDA driver error", "NVML error", "Windows error")
 """Ends and names of the families of codes that say what went wrong."""
 FRAMEWORK_NAMES = {
     "pytorch": "PyTorch",
@@ -43,7 +42,7 @@ def _meaning(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> str:
     pair = compiled_and_loaded(reading.low)
     if pair:
         return version_meaning(*pair)
-    status = next((c for c in codes if c.family.endswith(STATUS_KINDS) or c.term.startswith("Xid ")), None)
+    status = next((c for c in codes if c.kind or c.term.startswith("Xid ")), None)
     file = next((x for x in reading.blamed if x.family not in ("framework", "")), None)
     if file is not None:
         return join_sentences(file_meaning(file, reading, status), dictionary.library_meaning(file).meaning)
@@ -101,7 +100,7 @@ def file_meaning(file: LibraryName, reading: ParsedText, status: CodeMeaning | N
         return _("{file} was found, but it is not in its original state.", file=file.name)
     if "permission" in marks:
         return _("{file} was found, but this user has no permission to open it.", file=file.name)
-    if status is not None and status.family.startswith("Windows"):
+    if status is not None and status.kind == "windows error":
         return f"{file.name}: {status.meaning}"
     return _("The program asked for {file}, and the loader did not find it, or could not load it.", file=file.name)
 
@@ -112,7 +111,7 @@ def named_things(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> list[Na
         ("file", [x.name for x in (*reading.blamed, *reading.libraries)]),
         (
             "status",
-            [f"{c.term} ({c.number})" if c.number else c.term for c in codes if c.family.endswith(STATUS_KINDS)],
+            [f"{c.term} ({c.number})" if c.number else c.term for c in codes if c.kind],
         ),
         ("symbol", [m[1] or m[2] for m in _SYMBOL.finditer(reading.text)]),
         ("version", [f"cuDNN {_version_text(v)}" for v in compiled_and_loaded(reading.low) or ()]),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from core.explain import proofs, refutations
+from core.explain import building, proofs, refutations
 from core.explain.mechanism.fault_facts import fault_facts, of_finding
 from core.explain.mechanism.mechanism import Mechanism, find_mechanism
 from core.explain.mechanism.objections import mismatch_with_machine
@@ -37,8 +37,16 @@ PROOFS: dict[Cause, Judge] = {
     "cudnn_not_installed": proofs.no_cudnn,
     "process_env_not_inherited": proofs.older_variables,
     "nvcc_toolkit_mismatch_build": proofs.other_nvcc,
-    "container_no_gpu_runtime": proofs.container_without_driver,
+    "container_no_gpu_runtime": building.container_without_gpu,
     "numpy_abi_mismatch": proofs.numpy_two,
+    "host_compiler_unsupported": building.host_compiler_refused,
+    "compiler_lacks_gpu_arch": building.nvcc_lacks_gpu,
+    "build_tools_missing": building.no_compiler,
+    "linker_lacks_libcuda": building.no_libcuda_link,
+    "libdevice_not_found": building.no_libdevice,
+    "shared_memory_too_small": building.small_shared_memory,
+    "container_cdi_unresolved": building.no_gpu_description,
+    "other_maker_gpu": building.another_makers_gpu,
 }
 REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
     "zlibwapi_missing": (refutations.not_on_linux, refutations.zlib_inside, refutations.zlibwapi_found),
@@ -84,10 +92,13 @@ REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
     "other_maker_gpu": (refutations.driver_starts,),
     "fabric_manager_not_running": (refutations.not_on_windows, refutations.driver_starts),
     "pci_memory_unassigned": (refutations.driver_starts,),
-    "linker_lacks_libcuda": (refutations.not_on_windows,),
+    "linker_lacks_libcuda": (refutations.not_on_windows, building.libcuda_link_there),
+    "host_compiler_unsupported": (building.host_compiler_accepted,),
+    "compiler_lacks_gpu_arch": (building.nvcc_has_gpu,),
+    "build_tools_missing": (building.compilers_there,),
     "cxx_runtime_too_old": (refutations.not_on_windows,),
-    "shared_memory_too_small": (refutations.not_on_windows,),
-    "container_cdi_unresolved": (refutations.not_on_windows,),
+    "shared_memory_too_small": (refutations.not_on_windows, building.large_shared_memory),
+    "container_cdi_unresolved": (refutations.not_on_windows, building.gpu_description_there),
 }
 
 

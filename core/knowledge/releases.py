@@ -43,6 +43,14 @@ class Compiler(SourcedRow, frozen=True, kw_only=True):
     sm: tuple[int, ...]
 
 
+class HostCompilers(SourcedRow, frozen=True, kw_only=True):
+    """The newest host compilers that one CUDA's nvcc accepts: its own header refuses later ones."""
+
+    cuda: str
+    gcc: int
+    clang: int
+
+
 class CudnnCode(SourcedRow, frozen=True, kw_only=True):
     """The machine code that every GPU-carrying library of one cuDNN release has (10 x major + minor)."""
 
@@ -66,6 +74,7 @@ class Compatibility(Frozen, frozen=True, kw_only=True):
     drivers: tuple[DriverFloor, ...]
     families: tuple[MinorVersionFloor, ...]
     toolkits: tuple[Compiler, ...]
+    host_compilers: tuple[HostCompilers, ...]
     cudnn: tuple[CudnnCode, ...]
     facts: tuple[QuotedFact, ...]
 

@@ -17,8 +17,8 @@ class Step(StrEnum):
 
 
 SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
-    Step.DRIVER: ("driver",),
-    Step.TOOLKIT: ("toolkits",),
+    Step.DRIVER: ("driver", "tools"),
+    Step.TOOLKIT: ("toolkits", "tools"),
     Step.CUDNN: ("cudnn", "loads", "programs"),
     Step.ENVIRONMENT: ("environment", "starts", "start_looks"),
     Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures"),

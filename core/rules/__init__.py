@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.rules import contracts, environment, newer, not_run, programs, toolkit
+from core.rules import contracts, environment, newer, not_run, programs, toolkit, tools
 from core.rules import incomplete_scan as scan
 from core.rules.benchmark import results as benchmark
 from core.rules.cudnn import copies as cudnn
@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     *gpu_fit.RULES,
     *parts.RULES,
     *toolkit.RULES,
+    *tools.RULES,
     *loading.RULES,
     *cudnn.RULES,
     *environment.RULES,

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPlainTextEdit,
 from core.common.i18n import _, join_sentences, n_
 from gui.pages.step_page import FINDINGS_AT_ONCE, MAX_LINE_CHARACTERS, LazyPage
 from gui.theme import Theme
+from gui.widgets.answers import AnswerRows
 from gui.widgets.card import Card, CardActions, FindingCard, FoldedEvidence
 from gui.widgets.text import heading_label, picture_label, plain_label, prose_label, push_button
 
@@ -22,11 +23,13 @@ MIN_LIKELY_SCORE = 0.03
 
 
 class ExplainPage(LazyPage):
-    """The second door. ``on_explain`` is called with the text."""
+    """The second door. ``on_explain`` is called with the text, ``on_answer`` with what an answer makes of an explanation."""
 
-    def __init__(self, on_explain: Callable[[str], None], acts: CardActions) -> None:
+    def __init__(
+        self, on_explain: Callable[[str], None], on_answer: Callable[[Explanation], object], acts: CardActions
+    ) -> None:
         super().__init__(_("I have an error message"))
-        self._on_explain = on_explain
+        self._on_explain, self._on_answer = on_explain, on_answer
         self._acts = acts
         self.text = QPlainTextEdit()
         self.text.setAccessibleName(_("Error message or log"))
@@ -100,6 +103,7 @@ class ExplainPage(LazyPage):
         self._answer = new
 
     def _fill(self, box: QVBoxLayout, e: Explanation, theme: Theme) -> None:
+        from core.explain.model import own_reasons
         from core.explain.render import link_sentence, named_sentence
 
         if e.says.meaning and e.says.meaning != e.sentence:
@@ -113,20 +117,25 @@ class ExplainPage(LazyPage):
             box.addWidget(plain_label("\n".join(shown)))
         self.sentence = heading_label(e.sentence, 1.25)
         box.addWidget(self.sentence)
-        for text in (e.foreign, e.decide):
+        for text in (e.foreign, e.decide if not e.choices else ""):
             if text:
                 box.addWidget(prose_label(text))
+        if e.choices:
+            box.addWidget(plain_label(_("One question decides"), selectable=False, strong=True))
+            box.addWidget(prose_label(e.question))
+            self.answers = AnswerRows(e.choices, lambda number: self._on_answer(answered(e, number)))
+            box.addWidget(self.answers)
         for warning in e.warnings:
             box.addWidget(_wrong_cure(warning, theme))
         worth = [r for r in e.causes if r.verdict == "proved" or r.may or (r.because and r.score >= MIN_LIKELY_SCORE)]
-        for ranked in worth[:FINDINGS_AT_ONCE]:
-            box.addWidget(self._cause(ranked, theme))
+        for ranked, reasons in zip(worth[:FINDINGS_AT_ONCE], own_reasons(tuple(worth)), strict=False):
+            box.addWidget(self._cause(ranked, reasons, theme))
         if e.codes:
             box.addWidget(plain_label(_("What the words mean"), selectable=False, strong=True))
             for code in e.codes[:FINDINGS_AT_ONCE]:
                 box.addWidget(_code(code, theme))
 
-    def _cause(self, r: RankedCause, theme: Theme) -> QWidget:
+    def _cause(self, r: RankedCause, reasons: tuple[str, ...], theme: Theme) -> QWidget:
         icon, colour, word = verdict_sign("may" if r.may else r.verdict, theme)
         if r.by_text:
             from core.explain.render import BY_TEXT_WORDS
@@ -137,18 +146,25 @@ class ExplainPage(LazyPage):
         if r.finding is not None:
             card: Card = FindingCard(r.finding, theme, self._acts, word=word)
             self.cards.append(card)  # type: ignore[arg-type]  # it is one, by the line above
-            if r.because:
-                card.add(reasons_label(r.because))
+            if reasons:
+                card.add(reasons_label(reasons))
             return card
         card = Card(picture_label(icon, colour, word), word, colour, r.meaning or r.cause)
-        if r.because:
-            card.add(reasons_label(r.because))
+        if reasons:
+            card.add(reasons_label(reasons))
         if r.evidence:
             card.add(FoldedEvidence(r.evidence, r.meaning, theme))
         if r.steps:
             card.add(plain_label(_("What to do"), selectable=False, strong=True))
             card.add(prose_label(r.steps))
         return card
+
+
+def answered(e: Explanation, number: int) -> Explanation:
+    """Return an explanation as it ranks after an answer."""
+    from core.explain import answer_question
+
+    return answer_question(e, number)
 
 
 def verdict_sign(word: str, theme: Theme) -> tuple[str, str, str]:

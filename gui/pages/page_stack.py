@@ -19,6 +19,7 @@ from gui.theme import Theme
 from gui.widgets.card import CardActions
 
 if TYPE_CHECKING:
+    from core.explain import Explanation
     from core.model.findings import Report
 
 SEARCH_PATH = "search-path"
@@ -34,6 +35,7 @@ class PageActions(CardActions):
     save: Callable[[], None]
     measure: Callable[[bool], None]
     explain: Callable[[str], None]
+    answered: Callable[[Explanation], None]
     go_to: Callable[[Step], None]
 
 
@@ -59,7 +61,7 @@ class PageStack(QStackedWidget):
             BenchmarkPage(verbs.measure, verbs),
             self.summary,
         )
-        self.message = ExplainPage(verbs.explain, verbs)
+        self.message = ExplainPage(verbs.explain, verbs.answered, verbs)
         for page in (*self.steps, self.message):
             self.addWidget(page)
 

@@ -1,4 +1,6 @@
-"""AnswerScreen: the headline, one sentence, and the one thing to do next. StepsScreen: what only a person can do, piece by piece."""
+"""AnswerScreen: the headline, one sentence, and the one thing to do next. StepsScreen: what only a person can do, piece by
+piece. QuestionScreen: the one question whose answer decides about an error message.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,14 @@ from core.report.reading import commands_of, hand_steps
 from gui import texts
 from gui.road.screen import Screen
 from gui.theme import Theme
+from gui.widgets.answers import AnswerRows
 from gui.widgets.card import observation_rows
-from gui.widgets.text import MachineText, as_label, copy_text_button, enlarge
+from gui.widgets.text import MachineText, as_label, copy_text_button, enlarge, heading_label
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
+    from core.explain import Explanation
     from core.model.findings import Finding, Report
 
 LAST = ("works", "no gpu", "fixed")
@@ -46,6 +50,7 @@ class AnswerActions:
     again: Callable[[], object]
     explain: Callable[[str], object]
     more: Callable[[], object]
+    ask: Callable[[], object]
     measure: Callable[[], object]
     finish: Callable[[], object]
     anew: Callable[[], object]
@@ -98,6 +103,8 @@ class AnswerScreen(Screen):
                 self.add_link(_("&Undo..."), acts.undo)
             self.add_link(_("&Save report..."), acts.save)
             return
+        if head.act == "ask":
+            self.add_link(_("&More about it"), acts.more)
         if head.kind == "works" and head.gpu:
             self.add_link(_("&Measure its speed"), acts.measure)
         if finding and finding.evidence:
@@ -131,6 +138,8 @@ class AnswerScreen(Screen):
             return _("What to do"), lambda: acts.explain(self.help_word)
         if head.act == "more":
             return _("&More about it"), acts.more
+        if head.act == "ask":
+            return _("&Answer one question"), acts.ask
         if head.act == "look again":
             return _("&Look again"), acts.again
         return _("&Finish"), acts.finish
@@ -167,6 +176,34 @@ class StepsScreen(Screen):
             self.add_button(_("&Next step"), onward, primary=check is None)
         if check is not None:
             self.add_button(_("&Check this step"), check, primary=True)
+
+
+class QuestionScreen(Screen):
+    """One question in place of several causes that are near each other; each answer leaves one of them."""
+
+    def __init__(
+        self,
+        asked: Explanation,
+        theme: Theme,
+        *,
+        help_word: str,
+        back: Callable[[], object],
+        choose: Callable[[int], object],
+        more: Callable[[], object],
+    ) -> None:
+        super().__init__(_("One question decides"), theme, help_word=help_word, back=back)
+        self.setAccessibleDescription(asked.question)
+        self.add_text(self.title, muted=True)
+        self.box.addWidget(heading_label(asked.question, 1.25))
+        self.answers = AnswerRows(asked.choices, choose)
+        self.box.addWidget(self.answers)
+        self.end()
+        self.add_button(_("&Back"), back)
+        self.add_button(_("&More about it"), more, primary=True)
+
+    def start_focus(self) -> QWidget:
+        """Begin at the first answer."""
+        return self.answers.buttons[0]
 
 
 class StepText(MachineText):

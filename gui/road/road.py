@@ -198,6 +198,7 @@ class Road(QWidget):
             again=self.again,
             explain=self.help_wanted.emit,
             more=self.message_wanted.emit,
+            ask=partial(self.show_screen, self._question_screen),
             measure=self.measure_wanted.emit,
             finish=self.finished.emit,
             anew=self.ask,
@@ -224,6 +225,29 @@ class Road(QWidget):
             return _("Start again: {names}.", names=names)
         fix = self._head.finding.fix if self._head and self._head.finding else None
         return restart_words(fix.restart) if fix else ""
+
+    def _question_screen(self) -> Screen:
+        from core.doctor.headline import help_word
+        from gui.road.answer import QuestionScreen
+
+        assert self._head is not None
+        assert self.explanation is not None
+        return QuestionScreen(
+            self.explanation,
+            self.theme,
+            help_word=help_word(self._head),
+            back=partial(self.show_screen, self._answer_screen),
+            choose=self.choose,
+            more=self.message_wanted.emit,
+        )
+
+    def choose(self, number: int) -> None:
+        """Take the answer to the question about an error message."""
+        from core.explain import answer_question
+
+        if self.explanation is not None:
+            self.explanation = answer_question(self.explanation, number)
+            self.answer()
 
     def steps(self, number: int) -> None:
         """What only a person can do, piece by piece."""

@@ -96,6 +96,7 @@ class Window(QWidget):
                 save=self.errands.save,
                 measure=self._measure,
                 explain=self._explain,
+                answered=self._show_explanation,
                 go_to=lambda step: self._jump(steps.index(step)),
             )
         )

@@ -1,17 +1,20 @@
-"""Take facts from the wheels that an index really has: ``python -m installer.generate.wheels PACKAGE ... [--newest N] [--out FILE]``.
+"""Take facts from real wheels: ``python -m installer.generate.wheels PACKAGE|FILE.whl ... [--newest N] [--out FILE]``.
 
-For each release one wheel for Linux and one for Windows is asked, by range requests: its METADATA (what it requires of NVIDIA's
-packages) and the list of its files (which of CUDA's and cuDNN's libraries it brings). Prints or writes JSON, each row with the
-wheel's name, its hash, the day of its upload and the day of reading. Nothing is installed, unpacked or run.
+Of a package, for each release one wheel for Linux, one for Linux on ARM and one for Windows is asked, by range requests: its
+METADATA (what it requires of NVIDIA's packages) and the list of its files (which of CUDA's and cuDNN's libraries it brings). A
+file that "pip download" has fetched is read whole: also the processor that its libraries are for, and what they need of CUDA.
+Prints or writes JSON, each row with the wheel's name and hash. Nothing is installed or run.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import json
 import re
 import sys
+import tempfile
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +26,22 @@ from urllib.parse import urljoin
 
 from core.common.versions import version_tuple
 from core.knowledge.library_names import parse_library_name
+from core.loader.read_image import read_image
 
 NEWEST = 6
 """Releases that are read unless more are asked for."""
 BLOCK = 256 * 1024
 """Bytes of one range request."""
-SYSTEMS = {"linux": re.compile(r"-(?:many)?linux.*_x86_64\.whl$"), "windows": re.compile(r"-win_amd64\.whl$")}
+SYSTEMS = {
+    "linux": re.compile(r"-(?:many)?linux.*_x86_64\.whl$"),
+    "linux-aarch64": re.compile(r"-(?:many)?linux.*_aarch64\.whl$"),
+    "windows": re.compile(r"-win_amd64\.whl$"),
+}
+LIBRARY = re.compile(r"\.(?:so(?:\.\d+)*|dll|pyd)$", re.IGNORECASE)
 WANTED = re.compile(r"nvidia[-_]|tensorrt|triton|^cuda[-_]|^(?:torch|numpy|jaxlib|jax-cuda)", re.IGNORECASE)
+
+OTHERS = ("framework", "vcruntime", "zlibwapi")
+"""Families of library names that are not CUDA's."""
 
 Fetch = Callable[[int, int], bytes]
 """Return the bytes from the first to (without) the second number."""
@@ -92,6 +104,35 @@ def facts(names: Sequence[str], metadata: bytes) -> dict[str, Any]:
     return {"requires": sorted(requires), "libraries": sorted(libraries)}
 
 
+def read_wheel(path: Path) -> dict[str, Any]:
+    """Return what a wheel on disk holds: requirements, libraries, the processors that they are for, and what they need of CUDA."""
+    with zipfile.ZipFile(path) as wheel, tempfile.TemporaryDirectory() as folder:
+        names = sorted(n for n in wheel.namelist() if LIBRARY.search(n))
+        metadata = wheel.read(next(n for n in wheel.namelist() if n.endswith(".dist-info/METADATA")))
+        processors: set[str] = set()
+        needs: set[str] = set()
+        for name in names:
+            file = Path(wheel.extract(name, folder))
+            image = read_image(file)
+            processors.add(image.architecture)
+            needs |= {n for n in image.needed if (its := parse_library_name(n.lower())) and its.family not in OTHERS}
+            file.unlink()
+    told = BytesParser().parsebytes(metadata)
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {
+        "package": told["Name"],
+        "version": told["Version"],
+        "system": next(s for s, form in SYSTEMS.items() if form.search(path.name)),
+        "requires": facts((), metadata)["requires"],
+        "processors": sorted(processors - {""}),
+        "needs": sorted(needs),
+        "libraries": names,
+        "source": path.name,
+        "sha256": digest,
+    }
+
+
 def one_each(files: Sequence[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield for each system the wheel for the newest Python."""
     for system, form in SYSTEMS.items():
@@ -140,18 +181,28 @@ def _get(url: str, byte_range: str = "") -> bytes:
         return data
 
 
+def table_text(rows: Sequence[dict[str, Any]]) -> str:
+    """Return a table as it is written: a row a line, and the day of reading; never where it was read."""
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+    return f'{{\n "known_until": "{datetime.now(UTC).date().isoformat()}",\n "wheels": [\n{lines}\n ]\n}}\n'
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print or write the table."""
     parser = argparse.ArgumentParser(prog="python -m installer.generate.wheels", description=__doc__)
-    parser.add_argument("packages", nargs="+", metavar="PACKAGE")
+    parser.add_argument("packages", nargs="+", metavar="PACKAGE|FILE.whl")
     parser.add_argument("--newest", type=int, default=NEWEST, metavar="N")
-    parser.add_argument("--index", required=True, metavar="ADDRESS", help="of an index: what stands before /simple")
+    parser.add_argument("--index", default="", metavar="ADDRESS", help="of an index: what stands before /simple")
     parser.add_argument("--out", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
     index = options.index.rstrip("/")
-    rows = [row for package in options.packages for row in harvest(package, options.newest, index)]
-    table = {"known_until": datetime.now(UTC).date().isoformat(), "read_from": index, "wheels": rows}
-    text = json.dumps(table, indent=1) + "\n"
+    files = [Path(p) for p in options.packages if p.endswith(".whl")]
+    packages = [p for p in options.packages if not p.endswith(".whl")]
+    if packages and not index:
+        parser.error("a package is asked from an index: --index ADDRESS")
+    rows = [read_wheel(file) for file in files]
+    rows += [row for package in packages for row in harvest(package, options.newest, index)]
+    text = table_text(rows)
     if options.out:
         options.out.write_text(text, encoding="utf-8")
     else:

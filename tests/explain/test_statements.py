@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from core.common import i18n
 from core.common.progress import Progress
 from core.explain import explain, render_text
 from core.explain.mechanism.complaints import CAUSED_COMPLAINTS, COMPLAINTS
@@ -171,3 +172,31 @@ def test_the_tables_name_causes_and_marks_that_there_are() -> None:
 @pytest.mark.parametrize("cause", [row.cause for row in cause_rows()])
 def test_every_cause_has_steps(cause: str) -> None:
     assert cure_text(cause)
+
+
+def test_no_reason_is_told_twice_and_a_status_has_the_number_of_the_cudnn_that_is_named() -> None:
+    told = render_text(explain("Could not load library cudnn_ops_infer64_8.dll. Error code 126"), width=400)
+    reasons = [line for line in told.split("\n") if line.startswith("        - ")]
+    assert reasons
+    assert len(set(reasons)) == len(reasons)
+    for names, number in (("libcudnn.so.7", "1"), ("libcudnn.so.9", "1001"), ("", "1, since cuDNN 9 1001")):
+        text = f"Successfully opened dynamic library {names}\nCUDNN_STATUS_NOT_INITIALIZED"
+        assert [c.number for c in explain(text).codes if c.term == "CUDNN_STATUS_NOT_INITIALIZED"] == [number]
+
+
+def test_one_message_has_one_meaning_the_most_exact_one() -> None:
+    text = "cuDNN version incompatibility: PyTorch was compiled against (8, 9, 2) but found runtime version (8, 5, 0)"
+    terms = [c.term for c in explain(text).codes]
+    assert len(set(terms)) == len(terms)
+
+
+@pytest.mark.parametrize("language", ["de", "zh_CN"])
+def test_what_a_text_names_is_the_same_in_every_language(language: str) -> None:
+    text = "OSError: [WinError 126] cudnn_ops64_9.dll, CUDNN_STATUS_NOT_INITIALIZED, cudaErrorNoDevice"
+    english = [(n.kind, n.name) for n in explain(text).says.names if n.kind == "status"]
+    i18n.use_language(language)
+    try:
+        assert [n.kind for n in explain(text).says.names if n.kind == "status"] == [k for k, _name in english]
+    finally:
+        i18n.use_language("en")
+    assert english

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 import resources
 from core.explain import answer_question, explain
-from core.knowledge.causes import cause_rows
+from core.explain.engine import with_steps
+from core.explain.model import RankedCause
+from core.knowledge.causes import CauseRow, cause_rows
 from core.knowledge.messages import known_clues
 from core.knowledge.steps import cure_steps
 
@@ -19,6 +22,32 @@ def test_every_cause_says_how_one_sees_that_it_is_gone() -> None:
     told: set[str] = set(cure_steps().checks)
     told |= {p.stem for p in HELP.glob("*.md") if "It worked if" in p.read_text(encoding="utf-8")}
     assert {row.cause for row in cause_rows()} - told == set()
+
+
+COMMAND = re.compile(
+    r"\b(?:sudo|python3?|pip|conda|nvidia-smi|nvidia-ctk|docker|podman|export|unset|env|grep|ls|ldconfig|where|find|findmnt|lspci"
+    r"|systeminfo|setx|dir|ren|mv|icacls|namei|winget|powershell|mokutil|wsl|df|lscpu|convalesce|bcdedit|pnputil|ulimit|nvcc|cat|echo)"
+    r" [-\w~/\"'$%.*|]"
+)
+"""The beginning of a command that can be copied."""
+ONLY_ON = {
+    # causes that one system alone knows
+    "windows": {"zlibwapi_missing", "python_dll_search_change", "tf_native_windows_unsupported", "vc_runtime_missing", "page_file_too_small"},
+    "linux": {"ld_library_path_override", "driver_library_mismatch", "secure_boot_blocks_module", "uvm_stale_after_suspend", "wsl_libcuda_not_found"},
+}  # fmt: skip
+NOTHING_TO_DO = {"harmless_message"}
+
+
+@pytest.mark.parametrize("system", ["linux", "windows"])
+@pytest.mark.parametrize("row", cause_rows(), ids=lambda row: row.cause)
+def test_every_open_cause_leads_on(row: CauseRow, system: str) -> None:
+    if row.cause in ONLY_ON["linux" if system == "windows" else "windows"]:
+        system = "linux" if system == "windows" else "windows"
+    told = with_steps(RankedCause(cause=row.cause, score=0.5, because=("a reason",)), frozenset({system})).steps
+    lines = told.split("\n")
+    assert "It worked if" in told or row.cause in NOTHING_TO_DO
+    assert COMMAND.search(told) or row.cause in NOTHING_TO_DO
+    assert len(set(lines)) == len(lines)
 
 
 def test_a_question_has_answers_that_are_causes() -> None:
@@ -68,6 +97,6 @@ def test_an_answer_ranks_its_cause_first_and_leads_on() -> None:
         assert (told.causes[0].cause, told.decide, told.answers) == (cause, "", ())
         assert told.causes[0].score > 0.8
         assert told.causes[0].steps
-        assert sum(r.score for r in told.causes) <= 0.9001
+        assert sum(r.score for r in told.causes) <= 0.901
     with pytest.raises(ValueError, match="9"):
         answer_question(asked, 9)

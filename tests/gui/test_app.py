@@ -292,3 +292,18 @@ def test_a_window_of_another_account_is_none(monkeypatch: pytest.MonkeyPatch) ->
         assert app._is_own(ours.fileno())
         monkeypatch.setattr(os, "getuid", lambda: 54_321)
         assert not app._is_own(ours.fileno())
+
+
+def test_a_click_on_an_answer_ranks_the_causes_anew(opened: object, qtbot: QtBot) -> None:
+    window = opened(Showing(recorded.report("healthy")))
+    page = window.explain_page
+    window.open_message()
+    page.text.setPlainText("CUDA error: an illegal memory access was encountered")
+    page.find_button.click()
+    qtbot.waitUntil(lambda: "One question decides" in shown_text(page))
+    assert [b.accessibleName()[:3] for b in page.answers.buttons][:2] == ["1. ", "2. "]
+    qtbot.mouseClick(page.answers.buttons[0], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: "You answered: yes" in shown_text(page))
+    assert "One question decides" not in shown_text(page)
+    window.rail.choose("text size", "150")
+    qtbot.waitUntil(lambda: "You answered: yes" in shown_text(page))

@@ -18,10 +18,12 @@ from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot
 from core.model.findings import Report
 from core.report.json_form import to_json
+from core.report.reading import MAX_WORDS, count_words
 from core.report.redact import redact
 from core.report.session_code import encode_report, summarise
 from core.transaction.journal import Entry
 from gui.dialogs.text_dialog import TextDialog
+from gui.road.answer import QuestionScreen
 from gui.road.ask import AskScreen
 from gui.road.waiting import WaitingScreen
 from gui.window.wizard import Wizard
@@ -30,6 +32,7 @@ from tests.gui.conftest import OpenedWizard
 from tests.gui.engines import Repairing, Showing
 from tests.gui.hand import Hand
 from tests.gui.screen import read_text
+from tests.gui.test_access import assert_whole
 from tests.gui.test_behaviour import Slow
 from tests.gui.test_walk import AFTER, BEFORE
 from tests.test_same_everywhere import MACHINES
@@ -444,3 +447,24 @@ def test_every_kind_of_change_is_told_in_words() -> None:
     )
     assert said[4] == "Correct LD_LIBRARY_PATH whenever ml is activated."
     assert all("line 1" in s for s in said[5:])
+
+
+@BY
+def test_one_question_leads_from_a_message_to_its_cause(keyboard: bool, wizard: OpenedWizard) -> None:
+    person = Person(wizard(Showing(recorded.report("healthy"))), keyboard=keyboard)
+    person.choose("message")
+    person.wizard.road.current.text.setPlainText("CUDA error: an illegal memory access was encountered")  # type: ignore[attr-defined]
+    person.press("Look")
+    person.press("Answer one question")
+    screen = person.wizard.road.current
+    assert isinstance(screen, QuestionScreen)
+    assert QApplication.focusWidget() is screen.answers.buttons[0]
+    assert count_words(read_text(person.wizard)) <= MAX_WORDS
+    assert_whole(screen)
+    if keyboard:
+        QTest.keyClick(screen.answers.buttons[0], Qt.Key.Key_1)
+    else:
+        QTest.mouseClick(screen.answers.buttons[0], Qt.MouseButton.LeftButton)
+    assert "The program itself asks for something impossible" in person.reads
+    person.press("More about it")
+    person.wait(lambda: "You answered: yes" in person.reads, "the answer")

@@ -58,6 +58,12 @@ def zlib_is_inside(reading: ParsedText, about: FaultFacts) -> bool:
     return bool(zlib_inside(reading, about.seen)) and any(x.family == "cudnn" and x.part for x in about.files)
 
 
+def refuses_version(reading: ParsedText, about: FaultFacts) -> bool:
+    """Where the text names the newest compiler that its nvcc accepts, this machine's nvcc has the same limit."""
+    told = {m[1] for m in _NEWEST_COMPILER.finditer(reading.low)}
+    return not told or any(f"gcc {limit}," in t for limit in told for t in about.said)
+
+
 def same_symbol(reading: ParsedText, about: FaultFacts) -> bool:
     """A library of the finding's set was found and lacks a function."""
     return same_set(reading, about) and not any(mark.startswith("missing:") for mark in reading.marks)
@@ -145,6 +151,7 @@ def mixed_here(_r: ParsedText, about: FaultFacts) -> bool:
 
 def same_answer(reading: ParsedText, about: FaultFacts) -> bool:
     """A status or a symbol of the text is what a call of cuDNN's parts answered, or printed, on this machine."""
+_NEWEST_COMPILER = re.compile(r"gcc versions later than (\d{1,2})")
     rolls = [x.roll_call for x in about.seen.loads or () if x.roll_call]
     status = {w for r in rolls for c in r.calls if c.result for w in _STATUS.findall(c.meaning.lower())}
     symbols = {w for r in rolls for w in _CANNOT.findall(r.output.lower())}
@@ -233,6 +240,18 @@ COMPLAINTS: dict[str, Complaint] = {
     "a module of Python": _family("no-module"),
     "a build of an extension": _family("nvcc-mismatch"),
     "another NumPy": _family("numpy-abi"),
+    "a compiler that is refused": _family("host-compiler", refuses_version),
+    "a compiler without this GPU": _family("compiler-arch unknown-arch"),
+    "no compiler": _family("no-compiler no-nvcc"),
+    "no name for the linker": _family("ld-lcuda"),
+    "no libdevice": _family("libdevice"),
+    "no shared memory": _family("shm"),
+    # the machine around it
+    "the fabric": _family("fabric", starts_not),
+    "the firmware's windows": _family("pci-memory", starts_not),
+    "no description of the GPU": _family("cdi"),
+    "an engine without a runtime": _family("no-gpu-request"),
+    "another maker": _family("hip-own maker-amd maker-intel"),
     "an older C or C++ library": _family("cxx-runtime"),
     "no code from this file system": _family("noexec-map"),
     "a module of that name": _family("module-partial"),
@@ -295,6 +314,16 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "nvrtc_missing_or_mismatch": ("NVRTC",),
     "nvcc_toolkit_mismatch_build": ("a build of an extension",),
     "numpy_abi_mismatch": ("another NumPy",),
+    "host_compiler_unsupported": ("a compiler that is refused",),
+    "compiler_lacks_gpu_arch": ("a compiler without this GPU",),
+    "build_tools_missing": ("no compiler",),
+    "linker_lacks_libcuda": ("no name for the linker",),
+    "libdevice_not_found": ("no libdevice",),
+    "shared_memory_too_small": ("no shared memory",),
+    "fabric_manager_not_running": (*_DRIVER, "the fabric"),
+    "pci_memory_unassigned": (*_DRIVER, "the firmware's windows"),
+    "container_cdi_unresolved": ("no description of the GPU",),
+    "other_maker_gpu": ("another maker",),
     "cxx_runtime_too_old": ("an older C or C++ library",),
     "noexec_mount": ("no code from this file system",),
     "module_shadowed": ("a module of that name",),
@@ -322,7 +351,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "secure_boot_blocks_module": (*_DRIVER, "no signature"),
     "uvm_stale_after_suspend": (*_DRIVER, "after a suspend"),
     "device_node_permission": (*_DRIVER, "no rights"),
-    "container_no_gpu_runtime": (*_DRIVER, "the container's engine"),
+    "container_no_gpu_runtime": (*_DRIVER, "the container's engine", "an engine without a runtime"),
     "wsl_libcuda_not_found": (*_DRIVER, "this library is not found"),
     "gpu_hidden_by_env": (*_DRIVER, "a variable that hides"),
     "mig_misconfigured": (*_DRIVER, "MIG"),

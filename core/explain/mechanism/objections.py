@@ -49,10 +49,17 @@ def another_gpu(reading: ParsedText, about: FaultFacts) -> str:
     return ""
 
 
+ENGINE_CAUSES = ("container_no_gpu_runtime", "container_cdi_unresolved")
+"""Causes that lie in an engine's set-up on its host."""
+
+
 def engines_message(reading: ParsedText, about: FaultFacts) -> str:
     """A container engine's message, on a machine that is no container: it is about the engine's own set-up."""
     if about.seen.machine.container or not reading.marks & {"container-runtime", "container-cli"}:
         return ""
+    tools = about.seen.tools
+    if tools is not None and tools.engines and about.cause in ENGINE_CAUSES:
+        return ""  # this is the engine's own machine, and its set-up was looked at
     # with a driver that is broken here, the engine can pass nothing on
     return "" if driver_says(about.seen) else _("The message comes from a container engine.")
 

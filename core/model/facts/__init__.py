@@ -105,6 +105,7 @@ from core.model.facts.machine import (
 )
 from core.model.facts.snapshot import Snapshot
 from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartKind, StartLine, StartLook
+from core.model.facts.tools import ContainerEngine, HostCompiler, Tools
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -118,6 +119,7 @@ __all__ = [
     "Closure",
     "ComputeCache",
     "Consumer",
+    "ContainerEngine",
     "CudaInit",
     "CudnnCopy",
     "DamagedFile",
@@ -147,6 +149,7 @@ __all__ = [
     "GpuProcess",
     "GpuRun",
     "GpuState",
+    "HostCompiler",
     "How",
     "ImportSearch",
     "Layer",
@@ -191,6 +194,7 @@ __all__ = [
     "System",
     "Timing",
     "Toolkit",
+    "Tools",
     "Unexamined",
     "Variable",
     "Way",

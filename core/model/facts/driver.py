@@ -190,6 +190,10 @@ class Driver(Frozen, frozen=True, kw_only=True):
     """The same call with none of this session's variables but those that every program has; None where it was not asked."""
     blamed: tuple[str, ...] = ()
     """Of these variables those without which CUDA starts; empty where taking away no few of them does it."""
+    nvswitches: int | None = None
+    """Switches between GPUs that the kernel module lists; None where it lists none."""
+    fabric_manager: bool | None = None
+    """Whether the service that starts them runs, by its own file; None: it is not installed, or nothing tells."""
     secure_boot: bool | None = None
     kernel_log: tuple[str, ...] | None = None
     """Lines of the kernel log that name NVRM, nvidia, a rejected key or an Xid; None when it could not be read."""

@@ -13,6 +13,7 @@ from core.model.facts.libraries import CudnnCopy, Toolkit
 from core.model.facts.loading import Load
 from core.model.facts.machine import Execution, Machine, ProbeError, Unexamined
 from core.model.facts.starting import ExaminedProgram, Start, StartLook
+from core.model.facts.tools import Tools
 
 
 class Snapshot(Frozen, frozen=True, kw_only=True):
@@ -41,6 +42,8 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     """What differs for programs of some of these ways; ways that are not named here agree with this session."""
     programs: tuple[ExaminedProgram, ...] | None = None
     """Programs that the person named; None: none was."""
+    tools: Tools | None = None
+    """What compiles, links and starts containers here."""
     benchmark: Benchmark | None = None
     """None: it was not asked for."""
     errors: tuple[ProbeError, ...] = ()

@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from core.common.fact_text import fact_text
+from core.common.versions import whole_number
 from core.model.facts import CdiSpecification, DeviceNode, ExpectedNode, path_text
 from core.probes.driver.compute_cache import group_name, owner_name
 from core.probes.driver.kernel_log import kernel_log, resumed_at
@@ -35,6 +36,11 @@ CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 """Where container engines look for specifications (Container Device Interface, SPEC.md)."""
 _NAMED_LIBCUDA = re.compile(r"/libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\b")
 
+NVSWITCHES = "/proc/driver/nvidia-nvswitch/devices"
+FABRIC_MANAGER = ("/usr/bin/nv-fabricmanager", "/usr/sbin/nv-fabricmanager")
+FABRIC_MANAGER_PID = "/run/nvidia-fabricmanager/nv-fabricmanager.pid"
+"""As nvidia-fabricmanager.service has them (Fabric Manager for NVIDIA NVSwitch Systems User Guide)."""
+
 _NODE = re.compile(r"nvidia(ctl|\d+|-uvm|-uvm-tools|-modeset)")
 _RELEASE = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
 
@@ -51,6 +57,8 @@ def look_at_kernel(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
         "nodes": device_nodes(where) if alive else None,
         "expected_nodes": expected_nodes(where),
         "cdi": cdi_specifications(where),
+        "nvswitches": len(where.names(NVSWITCHES) or ()) or None,
+        "fabric_manager": fabric_manager(where) if alive else None,
         "secure_boot": secure_boot(where),
         "kernel_log": log.lines if log is not None else None,
         "booted": booted,
@@ -135,6 +143,14 @@ def cdi_specifications(where: Sysroot) -> tuple[CdiSpecification, ...]:
             if said:
                 found.append(CdiSpecification(path=path_text(path), version=said[1]))
     return tuple(found)
+
+
+def fabric_manager(where: Sysroot) -> bool | None:
+    """Return whether the fabric manager runs; None where it is not installed."""
+    number = whole_number((where.text(FABRIC_MANAGER_PID, 64) or "").strip())
+    if number and where.exists(f"/proc/{number}"):
+        return True
+    return False if any(map(where.is_file, FABRIC_MANAGER)) else None
 
 
 def open_device_node(path: str, where: Sysroot) -> DeviceNode:

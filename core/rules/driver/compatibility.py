@@ -301,7 +301,6 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
             capability = capability_number(gpu.compute_capability)
             if not toolkit.nvcc or row is None or capability is None or code_runs(row.sm, capability) is not False:
                 continue
-            new = capability > max(row.sm)
             yield make_finding(
                 Step.TOOLKIT,
                 NOTE,
@@ -311,7 +310,7 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
                     cuda=row.cuda,
                     name=gpu.name,
                 ),
-                cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
+                cause="compiler_lacks_gpu_arch",
                 why=_("This matters only if you compile CUDA programs with it."),
                 evidence=_compiler_rows(gpu, row.cuda, row.source, toolkit.nvcc),
                 subject=toolkit.root,

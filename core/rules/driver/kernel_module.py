@@ -96,6 +96,88 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         )
 
 
+NO_MEMORY_WINDOW = re.compile(r"PCI I/O region assigned to your NVIDIA device is invalid|BAR\d is 0M @ 0x0", re.I)
+"""How the module tells that the firmware gave a card no window (kernel-open/nvidia/nv-pci.c)."""
+
+
+def memory_windows(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The kernel module itself says that the firmware assigned the GPU no memory windows."""
+    lines = driver.kernel_log or ()
+    start = max((n for n, line in enumerate(lines) if LOADED_MODULE.search(line)), default=0)
+    told = [line for line in lines[start:] if NO_MEMORY_WINDOW.search(line)]
+    if not told:
+        return
+    yield driver_error(
+        "no-memory-window",
+        "pci_memory_unassigned",
+        _("The firmware assigned this GPU no memory windows, so its driver cannot start it."),
+        _("The loaded module says so in the kernel log. The driver itself needs no repair."),
+        evidence=[
+            *(observation(_("Kernel log"), line.strip(), "kernel") for line in told[:4]),
+            *driver_answers(driver),
+        ],
+        fix=manual_fix(
+            _("Let the firmware assign the GPU's memory"),
+            _("See the windows: sudo lspci -vv -d 10de: | grep -i -e region -e memory"),
+            _(
+                'In the firmware\'s set-up, turn on "Above 4G Decoding" and turn off CSM; update a firmware that lacks it.'
+            ),
+            _("In a virtual machine, use UEFI firmware and a larger 64-bit window."),
+            _("If none of it helps, add pci=realloc to the kernel's command line."),
+            _("It worked if nvidia-smi lists the card."),
+            restart="computer",
+        ),
+    )
+
+
+SYSTEM_NOT_READY = 802
+"""CUDA_ERROR_SYSTEM_NOT_READY (cuda.h)."""
+SWITCHED = re.compile(r"\bSXM\d?\b|\bHBM3|\bH[128]00\b(?!.*PCIe)|\bB[123]00\b|\bH20\b|\bGB\d{3}\b")
+"""Names of GPUs that are built for boards with NVSwitch."""
+
+
+def fabric_not_ready(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """CUDA waits for the fabric of GPUs, and the service that starts it does not run."""
+    answer = answer_unhidden(driver)
+    if answer is None or answer.status != SYSTEM_NOT_READY or driver.fabric_manager:
+        return
+    gpus = driver.gpus or ()
+    if not driver.nvswitches and not any(SWITCHED.search(g.name) for g in gpus):
+        return
+    version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or ""
+    branch = version.split(".", maxsplit=1)[0]
+    yield driver_error(
+        "fabric-not-ready",
+        "fabric_manager_not_running",
+        _("CUDA waits for the switches between the GPUs: the fabric manager does not run."),
+        _(
+            "The GPUs of this machine are connected by NVSwitch. CUDA starts only after NVIDIA's fabric manager, of exactly "
+            "the driver's version, has set the switches up."
+        ),
+        evidence=[
+            *([observation("NVSwitch", driver.nvswitches, "kernel")] if driver.nvswitches else []),
+            *(observation("GPU", g.name, g.source) for g in gpus[:1]),
+            observation(
+                _("Fabric manager"),
+                _("installed, and not running") if driver.fabric_manager is False else _("not found"),
+            ),
+            *driver_answers(driver),
+        ],
+        fix=manual_fix(
+            _("Start the fabric manager"),
+            ""
+            if driver.fabric_manager is False
+            else _(
+                "Install the version of exactly your driver: sudo apt install nvidia-fabricmanager-{branch}",
+                branch=branch or "570",
+            ),
+            "sudo systemctl enable --now nvidia-fabricmanager",
+            _("In a virtual machine, its host may run it instead: ask who manages it."),
+            _('It worked if this shows Completed: nvidia-smi -q | grep -A2 "Fabric"'),
+        ),
+    )
+
+
 def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel's half of the driver is not loaded, or another driver holds the GPU."""
     if not on_bus(seen) or seen.machine.wsl:

@@ -133,6 +133,8 @@ EXPLANATIONS = (
     user_mode.wsl_library,
     user_mode.lost_gpu,
     kernel_module.other_module,
+    kernel_module.memory_windows,
+    kernel_module.fabric_not_ready,
     kernel_module.module_not_loaded,
     kernel_module.version_mismatch,
     user_mode.no_library,

@@ -19,6 +19,7 @@ from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
 from core.rules.snapshot_queries import effective_variable
+from core.rules.tools import used_compiler
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 FRAMEWORK_NAMES = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "paddlepaddle-gpu")
@@ -264,10 +265,9 @@ def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
 
 def other_compiler(seen: Snapshot) -> Iterator[Finding]:
     """The nvcc on the search path is of another CUDA major than PyTorch: extensions that are compiled will not fit."""
-    compilers = [t for t in seen.toolkits or () if t.nvcc and {"PATH", "CUDA_HOME", "CUDA_PATH"} & set(t.named_by)]
-    if not compilers:
+    nvcc = used_compiler(seen)
+    if nvcc is None:
         return
-    nvcc = compilers[0]
     version = nvcc.nvcc_version or nvcc.version or ""
     for home in environment_views(seen):
         build = home.build("torch")

@@ -1,0 +1,215 @@
+"""Proofs and refutations of what compiles, links and starts containers: each returns the evidence, or nothing where it
+does not decide.
+"""
+
+from __future__ import annotations
+
+import re
+
+from core.common.i18n import _
+from core.common.versions import version_tuple, whole_number
+from core.explain.proofs import ProofEvidence, container_without_driver
+from core.explain.reading import ParsedText
+from core.knowledge.releases import compatibility_table
+from core.model.facts import Gpu, Snapshot, Toolkit
+from core.model.findings import Evidence
+from core.rules.driver.compatibility import code_runs
+from core.rules.driver.facts import NVIDIA_VENDOR_ID
+from core.rules.snapshot_queries import capability_number
+from core.rules.tools import engines_without_gpu, judged_compiler, used_compiler
+
+CONTAINER_DEFAULT = 64 << 20
+"""Bytes of /dev/shm that container engines give unless they are told."""
+PLENTY = 4 << 30
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a name to show
+ASKS_FOR_C = re.compile(
+    r"failed to find c compiler|no such file or directory: '(?:gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-g\w\w)'"
+    r"|command '[\w-]*g(?:cc|\+\+)' failed: no such"
+)
+"""Messages of build tools that miss the C compiler itself, not a header or another tool."""
+BUILT_FOR = re.compile(r"\b(?:compute|sm)_(\d{2,3})[af]?\b")
+LIBDEVICE_PACKAGE = re.compile(r"nvidia-cuda-(?:nvcc|nvvm)(?:-cu\d\d)?|cuda-nvcc.*|cuda-toolkit")
+
+
+def host_compiler_refused(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """The nvcc that builds take refuses the host compiler that they take."""
+    return _host_compiler(seen, refused=True)
+
+
+def host_compiler_accepted(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """It accepts it."""
+    return _host_compiler(seen, refused=False)
+
+
+def _host_compiler(seen: Snapshot, *, refused: bool) -> ProofEvidence:
+    judged = judged_compiler(seen)
+    if judged is None or judged[3] is not refused:
+        return ()
+    nvcc, used, limits, _refused = judged
+    return (
+        Evidence(label=_("Compiler"), value=f"{used.kind} {used.version} ({used.path})", source=used.named_by),
+        Evidence(
+            label=_("Newest that nvcc accepts"),
+            value=f"gcc {limits.gcc}, clang {limits.clang} (CUDA {limits.cuda}, {nvcc.nvcc})",
+            source=limits.source,
+        ),
+    )
+
+
+def nvcc_lacks_gpu(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """The nvcc that builds take makes no machine code for a GPU of this machine, the one that the text names if it names one."""
+    said = {number for m in BUILT_FOR.findall(reading.low) if (number := whole_number(m)) is not None}
+    return _nvcc_and_gpu(seen, lacks=True, said=said)
+
+
+def nvcc_has_gpu(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """It makes machine code for every GPU of this machine."""
+    gpus = seen.driver.gpus if seen.driver else None
+    found = _nvcc_and_gpu(seen, lacks=False, said=set())
+    return found if found and len(found) == len(gpus or ()) else ()
+
+
+def _nvcc_and_gpu(seen: Snapshot, *, lacks: bool, said: set[int]) -> ProofEvidence:
+    nvcc = used_compiler(seen)
+    row = _made_by(nvcc)
+    if nvcc is None or row is None:
+        return ()
+
+    def fits(gpu: Gpu) -> bool:
+        number = capability_number(gpu.compute_capability)
+        if number is None or (said and number not in said):
+            return False
+        if said or not lacks:  # asked for by its own number, which older code of the same major does not answer
+            return (number not in row) is lacks
+        return code_runs(row, number) is False
+
+    return tuple(
+        Evidence(
+            label=_("GPU, and the compiler"),
+            value=f"{g.name} ({g.compute_capability}); CUDA {nvcc.nvcc_version or nvcc.version}",
+            source=nvcc.nvcc,
+        )
+        for g in (seen.driver.gpus if seen.driver else None) or ()
+        if fits(g)
+    )
+
+
+def _made_by(nvcc: Toolkit | None) -> tuple[int, ...] | None:
+    release = version_tuple(nvcc.nvcc_version or nvcc.version)[:2] if nvcc else ()
+    return next((r.sm for r in compatibility_table().toolkits if version_tuple(r.cuda)[:2] == release), None)
+
+
+def no_compiler(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """The text misses a C compiler or nvcc, and there is none."""
+    if ASKS_FOR_C.search(reading.low) and seen.tools is not None and not seen.tools.compilers:
+        return (Evidence(label=_("C compiler"), value=_("none"), source="PATH, CC, CXX"),)
+    nvcc = any(t.nvcc for t in seen.toolkits or ())
+    if "no-nvcc" in reading.marks and seen.toolkits is not None and not nvcc:
+        return (Evidence(label="nvcc", value=_("none"), source=_("toolkits of this machine")),)
+    return ()
+
+
+def compilers_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """A C compiler and nvcc are there, where programs look."""
+    nvcc = used_compiler(seen)
+    if nvcc is None or seen.tools is None or not seen.tools.compilers:
+        return ()
+    return tuple(Evidence(label=_("Compiler"), value=path) for path in (seen.tools.compilers[0].path, nvcc.nvcc))
+
+
+def no_libcuda_link(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """The driver's library is there, and nothing that a linker finds by the name without a number."""
+    libraries = (seen.driver.libraries if seen.driver else None) or ()
+    there = next((lib.path for lib in libraries if lib.path.endswith("/libcuda.so.1") and not lib.stub), "")
+    if seen.tools is None or seen.tools.libcuda_link or not there:
+        return ()
+    return (
+        Evidence(label="libcuda.so.1", value=there),
+        Evidence(label="libcuda.so", value=_("none"), source=_("folders of the linker, LIBRARY_PATH")),
+    )
+
+
+def libcuda_link_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """A linker finds it."""
+    link = seen.tools.libcuda_link if seen.tools else ""
+    return (Evidence(label="libcuda.so", value=link),) if link else ()
+
+
+def _brings_libdevice(seen: Snapshot) -> list[str]:
+    having = [t.nvcc for t in seen.toolkits or () if t.nvcc]
+    return having + [
+        f"{d.name} {d.version} ({p.prefix})"
+        for p in seen.pythons or ()
+        for d in p.distributions
+        if LIBDEVICE_PACKAGE.fullmatch(d.name.lower())
+    ]
+
+
+def no_libdevice(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """Neither a toolkit with a compiler nor a package that brings libdevice is there."""
+    if seen.toolkits is None or not seen.pythons or _brings_libdevice(seen):
+        return ()
+    return (
+        Evidence(label=_("Toolkits with a compiler"), value=_("none")),
+        Evidence(label="nvidia-cuda-nvcc", value=_("in no environment")),
+    )
+
+
+def small_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """A container with the shared memory that engines give unless they are told."""
+    size = seen.tools.shared_memory if seen.tools else None
+    if not seen.machine.container or size is None or size > CONTAINER_DEFAULT:
+        return ()
+    return (Evidence(label=SHARED_MEMORY, value=f"{size >> 20} MiB", source=seen.machine.container),)
+
+
+def large_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """There is plenty of it."""
+    size = seen.tools.shared_memory if seen.tools else None
+    return (Evidence(label=SHARED_MEMORY, value=f"{size >> 30} GiB"),) if size is not None and size >= PLENTY else ()
+
+
+def no_gpu_description(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """A host with a container engine, and no specification that describes its GPUs."""
+    tools = seen.tools
+    if tools is None or seen.machine.container or not tools.engines or tools.gpu_descriptions:
+        return ()
+    return (
+        *(Evidence(label=_("Container engine"), value=e.name, source=e.path) for e in tools.engines),
+        Evidence(label=_("Description of the GPUs (CDI)"), value=_("none"), source="/etc/cdi, /var/run/cdi"),
+    )
+
+
+def gpu_description_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """A specification describes the GPUs, and names the driver that is loaded."""
+    tools, driver = seen.tools, seen.driver
+    if tools is None or driver is None or not tools.gpu_descriptions or not driver.module_version:
+        return ()
+    named = {c.version for c in driver.cdi or ()}
+    if named != {driver.module_version}:
+        return ()
+    return tuple(Evidence(label=_("Description of the GPUs (CDI)"), value=p) for p in tools.gpu_descriptions)
+
+
+def container_without_gpu(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """Inside a container: nothing of the driver was passed in. On its host: the engine has nothing that would do so."""
+    names = engines_without_gpu(seen)
+    if not names or "no-gpu-request" not in reading.marks:
+        return container_without_driver(reading, seen)
+    return (
+        Evidence(label=_("Container engine"), value=", ".join(names)),
+        Evidence(label="nvidia-ctk", value=_("not found"), source="/usr/bin"),
+    )
+
+
+def another_makers_gpu(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """The machine has display devices, of AMD or Intel, and none of NVIDIA."""
+    devices = (seen.driver.pci if seen.driver else None) or ()
+    makers = {"1002": "AMD", "8086": "Intel"}
+    if not devices or any(d.vendor_id.lower() == NVIDIA_VENDOR_ID for d in devices) or seen.machine.wsl:
+        return ()
+    return tuple(
+        Evidence(label=_("Device"), value=f"{d.name or d.device_id} ({makers[d.vendor_id.lower()]})", source=d.source)
+        for d in devices
+        if d.vendor_id.lower() in makers
+    )

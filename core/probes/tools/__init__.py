@@ -1,0 +1,1 @@
+"""What compiles, links and starts containers on this machine."""

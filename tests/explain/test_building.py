@@ -1,0 +1,117 @@
+"""What compiles, links and starts containers: a message is proved where the machine lacks it, refuted where it has it."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from core.explain import explain
+from core.model.facts import (
+    ContainerEngine,
+    CudaInit,
+    Distribution,
+    Gpu,
+    HostCompiler,
+    PciDevice,
+    Snapshot,
+    Toolkit,
+    Tools,
+)
+from tests import machines as m
+
+DOCKER, PODMAN = ContainerEngine(name="docker", path="/usr/bin/dockerd"), ContainerEngine(name="podman", path="/p")
+
+
+def built(gcc: int, cuda: str, capability: str = "8.6", **fields: object) -> Snapshot:
+    """Return a machine with a gcc, an nvcc and a GPU."""
+    tools = Tools(compilers=(HostCompiler(kind="gcc", path="/usr/bin/gcc", version=gcc, named_by="PATH"),))
+    nvcc = Toolkit(
+        root=f"/usr/local/cuda-{cuda}",
+        origin="installer",
+        version=cuda,
+        nvcc=f"/usr/local/cuda-{cuda}/bin/nvcc",
+        named_by=("nvcc on PATH",),
+    )
+    gpu = Gpu(index=0, name="a card", compute_capability=capability, memory_total=8 << 30, memory_free=8 << 30)
+    base = m.with_driver(m.wheel_machine(), gpus=(gpu,))
+    return replace(base, toolkits=(*(base.toolkits or ()), nvcc), tools=replace(tools, **fields))  # type: ignore[arg-type]
+
+
+def bare(**fields: object) -> Snapshot:
+    """Return a machine on which the tools were looked at."""
+    return replace(m.wheel_machine(), tools=Tools(**fields))  # type: ignore[arg-type]
+
+
+def fabric(**fields: object) -> Snapshot:
+    """Return a machine with NVSwitch on which CUDA is not ready."""
+    gpu = Gpu(index=0, name="NVIDIA H100 80GB HBM3", compute_capability="9.0", memory_total=80 << 30, memory_free=1)
+    waiting = CudaInit(status=802, status_name="CUDA_ERROR_SYSTEM_NOT_READY", device_count=None)
+    return m.with_driver(m.wheel_machine(), gpus=(gpu,), cuda=waiting, **({"nvswitches": 4} | fields))
+
+
+def amd() -> Snapshot:
+    """Return a machine whose only card is AMD's."""
+    card = PciDevice(address="0000:03:00.0", vendor_id="1002", device_id="744c", bound_driver="amdgpu")
+    return replace(m.no_gpu_machine(), driver=m.without_gpu(pci=(card,)))
+
+
+def in_container(size: int) -> Snapshot:
+    """Return a container with so much shared memory."""
+    return replace(m.container_machine(), tools=Tools(shared_memory=size))
+
+
+def with_libdevice() -> Snapshot:
+    """Return the machine whose environment has the package that brings libdevice."""
+    mine = m.python()
+    packages = (*mine.distributions, Distribution(name="nvidia-cuda-nvcc-cu12", version="12.4.131"))
+    return replace(bare(), pythons=(replace(mine, distributions=packages),))
+
+
+REFUSED = "error: #error -- unsupported GNU version! gcc versions later than 11 are not supported!"
+ARCH = "nvcc fatal   : Unsupported gpu architecture 'compute_89'"
+NO_C = "RuntimeError: Failed to find C compiler. Please specify via CC environment variable."
+LINK = "/usr/bin/ld: cannot find -lcuda: No such file or directory"
+LIBDEVICE = "libdevice not found at ./libdevice.10.bc"
+FABRIC = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized"
+ENGINE = 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'
+CDI = "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all"
+SHM = "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."
+HIP = "RuntimeError: HIP error: invalid device function"
+
+TABLE: dict[str, tuple[str, Snapshot, str, str]] = {
+    "gcc 13 and CUDA 11.8": (REFUSED, built(13, "11.8"), "host_compiler_unsupported", "proved"),
+    "the limit of another CUDA": (REFUSED, built(15, "12.8"), "host_compiler_unsupported", "open"),
+    "gcc 11 and CUDA 11.8": (REFUSED, built(11, "11.8"), "host_compiler_unsupported", "refuted"),
+    "a CUDA that nobody has read": (REFUSED, built(13, "10.2"), "host_compiler_unsupported", "open"),
+    "an nvcc that is older than the GPU": (ARCH, built(11, "11.7", "8.9"), "compiler_lacks_gpu_arch", "proved"),
+    "an nvcc that knows it": (ARCH, built(11, "11.8", "8.9"), "compiler_lacks_gpu_arch", "refuted"),
+    "an nvcc that is older than another GPU": (ARCH, built(11, "11.7", "9.0"), "compiler_lacks_gpu_arch", "open"),
+    "no compiler": (NO_C, bare(), "build_tools_missing", "proved"),
+    "compilers": (NO_C, built(12, "12.4"), "build_tools_missing", "refuted"),
+    "a compiler without nvcc": (NO_C, bare(compilers=(HostCompiler(kind="gcc", path="/g"),)), "build_tools_missing", "open"),
+    "no name for the linker": (LINK, bare(), "linker_lacks_libcuda", "proved"),
+    "a name for the linker": (LINK, bare(libcuda_link="/usr/lib64/libcuda.so"), "linker_lacks_libcuda", "refuted"),
+    "not looked at": (LINK, m.wheel_machine(), "linker_lacks_libcuda", "open"),
+    "no libdevice": (LIBDEVICE, bare(), "libdevice_not_found", "proved"),
+    "a package with libdevice": (LIBDEVICE, with_libdevice(), "libdevice_not_found", "open"),
+    "no fabric manager": (FABRIC, fabric(), "fabric_manager_not_running", "proved"),
+    "it runs": (FABRIC, fabric(fabric_manager=True), "fabric_manager_not_running", "open"),
+    "the fabric is ready": (FABRIC, m.wheel_machine(), "fabric_manager_not_running", "refuted"),
+    "docker without the toolkit": (ENGINE, bare(engines=(DOCKER,)), "container_no_gpu_runtime", "proved"),
+    "docker with it": (ENGINE, bare(engines=(DOCKER,), container_toolkit="/usr/bin/nvidia-ctk"), "container_no_gpu_runtime", "open"),
+    "no description": (CDI, bare(engines=(PODMAN,)), "container_cdi_unresolved", "proved"),
+    "no engine here": (CDI, bare(), "container_cdi_unresolved", "open"),
+    "little shared memory": (SHM, in_container(64 << 20), "shared_memory_too_small", "proved"),
+    "plenty": (SHM, in_container(32 << 30), "shared_memory_too_small", "refuted"),
+    "AMD's card": (HIP, amd(), "other_maker_gpu", "proved"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_message_beside_the_machine(name: str) -> None:
+    text, machine, cause, verdict = TABLE[name]
+    told = {r.cause: r for r in explain(text, machine).causes}
+    assert told[cause].verdict == verdict
+    if verdict != "open":
+        assert told[cause].evidence
+        assert explain(text, machine).link == {"proved": "proved", "refuted": "contrary"}[verdict]

@@ -1,0 +1,70 @@
+"""Rules about what compiles and what starts containers: notes where it does not fit, nothing where it does."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import CudaInit, Snapshot, Tools
+from core.model.steps import Severity
+from core.rules.root_cause import diagnose
+from tests import machines as m
+from tests.explain.test_building import DOCKER, PODMAN, bare, built, fabric
+
+WINDOW = "[    5.1] NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:"
+BAR = "[    5.1] NVRM: BAR1 is 0M @ 0x0 (PCI:0000:01:00.0)"
+
+
+def without_window(*after: str) -> Snapshot:
+    """Return a machine whose kernel tells that the card has no window."""
+    dead = CudaInit(status=100, status_name="CUDA_ERROR_NO_DEVICE", device_count=0)
+    return m.with_driver(m.wheel_machine(), gpus=(), cuda=dead, kernel_log=(WINDOW, BAR, *after))
+
+
+NOTES: dict[str, tuple[Snapshot, str]] = {
+    "gcc 14 and CUDA 12.4": (built(14, "12.4"), "host_compiler_unsupported"),
+    "docker alone": (bare(engines=(DOCKER,)), "container_no_gpu_runtime"),
+    "podman alone": (bare(engines=(PODMAN,)), "container_no_gpu_runtime"),
+}
+ERRORS: dict[str, tuple[Snapshot, str]] = {
+    "no fabric manager": (fabric(), "fabric_manager_not_running"),
+    "a fabric manager that does not run": (fabric(fabric_manager=False, nvswitches=None), "fabric_manager_not_running"),
+    "no window": (without_window(), "pci_memory_unassigned"),
+}
+QUIET: dict[str, Snapshot] = {
+    "gcc 13 and CUDA 12.4": built(13, "12.4"),
+    "a CUDA that nobody has read": built(16, "10.2"),
+    "docker with the toolkit": bare(engines=(DOCKER,), container_toolkit="/usr/bin/nvidia-ctk"),
+    "docker with a description": bare(engines=(DOCKER,), gpu_descriptions=("/etc/cdi/nvidia.yaml",)),
+    "docker with NVIDIA's runtime": bare(engines=(replace(DOCKER, runtime=True),)),
+    "inside a container": replace(m.container_machine(), tools=Tools(engines=(DOCKER,))),
+    "no GPU": replace(m.no_gpu_machine(), tools=Tools(engines=(DOCKER,))),
+    "a window of an earlier start": m.with_driver(m.wheel_machine(), kernel_log=(WINDOW, BAR)),
+}
+NEW = {"host_compiler_unsupported", "container_no_gpu_runtime", "fabric_manager_not_running", "pci_memory_unassigned"}
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_what_matters_to_some_is_a_note(name: str) -> None:
+    seen, cause = NOTES[name]
+    assert {f.severity for f in diagnose(seen) if f.cause == cause} == {Severity.NOTE}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_what_keeps_cuda_from_starting_is_the_root_cause(name: str) -> None:
+    seen, cause = ERRORS[name]
+    assert next(f for f in diagnose(seen) if f.primary).cause == cause
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_nothing_is_said_where_it_fits(name: str) -> None:
+    assert not {f.cause for f in diagnose(QUIET[name])} & NEW
+
+
+def test_a_module_that_was_loaded_anew_no_longer_counts_what_it_said_before() -> None:
+    seen = without_window("[   90.0] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  580.65.06")
+    assert "pci_memory_unassigned" not in {f.cause for f in diagnose(seen)}
+
+
+def test_a_fabric_manager_that_runs_is_not_called_the_cause() -> None:
+    assert "fabric_manager_not_running" not in {f.cause for f in diagnose(fabric(fabric_manager=True))}
