@@ -119,7 +119,8 @@ def prepare(
     if wish is None:
         return proposal
     made = package_repair.prepare(wish, report.snapshot, sources or Sources(), shop.host, shop.journal, watch)
-    plan = replace(proposal.plan, changes=resolve(made.changes, shop.writer))
+    further = tuple(c for c in proposal.plan.changes if c is not wish)
+    plan = replace(proposal.plan, changes=resolve((*made.changes, *further), shop.writer))
     problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
     if elevation.needs_elevation(plan.changes, shop.writer):
         problems = (_("Packages are not changed with administrator rights."),)

@@ -18,7 +18,7 @@ from core.model.facts import (
     Snapshot,
 )
 from core.model.findings import Finding
-from core.model.remedies import PutPackageBack, TakeOut, Unset
+from core.model.remedies import GiveOtherName, PutPackageBack, TakeOutLine, Unset
 from core.model.steps import Severity
 from core.rules.frameworks import broken, imports
 from tests.machines import PREFIX, SITE, python, wheel_machine
@@ -72,7 +72,30 @@ def test_a_file_of_the_frameworks_name_comes_first(entry: int, names: str):
     )
     assert names in told.why + " ".join(e.source for e in told.evidence)
     assert told.consumers == (f"python/torch:{PREFIX}",)
-    assert isinstance(told.remedy, TakeOut) is (entry == 1)
+    path = f"{ENTRIES[entry].path}/torch.py"
+    out = TakeOutLine(file=f"{SITE}/a.pth", line=3, folder="/srv/lib")
+    assert told.remedy == (out if entry == 5 else GiveOtherName(files=((path, "my_torch.py"),)))
+
+
+def test_the_source_of_a_project_is_left_where_it_is():
+    (told,) = found(seen(in_the_way(0, project="/home/ada/work/setup.py")))
+    assert told.remedy is None
+    assert told.fix is not None
+    assert "setup.py" in told.fix.advice
+
+
+def test_a_package_in_the_way_is_put_aside_as_a_whole():
+    path = "/home/ada/work/torch/__init__.py"
+    way = torch(path=path, entry=0, owner="", hidden=(TORCH,), hidden_owner="torch 2.6.0")
+    (told,) = found(seen(way))
+    assert told.remedy == GiveOtherName(files=(("/home/ada/work/torch", ""),))
+
+
+def test_a_line_that_an_installation_wrote_is_left():
+    entries = (*ENTRIES[:5], replace(ENTRIES[5], source=f"{SITE}/__editable__.mine-1.0.pth"))
+    search = ImportSearch(prefix=PREFIX, python="3.11", entries=entries, modules=(in_the_way(5),))
+    (told,) = found(replace(wheel_machine(), imports=(search,), pythons=(python(),)))
+    assert told.remedy is None
 
 
 def test_the_same_name_where_no_framework_is_hidden_is_the_persons_own():
@@ -132,6 +155,7 @@ def test_a_hidden_module_of_python_itself_matters_to_frameworks_only():
     )
     (told,) = found(seen(torch(), hidden_standard=(random,)))
     assert (told.severity, told.cause, told.subject) == (Severity.WARNING, "module_shadowed", "/home/ada/work")
+    assert told.remedy == GiveOtherName(files=(("/home/ada/work/random.py", "my_random.py"),))
     assert found(seen(hidden_standard=(random,), its=python(distributions=()))) == []
 
 
