@@ -160,10 +160,12 @@ class UseSystemTool(Frozen, frozen=True, kw_only=True, tag=True):
 
 
 class SetForEnvironments(Frozen, frozen=True, kw_only=True, tag=True):
-    """Give a variable a value while the environments in use are active."""
+    """Give a variable a value while environments are active."""
 
     variable: str
     value: str
+    prefixes: tuple[str, ...] = ()
+    """Which; empty for those that were named or are in use."""
 
 
 Remedy: TypeAlias = (

@@ -11,7 +11,7 @@ from core.common.versions import version_tuple
 from core.model.facts import FoundModule, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
-from core.model.remedies import GiveOtherName, Place, PutPackageBack, TakeOut, TakeOutLine
+from core.model.remedies import GiveOtherName, Place, PutPackageBack, SetForEnvironments, TakeOut, TakeOutLine
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -107,10 +107,13 @@ def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEnt
     )
 
 
-def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | None:
-    if entry.origin != "PYTHONPATH":
-        return None
-    return TakeOut(variable="PYTHONPATH", places=(Place(folder=entry.path, prefix=home.python.prefix),))
+def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | SetForEnvironments | None:
+    """Return the remedy for an installation in the way: its folder off PYTHONPATH; a user's packages off while it is active."""
+    if entry.origin == "PYTHONPATH":
+        return TakeOut(variable="PYTHONPATH", places=(Place(folder=entry.path, prefix=home.python.prefix),))
+    if entry.origin == "user site" and home.python.kind in ("venv", "conda"):
+        return SetForEnvironments(variable="PYTHONNOUSERSITE", value="1", prefixes=(home.python.prefix,))
+    return None
 
 
 def _other_names(
