@@ -18,7 +18,7 @@ from core.model.facts import (
     Snapshot,
 )
 from core.model.findings import Finding
-from core.model.remedies import GiveOtherName, PutPackageBack, TakeOutLine, Unset
+from core.model.remedies import GiveOtherName, InstallPackages, PutPackageBack, TakeOutLine, Unset
 from core.model.steps import Severity
 from core.rules.frameworks import broken, imports
 from tests.machines import PREFIX, SITE, python, wheel_machine
@@ -198,6 +198,21 @@ def test_what_an_interrupted_pip_left(kind: Any, modules: tuple[FoundModule, ...
     left = Remains(path=f"{SITE}/~orch", kind=kind, distribution="torch")
     (told,) = found(seen(*modules, remains=(left,)))
     assert (told.severity, told.cause) == (severity, "installation_interrupted")
+    assert isinstance(told.remedy, InstallPackages) is (severity > Severity.NOTE)
+
+
+def test_what_was_left_goes_and_the_same_release_comes_again():
+    renamed = Remains(path=f"{SITE}/~orch", kind="renamed", distribution="torch")
+    (told,) = found(seen(remains=(renamed,)))
+    assert told.remedy == InstallPackages(
+        prefix=PREFIX, remove=("~orch", "torch"), install=("torch==2.6.0",), alone=True
+    )
+    bare = Remains(path=f"{SITE}/torch-2.6.0+cu124.dist-info", kind="no metadata", distribution="torch")
+    (told,) = found(seen(torch(), remains=(bare,), its=python(distributions=())))
+    assert isinstance(told.remedy, InstallPackages)
+    assert told.remedy.remove == ("torch-2.6.0+cu124.dist-info",)
+    assert told.remedy.install == ("torch==2.6.0+cu124",)
+    assert told.remedy.index.endswith("/cu124")
 
 
 def test_an_empty_folder_beside_remains_is_the_fault():

@@ -140,6 +140,26 @@ def test_what_the_requirements_name_is_installed() -> None:
     assert found.remedy == InstallPackages(prefix=PYTHON.prefix, install=("nvidia-nccl-cu12==2.27.3",))
 
 
+@pytest.mark.parametrize(
+    ("beside", "wish", "wanted"),
+    [
+        ("nvidia-cuda-runtime-cu12", ">=11.4.5.107", "nvidia-cusolver-cu12>=11.4.5.107,==11.7.3.*"),
+        ("nvidia-cublas-cu12", "", "nvidia-cusolver-cu12==11.7.3.*"),
+        ("nvidia-cuda-runtime-cu12", ">=11.7.5", "nvidia-cusolver-cu12>=11.7.5"),
+        ("nvidia-cuda-runtime-cu12", "==11.6.1.9", "nvidia-cusolver-cu12==11.6.1.9"),
+        ("nvidia-nccl-cu12", "", "nvidia-cusolver-cu12"),
+    ],
+)
+def test_what_is_lacking_comes_in_the_release_of_what_is_beside_it(beside: str, wish: str, wanted: str) -> None:
+    its = Distribution(name="jax-cuda12-plugin", version="0.7.2", requires=(f"nvidia-cusolver-cu12{wish}",))
+    python = replace(PYTHON, distributions=(its, Distribution(name=beside, version="12.8.90")))
+    found = card(
+        machine(closure("jax-cuda12-plugin 0.7.2", edges=(edge(name="libcusolver.so.11"),)), pythons=(python,))
+    )
+    assert isinstance(found.remedy, InstallPackages)
+    assert sorted(found.remedy.install[0].split(",")) == sorted(wanted.split(","))
+
+
 def test_what_is_installed_is_searched_too_where_its_consumer_does_not() -> None:
     its = Distribution(name="torch", version="2.8.0", requires=("nvidia-nccl-cu12==2.27.3",))
     python = replace(PYTHON, distributions=(its,), site_packages=(SITE,))

@@ -193,6 +193,8 @@ class ModuleSearch:
 
     def _foreign_extensions(self, what: KnownModule, site: str) -> tuple[str, ...]:
         """Return the extensions that a module is imported with where none of them is for this Python."""
+        if not self._architecture:
+            return ()  # the interpreter is gone: nothing tells for which processor it was
         for pattern in what.extension.split("|") if what.extension else ():
             *folders, stem = pattern.split("/")
             folder = self.where.join(site, *folders)

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
-from core.common.versions import parse_requirement
+from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.causes import Cause, OptionalCause
+from core.knowledge.cuda_wheels import release_beside
 from core.model.facts import DamagedFile, Distribution, How, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.model.findings import Evidence, Finding, Fix
@@ -488,19 +489,29 @@ def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator
         return
     named = [w for w in wishes if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE)]
     if named:
-        yield _spelt(named[0])
+        yield _spelt(named[0], lack)
         return
     number = re.search(r"\.so\.(\d+)", library)
     build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
     major = (build.cuda or "").partition(".")[0] if build else ""
     major = major or (number[1] if number and middle in ("cublas", "cuda-runtime", "cuda-nvrtc", "nvjitlink") else "")
     if middle.startswith(("cu", "nv", "nccl")) and major:
-        yield f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}"
+        yield _spelt(f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}", lack)
 
 
-def _spelt(requirement: str) -> str:
+def _spelt(requirement: str, lack: Lack) -> str:
+    """Return a requirement without its marker; one that leaves the release open asks for that of the wheels beside it."""
     wish = parse_requirement(requirement)
-    return f"{wish.name}{wish.specifier}" if wish else requirement.partition(";")[0].strip()
+    if wish is None:
+        return requirement.partition(";")[0].strip()
+    if "==" in str(wish.specifier):
+        return f"{wish.name}{wish.specifier}"
+    beside = release_beside(
+        wish.name.replace("_", "-").lower(), {d.name: d.version for d in lack.home.python.distributions}
+    )
+    fits = beside and is_in_specifier(wish.specifier, f"{beside}.9999") is not False
+    specifier = ",".join(filter(None, (str(wish.specifier), f"=={beside}.*" if fits else "")))
+    return f"{wish.name}{specifier}"
 
 
 # --- joined with what other rules say ---------------------------------------------------------------------------------
