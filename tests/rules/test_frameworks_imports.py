@@ -18,7 +18,17 @@ from core.model.facts import (
     Snapshot,
 )
 from core.model.findings import Finding
-from core.model.remedies import GiveOtherName, InstallPackages, PutPackageBack, TakeOutLine, Unset
+from core.model.remedies import (
+    GiveOtherName,
+    InstallPackages,
+    Place,
+    PutPackageBack,
+    Remedy,
+    SetForEnvironments,
+    TakeOut,
+    TakeOutLine,
+    Unset,
+)
 from core.model.steps import Severity
 from core.rules.frameworks import broken, imports
 from tests.machines import PREFIX, SITE, python, wheel_machine
@@ -122,6 +132,21 @@ def test_another_installation_comes_first(kind: Any, entry: int, owner: str, sev
     )
     told = found(seen(second, its=python(kind=kind)))
     assert [f.severity for f in told] == ([] if severity is None else [severity])
+
+
+@pytest.mark.parametrize(
+    ("entry", "remedy"),
+    [
+        (1, TakeOut(variable="PYTHONPATH", places=(Place(folder="/opt/tools", prefix=PREFIX),))),
+        (3, SetForEnvironments(variable="PYTHONNOUSERSITE", value="1", prefixes=(PREFIX,))),
+        (5, TakeOutLine(file=f"{SITE}/a.pth", line=3, folder="/srv/lib")),
+    ],
+)
+def test_another_installation_is_led_around(entry: int, remedy: Remedy):
+    path = f"{ENTRIES[entry].path}/torch/__init__.py"
+    second = torch(entry=entry, path=path, owner="torch 2.5.0", hidden=(TORCH,), hidden_owner="torch 2.6.0")
+    (told,) = found(seen(second))
+    assert told.remedy == remedy
 
 
 def test_the_users_numpy_over_the_systems_is_an_everyday_thing():

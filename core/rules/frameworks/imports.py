@@ -107,8 +107,12 @@ def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEnt
     )
 
 
-def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | SetForEnvironments | None:
-    """Return the remedy for an installation in the way: its folder off PYTHONPATH; a user's packages off while it is active."""
+def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
+    """Return the remedy for an installation in the way: its folder off PYTHONPATH, or out of a .pth file; a user's packages
+    off while the environment is active.
+    """
+    if entry.origin == "pth":
+        return _line_out(home, entry)
     if entry.origin == "PYTHONPATH":
         return TakeOut(variable="PYTHONPATH", places=(Place(folder=entry.path, prefix=home.python.prefix),))
     if entry.origin == "user site" and home.python.kind in ("venv", "conda"):
@@ -116,15 +120,18 @@ def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | SetForEnvi
     return None
 
 
+def _line_out(home: EnvironmentView, entry: SearchEntry) -> TakeOutLine | None:
+    """Return the remedy that takes the line of a .pth file out, unless an installer keeps the file."""
+    installed = file_name(home.seen.machine.system, entry.source).startswith(INSTALLED_PTH)
+    return None if installed or not entry.line else TakeOutLine(file=entry.source, line=entry.line, folder=entry.path)
+
+
 def _other_names(
     home: EnvironmentView, some: Sequence[FoundModule], entry: SearchEntry
 ) -> GiveOtherName | TakeOutLine | None:
     """Return the remedy for files that nobody installed: other names; never for what a project or an installation needs."""
     if entry.origin == "pth":
-        installed = file_name(home.seen.machine.system, entry.source).startswith(INSTALLED_PTH)
-        return (
-            None if installed or not entry.line else TakeOutLine(file=entry.source, line=entry.line, folder=entry.path)
-        )
+        return _line_out(home, entry)
     if any(f.project or f.owner for f in some):
         return None
     return GiveOtherName(files=tuple(_other_name(home, f) for f in some))
