@@ -21,12 +21,19 @@ CURED_IN_PLACE: frozenset[Cause] = frozenset(
 )
 """Causes that lie in a copy's own files: the same release makes it whole in its own folder."""
 
-CURED_BY_A_SET: frozenset[Cause] = CURED_IN_PLACE | {
-    "cudnn_not_installed",
-    "cudnn_major_mismatch",
-    "cudnn_cuda_major_mismatch",
-    "cudnn_minor_too_old",
-}
+CURED_BY_NEWER: frozenset[Cause] = frozenset({"zlibwapi_missing"})
+"""Causes of a release: a newer one of the same major takes its place in its own folder."""
+
+CURED_BY_A_SET: frozenset[Cause] = (
+    CURED_IN_PLACE
+    | CURED_BY_NEWER
+    | {
+        "cudnn_not_installed",
+        "cudnn_major_mismatch",
+        "cudnn_cuda_major_mismatch",
+        "cudnn_minor_too_old",
+    }
+)
 """Causes that a complete cuDNN cures; whether the one that is named does, its rehearsal decides."""
 
 

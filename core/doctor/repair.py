@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from core.common.i18n import _, join_sentences, n_
 from core.common.progress import CancelledError, Progress
+from core.common.versions import is_older
 from core.doctor import package_repair
-from core.doctor.offers import CURED_IN_PLACE
+from core.doctor.offers import CURED_BY_NEWER, CURED_IN_PLACE
 from core.doctor.verify import verify
 from core.fixes import cudnn_set
 from core.fixes.cudnn_set import CudnnSet
-from core.fixes.packages.fetch import Fetcher, cudnn_requirement
+from core.fixes.packages.fetch import Fetcher, copy_of_consumer, cudnn_requirement
 from core.fixes.packages.installer import Sources
 from core.fixes.search_paths import add_folder, add_folder_for_concerned
 from core.host import scratch
@@ -119,7 +120,8 @@ def prepare(
     if wish is None:
         return proposal
     made = package_repair.prepare(wish, report.snapshot, sources or Sources(), shop.host, shop.journal, watch)
-    plan = replace(proposal.plan, changes=resolve(made.changes, shop.writer))
+    further = tuple(c for c in proposal.plan.changes if c is not wish)
+    plan = replace(proposal.plan, changes=resolve((*made.changes, *further), shop.writer))
     problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
     if elevation.needs_elevation(plan.changes, shop.writer):
         problems = (_("Packages are not changed with administrator rights."),)
@@ -321,7 +323,15 @@ def cudnn_origin(finding: Finding, snapshot: Snapshot, shop: RepairContext, sour
 
 
 def _repairable_copy(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:
-    """Return the copy that the finding is about, if it is nobody's package and is meant to be this very release."""
+    """Return the copy that the finding is about, if it is nobody's package and is meant to be this very release, or an older
+    one whose fault a newer release does not have.
+    """
+    if finding.cause in CURED_BY_NEWER:
+        copy = copy_of_consumer(finding, snapshot)
+        if copy is None or copy.owner or copy.origin not in ("installer", "folder") or copy.major != cudnn.major:
+            return None
+        newer = is_older(release_of(copy), cudnn.version)
+        return copy if newer and copy.cuda_major in (None, cudnn.cuda_major) else None
     if finding.cause not in CURED_IN_PLACE:
         return None
     copy = next((c for c in snapshot.cudnn or () if c.folder == finding.subject), None)

@@ -12,11 +12,25 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.common.shell import quote
-from core.fixes.files import add_dll_folders, complete_set, give_plain_name, put_aside, put_cache_aside
-from core.fixes.lines import edit_lines, edited_variable
+from core.fixes.files import (
+    add_dll_folders,
+    complete_set,
+    give_other_name,
+    give_plain_name,
+    put_aside,
+    put_cache_aside,
+)
+from core.fixes.lines import edit_lines, edited_variable, take_out_line
 from core.fixes.packages.remedies import install_packages, put_package_back
 from core.fixes.search_paths import add_folder, drop_dead_entries, prefer_folder, take_out_folders
-from core.fixes.variables import activation_change, in_single_scope, persistent_values, set_value, target_environments
+from core.fixes.variables import (
+    activation_change,
+    has_activation,
+    in_single_scope,
+    persistent_values,
+    set_value,
+    target_environments,
+)
 from core.model import path_list
 from core.model.changes import Change, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.facts import Snapshot
@@ -27,6 +41,7 @@ from core.model.remedies import (
     AddFolder,
     CompleteSet,
     DropDead,
+    GiveOtherName,
     GivePlainName,
     InstallPackages,
     PointTo,
@@ -37,6 +52,7 @@ from core.model.remedies import (
     Remedy,
     SetForEnvironments,
     TakeOut,
+    TakeOutLine,
     Unset,
     UseSystemTool,
 )
@@ -109,6 +125,10 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
             return put_cache_aside(remedy)
         case GivePlainName():
             return give_plain_name(remedy, snapshot)
+        case GiveOtherName():
+            return give_other_name(remedy, snapshot)
+        case TakeOutLine():
+            return take_out_line(remedy)
         case AddDllFolders():
             return add_dll_folders(remedy, snapshot)
         case PutPackageBack():
@@ -119,7 +139,9 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
             return (SystemStep(kind=remedy.kind, subject=remedy.subject, value=remedy.value),)
         case SetForEnvironments():
             steps = f"set {remedy.value}"
-            return tuple(activation_change(p, steps, remedy.variable) for p in target_environments(snapshot))
+            meant = [p for p in remedy.prefixes if has_activation(snapshot, p)] if remedy.prefixes else None
+            meant = target_environments(snapshot) if meant is None else meant
+            return tuple(activation_change(p, steps, remedy.variable) for p in meant)
         case _:
             assert_never(remedy)
 

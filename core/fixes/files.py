@@ -12,7 +12,7 @@ from core.common.versions import version_tuple
 from core.model.changes import Change, FileItem, FileSet
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.paths import file_name, join_path, parent
-from core.model.remedies import AddDllFolders, CompleteSet, GivePlainName, PutAside, PutCacheAside
+from core.model.remedies import AddDllFolders, CompleteSet, GiveOtherName, GivePlainName, PutAside, PutCacheAside
 from core.rules.snapshot_queries import copy_in, file_at, python_of
 
 
@@ -76,6 +76,24 @@ def give_plain_name(remedy: GivePlainName, snapshot: Snapshot) -> tuple[Change, 
         item = FileItem(path=path, after="?", size=(file.size if file else 0) or 0, source=remedy.file)
     title = _("Give {name} its plain name, {plain}, as well", name=name, plain=remedy.name)
     return (FileSet(title=title, items=(item,)),)
+
+
+def give_other_name(remedy: GiveOtherName, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Give files that hide a module other names beside their old ones; put a folder aside, under a name that is no module's."""
+    system = snapshot.machine.system
+    items = []
+    for path, name in remedy.files:
+        if name:
+            target = join_path(system, parent(system, path), name)
+            items.append(FileItem(path=target, after="?", source=path))
+        items.append(FileItem(path=path, before="?" if name else "folder", after=""))
+    old, new = (join_names(row) for row in zip(*((file_name(system, p), n) for p, n in remedy.files), strict=True))
+    title = (
+        _("Rename {old} to {new}", old=old, new=new)
+        if all(n for _p, n in remedy.files)
+        else _("Put {names} aside", names=old)
+    )
+    return (FileSet(title=title, items=tuple(items)),)
 
 
 def put_cache_aside(remedy: PutCacheAside) -> tuple[Change, ...]:

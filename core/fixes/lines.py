@@ -9,12 +9,28 @@ from core.model import path_list
 from core.model.changes import EditLine, PersistentScope
 from core.model.facts import Snapshot, Start, StartLine
 from core.model.findings import Finding
-from core.model.remedies import PointTo, PreferFolder, Remedy, TakeOut, Unset
+from core.model.remedies import PointTo, PreferFolder, Remedy, TakeOut, TakeOutLine, Unset
 
 EVERYBODYS = ("/etc/", "/usr/", "/var/", "/lib/", "/opt/")
 """Starts of files that are not one person's."""
 MOST_REASON = 160
 """Letters of the comment beside a line."""
+
+
+def take_out_line(remedy: TakeOutLine) -> tuple[EditLine, ...]:
+    """Return the edit that takes a line out of a .pth file; without a comment, since old Pythons read it in any encoding."""
+    scope: PersistentScope = "machine" if remedy.file.startswith(EVERYBODYS) else "user"
+    return (
+        EditLine(
+            path=remedy.file,
+            form="pth",
+            line=remedy.line,
+            name="sys.path",
+            scope=scope,
+            entry=remedy.folder,
+            among=(remedy.folder,),
+        ),
+    )
 
 
 def edited_variable(remedy: Remedy) -> str:

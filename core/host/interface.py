@@ -120,9 +120,14 @@ class Host(Protocol):
 
 @runtime_checkable
 class PlannedFiles(Protocol):
-    """What a Host has that shows a machine as it would be: texts of small files that are not there yet."""
+    """What a Host has that shows a machine as it would be: texts of small files that are not there yet, and what is gone."""
 
     @property
     def planned(self) -> Mapping[str, str]:
         """Full path -> text."""
+        ...
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """Full paths of files and folders."""
         ...

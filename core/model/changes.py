@@ -286,7 +286,8 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
     folder: str
     """The environment's own folder of packages, with every link on the way resolved."""
     remove: tuple[str, ...] = ()
-    """Names of distributions that are taken out first; "~orch" is what an interrupted pip left."""
+    """Names of distributions that are taken out first; "~orch" and a name that ends in ".dist-info" are what an interrupted
+    pip left, and are removed as files."""
     install: tuple[str, ...] = ()
     """Requirements, for the environment's own installer."""
     restore: tuple[str, ...] = ()

@@ -102,6 +102,22 @@ class GivePlainName(Frozen, frozen=True, kw_only=True, tag=True):
     name: str
 
 
+class GiveOtherName(Frozen, frozen=True, kw_only=True, tag=True):
+    """Let files that stand in the way of a module's name have other names; a folder is put aside."""
+
+    files: tuple[tuple[str, str], ...]
+    """Path of each, and the file name that it gets; none for a folder."""
+
+
+class TakeOutLine(Frozen, frozen=True, kw_only=True, tag=True):
+    """Take a line out of a .pth file."""
+
+    file: str
+    line: int
+    folder: str
+    """What it puts on Python's search path."""
+
+
 class AddDllFolders(Frozen, frozen=True, kw_only=True, tag=True):
     """Let one environment's Python search folders for DLLs (Windows)."""
 
@@ -131,6 +147,8 @@ class InstallPackages(Frozen, frozen=True, kw_only=True, tag=True):
     """Address of the index that has them; empty for the one that is configured there."""
     alone: bool = False
     """Without what they require."""
+    search: tuple[str, ...] = ()
+    """Folders in which what comes will lie, and where those who need it do not search by themselves (Linux)."""
 
 
 class UseSystemTool(Frozen, frozen=True, kw_only=True, tag=True):
@@ -142,10 +160,12 @@ class UseSystemTool(Frozen, frozen=True, kw_only=True, tag=True):
 
 
 class SetForEnvironments(Frozen, frozen=True, kw_only=True, tag=True):
-    """Give a variable a value while the environments in use are active."""
+    """Give a variable a value while environments are active."""
 
     variable: str
     value: str
+    prefixes: tuple[str, ...] = ()
+    """Which; empty for those that were named or are in use."""
 
 
 Remedy: TypeAlias = (
@@ -159,6 +179,8 @@ Remedy: TypeAlias = (
     | PutAside
     | PutCacheAside
     | GivePlainName
+    | GiveOtherName
+    | TakeOutLine
     | AddDllFolders
     | PutPackageBack
     | UseSystemTool
@@ -178,7 +200,8 @@ def join_remedies(one: Remedy | None, other: Remedy | None) -> Remedy | None:
             return replace(one, places=_each(one.places, other.places))
         case InstallPackages(), InstallPackages() if (one.prefix, one.index) == (other.prefix, other.index):
             remove, install = _each(one.remove, other.remove), _each(one.install, other.install)
-            return replace(one, remove=remove, install=install, alone=one.alone and other.alone)
+            search = _each(one.search, other.search)
+            return replace(one, remove=remove, install=install, alone=one.alone and other.alone, search=search)
     return one or other
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from types import ModuleType
 
@@ -32,6 +32,8 @@ class Sysroot(msgspec.Struct, frozen=True):
     root: str = "/"
     planned: Mapping[str, str] = {}
     """Texts of files that are not there yet, by their full paths; ``names`` and ``text`` tell of them."""
+    gone: frozenset[str] = frozenset()
+    """Files and folders that are supposed to be gone, by their full paths; ``names`` and ``stat`` do not tell of them."""
 
     @property
     def form(self) -> ModuleType:
@@ -76,6 +78,8 @@ class Sysroot(msgspec.Struct, frozen=True):
 
     def stat(self, path: str) -> os.stat_result | None:
         """Return what is known of ``path``, links followed; None when it is not there or may not be looked at."""
+        if path in self.gone:
+            return None
         try:
             return call_patiently(os.stat, self.under(path))
         except (OSError, ValueError):
@@ -118,7 +122,9 @@ class Sysroot(msgspec.Struct, frozen=True):
         """Return the sorted names in ``folder``; None when it cannot be listed."""
         try:
             there = call_patiently(_names, self.under(folder))
-            return tuple(sorted({*there, *self._planned_in(folder)} if self.planned else there))
+            if self.planned or self.gone:
+                there = sorted({*there, *self._inside(folder, self.planned)} - {*self._inside(folder, self.gone)})
+            return tuple(sorted(there))
         except (OSError, ValueError):
             return None
 
@@ -139,8 +145,8 @@ class Sysroot(msgspec.Struct, frozen=True):
         data = self.read(path, limit)
         return None if data is None else data.decode("utf-8", "replace")
 
-    def _planned_in(self, folder: str) -> list[str]:
-        return [self.name(path) for path in self.planned if paths.is_same(self.system, self.parent(path), folder)]
+    def _inside(self, folder: str, some: Iterable[str]) -> list[str]:
+        return [self.name(path) for path in some if paths.is_same(self.system, self.parent(path), folder)]
 
 
 def _names(folder: str) -> list[str]:
@@ -173,6 +179,6 @@ def without_silent_folders(env: Mapping[str, str], where: Sysroot) -> dict[str, 
 
 def sysroot_of(host: Host) -> Sysroot:
     """Return the host's places."""
-    planned = host.planned if isinstance(host, PlannedFiles) else {}
+    planned, gone = (host.planned, host.gone) if isinstance(host, PlannedFiles) else ({}, frozenset())
     root = getattr(host, "sysroot", None) or os.fspath(host.root)
-    return Sysroot(system=host.system, root=root, planned=planned)
+    return Sysroot(system=host.system, root=root, planned=planned, gone=gone)

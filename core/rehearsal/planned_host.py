@@ -28,6 +28,12 @@ class PlannedHost(HostWithEnvironment, frozen=True):
             texts |= planned_assignments(self.changes)
         return texts | planned_texts(self.changes)
 
+    @property
+    def gone(self) -> frozenset[str]:
+        """What the changes would put aside."""
+        sets = (c for c in self.changes if isinstance(c, FileSet))
+        return frozenset(i.path for c in sets for i in c.items if not i.after)
+
     def variables(self) -> tuple[Variable, ...]:
         """The variables after the changes, and this process' own as a new program would get them."""
         kept = [v for v in map(self._after, self.host.variables()) if v is not None]

@@ -33,9 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.lines:
             print("\n".join(f"    {text[:150]}" for text in results[-1].lines), flush=True)
     if options.markdown:
+        from tests.curelab import system
         from tests.curelab.page import page
 
-        print(page(results), end="")
+        print(page(results, system.run()), end="")
     return int(any(r.wrong for r in results))
 
 

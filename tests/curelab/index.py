@@ -1,4 +1,4 @@
-"""An index of packages on the loopback, as PEP 503 asks for one; it can also stall, lie about a hash, or cut a wheel."""
+"""An index of packages on the loopback, as PEP 503 asks for one; it can also stall, lie about a hash, cut a wheel, or redirect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-Manner = Literal["", "stalls", "lies", "cuts", "refuses"]
+Manner = Literal["", "stalls", "lies", "cuts", "refuses", "redirects", "turns in a circle"]
 
 
 @cache
@@ -73,6 +73,14 @@ def index(folder: Path, manner: Manner = "") -> Iterator[tuple[str, list[str]]]:
             if manner == "refuses":
                 self.answer(b"", 403)
                 return
+            if manner in ("redirects", "turns in a circle"):  # to a wheel of other bytes; to itself
+                other = path if manner != "redirects" else next(p for p in sorted(folder.glob("*.whl")) if p != path)
+                if manner != "redirects" or path != min(folder.glob("*.whl")):
+                    self.send_response(302)
+                    self.send_header("Location", f"/files/{other.name}")
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
             self.send_response(200)
             self.send_header("Content-Type", "application/octet-stream")
             self.send_header("Content-Length", str(len(data)))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tests.curelab.rows import KINDS, ROWS
+from tests.curelab import system
+from tests.curelab.rows import KINDS
 from tests.curelab.run import Result
 
 CASES = Path(__file__).with_name("cases.json")
@@ -30,24 +31,25 @@ class Kind:
     """Rows of this lab by kind, joined by commas; or the lab that has them."""
 
 
+WINDOWS = "`python -m tests.windows.faultlab`"
 CURES: tuple[Kind, ...] = (
     Kind("variable, path or file", "a variable, a search path, a file placed or put aside", "yes", "`python -m tests.faultlab`"),
     Kind("packages", "an environment's packages changed", "yes", ",".join(k for k in KINDS if k not in ("advice", "cuDNN fetched"))),
     Kind("fetched cudnn", "cuDNN's libraries fetched as a wheel, and placed", "yes", "cuDNN fetched"),
     Kind("person", "only a person can", "advice", ""),
     Kind("system step", "a confirmed system step", "other", ""),
-    Kind("zlibwapi", "zlibwapi.dll", "other", ""),
+    Kind("zlibwapi", "zlibwapi.dll: a cuDNN that needs none in its place", "yes", f"{WINDOWS}: 8.9.3-zlib-missing"),
     Kind("activation flags", "flags in an environment's activation", "other", ""),
     Kind("runtime by package manager", "VC++ runtime or container toolkit by the package manager", "advice", ""),
-    Kind("wsl folder", "WSL's library folder in ld.so.conf.d", "other", ""),
+    Kind("wsl folder", "WSL's library folder in ld.so.conf.d", "yes", system.KIND),
     Kind("short path", "a junction or short path", "other", ""),
     Kind("program search path", "a search path for a program that is not Python", "other", ""),
     Kind("old cudnn", "a cuDNN older than 7", "advice", ""),
     Kind("driver by package manager", "the driver by the package manager", "advice", ""),
     Kind("toolkit by package manager", "another toolkit by the package manager", "advice", ""),
-    Kind("start-up line", "a line in a start-up file", "other", ""),
-    Kind("dll directory", "os.add_dll_directory in a .pth", "other", ""),
-    Kind("stray file", "a stray file put away", "other", ""),
+    Kind("start-up line", "a line in a start-up file", "yes", "`python -m tests.startup`"),
+    Kind("dll directory", "os.add_dll_directory in a .pth", "yes", f"{WINDOWS}: extension-module-and-path"),
+    Kind("stray file", "a stray file put away", "yes", f"{WINDOWS}: system32-older-set"),
 )  # fmt: skip
 """In the order of the page. "other": this lab has no row, and the page claims nothing."""
 
@@ -68,7 +70,8 @@ ROWS_HEAD = """
 `python -m tests.curelab` makes each environment anew with the tools that people use (venv, uv, pip), breaks it by real
 installations, presses once (`convalesce fix --yes`), runs a program of the environment, and undoes it; every file must have
 the hash again that it had. Packages come from an index on the loopback. A row that is not marked *real* has small wheels with
-the names, layout and requirements of the published ones. The GPU is a made-up card, so that nothing convolves here. Times are from two cores that ten other jobs kept busy.
+the names, layout and requirements of the published ones. The GPU is a made-up card, so that nothing convolves here.
+The last row runs the real ldconfig over a private copy of /etc and /usr, and loads libcuda.so.1 by its name. Times are from two cores that ten other jobs kept busy.
 
 | row | environment | kind | finding | result | seconds from press to verified |
 | --- | --- | --- | --- | --- | --- |
@@ -81,12 +84,13 @@ that package's folder, and everything else is advice. On Windows the exchange is
 """
 
 
-def page(results: Sequence[Result]) -> str:
-    """Return the page."""
+def page(results: Sequence[Result], of_system: str) -> str:
+    """Return the page; ``of_system``: what was wrong with the row of the loader's folder, empty for nothing."""
     counts = Counter(case["kind"] for case in json.loads(CASES.read_text(encoding="utf-8")))
     assert set(counts) == {k.name for k in CURES}
     right = Counter(r.row.kind for r in results if not r.wrong)
     tried = Counter(r.row.kind for r in results)
+    right[system.KIND], tried[system.KIND] = int(not of_system), 1
     out = [HEAD.format(total=counts.total())]
     for kind in CURES:
         words = {"yes": "yes", "advice": "advice", "other": "-"}[kind.button]
@@ -101,6 +105,8 @@ def page(results: Sequence[Result]) -> str:
         made = r.row.made.__name__.replace("_", " ") + (", real packages" if r.row.real else "")
         seconds = f"{r.seconds:.1f}" if r.seconds else ""
         out.append(f"| {r.row.name} | {made} | {r.row.kind} | `{r.finding}` | {words} | {seconds} |\n")
+    words = of_system.replace("|", "/")[:120] or "cured, undone"
+    out.append(f"| {system.NAME} | a private /etc and /usr | {system.KIND} | `{system.FINDING}` | {words} |  |\n")
     out.append(LEFT)
     return "".join(out)
 
@@ -108,5 +114,5 @@ def page(results: Sequence[Result]) -> str:
 def _lab(kind: Kind, right: Counter[str], tried: Counter[str]) -> str:
     if not kind.lab or kind.lab.startswith("`"):
         return kind.lab
-    its = [k for k in kind.lab.split(",") if any(r.kind == k for r in ROWS)]
+    its = [k for k in kind.lab.split(",") if tried[k]]
     return ", ".join(f"{k}: {right[k]} of {tried[k]} rows" for k in its)

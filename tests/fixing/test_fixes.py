@@ -13,13 +13,14 @@ from core.fixes.catalogue import attach_changes
 from core.fixes.files import dll_hook
 from core.fixes.search_paths import add_folder_for_concerned
 from core.fixes.variables import has_activation
-from core.model.changes import EditPath, FileSet, SetVariable, Value
+from core.model.changes import EditPath, ExchangePackages, FileSet, SetVariable, Value
 from core.model.facts import (
     Attempt,
     ComputeCache,
     Consumer,
     CudaInit,
     CudnnCopy,
+    Distribution,
     Driver,
     DriverLibrary,
     Environment,
@@ -35,7 +36,19 @@ from core.model.facts import (
     Variable,
 )
 from core.model.findings import Finding, Fix
-from core.model.remedies import AddFolder, DropDead, Place, PointTo, PutPackageBack, Remedy, TakeOut, Unset
+from core.model.remedies import (
+    AddFolder,
+    DropDead,
+    GiveOtherName,
+    InstallPackages,
+    Place,
+    PointTo,
+    PutPackageBack,
+    Remedy,
+    TakeOut,
+    TakeOutLine,
+    Unset,
+)
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import ConsumerLoad, consumer_loads
 from core.rules.cudnn.cuda_libraries import half_away
@@ -509,6 +522,47 @@ def test_a_copy_for_this_processor_is_moved_before_one_for_another() -> None:
     [change] = changes(finding, seen)
     assert (change.scope, change.after.text) == ("machine", "C:\\new;C:\\x86;C:\\a")
     assert finding.fix.title == "Make sure that C:\\new is found before C:\\x86"
+
+
+def test_modules_in_the_way_get_other_names_and_a_package_is_put_aside() -> None:
+    files = (("/w/torch.py", "my_torch.py"), ("/w/types.py", "my_types.py"))
+    [change] = changes(found(GiveOtherName(files=files)), machine("linux"))
+    assert change.title == "Rename torch.py and types.py to my_torch.py and my_types.py"
+    assert [(i.path, i.before, i.after, i.source) for i in change.items[:2]] == [
+        ("/w/my_torch.py", "", "?", "/w/torch.py"),
+        ("/w/torch.py", "?", "", ""),
+    ]
+    [change] = changes(found(GiveOtherName(files=(("/w/torch", ""),))), machine("linux"))
+    assert [(i.path, i.before, i.after) for i in change.items] == [("/w/torch", "folder", "")]
+
+
+def test_a_line_of_a_pth_file_is_edited() -> None:
+    remedy = TakeOutLine(file="/v/lib/python3.11/site-packages/dev.pth", line=2, folder="/srv/dev")
+    [change] = changes(found(remedy), machine("linux"))
+    assert (change.path, change.form, change.line, change.entry) == (remedy.file, "pth", 2, "/srv/dev")
+
+
+def test_packages_that_their_consumer_does_not_search_get_a_search_path_as_well() -> None:
+    python = PythonEnvironment(
+        prefix="/v", kind="venv", executable="/v/bin/python", site_packages=("/v/lib/python3.11/site-packages",)
+    )
+    folder = "/v/lib/python3.11/site-packages/nvidia/cublas/lib"
+    wish = InstallPackages(prefix="/v", install=("nvidia-cublas-cu12",))
+    [exchange] = changes(found(wish), machine("linux", pythons=(python,)))
+    assert isinstance(exchange, ExchangePackages)
+    [exchange, search] = changes(
+        found(msgspec.structs.replace(wish, search=(folder,))), machine("linux", pythons=(python,))
+    )
+    assert isinstance(exchange, ExchangePackages)
+    assert (search.scope, search.at, search.after.text) == ("environment", "/v", f"prepend {folder}")
+
+
+def test_a_build_of_pytorchs_own_index_is_put_back_from_there() -> None:
+    its = Distribution(name="torch", version="2.8.0+cu126", location="/v/lib/python3.11/site-packages")
+    python = PythonEnvironment(prefix="/v", kind="venv", distributions=(its,), site_packages=(its.location,))
+    remedy = PutPackageBack(prefix="/v", package="torch", version="2.8.0+cu126")
+    [change] = changes(found(remedy), machine("linux", pythons=(python,)))
+    assert change.index.endswith("/cu126")
 
 
 # --- what belongs to a set -----------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ OUT: list[tuple[LineForm, str, str]] = [
     ("json", '{"A": "1", "LD_LIBRARY_PATH": "/opt/a"}', '{"A": "1"}'),
     ("json", '{"LD_LIBRARY_PATH": "/opt/a"}', "{}"),
     ("cmd", 'set "LD_LIBRARY_PATH=/opt/a"', 'rem set "LD_LIBRARY_PATH=/opt/a"'),
+    ("pth", "/opt/a", "# /opt/a"),
+    ("pth", "import sys; sys.path.insert(0, '/opt/a')", "# import sys; sys.path.insert(0, '/opt/a')"),
 ]
 LESS: list[tuple[LineForm, str, tuple[str, ...], str]] = [
     ("posix", "export LD_LIBRARY_PATH=/opt/a:/opt/b", (A, B), "export LD_LIBRARY_PATH=/opt/b"),

@@ -156,7 +156,7 @@ def test_a_twin_in_use_stays(bench: Bench) -> None:
     assert repair.undo(bench.shop.journal.entries()[-1].id, bench.shop).kind == "undone"
 
 
-@pytest.mark.parametrize("manner", ["lies", "cuts", "refuses"])
+@pytest.mark.parametrize("manner", ["lies", "cuts", "refuses", "redirects", "turns in a circle"])
 def test_an_index_that_does_not_keep_its_word(bench: Bench, manner: Manner) -> None:
     before = tree(bench.prefix)
     with index(bench.wheels, manner) as (url, _asked), pytest.raises(ChangeError, match="pip could not do it"):

@@ -128,6 +128,15 @@ def test_a_winner_tells_its_owner_and_what_it_hides(tmp_path: Path):
     assert (torch.path, torch.owner, torch.hidden) == (f"{site}/torch/__init__.py", "torch 2.8.0", ())
 
 
+def test_a_package_in_a_projects_first_folder_is_the_projects(tmp_path: Path):
+    executable, site = environment(tmp_path)
+    plant(site, "torch", "package", "")
+    plant(tmp_path, "torch", "package", "")
+    assert known(tmp_path, executable, site, torch="2.8.0")["torch"].project == ""
+    (tmp_path / "pyproject.toml").touch()
+    assert known(tmp_path, executable, site, torch="2.8.0")["torch"].project == f"{tmp_path}/pyproject.toml"
+
+
 def test_a_folder_without_init_hides_nothing_and_a_link_to_the_same_hides_nothing(tmp_path: Path):
     executable, site = environment(tmp_path)
     plant(site, "torch", "package", "")

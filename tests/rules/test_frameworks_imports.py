@@ -18,7 +18,17 @@ from core.model.facts import (
     Snapshot,
 )
 from core.model.findings import Finding
-from core.model.remedies import PutPackageBack, TakeOut, Unset
+from core.model.remedies import (
+    GiveOtherName,
+    InstallPackages,
+    Place,
+    PutPackageBack,
+    Remedy,
+    SetForEnvironments,
+    TakeOut,
+    TakeOutLine,
+    Unset,
+)
 from core.model.steps import Severity
 from core.rules.frameworks import broken, imports
 from tests.machines import PREFIX, SITE, python, wheel_machine
@@ -72,7 +82,30 @@ def test_a_file_of_the_frameworks_name_comes_first(entry: int, names: str):
     )
     assert names in told.why + " ".join(e.source for e in told.evidence)
     assert told.consumers == (f"python/torch:{PREFIX}",)
-    assert isinstance(told.remedy, TakeOut) is (entry == 1)
+    path = f"{ENTRIES[entry].path}/torch.py"
+    out = TakeOutLine(file=f"{SITE}/a.pth", line=3, folder="/srv/lib")
+    assert told.remedy == (out if entry == 5 else GiveOtherName(files=((path, "my_torch.py"),)))
+
+
+def test_the_source_of_a_project_is_left_where_it_is():
+    (told,) = found(seen(in_the_way(0, project="/home/ada/work/setup.py")))
+    assert told.remedy is None
+    assert told.fix is not None
+    assert "setup.py" in told.fix.advice
+
+
+def test_a_package_in_the_way_is_put_aside_as_a_whole():
+    path = "/home/ada/work/torch/__init__.py"
+    way = torch(path=path, entry=0, owner="", hidden=(TORCH,), hidden_owner="torch 2.6.0")
+    (told,) = found(seen(way))
+    assert told.remedy == GiveOtherName(files=(("/home/ada/work/torch", ""),))
+
+
+def test_a_line_that_an_installation_wrote_is_left():
+    entries = (*ENTRIES[:5], replace(ENTRIES[5], source=f"{SITE}/__editable__.mine-1.0.pth"))
+    search = ImportSearch(prefix=PREFIX, python="3.11", entries=entries, modules=(in_the_way(5),))
+    (told,) = found(replace(wheel_machine(), imports=(search,), pythons=(python(),)))
+    assert told.remedy is None
 
 
 def test_the_same_name_where_no_framework_is_hidden_is_the_persons_own():
@@ -99,6 +132,21 @@ def test_another_installation_comes_first(kind: Any, entry: int, owner: str, sev
     )
     told = found(seen(second, its=python(kind=kind)))
     assert [f.severity for f in told] == ([] if severity is None else [severity])
+
+
+@pytest.mark.parametrize(
+    ("entry", "remedy"),
+    [
+        (1, TakeOut(variable="PYTHONPATH", places=(Place(folder="/opt/tools", prefix=PREFIX),))),
+        (3, SetForEnvironments(variable="PYTHONNOUSERSITE", value="1", prefixes=(PREFIX,))),
+        (5, TakeOutLine(file=f"{SITE}/a.pth", line=3, folder="/srv/lib")),
+    ],
+)
+def test_another_installation_is_led_around(entry: int, remedy: Remedy):
+    path = f"{ENTRIES[entry].path}/torch/__init__.py"
+    second = torch(entry=entry, path=path, owner="torch 2.5.0", hidden=(TORCH,), hidden_owner="torch 2.6.0")
+    (told,) = found(seen(second))
+    assert told.remedy == remedy
 
 
 def test_the_users_numpy_over_the_systems_is_an_everyday_thing():
@@ -132,6 +180,7 @@ def test_a_hidden_module_of_python_itself_matters_to_frameworks_only():
     )
     (told,) = found(seen(torch(), hidden_standard=(random,)))
     assert (told.severity, told.cause, told.subject) == (Severity.WARNING, "module_shadowed", "/home/ada/work")
+    assert told.remedy == GiveOtherName(files=(("/home/ada/work/random.py", "my_random.py"),))
     assert found(seen(hidden_standard=(random,), its=python(distributions=()))) == []
 
 
@@ -174,6 +223,21 @@ def test_what_an_interrupted_pip_left(kind: Any, modules: tuple[FoundModule, ...
     left = Remains(path=f"{SITE}/~orch", kind=kind, distribution="torch")
     (told,) = found(seen(*modules, remains=(left,)))
     assert (told.severity, told.cause) == (severity, "installation_interrupted")
+    assert isinstance(told.remedy, InstallPackages) is (severity > Severity.NOTE)
+
+
+def test_what_was_left_goes_and_the_same_release_comes_again():
+    renamed = Remains(path=f"{SITE}/~orch", kind="renamed", distribution="torch")
+    (told,) = found(seen(remains=(renamed,)))
+    assert told.remedy == InstallPackages(
+        prefix=PREFIX, remove=("~orch", "torch"), install=("torch==2.6.0",), alone=True
+    )
+    bare = Remains(path=f"{SITE}/torch-2.6.0+cu124.dist-info", kind="no metadata", distribution="torch")
+    (told,) = found(seen(torch(), remains=(bare,), its=python(distributions=())))
+    assert isinstance(told.remedy, InstallPackages)
+    assert told.remedy.remove == ("torch-2.6.0+cu124.dist-info",)
+    assert told.remedy.install == ("torch==2.6.0+cu124",)
+    assert told.remedy.index.endswith("/cu124")
 
 
 def test_an_empty_folder_beside_remains_is_the_fault():

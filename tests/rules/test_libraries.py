@@ -20,7 +20,7 @@ from core.model.facts import (
     Snapshot,
 )
 from core.model.findings import Finding
-from core.model.remedies import AddFolder, PutPackageBack, TakeOut
+from core.model.remedies import AddFolder, InstallPackages, PutPackageBack, TakeOut
 from core.model.steps import Severity
 from core.rules.frameworks.libraries import lacking_libraries
 from core.rules.root_cause import diagnose
@@ -74,7 +74,7 @@ lost = DamagedFile(path=NCCL, distribution="nvidia-nccl-cu12", version="2.27.3",
         (closure(edges=(edge(name="libstdc++.so.6"),)), (), "cxx_runtime_too_old", None),
         (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL),)), (), "cuda_lib_shadowed", None),
         (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=OLD, how="LD_LIBRARY_PATH"),)), (), "ld_library_path_override", TakeOut),
-        (closure("torchvision 0.21.0", gaps=(Gap(wanted_by=BINARY, name="_ZN5torch3fooEv"),)), (), "extension_abi_mismatch", None),
+        (closure("torchvision 0.21.0", gaps=(Gap(wanted_by=BINARY, name="_ZN5torch3fooEv"),)), (), "extension_abi_mismatch", InstallPackages),
         (closure(gaps=(Gap(wanted_by=BINARY, name="", version="GLIBC_2.99", provider="/lib/libc.so.6"),)), (), "cxx_runtime_too_old", None),
         (closure(openings=(Opening(library=BINARY, problem="libnccl.so.2: file too short"),)), (), "corrupt_or_truncated_file", None),
         (closure(openings=(Opening(library=BINARY, problem="NVRTC_ERROR_BUILTIN: nvrtc: error: failed to open libnvrtc-builtins.so.12.8"),)), (), "nvrtc_missing_or_mismatch", None),
@@ -134,9 +134,80 @@ def test_the_record_says_the_same_only_once() -> None:
 def test_what_the_requirements_name_is_installed() -> None:
     its = Distribution(name="torch", version="2.8.0", requires=("nvidia-nccl-cu12==2.27.3",))
     python = replace(PYTHON, distributions=(its,))
-    fix = card(machine(closure(edges=(edge(),)), pythons=(python,))).fix
-    assert fix is not None
-    assert "nvidia-nccl-cu12==2.27.3" in fix.advice
+    found = card(machine(closure(edges=(edge(),)), pythons=(python,)))
+    assert found.fix is not None
+    assert "nvidia-nccl-cu12==2.27.3" in found.fix.advice
+    assert found.remedy == InstallPackages(prefix=PYTHON.prefix, install=("nvidia-nccl-cu12==2.27.3",))
+
+
+@pytest.mark.parametrize(
+    ("beside", "wish", "wanted"),
+    [
+        ("nvidia-cuda-runtime-cu12", ">=11.4.5.107", "nvidia-cusolver-cu12>=11.4.5.107,==11.7.3.*"),
+        ("nvidia-cublas-cu12", "", "nvidia-cusolver-cu12==11.7.3.*"),
+        ("nvidia-cuda-runtime-cu12", ">=11.7.5", "nvidia-cusolver-cu12>=11.7.5"),
+        ("nvidia-cuda-runtime-cu12", "==11.6.1.9", "nvidia-cusolver-cu12==11.6.1.9"),
+        ("nvidia-nccl-cu12", "", "nvidia-cusolver-cu12"),
+    ],
+)
+def test_what_is_lacking_comes_in_the_release_of_what_is_beside_it(beside: str, wish: str, wanted: str) -> None:
+    its = Distribution(name="jax-cuda12-plugin", version="0.7.2", requires=(f"nvidia-cusolver-cu12{wish}",))
+    python = replace(PYTHON, distributions=(its, Distribution(name=beside, version="12.8.90")))
+    found = card(
+        machine(closure("jax-cuda12-plugin 0.7.2", edges=(edge(name="libcusolver.so.11"),)), pythons=(python,))
+    )
+    assert isinstance(found.remedy, InstallPackages)
+    assert sorted(found.remedy.install[0].split(",")) == sorted(wanted.split(","))
+
+
+def test_what_is_installed_is_searched_too_where_its_consumer_does_not() -> None:
+    its = Distribution(name="torch", version="2.8.0", requires=("nvidia-nccl-cu12==2.27.3",))
+    python = replace(PYTHON, distributions=(its,), site_packages=(SITE,))
+    elsewhere = Attempt(path="/usr/lib/libnccl.so.2", how=How.DEFAULT, outcome="not there")
+    its_own = Attempt(path=NCCL, how=How.RUNPATH, outcome="not there")
+    for attempts, search in (((elsewhere,), (f"{SITE}/nvidia/nccl/lib",)), ((elsewhere, its_own), ())):
+        found = card(machine(closure(edges=(edge(attempts=attempts),)), pythons=(python,)))
+        assert isinstance(found.remedy, InstallPackages)
+        assert found.remedy.search == search
+
+
+def test_of_two_releases_that_do_not_fit_the_older_one_goes_unless_a_release_is_required() -> None:
+    gap = Gap(wanted_by=f"{SITE}/nvidia/cusparse/lib/libcusparse.so.12", name="__nvJitLinkCreate_12_8",
+              provider=f"{SITE}/nvidia/nvjitlink/lib/libnvJitLink.so.12")  # fmt: skip
+    link, sparse = (
+        Distribution(name="nvidia-nvjitlink-cu12", version="12.1"),
+        Distribution(name="nvidia-cusparse-cu12", version="12.5"),
+    )
+    for wish, gone in (("nvidia-nvjitlink-cu12", ("nvidia-nvjitlink-cu12",)), ("nvidia-nvjitlink-cu12==12.8.93", ())):
+        its = Distribution(name="torch", version="2.8.0", requires=(wish, "nvidia-cusparse-cu12"))
+        python = replace(PYTHON, distributions=(its, link, sparse))
+        found = card(machine(closure(gaps=(gap,)), pythons=(python,)))
+        assert found.remedy == InstallPackages(
+            prefix=PYTHON.prefix, remove=gone, install=(wish, "nvidia-cusparse-cu12")
+        )
+
+
+def test_several_packages_are_put_back_at_once() -> None:
+    other = replace(
+        lost, path=f"{SITE}/nvidia/cufft/lib/libcufft.so.11", distribution="nvidia-cufft-cu12", version="11.3"
+    )
+    found = card(machine(closure(edges=(edge(), edge(name="libcufft.so.11"))), damaged=(lost, other)))
+    assert found.remedy == PutPackageBack(
+        prefix=PYTHON.prefix, package="nvidia-nccl-cu12", version="2.27.3", more=("nvidia-cufft-cu12",)
+    )
+
+
+def test_an_extension_comes_from_the_index_of_its_frameworks_build() -> None:
+    vision, torch = (
+        Distribution(name="torchvision", version="0.21.0"),
+        Distribution(name="torch", version="2.8.0+cu126"),
+    )
+    python = replace(PYTHON, distributions=(vision, torch))
+    gap = Gap(wanted_by=BINARY, name="_ZN5torch3fooEv")
+    found = card(machine(closure("torchvision 0.21.0", gaps=(gap,)), pythons=(python,)))
+    assert isinstance(found.remedy, InstallPackages)
+    assert (found.remedy.remove, found.remedy.install) == (("torchvision",), ("torchvision", "torch==2.8.0+cu126"))
+    assert found.remedy.index.endswith("/cu126")
 
 
 def test_no_cure_that_touches_none_of_the_files() -> None:

@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = [
         s
         for s in table(held_out=options.held_out)
-        if not options.names or any(fnmatch(s.name, n) for n in options.names)
+        if (not options.names or any(fnmatch(s.name, n) for n in options.names)) and (s.causes or not options.cures)
     ]
     if not rows:
         print("No scene has that name; --list shows them.", file=sys.stderr)
@@ -75,6 +75,8 @@ def line(o: Outcome, *, verbose: bool = False) -> str:
     expected = "|".join(o.scene.causes) or "(quiet)"
     cure = f"  cure: {o.cure}" if o.cure else ""
     row = f"{o.verdict:12} {o.scene.kind:8} {o.scene.name:40} {expected:34} {o.found}  [{o.status}] {o.seconds:.1f} s{cure}"
+    if verbose and o.cure_detail:
+        row = "\n      | ".join((row, *o.cure_detail.splitlines()))
     if o.verdict in RIGHT and not verbose:
         return row
     return "\n      ".join((row, f"the program: {o.said}", *o.detail.splitlines()))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import tests
+from core.common.exit_codes import REFUSED, STUCK
 from tests.worldlab.environments import copied
 from tests.worldlab.scene import Ran, Scene, World
 
@@ -36,7 +38,9 @@ class Outcome:
     """The last line of the real program."""
     detail: str = ""
     cure: str = ""
-    """With ``cures``: what became of the offered change of files or packages, by the oracle."""
+    """With ``cures``: what became of the offered change, by the oracle."""
+    cure_detail: str = ""
+    """What was offered, and what was said about it."""
     seconds: float = 0.0
     report: Mapping[str, Any] | None = None
 
@@ -60,7 +64,8 @@ def examine(scene: Scene, *, cures: bool = False, keep: Path | None = None, orac
             (keep / f"{scene.name}.json").write_bytes(done.stdout)
         outcome = judge(scene, real, done.returncode, done.stdout, done.stderr, seconds, str(world.prefix))
         if cures and scene.causes and outcome.report:
-            return Outcome(**{**vars(outcome), "cure": _cured(world, scene, outcome.report)})
+            cure, words = _cured(world, scene, outcome.report)
+            return replace(outcome, cure=cure, cure_detail=words)
         return outcome
 
 
@@ -78,7 +83,8 @@ def _refuted(scene: Scene, real: Ran) -> str:
 def _convalesce(world: World, scene: Scene, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     starter = "with_card.py" if not scene.no_card else "without_card.py"
     start = ["-I", str(CHECKOUT / "tests" / "worldlab" / starter)]
-    return world.run([sys.executable, *start, *arguments, "--python", str(world.prefix)], timeout=SCAN_TIMEOUT)
+    named = () if arguments[0] == "undo" else ("--python", str(world.prefix))
+    return world.run([sys.executable, *start, *arguments, *named], timeout=SCAN_TIMEOUT)
 
 
 def judge(scene: Scene, real: Ran, status: int, out: bytes, err: bytes, seconds: float, prefix: str = "") -> Outcome:
@@ -123,16 +129,53 @@ def _lacking(scene: Scene, finding: Mapping[str, Any]) -> str:
     return f"it does not name {scene.names}" if scene.names not in told else ""
 
 
-def _cured(world: World, scene: Scene, report: Mapping[str, Any]) -> str:
-    """Carry the headline's change of files or packages out, and ask the real program again."""
+def _cured(world: World, scene: Scene, report: Mapping[str, Any]) -> tuple[str, str]:
+    """Carry the headline's change out, ask the real program again, and take the change back.
+
+    What is changed in an activation is asked of a program that is started through it.
+
+    Return what became of it in a word, and what was offered and said. "Advice" and "nothing offered" are no cures.
+    """
     first = next((f for f in report["findings"] if f["primary"]), None)
-    kinds = {c["change"] for c in ((first or {}).get("fix") or {}).get("changes", ())}
-    if not first or not kinds - {"variable", "path"}:
-        return "advice" if ((first or {}).get("fix") or {}).get("advice") else "nothing offered"
+    fix = (first or {}).get("fix") or {}
+    if first is None or not fix.get("changes"):
+        return ("advice" if fix.get("advice") else "nothing offered"), fix.get("advice", "")
+    before = _listed(world.folder)
     done = _convalesce(world, scene, "fix", first["id"], "--yes", "--json")
-    if done.returncode:
-        return f"refused, status {done.returncode}"
-    return "works" if scene.oracle(world).ok else "LEAVES THE FAULT"
+    said = _said_by_fix(done)
+    if done.returncode in (REFUSED, STUCK) or '"outcome": "done"' not in done.stdout.decode("utf-8", "replace"):
+        return f"refused, status {done.returncode}", said
+    if any(c.get("scope") == "environment" for c in fix["changes"]):
+        world.launcher += ["/bin/sh", "-c", '. "$1/bin/activate" && shift && exec "$@"', "sh", str(world.prefix)]
+    real = scene.oracle(world)
+    if not real.ok:
+        return "LEAVES THE FAULT", f"{said}\nthe program then: {real.said[-600:]}"
+    back = _convalesce(world, scene, "undo", "--yes")
+    if back.returncode or (other := before ^ _listed(world.folder)):
+        words = back.stderr.decode("utf-8", "replace") if back.returncode else "; ".join(sorted(map(str, other))[:6])
+        return "NOT UNDONE", f"{said}\n{words}"
+    return "works", said
+
+
+def _said_by_fix(done: subprocess.CompletedProcess[bytes]) -> str:
+    try:
+        rows = json.loads(done.stdout)["fixes"]
+    except (ValueError, KeyError):
+        return done.stderr.decode("utf-8", "replace")[-1500:]
+    return "\n".join(
+        w for r in rows for w in (*r.get("changes", ()), r.get("rehearsal", ""), r.get("sentence", "")) if w
+    )
+
+
+def _listed(folder: Path) -> set[tuple[str, int, int]]:
+    """Return every file of a scene with its mode and size, byte code apart, and what programs and undoing keep."""
+    found = set()
+    for place, folders, names in os.walk(folder):
+        folders[:] = [f for f in folders if f not in ("__pycache__", ".convalesce", ".cache", ".local", ".triton")]
+        for name in names:
+            path = Path(place, name)
+            found.add((str(path.relative_to(folder)), path.lstat().st_mode, path.lstat().st_size))
+    return found
 
 
 def _last_line(said: str) -> str:

@@ -22,11 +22,15 @@ from core.host import safe_folder, scratch
 from core.host.interface import Host
 from core.host.provenance import obeyed
 from core.model.changes import ChangeError, Package
-from core.model.facts import Snapshot
+from core.model.facts import CudnnCopy, Snapshot
 from core.model.findings import Finding
+from core.rules.consumer_loads import consumer_loads
 from core.rules.cudnn.files import release_of
 from core.rules.frameworks.fit import gpu_side
 from core.transaction.journal import Journal
+
+ZLIB_INSIDE = "8.9.4"
+"""The first release that opens no zlibwapi.dll (compatibility.json, "zlib_static")."""
 
 
 def cudnn_requirement(finding: Finding, seen: Snapshot) -> str:
@@ -34,6 +38,9 @@ def cudnn_requirement(finding: Finding, seen: Snapshot) -> str:
 
     A faulty copy gets its very release; a program without one the newest of the major version that it asks for.
     """
+    if finding.cause == "zlibwapi_missing":
+        its = copy_of_consumer(finding, seen)
+        return f"nvidia-cudnn-cu{its.cuda_major}>={ZLIB_INSIDE},<9" if its and its.cuda_major else ""
     copy = next((c for c in seen.cudnn or () if c.folder == finding.subject), None)
     release = release_of(copy) if copy else None
     if copy and copy.cuda_major and release and finding.cause not in ("cudnn_minor_too_old", "cudnn_major_mismatch"):
@@ -46,6 +53,12 @@ def cudnn_requirement(finding: Finding, seen: Snapshot) -> str:
         return ""
     least = load.wanted_version if version_tuple(load.wanted_version)[:1] == (load.major,) else load.major
     return f"nvidia-cudnn-cu{cuda}>={least},<{load.major + 1}"
+
+
+def copy_of_consumer(finding: Finding, seen: Snapshot) -> CudnnCopy | None:
+    """Return the cuDNN that the program of a finding takes."""
+    loads = (c for c in consumer_loads(seen) if c.load.consumer.full_id in finding.consumers)
+    return next((c.copy for c in loads if c.copy), None)
 
 
 def _cuda_major(seen: Snapshot, prefix: str) -> str:

@@ -132,11 +132,13 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
 
 def _take_out(names: tuple[str, ...], twin: str, installer: Installer) -> None:
     """Uninstall distributions, each as often as it is recorded, and remove what an interrupted installer left."""
-    for name in (n for n in names if n.startswith("~")):
+    left = [n for n in names if n.startswith("~") or n.endswith(".dist-info")]
+    for name in left:
         if Path(name).name != name:
             raise ChangeError(_("{name} is not a plain file name.", name=repr(name)))
-        shutil.rmtree(Path(twin) / name)
-    wanted = [n for n in names if not n.startswith("~")]
+        path = Path(twin) / name
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+    wanted = [n for n in names if n not in left]
     for _time in range(3):
         there = {n for n, _v in recorded_packages(twin)}
         left = [n for n in wanted if n in there]

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from core.common.i18n import _
 from core.common.text import join_names
+from core.fixes.variables import activation_change, has_activation
 from core.model.changes import Change, ExchangePackages
 from core.model.facts import PythonEnvironment, Snapshot
 from core.model.paths import is_inside
 from core.model.remedies import InstallPackages, PutPackageBack
+from core.rules.frameworks.advice import index_of_build
 from core.rules.snapshot_queries import python_of
 
 
@@ -26,7 +28,11 @@ def put_package_back(remedy: PutPackageBack, snapshot: Snapshot) -> tuple[Change
     title = _("Put the files of {packages} back", packages=names)
     return (
         ExchangePackages(
-            title=title, prefix=python.prefix, folder=its.location, restore=(remedy.package, *remedy.more)
+            title=title,
+            prefix=python.prefix,
+            folder=its.location,
+            restore=(remedy.package, *remedy.more),
+            index=index_of_build(remedy.version),
         ),
     )
 
@@ -45,17 +51,18 @@ def install_packages(remedy: InstallPackages, snapshot: Snapshot) -> tuple[Chang
         if come
         else _("Remove {packages} from {prefix}", packages=join_names(remedy.remove), prefix=python.prefix)
     )
-    return (
-        ExchangePackages(
-            title=title,
-            prefix=python.prefix,
-            folder=folder,
-            remove=remedy.remove,
-            install=remedy.install,
-            index=remedy.index,
-            alone=remedy.alone,
-        ),
+    exchange = ExchangePackages(
+        title=title,
+        prefix=python.prefix,
+        folder=folder,
+        remove=remedy.remove,
+        install=remedy.install,
+        index=remedy.index,
+        alone=remedy.alone,
     )
+    if not remedy.search or not has_activation(snapshot, python.prefix):
+        return (exchange,) if not remedy.search else ()
+    return (exchange, activation_change(python.prefix, "\n".join(f"prepend {f}" for f in reversed(remedy.search))))
 
 
 def _python(snapshot: Snapshot, prefix: str) -> PythonEnvironment | None:

@@ -296,6 +296,12 @@ def _cmd(body: str, edit: Edit) -> str | None:
     return found[1] + ";".join(left) + found[3]
 
 
+def _pth(body: str, edit: Edit) -> None:
+    """Take a line out of a .pth file: it must be the one that leads to the folder."""
+    if not body.strip() or body.lstrip().startswith("#") or re.split(r"[/\\]", edit.entry)[-1] not in body:
+        raise _by_hand(edit)
+
+
 _FORMS: dict[LineForm, Callable[[str, Edit], str | None]] = {
     "posix": _posix,
     "fish": _fish,
@@ -304,6 +310,7 @@ _FORMS: dict[LineForm, Callable[[str, Edit], str | None]] = {
     "pam": _pam,
     "systemd": _systemd,
     "cmd": _cmd,
+    "pth": _pth,
 }
 
 

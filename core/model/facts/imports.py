@@ -54,6 +54,8 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     """Extension modules without which it cannot be imported, where all that lie there are for another Python or processor."""
     wheel_tags: tuple[str, ...] = ()
     """The tags in its owner's WHEEL file, where they name no Python or system that this one is."""
+    project: str = ""
+    """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 
 
 class EnvironmentFault(Frozen, frozen=True, kw_only=True):

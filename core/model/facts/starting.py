@@ -27,8 +27,10 @@ StartKind = Literal[
 """login: a login shell. terminal: an interactive shell in a desktop's terminal. ssh: a command given to ssh. notebook: a
 Jupyter kernel. activation: a shell that activated an environment. editor: a terminal of VS Code."""
 
-LineForm = Literal["posix", "fish", "csh", "assignments", "pam", "systemd", "crontab", "json", "cmd", "powershell"]
-"""The language of a line: what a comment is there, and how a value is written."""
+LineForm = Literal[
+    "posix", "fish", "csh", "assignments", "pam", "systemd", "crontab", "json", "cmd", "powershell", "pth"
+]
+"""The language of a line: what a comment is there, and how a value is written. pth: a line of Python's .pth files."""
 
 
 class StartLine(Frozen, frozen=True, kw_only=True):

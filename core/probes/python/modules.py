@@ -77,6 +77,10 @@ def extension_suffixes(python: Interpreter, architecture: str, where: Sysroot) -
     return (f".cpython-{digits}-{_MULTIARCH.get(architecture, f'{architecture}-linux-gnu')}.so", ".abi3.so", ".so")
 
 
+PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+"""What lies in the first folder of a project's source."""
+
+
 class ModuleSearch:
     """The search of one environment's modules."""
 
@@ -167,7 +171,14 @@ class ModuleSearch:
             hidden_owner=_words(second),
             foreign=foreign,
             wheel_tags=tags,
+            project="" if owner or found.kind not in ("package", "namespace") else self._project(found),
         )
+
+    def _project(self, found: FoundModule) -> str:
+        """Return the file that makes the folder of a package a project's own; empty for none."""
+        entry = self.search.entries[found.entry].path if found.entry >= 0 else ""
+        names = self._folders.names(entry) if entry else None
+        return next((path_text(self.where.join(entry, n)) for n in PROJECT_FILES if n in (names or ())), "")
 
     def _owner(self, path: str, what: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
         """Return the distribution of that name that lies beside a module."""
@@ -182,6 +193,8 @@ class ModuleSearch:
 
     def _foreign_extensions(self, what: KnownModule, site: str) -> tuple[str, ...]:
         """Return the extensions that a module is imported with where none of them is for this Python."""
+        if not self._architecture:
+            return ()  # the interpreter is gone: nothing tells for which processor it was
         for pattern in what.extension.split("|") if what.extension else ():
             *folders, stem = pattern.split("/")
             folder = self.where.join(site, *folders)

@@ -24,14 +24,16 @@ def framework_pip_command(seen: Snapshot, python: PythonEnvironment, *arguments:
 
 def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: str) -> Fix:
     """Return how to install the very same release of one distribution once more, from where it came."""
-    release, _plus, variant = version.partition("+")
-    index = (
-        ("--index-url", f"{framework_tables().torch_index.url}{variant}") if re.fullmatch(r"cu\d+|cpu", variant) else ()
-    )
-    command = framework_pip_command(
-        seen, python, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}", *index
-    )
+    release, index = version.partition("+")[0], index_of_build(version)
+    options = ("--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}")
+    command = framework_pip_command(seen, python, "install", *options, *(("--index-url", index) if index else ()))
     return manual_fix(_("Reinstall {name} {version}", name=name, version=version), command, restart="program")
+
+
+def index_of_build(version: str) -> str:
+    """Return the address of PyTorch's own index that has the build a version names ("2.8.0+cu128"); empty where it names none."""
+    variant = version.partition("+")[2]
+    return f"{framework_tables().torch_index.url}{variant}" if re.fullmatch(r"cu\d+|cpu", variant) else ""
 
 
 def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.common.i18n import _
 from core.common.shell import shell_command, shell_of
 from core.model.facts import EnvironmentFault, ImportSearch, Remains, Snapshot
 from core.model.findings import Finding, Fix
-from core.model.remedies import Unset
+from core.model.paths import file_name, parent
+from core.model.remedies import InstallPackages, Unset
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import framework_pip_command
+from core.rules.frameworks.advice import framework_pip_command, index_of_build
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
 from core.rules.frameworks.packages import FRAMEWORKS
@@ -177,6 +179,22 @@ def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: l
             *(r.path for r in some if r.kind == "renamed"),
             restart="program",
         ),
+        remedy=_installed_again(home, name, version, some) if severity > NOTE else None,
+    )
+
+
+def _installed_again(home: EnvironmentView, name: str, version: str, some: list[Remains]) -> InstallPackages | None:
+    """Return the remedy that takes what was left away and installs the release that its names tell; None where none does."""
+    system = home.seen.machine.system
+    left = tuple(file_name(system, r.path) for r in some)
+    told = version or next((v for n in left for v in re.findall(r"-(\d[\w.+!]*)\.dist-info$", n)), "")
+    here = all(parent(system, r.path) == folder for r in some for folder in home.python.site_packages[:1])
+    if not told or not here:
+        return None
+    recorded = home.has(name) is not None and not any(r.kind != "renamed" for r in some)
+    gone = (*left, *((name,) if recorded else ()))
+    return InstallPackages(
+        prefix=home.python.prefix, remove=gone, install=(f"{name}=={told}",), index=index_of_build(told), alone=True
     )
 
 

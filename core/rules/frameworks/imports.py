@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from core.common.i18n import _
 from core.common.shell import shell_command, shell_of
@@ -11,7 +11,7 @@ from core.common.versions import version_tuple
 from core.model.facts import FoundModule, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
-from core.model.remedies import Place, PutPackageBack, TakeOut
+from core.model.remedies import GiveOtherName, Place, PutPackageBack, SetForEnvironments, TakeOut, TakeOutLine
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -20,6 +20,8 @@ from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observat
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 """Origins of entries that may lead to something else than the environment's own packages."""
+INSTALLED_PTH = ("__", "easy-install.", "easy_install.", "distutils-", "_virtualenv.", "setuptools.")
+"""Starts of the .pth files that installers keep: what one of their lines serves is taken out by an uninstallation."""
 
 
 def views_with_imports(seen: Snapshot) -> Iterator[tuple[EnvironmentView, ImportSearch]]:
@@ -101,19 +103,54 @@ def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEnt
         evidence=[*_rows(found, entry), home.concerns(concerned)],
         subject=found.path,
         fix=_out_of_the_way(home, found, entry),
-        remedy=_take_out(home, entry),
+        remedy=_other_names(home, [found], entry),
     )
 
 
-def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | None:
-    if entry.origin != "PYTHONPATH":
+def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
+    """Return the remedy for an installation in the way: its folder off PYTHONPATH, or out of a .pth file; a user's packages
+    off while the environment is active.
+    """
+    if entry.origin == "pth":
+        return _line_out(home, entry)
+    if entry.origin == "PYTHONPATH":
+        return TakeOut(variable="PYTHONPATH", places=(Place(folder=entry.path, prefix=home.python.prefix),))
+    if entry.origin == "user site" and home.python.kind in ("venv", "conda"):
+        return SetForEnvironments(variable="PYTHONNOUSERSITE", value="1", prefixes=(home.python.prefix,))
+    return None
+
+
+def _line_out(home: EnvironmentView, entry: SearchEntry) -> TakeOutLine | None:
+    """Return the remedy that takes the line of a .pth file out, unless an installer keeps the file."""
+    installed = file_name(home.seen.machine.system, entry.source).startswith(INSTALLED_PTH)
+    return None if installed or not entry.line else TakeOutLine(file=entry.source, line=entry.line, folder=entry.path)
+
+
+def _other_names(
+    home: EnvironmentView, some: Sequence[FoundModule], entry: SearchEntry
+) -> GiveOtherName | TakeOutLine | None:
+    """Return the remedy for files that nobody installed: other names; never for what a project or an installation needs."""
+    if entry.origin == "pth":
+        return _line_out(home, entry)
+    if any(f.project or f.owner for f in some):
         return None
-    return TakeOut(variable="PYTHONPATH", places=(Place(folder=entry.path, prefix=home.python.prefix),))
+    return GiveOtherName(files=tuple(_other_name(home, f) for f in some))
+
+
+def _other_name(home: EnvironmentView, found: FoundModule) -> tuple[str, str]:
+    """Return the path of a module in the way and the file name that it could have; a package's folder is put aside."""
+    own = _own_path(home, found)
+    return own, f"my_{file_name(home.seen.machine.system, own)}" if own == found.path else ""
+
+
+def _own_path(home: EnvironmentView, found: FoundModule) -> str:
+    whole = found.kind in ("module", "extension", "bytecode")
+    return found.path if whole else parent(home.seen.machine.system, found.path)
 
 
 def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Fix:
     system = home.seen.machine.system
-    own = found.path if found.kind in ("module", "extension", "bytecode") else parent(system, found.path)
+    own = _own_path(home, found)
     if entry.origin == "PYTHONPATH" and (found.owner or found.foreign):
         return manual_fix(
             _("Take {folder} out of PYTHONPATH", folder=entry.path),
@@ -139,6 +176,17 @@ def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntr
                 line=entry.line,
                 file=entry.source,
                 folder=entry.path,
+            ),
+            restart="program",
+        )
+    if found.project:
+        return manual_fix(
+            _("Start programs in another folder"),
+            _(
+                "{folder} holds the source of a project ({file}), and Python takes its {name} there.",
+                folder=entry.path,
+                file=file_name(system, found.project),
+                name=found.name,
             ),
             restart="program",
         )
@@ -215,7 +263,7 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
                 ],
                 subject=entry.path,
                 fix=_out_of_the_way(home, some[0], entry),
-                remedy=_take_out(home, entry),
+                remedy=_other_names(home, some, entry),
             )
 
 

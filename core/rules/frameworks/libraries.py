@@ -10,16 +10,17 @@ from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
-from core.common.versions import parse_requirement
+from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.causes import Cause, OptionalCause
+from core.knowledge.cuda_wheels import release_beside
 from core.model.facts import DamagedFile, Distribution, How, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import file_name, is_inside, normalise, parent
-from core.model.remedies import AddDllFolders, AddFolder, Place, PutPackageBack, Remedy, TakeOut
+from core.model.paths import file_name, is_inside, join_path, normalise, parent
+from core.model.remedies import AddDllFolders, AddFolder, InstallPackages, Place, PutPackageBack, Remedy, TakeOut
 from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
-from core.rules.frameworks.advice import framework_pip_command, whole_again
+from core.rules.frameworks.advice import framework_pip_command, index_of_build, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.wording import NOTE, UNKNOWN, concern_row, make_finding, manual_fix, observation
 
@@ -351,7 +352,11 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
         )
     if packages:
         wanted = [f"{name}=={version}" for name, version in packages]
-        return None, _install(lack, wanted, again=True)
+        (name, version), *others = packages
+        more = tuple(other for other, _version in others)
+        return PutPackageBack(prefix=prefix, package=name, version=version, more=more), _install(
+            lack, wanted, again=True
+        )
     elsewhere = list(dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in lack.edges if e.elsewhere))
     if elsewhere and all(e.elsewhere for e in lack.edges):
         if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
@@ -362,9 +367,48 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
     if cause in ("noexec_mount", "library_unreadable", "cxx_runtime_too_old"):
         return None, _system_fix(cause, lack)
     if cause == "extension_abi_mismatch":
-        return None, _fitting_extension(lack)
+        return _fitting_extension(lack)
     wanted = list(dict.fromkeys(_wanted_packages(lack)))
-    return None, _install(lack, wanted) if wanted else None
+    return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
+
+
+def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
+    """Return the remedy that brings what is lacking, and lets it be found where the consumer does not search for itself.
+
+    Of two releases that do not fit, the one without the function is the older: it goes, so that a newer one comes.
+    """
+    wishes = _requirements(lack, None)
+    there = {d.name for d in lack.home.python.distributions}
+    older = [
+        w
+        for g in lack.gaps
+        if g.provider
+        for w in _package(file_name(lack.system, g.provider), g.provider, lack, wishes)
+    ]
+    names = (wish.name for w in older if (wish := parse_requirement(w)) and "==" not in str(wish.specifier))
+    return InstallPackages(
+        prefix=lack.home.python.prefix,
+        remove=tuple(dict.fromkeys(n for n in names if n in there)),
+        install=tuple(wanted),
+        search=tuple(dict.fromkeys(_unsearched(lack))),
+    )
+
+
+def _unsearched(lack: Lack) -> Iterator[str]:
+    """Yield the folders in which the consumer does not search by itself, and in which the lacking files will lie.
+
+    NVIDIA's wheels for CUDA 11 and 12 have a folder for each library: nvidia/cublas/lib.
+    """
+    if lack.system != "linux":
+        return
+    for edge in lack.edges:
+        folder = next((parent(lack.system, p) for p in edge.elsewhere), "")
+        if not folder and lack.home.python.site_packages:
+            its = _middle(edge.name).replace("-", "_")
+            folder = join_path(lack.system, lack.home.python.site_packages[0], "nvidia", its, "lib")
+        tried = {normalise(lack.system, parent(lack.system, a.path)) for a in edge.attempts}
+        if edge.attempts and folder and normalise(lack.system, folder) not in tried:
+            yield folder
 
 
 def add_dll_directories(folders: list[str]) -> Fix:
@@ -392,17 +436,21 @@ def _system_fix(cause: OptionalCause, lack: Lack) -> Fix:
                       _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=lack.closure.consumer.framework))  # fmt: skip
 
 
-def _fitting_extension(lack: Lack) -> Fix | None:
+def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
     """Return how to get the release of an extension that fits its framework: the framework is what the person chose."""
     there = {d.name: d for d in lack.home.python.distributions}
     base = next((there[n] for n in ("torch", "tensorflow", "jaxlib", "paddlepaddle-gpu") if n in there), None)
     if base is None or base.name == lack.name:
-        return None
+        return None, None
     anchor = f"{base.name}=={base.version}"
-    command = framework_pip_command(lack.home.seen, lack.home.python, "install", "--upgrade", lack.name, anchor)
-    return manual_fix(
-        _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor), command, restart="program"
+    index = index_of_build(base.version) if base.name == "torch" else ""
+    options = ("--upgrade", *(("--index-url", index) if index else ()))
+    command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, lack.name, anchor)
+    title = _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor)
+    remedy = InstallPackages(
+        prefix=lack.home.python.prefix, remove=(lack.name,), install=(lack.name, anchor), index=index
     )
+    return remedy, manual_fix(title, command, restart="program")
 
 
 def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
@@ -429,26 +477,41 @@ def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
     return [r for d in (*((its,) if its else ()), *others) for r in (*d.requires, *d.pins)]
 
 
-def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
+def _middle(library: str) -> str:
+    """Return the middle of the name of the wheel that has a library of NVIDIA's: "cuda-nvrtc" of libnvrtc.so.12."""
     stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
-    middle = PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
+    return PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
+
+
+def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
+    middle = _middle(library)
     if path and not is_inside(lack.system, path, lack.home.python.prefix):
         return
     named = [w for w in wishes if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE)]
     if named:
-        yield _spelt(named[0])
+        yield _spelt(named[0], lack)
         return
     number = re.search(r"\.so\.(\d+)", library)
     build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
     major = (build.cuda or "").partition(".")[0] if build else ""
     major = major or (number[1] if number and middle in ("cublas", "cuda-runtime", "cuda-nvrtc", "nvjitlink") else "")
     if middle.startswith(("cu", "nv", "nccl")) and major:
-        yield f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}"
+        yield _spelt(f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}", lack)
 
 
-def _spelt(requirement: str) -> str:
+def _spelt(requirement: str, lack: Lack) -> str:
+    """Return a requirement without its marker; one that leaves the release open asks for that of the wheels beside it."""
     wish = parse_requirement(requirement)
-    return f"{wish.name}{wish.specifier}" if wish else requirement.partition(";")[0].strip()
+    if wish is None:
+        return requirement.partition(";")[0].strip()
+    if "==" in str(wish.specifier):
+        return f"{wish.name}{wish.specifier}"
+    beside = release_beside(
+        wish.name.replace("_", "-").lower(), {d.name: d.version for d in lack.home.python.distributions}
+    )
+    fits = beside and is_in_specifier(wish.specifier, f"{beside}.9999") is not False
+    specifier = ",".join(filter(None, (str(wish.specifier), f"=={beside}.*" if fits else "")))
+    return f"{wish.name}{specifier}"
 
 
 # --- joined with what other rules say ---------------------------------------------------------------------------------

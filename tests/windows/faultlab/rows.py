@@ -387,6 +387,9 @@ FAULTS = (
         "zlibwapi_missing",
         "8.9.3 is the last release that opens zlibwapi.dll.",
         at.with_8_9_3,
+        source="cudnn-8.9.5",
+        checks=8,
+        cured=True,
     ),
     Row(
         "9-ops-missing",

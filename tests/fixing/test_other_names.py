@@ -1,0 +1,77 @@
+"""A module in the way of a framework: its file gets another name, its folder goes aside, its .pth line out; all comes back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.fixes.catalogue import changes_of
+from core.model.facts import Machine, Snapshot
+from core.model.remedies import GiveOtherName, Remedy, TakeOutLine
+from core.probes.sysroot import Sysroot
+from core.transaction.execute import Plan, execute, undo
+from core.transaction.journal import Journal
+from core.transaction.preconditions import resolve
+from core.transaction.variable_store import LinuxVariables
+from tests.fixing.conftest import tree
+
+SEEN = Snapshot(machine=Machine(system="linux"))
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = Path(os.path.realpath(tmp_path)) / "work"
+    (folder / "torch").mkdir(parents=True)
+    (folder / "torch/__init__.py").write_text("mine = 1\n")
+    (folder / "random.py").write_text("import torch\n")
+    (folder / "random.py").chmod(0o755)
+    (folder / "dev.pth").write_text("# mine\n/srv/other\nimport sys; sys.path.insert(0, '/srv/dev')\n")
+    return folder
+
+
+def rows(work: Path) -> list[tuple[Remedy, set[str], str]]:
+    """Return remedies, the names that are in the folder afterwards, and what the .pth file says."""
+    pth = (work / "dev.pth").read_text()
+    rename = GiveOtherName(files=((str(work / "random.py"), "my_random.py"),))
+    aside = GiveOtherName(files=((str(work / "torch"), ""),))
+    line = TakeOutLine(file=str(work / "dev.pth"), line=3, folder="/srv/dev")
+    return [
+        (rename, {"torch", "my_random.py", "dev.pth"}, pth),
+        (aside, {"random.py", "dev.pth"}, pth),
+        (line, {"torch", "random.py", "dev.pth"}, pth.replace("import sys", "# import sys")),
+    ]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_what_is_in_the_way_goes_and_comes_back(number: int, work: Path, tmp_path: Path) -> None:
+    remedy, names, pth = rows(work)[number]
+    before = tree(work)
+    writer, journal = LinuxVariables("/", str(tmp_path / "home")), Journal(tmp_path / "state")
+    changes = resolve(changes_of(remedy, SEEN), writer)
+    done = execute(Plan(title="x", changes=changes), writer=writer, journal=journal)
+    assert done.kind == "done", done
+    assert {p.name for p in work.iterdir() if ".convalesce-" not in p.name} == names
+    assert (work / "dev.pth").read_text() == pth
+    if number == 0:
+        assert (work / "my_random.py").stat().st_mode & 0o777 == 0o755
+    assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
+    assert tree(work) == before
+
+
+def test_a_name_that_is_taken_is_left(work: Path, tmp_path: Path) -> None:
+    (work / "my_random.py").write_text("mine, too\n")
+    before = tree(work)
+    writer, journal = LinuxVariables("/", str(tmp_path / "home")), Journal(tmp_path / "state")
+    changes = resolve(changes_of(rows(work)[0][0], SEEN), writer)
+    assert execute(Plan(title="x", changes=changes), writer=writer, journal=journal).kind == "refused"
+    assert tree(work) == before
+
+
+def test_what_is_supposed_to_be_gone_is_not_seen(work: Path) -> None:
+    where = Sysroot(system="linux", gone=frozenset({str(work / "torch"), str(work / "random.py")}))
+    assert where.names(str(work)) == ("dev.pth",)
+    assert not where.is_folder(str(work / "torch"))
+    assert where.text(str(work / "random.py")) is None
+    assert where.is_file(str(work / "dev.pth"))
