@@ -46,7 +46,8 @@ STATES: Mapping[str, EdgeState] = {
 FUNCTIONS_TOLD = 3
 """Functions that are told of one file."""
 MAX_GAPS = 20
-NOT_FOUND, NO_FUNCTION = 126, 127
+NOT_FOUND = 126
+"""ERROR_MOD_NOT_FOUND."""
 
 
 def environment_closures(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[Closure]:
@@ -100,6 +101,8 @@ class DllWalk:
         self._before = base._order() if base else LoadOrder()
         self._others: list[tuple[str, Edge]] = []
         """What is absent of no family that is known here: told where a load failed."""
+        self._driverless: set[str] = set()
+        """Binaries that the driver's absence alone keeps from loading: the driver's step tells of it."""
         self.binaries: list[str] = []
         self.edges: list[tuple[str, Edge]] = []
         """With the binary whose load leads there."""
@@ -198,9 +201,10 @@ class DllWalk:
                 if found.wanted_by == start and winner.how is not How.API_SET:
                     direct.append(winner.path)
                 continue
-            if DRIVERS_OWN.fullmatch(found.name):
-                continue
             delayed = found.name in search.image(found.wanted_by).delayed if found.wanted_by else False
+            if DRIVERS_OWN.fullmatch(found.name):
+                self._driverless |= set() if delayed else {by, start}
+                continue
             edge = replace(self._edge(found), by_name=delayed)
             if GPU_DLL.fullmatch(found.name) or found.name == start:
                 bad.append(edge)
@@ -251,7 +255,10 @@ class DllWalk:
             return None
         made = load_libraries(self._python, self._order(), consumer, self._request, verdicts)
         before = {s.path for s in self._before.steps}
-        return tuple(o for o in made if o.library not in before) if made is not None else None
+        if made is None:
+            return None
+        waiting = {o.library for o in made if o.number == NOT_FOUND and o.library in self._driverless}
+        return tuple(o for o in made if o.library not in before | waiting)
 
     # --- places ----------------------------------------------------------------------------------------------
 
