@@ -38,6 +38,8 @@ class OpenedNames(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     below: str = ""
     needed: bool = True
     """False: only some programs come to it, and its absence alone is no fault."""
+    way: Literal["", "ctypes"] = ""
+    """How Windows is asked for them: by LoadLibrary, which searches PATH, or by Python's ctypes, which does not."""
 
 
 class GpuFramework(Frozen, frozen=True, kw_only=True):
@@ -51,10 +53,18 @@ class GpuFramework(Frozen, frozen=True, kw_only=True):
     windows: tuple[OpenStep, ...]
     source: str
     opens: tuple[OpenedNames, ...] = ()
-    windows_way: Literal["", "altered search path"] = ""
-    """How it loads its DLLs; empty: as CPython does since 3.8, without PATH."""
+    windows_way: Literal["", "altered search path", "then PATH"] = ""
+    """How it loads its DLLs; empty: as CPython does since 3.8, without PATH. "then PATH": what fails so with error 126 is
+    tried again by LoadLibraryW, with its folders in front of PATH."""
     windows_added: tuple[tuple[str, str], ...] = ()
-    """Variable and tail of the folders that it gives to os.add_dll_directory."""
+    """Variable and tail of the folders that it gives to os.add_dll_directory. "nvcc" is the folder above that of nvcc.exe on
+    PATH, which counts where no variable before it names a folder."""
+    windows_added_unless: str = ""
+    """Pattern of files that it brings itself, so that those folders are not added."""
+    windows_finds: str = ""
+    """First release that finds NVIDIA's DLLs by cuda-pathfinder: the environment's own packages, then PATH, then CUDA_PATH."""
+    windows_opens: tuple[OpenedNames, ...] = ()
+    """The same as ``opens``, on Windows."""
     after: str = ""
     """The distribution that it imports before."""
     heavy: bool = False

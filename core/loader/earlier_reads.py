@@ -86,10 +86,9 @@ def _stamp() -> str:
     parts = [__version__]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip())
-    with suppress(OSError), os.scandir(Path(__file__).parent) as entries:
-        parts += sorted(
-            f"{e.name} {e.stat().st_size} {e.stat().st_mtime_ns}" for e in entries if e.name.endswith(".py")
-        )
+    with suppress(OSError):
+        readers = ((p, p.stat()) for p in Path(__file__).parent.rglob("*.py"))
+        parts += sorted(f"{p} {s.st_size} {s.st_mtime_ns}" for p, s in readers)
     return "\n".join(parts)
 
 

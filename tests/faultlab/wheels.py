@@ -17,17 +17,18 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Wheel:
-    """One published wheel for Linux x86_64, and the SHA-256 of its file."""
+    """One published wheel, and the SHA-256 of its file."""
 
     name: str
     version: str
     tag: str
     sha256: str
+    python: str = "py3-none"
 
     @property
     def file(self) -> str:
         """The wheel's file name."""
-        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-{self.tag}.whl"
+        return f"{self.name.replace('-', '_')}-{self.version}-{self.python}-{self.tag}.whl"
 
 
 CUDNN_8_9 = Wheel(
@@ -114,7 +115,8 @@ def _fetched(wheel: Wheel) -> Path:
     if not archive.is_file():
         archive.parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-        command += ["--platform", wheel.tag, "--python-version", "3.11", "--dest", str(archive.parent)]
+        platform = () if wheel.tag == "any" else ("--platform", wheel.tag)
+        command += [*platform, "--python-version", "3.11", "--dest", str(archive.parent)]
         subprocess.run([*command, f"{wheel.name}=={wheel.version}"], check=True, stdout=sys.stderr)
     with archive.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -151,13 +151,13 @@ def mixed_here(_r: ParsedText, about: FaultFacts) -> bool:
 
 def same_answer(reading: ParsedText, about: FaultFacts) -> bool:
     """A status or a symbol of the text is what a call of cuDNN's parts answered, or printed, on this machine."""
-_NEWEST_COMPILER = re.compile(r"gcc versions later than (\d{1,2})")
     rolls = [x.roll_call for x in about.seen.loads or () if x.roll_call]
     status = {w for r in rolls for c in r.calls if c.result for w in _STATUS.findall(c.meaning.lower())}
     symbols = {w for r in rolls for w in _CANNOT.findall(r.output.lower())}
     return any(w in reading.low for w in status) or any(f"symbol {w}" in reading.low for w in symbols)
 
 
+_NEWEST_COMPILER = re.compile(r"gcc versions later than (\d{1,2})")
 _UNDEFINED = re.compile(r"undefined symbol: ?(\w{0,200})")
 _STATUS = re.compile(r"cudnn_status_(?!success)[a-z_]{4,60}")
 

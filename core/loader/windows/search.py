@@ -81,10 +81,10 @@ class DllSearch:
                 away = fact_text("lies on a network drive, which was not asked")
                 self._images[key] = Image(path=path_text(path), state="missing", problem=away, really="not asked")
             else:
-                self._images[key] = replace(read_image.read_image(self._real(path)), path=path_text(path))
+                self._images[key] = replace(read_image.read_image(self.real_path(path)), path=path_text(path))
         return self._images[key]
 
-    def _real(self, path: str) -> str:
+    def real_path(self, path: str) -> str:
         """Return the path for the running system: on Windows as it is, else with the letter case that is there."""
         whole = path_under_root(self.policy.root, path)
         if os.name == "nt" or whole == path:
@@ -154,20 +154,25 @@ def resolve_dll(name: str, policy: DllPolicy) -> Resolution:
 
 
 def dll_closure(
-    start: str, search: DllSearch, *, opens: Callable[[str], Iterable[str]] = lambda _path: ()
+    start: str,
+    search: DllSearch,
+    *,
+    opens: Callable[[str], Iterable[str]] = lambda _path: (),
+    loaded: dict[str, str] | None = None,
 ) -> tuple[Resolution, ...]:
     """Return what loading ``start`` (a full path, or a bare name) brings with it, breadth first.
 
     Imports are searched under the policy of the call, with the folder of ``start`` as the folder of the loading DLL;
     delay imports, and the names that ``opens(path)`` says a file may open by itself later, after them as bare names. Those
-    are calls of their own: what such a library imports is searched as it was itself.
+    are calls of their own: what such a library imports is searched as it was itself. ``loaded``: what the process has loaded
+    before, name in lower case -> path; what this call loads is added.
     """
     first = search.resolve(start)
     folder = ntpath.dirname(start) if ntpath.isabs(start) else ""
     imports = DllSearch(replace(search.policy, loading=folder), others=search)
     bare = DllSearch(search.policy.bare(), others=search)
     found = [first]
-    loaded: dict[str, str] = {}
+    loaded = {} if loaded is None else loaded
     queue: list[tuple[str, DllSearch]] = []
     later: list[tuple[str, str]] = []
 

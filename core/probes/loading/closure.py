@@ -23,6 +23,7 @@ from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.read_image import read_image
 from core.model.facts import Distribution, PythonEnvironment
 from core.model.facts.closure import Closure, Edge, Gap, Opening
+from core.probes.loading.built_for import built_for
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.loading.origin import runs_here
@@ -47,9 +48,6 @@ COMPILERS_OWN = re.compile(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)\.
 
 VARIANT = re.compile(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
 """CUDA's number in the name of one of several variants of a library."""
-
-BUILT_FOR = re.compile(r"""(?<![\w.])cuda(?:_version)?['"]?\s*(?::[^=\n]*)?[=,]\s*['"]([\d.]+)""")
-"""The CUDA version in the files in which frameworks keep it."""
 
 ST_NOEXEC = 8
 """statvfs(3)."""
@@ -81,7 +79,7 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
         if where.system == "windows":
             from core.probes.loading.closure_windows import environment_closures as windows_closures
 
-            for made in windows_closures(python, request.env, where):
+            for made in windows_closures(python, request, where):
                 found.append(made)
                 request.keep(made)
             continue
@@ -234,18 +232,8 @@ class Walk:
                     self._open(name, by=asker.chain if asker else (), needed=names.needed)
 
     def cuda(self, row: GpuFramework) -> str:
-        """Return the CUDA version that a framework was built for ("12.8", "12"); empty where it is not told."""
-        if row.cuda == "name":
-            m = re.search(r"cuda(\d\d)", self._distribution.name)
-            return m[1] if m else ""
-        if not row.cuda or row.cuda.isdigit():
-            return row.cuda
-        for folder in self._setting.folders:
-            text = self._setting.where.text(self._setting.where.join(folder, *row.cuda.split("/")), 64 << 10)
-            m = re.search(BUILT_FOR, text or "")
-            if m:
-                return m[1]
-        return ""
+        """Return the CUDA version that a framework was built for; see ``built_for``."""
+        return built_for(row, self._distribution.name, self._setting.folders, self._setting.where)
 
     def _step(self, step: OpenStep, number: str) -> None:
         pattern = step.file.replace("{cuda}", number.replace(".", ""))

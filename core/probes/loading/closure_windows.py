@@ -1,20 +1,31 @@
-"""The closures of an environment on Windows: what each framework's own DLLs import, under the way in which it loads them."""
+"""The closures of an environment on Windows: what each framework's own DLLs import, and offer, under the way in which it loads them."""
 
 from __future__ import annotations
 
 import ntpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from core.knowledge.gpu_binaries import GpuFramework, gpu_binaries
-from core.loader.windows.policy import DllPolicy
+from core.common.versions import is_older
+from core.host.provenance import Verdict
+from core.knowledge.gpu_binaries import GpuFramework, OpenedNames, gpu_binaries
+from core.knowledge.horizon import is_beyond_horizon, release_family
+from core.loader.pe_symbols import lacking_functions
+from core.loader.windows.policy import DEFAULT_DIRS, DLL_LOAD_DIR, DllPolicy
 from core.loader.windows.search import DllSearch, cpython_policy, dll_closure, plain_policy
-from core.model.facts import Distribution, PythonEnvironment, Resolution
-from core.model.facts.closure import Closure, Edge, EdgeState
+from core.model.facts import Distribution, How, PythonEnvironment, Resolution
+from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
+from core.model.path_list import searched_entries
+from core.model.paths import is_inside
+from core.probes.loading.built_for import built_for
+from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, LoadOrder, LoadStep, load_libraries
 from core.probes.loading.plan import added_folders
+from core.probes.loading.windows import MSVC_RUNTIME
+from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
+from core.probes.wheel_record import read_record
 
 GPU_DLL = re.compile(
     r"(cudart|cublas|cublasLt|cudnn\w*|cufft|cufftw|curand|cusolver|cusolverMg|cusparse|cusparseLt|cupti|cutensor\w*|nvrtc|nvrtc-builtins|nvJitLink"
@@ -22,7 +33,9 @@ GPU_DLL = re.compile(
     r"|(torch\w*|c10\w*|caffe2\w*|shm|fbgemm|asmjit|uv|libiomp5md|onnxruntime\w*|ctranslate2|ggml[\w-]*|llama)\.dll",
     re.IGNORECASE,
 )
-"""DLLs whose absence is told: CUDA's families and the frameworks' own; Microsoft's C++ run time has a rule of its own."""
+"""DLLs whose absence is told of any framework: CUDA's families and the frameworks' own. Others where a load failed."""
+
+DRIVERS_OWN = re.compile(r"(nvcuda|nvml|nvldumdx?|nvapi64|nvcuvid|nvEncodeAPI64)\.dll", re.IGNORECASE)
 
 STATES: Mapping[str, EdgeState] = {
     "unreadable": "unreadable",
@@ -30,15 +43,34 @@ STATES: Mapping[str, EdgeState] = {
     "damaged": "damaged",
 }
 
+FUNCTIONS_TOLD = 3
+"""Functions that are told of one file."""
+MAX_GAPS = 20
+NOT_FOUND = 126
+"""ERROR_MOD_NOT_FOUND."""
 
-def environment_closures(python: PythonEnvironment, env: Mapping[str, str], where: Sysroot) -> Iterator[Closure]:
-    """Yield one closure for each framework of the table."""
-    for distribution in python.distributions:
-        for row in gpu_binaries().frameworks:
-            if re.fullmatch(row.distribution, distribution.name):
-                made = _closure(python, distribution, row, env, where)
-                if made is not None:
-                    yield made
+
+def environment_closures(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[Closure]:
+    """Yield one closure for each framework of the table; what comes behind another one is loaded into its process."""
+    rows = [(d, row) for d in python.distributions for row in gpu_binaries().frameworks if _fits(row, d.name)]
+    verdicts: list[Verdict] = []
+    for distribution, row in rows:
+        if row.after or not row.windows:
+            continue
+        first = DllWalk(python, request, where, distribution, row)
+        first.walk()
+        if first.binaries:
+            yield first.closure(verdicts)
+        for other, behind in rows:
+            if behind.after and re.fullmatch(row.distribution, behind.after):
+                walk = DllWalk(python, request, where, other, behind, base=first)
+                walk.walk()
+                if walk.binaries and not any(not e.by_name for _by, e in first.edges):
+                    yield walk.closure(verdicts)
+
+
+def _fits(row: GpuFramework, name: str) -> bool:
+    return re.fullmatch(row.distribution, name) is not None
 
 
 def application_folder(python: PythonEnvironment, where: Sysroot) -> str:
@@ -48,75 +80,267 @@ def application_folder(python: PythonEnvironment, where: Sysroot) -> str:
     return home[1] if home else where.parent(python.executable)
 
 
-def _closure(
-    python: PythonEnvironment, distribution: Distribution, row: GpuFramework, env: Mapping[str, str], where: Sysroot
-) -> Closure | None:
-    binaries = [path for step in row.windows if not step.may_fail for path in _files(step.file, distribution, where)]
-    if not binaries:
-        return None
-    edges: dict[tuple[str, str], Edge] = {}
-    files: dict[str, None] = {}
-    search: DllSearch | None = None
-    for path in binaries:
-        search = DllSearch(_policy(python, path, row, env, where), others=search)
-        for found in dll_closure(path, search):
-            if found.winner and found.winner.outcome == "found":
-                files.setdefault(found.winner.path)
-            elif GPU_DLL.fullmatch(found.name):
-                edges.setdefault((found.name.lower(), found.wanted_by), _edge(found, python, where))
-    return Closure(
-        consumer=python.consumer(f"{distribution.name} {distribution.version}"),
-        binaries=tuple(binaries),
-        files=tuple(files),
-        edges=tuple(edges.values()),
-    )
+class DllWalk:
+    """One framework's DLLs, loaded one after the other in the process that it starts in."""
+
+    def __init__(
+        self,
+        python: PythonEnvironment,
+        request: ProbeRequest,
+        where: Sysroot,
+        distribution: Distribution,
+        row: GpuFramework,
+        *,
+        base: DllWalk | None = None,
+    ) -> None:
+        self._python, self._request, self._where = python, request, where
+        self._distribution, self._row = distribution, row
+        self._variables = {name.upper(): value for name, value in request.env.items()}
+        self._search: DllSearch | None = base._search if base else None
+        self._loaded: dict[str, str] = dict(base._loaded) if base else {}
+        self._files: dict[str, None] = {}
+        self._before = base._order() if base else LoadOrder()
+        self._others: list[tuple[str, Edge]] = []
+        """What is absent of no family that is known here: told where a load failed."""
+        self._driverless: set[str] = set()
+        """Binaries that the driver's absence alone keeps from loading: the driver's step tells of it."""
+        self.binaries: list[str] = []
+        self.edges: list[tuple[str, Edge]] = []
+        """With the binary whose load leads there."""
+        self.gaps: list[tuple[str, Gap]] = []
+        self.steps: list[LoadStep] = []
+        self.folders = self._folders()
+
+    def walk(self) -> None:
+        """Follow what the framework loads, then what that opens by name."""
+        row = self._row
+        number = built_for(row, self._distribution.name, self._python.site_packages, self._where)
+        for step in row.windows:
+            if step.first and is_older(self._distribution.version, step.first) is True:
+                continue
+            pattern = step.file.replace("{cuda}", number.replace(".", ""))
+            found = [p for p in self._files_of(pattern) if p not in self.binaries]
+            if not found and not step.may_fail:
+                self._lost(pattern)
+            if not step.may_fail:
+                self.binaries += found
+            for path in found:
+                self._load(path, optional=step.may_fail, hosted=step.hosted)
+        if is_beyond_horizon(release_family(self._distribution.name), self._distribution.version):
+            return
+        for names in row.windows_opens:
+            self._open_names(names, number.partition(".")[0])
+
+    def closure(self, verdicts: list[Verdict]) -> Closure:
+        """Return what was found, and what a child met; what the child has loaded lacks nothing, whatever was predicted."""
+        what = self._distribution
+        consumer = self._python.consumer(f"{what.name} {what.version}")
+        openings = self._opened(consumer.full_id, verdicts)
+        sound = {o.library for o in openings or () if not o.problem and not o.ended}
+        failed = any(o.number == NOT_FOUND for o in openings or ())
+        edges = [*self.edges, *(self._others if failed and not self.edges else ())]
+        return Closure(
+            consumer=consumer,
+            binaries=tuple(self.binaries),
+            files=tuple(self._files),
+            edges=tuple({(e.name.lower(), e.wanted_by): e for by, e in reversed(edges) if by not in sound}.values())[
+                ::-1
+            ],
+            gaps=tuple(g for by, g in self.gaps if by not in sound)[:MAX_GAPS],
+            openings=openings,
+        )
+
+    # --- the walk --------------------------------------------------------------------------------------------
+
+    def _load(self, path: str, *, optional: bool, hosted: bool) -> None:
+        """Follow one file that is loaded by its path."""
+        policy = self._policy(path)
+        bad, gaps, direct = self._followed(path, path, policy)
+        flags = ALTERED if policy.altered else DLL_LOAD_DIR | DEFAULT_DIRS
+        if self._row.windows_way == "then PATH":
+            flags |= AFTER_PATH
+            if any(e.state == "absent" for e in bad):
+                added = ";".join((*self.folders, ntpath.dirname(path)))
+                again = plain_policy(policy.application, f"{added};{policy.path}", root=self._where.root)
+                bad, gaps, direct = self._followed(path, path, again)
+        if not optional:
+            self.edges += [(path, e) for e in bad]
+            self.gaps += [(path, g) for g in gaps]
+        wants = tuple((ntpath.basename(g.provider), g.name) for g in gaps)
+        self.steps.append(
+            LoadStep(path=path, flags=flags, quiet=optional, hosted=direct if hosted else (), wants=wants)
+        )
+
+    def _open_names(self, names: OpenedNames, major: str) -> None:
+        version = self._distribution.version
+        if (names.first and is_older(version, names.first) is True) or (
+            names.below and is_older(version, names.below) is False
+        ):
+            return
+        for by in self._files_of(names.by)[:1]:
+            policy = self._policy(by)
+            policy = (
+                replace(policy, flags=DEFAULT_DIRS, altered=False, loading="")
+                if names.way == "ctypes"
+                else policy.bare()
+            )
+            for name in names.names.get(major, names.names.get("", ())):
+                bad, gaps, _direct = self._followed(name, by, policy)
+                its = [replace(e, by_name=e.name == name, wanted_by=e.wanted_by or by) for e in bad]
+                if not names.needed and all(e.by_name and e.state == "absent" for e in its):
+                    continue
+                self.edges += [(name, e) for e in its]
+                self.gaps += [(name, g) for g in gaps]
+                wants = tuple((ntpath.basename(g.provider), g.name) for g in gaps)
+                self.steps.append(LoadStep(path=name, flags=policy.flags, wants=wants))
+
+    def _followed(self, start: str, by: str, policy: DllPolicy) -> tuple[list[Edge], list[Gap], tuple[str, ...]]:
+        """Return what a load lacks, the functions that do not fit, and the files that the start imports itself.
+
+        What it brings is loaded from then on, unless it fails.
+        """
+        self._search = search = DllSearch(policy, others=self._search)
+        loaded = dict(self._loaded)
+        bad: list[Edge] = []
+        gaps: list[Gap] = []
+        direct: list[str] = []
+        for found in dll_closure(start, search, loaded=loaded):
+            winner = found.winner
+            if winner and winner.outcome == "found":
+                self._files.setdefault(winner.path)
+                gaps += self._gaps(found, search)
+                if found.wanted_by == start and winner.how is not How.API_SET:
+                    direct.append(winner.path)
+                continue
+            delayed = found.name in search.image(found.wanted_by).delayed if found.wanted_by else False
+            if DRIVERS_OWN.fullmatch(found.name):
+                self._driverless |= set() if delayed else {by, start}
+                continue
+            edge = replace(self._edge(found), by_name=delayed)
+            if GPU_DLL.fullmatch(found.name) or found.name == start:
+                bad.append(edge)
+            elif not delayed and not MSVC_RUNTIME.fullmatch(found.name):
+                self._others.append((by, edge))
+        if all(e.by_name for e in bad):
+            self._loaded = loaded
+        return bad, gaps, tuple(direct)
+
+    def _gaps(self, found: Resolution, search: DllSearch) -> Iterator[Gap]:
+        """Yield the functions that a file imports and that the file found for it does not have (error 127)."""
+        winner = found.winner
+        if winner is None or not found.wanted_by or not winner.path:
+            return
+        system = search.policy.windows
+        if not GPU_DLL.fullmatch(found.name) and is_inside("windows", winner.path, system):
+            return  # Windows' own
+        provider, wanting = search.real_path(winner.path), search.real_path(found.wanted_by)
+        others = tuple(a.path for a in found.found if a.path != winner.path)
+        others += tuple(p for p in self._elsewhere(found.name) if p not in (winner.path, *others))
+        for name in lacking_functions(wanting, found.name, provider)[:FUNCTIONS_TOLD]:
+            yield Gap(wanted_by=found.wanted_by, name=name, provider=winner.path, how=winner.how, others=others)
+
+    def _edge(self, found: Resolution) -> Edge:
+        winner = found.winner
+        state: EdgeState = STATES.get(winner.outcome, "damaged") if winner else "absent"
+        return Edge(
+            name=found.name,
+            wanted_by=found.wanted_by,
+            state=state,
+            path=winner.path if winner else "",
+            detail=winner.detail if winner else "",
+            attempts=found.attempts[:40],
+            elsewhere=self._elsewhere(found.name) if winner is None else (),
+        )
+
+    # --- a child ---------------------------------------------------------------------------------------------
+
+    def _order(self) -> LoadOrder:
+        """Return what a child does, with all that comes before it."""
+        folders = tuple(dict.fromkeys((*self._before.folders, *self.folders)))
+        return LoadOrder(folders=folders, steps=(*self._before.steps, *self.steps))
+
+    def _opened(self, consumer: str, verdicts: list[Verdict]) -> tuple[Opening, ...] | None:
+        """Load it for real: always where that is cheap, else where something looks wrong or everything is asked for."""
+        suspect = bool(self.edges or self.gaps)
+        if not (suspect or (self._python.is_wanted and (self._request.thorough or not self._row.heavy))):
+            return None
+        made = load_libraries(self._python, self._order(), consumer, self._request, verdicts)
+        before = {s.path for s in self._before.steps}
+        if made is None:
+            return None
+        waiting = {o.library for o in made if o.number == NOT_FOUND and o.library in self._driverless}
+        return tuple(o for o in made if o.library not in before | waiting)
+
+    # --- places ----------------------------------------------------------------------------------------------
+
+    def _files_of(self, pattern: str) -> list[str]:
+        *folders, name = pattern.split("/")
+        wanted = re.compile(re.escape(name).replace(r"\*", ".*"), re.IGNORECASE)
+        for base in dict.fromkeys((self._distribution.location, *self._python.site_packages)):
+            folder = self._where.join(base, *folders)
+            found = sorted(self._where.join(folder, n) for n in self._where.names(folder) or () if wanted.fullmatch(n))
+            if found:
+                return found
+        return []
+
+    def _lost(self, pattern: str) -> None:
+        """Tell of a file that the package installed and that is no longer there."""
+        if "*" in pattern or pattern not in read_record(self._distribution, self._where):
+            return
+        lost = self._where.join(self._distribution.location, *pattern.split("/"))
+        self.edges.append((lost, Edge(name=self._where.name(lost), wanted_by=lost, state="absent")))
+        self.binaries.append(lost)
+
+    def _folders(self) -> tuple[str, ...]:
+        """Return the folders that the environment and the framework make known for DLLs."""
+        row, where = self._row, self._where
+        added = [*added_folders(self._python)]
+        finds = bool(row.windows_finds) and is_older(self._distribution.version, row.windows_finds) is False
+        if finds:
+            added += list(nvidias_folders(self._python.site_packages, where))
+            if self._python.kind == "conda":
+                added.append(ntpath.join(self._python.prefix, "Library", "bin"))
+            added += self._on_path()
+        own = row.windows_added_unless and self._files_of(row.windows_added_unless)
+        for variable, tail in row.windows_added if not own else ():
+            root = self._variables.get(variable, "") if variable != "nvcc" else self._compiler()
+            if root:
+                added.append(ntpath.join(root, *tail.split("/")))
+        return tuple(f for f in dict.fromkeys(added) if where.names(f) is not None)
+
+    def _on_path(self) -> list[str]:
+        return [e for e in searched_entries(self._variables.get("PATH", ""), "windows") if ntpath.isabs(e)]
+
+    def _compiler(self) -> str:
+        """Return the toolkit whose nvcc PATH leads to; empty where CUDA_PATH names a folder that is there."""
+        named = self._variables.get("CUDA_PATH", "")
+        if named and self._where.names(named) is not None:
+            return ""
+        return next((ntpath.dirname(f) for f in self._on_path() if self._where.is_file(ntpath.join(f, "nvcc.exe"))), "")
+
+    def _policy(self, path: str) -> DllPolicy:
+        """Return how the framework loads this file: as an extension module and by ctypes, or with an altered search path."""
+        application = application_folder(self._python, self._where)
+        variable = self._variables.get("PATH", "")
+        if self._row.windows_way == "altered search path":
+            plain = plain_policy(application, variable, root=self._where.root)
+            return replace(plain, altered=True, loading=ntpath.dirname(path), added=self.folders)
+        added = (*self.folders, ntpath.dirname(path))
+        policy = cpython_policy(application, variable, added=added, root=self._where.root)
+        return replace(policy, loading=ntpath.dirname(path))
+
+    def _elsewhere(self, name: str) -> tuple[str, ...]:
+        """Return files of this name in the packages, which the search does not come to: nvidia's wheels keep them in bin."""
+        where, sites = self._where, self._python.site_packages
+        folders = [*nvidias_folders(sites, where), *(where.join(base, "torch", "lib") for base in sites)]
+        return tuple(where.join(f, n) for f in folders for n in where.names(f) or () if n.lower() == name.lower())
 
 
-def _files(pattern: str, distribution: Distribution, where: Sysroot) -> list[str]:
-    *folders, name = pattern.split("/")
-    folder = where.join(distribution.location, *folders)
-    wanted = re.compile(re.escape(name).replace(r"\*", ".*"), re.IGNORECASE)
-    return [where.join(folder, n) for n in where.names(folder) or () if wanted.fullmatch(n)]
-
-
-def _policy(
-    python: PythonEnvironment, path: str, row: GpuFramework, env: Mapping[str, str], where: Sysroot
-) -> DllPolicy:
-    """Return how the framework loads this file: as an extension module and by ctypes, or with an altered search path."""
-    variables = {name.upper(): value for name, value in env.items()}
-    application = application_folder(python, where)
-    added = [*added_folders(python), ntpath.dirname(path)]
-    if row.windows_added:
-        added += [ntpath.join(variables[v], *tail.split("/")) for v, tail in row.windows_added if variables.get(v)]
-    if row.windows_way == "altered search path":
-        plain = plain_policy(application, variables.get("PATH", ""), root=where.root)
-        return replace(plain, altered=True, loading=ntpath.dirname(path), added=tuple(added))
-    policy = cpython_policy(application, variables.get("PATH", ""), added=added, root=where.root)
-    return replace(policy, loading=ntpath.dirname(path))
-
-
-def _edge(found: Resolution, python: PythonEnvironment, where: Sysroot) -> Edge:
-    winner = found.winner
-    state: EdgeState = STATES.get(winner.outcome, "damaged") if winner else "absent"
-    return Edge(
-        name=found.name,
-        wanted_by=found.wanted_by,
-        state=state,
-        path=winner.path if winner else "",
-        detail=winner.detail if winner else "",
-        attempts=found.attempts[:40],
-        elsewhere=_elsewhere(found.name, python, where) if winner is None else (),
-    )
-
-
-def _elsewhere(name: str, python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
-    """Return files of this name in the packages, which the search does not come to: nvidia's wheels keep them in bin."""
-    out = []
-    for base in python.site_packages:
+def nvidias_folders(sites: Sequence[str], where: Sysroot) -> Iterator[str]:
+    """Yield the folders in which NVIDIA's wheels for Windows keep their DLLs."""
+    for base in sites:
         home = where.join(base, "nvidia")
         for part in where.names(home) or ():
             for folder in (where.join(home, part, "bin"), where.join(home, part, "bin", "x86_64")):
-                out += [where.join(folder, n) for n in where.names(folder) or () if n.lower() == name.lower()]
-        libraries = where.join(base, "torch", "lib")
-        out += [where.join(libraries, n) for n in where.names(libraries) or () if n.lower() == name.lower()]
-    return tuple(out)
+                if any(n.lower().endswith(".dll") for n in where.names(folder) or ()):
+                    yield folder

@@ -13,11 +13,20 @@ from core.common.text import join_names
 from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.cuda_wheels import release_beside
-from core.model.facts import DamagedFile, Distribution, How, Snapshot, System
+from core.model.facts import Attempt, DamagedFile, Distribution, How, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
-from core.model.remedies import AddDllFolders, AddFolder, InstallPackages, Place, PutPackageBack, Remedy, TakeOut
+from core.model.remedies import (
+    AddDllFolders,
+    AddFolder,
+    InstallPackages,
+    Place,
+    PreferFolder,
+    PutPackageBack,
+    Remedy,
+    TakeOut,
+)
 from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import framework_pip_command, index_of_build, whole_again
@@ -41,7 +50,7 @@ DRIVERS_OWN = re.compile(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
 LIBRARY_IN_WORDS = re.compile(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
 """A file in a loader's own sentence."""
 
-FRAMEWORKS_OWN = re.compile(r"lib(torch\w*|c10\w*|caffe2\w*|shm)\.so")
+FRAMEWORKS_OWN = re.compile(r"(lib)?(torch\w*|c10\w*|caffe2\w*|shm)\.(so|dll)")
 
 
 class Lack(msgspec.Struct, frozen=True):
@@ -97,6 +106,19 @@ def _lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     if not recorded and not any(d.name.startswith("nvidia-") for d in home.python.distributions):
         edges = tuple(_with_places(e, home.seen) for e in edges)
     return Lack(home, closure, edges, gaps, recorded)
+
+
+BEFORE_ALL = (How.APPLICATION, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.DLL_FOLDER)
+"""Where Windows looks before any search path."""
+
+
+def _right_place(path: str, attempts: tuple[Attempt, ...], others: tuple[str, ...], system: System) -> tuple[str, str]:
+    """Return how Windows came to an unfit file, and a folder with a sound one that its search does not reach; empty for none."""
+    if system != "windows":
+        return "", ""
+    at = next((a for a in attempts if a.path == path), None)
+    sound = [a.path for a in attempts if a.outcome == "found" and a.path != path] or list(others)
+    return (at.how if at else ""), parent(system, sound[0]) if sound else ""
 
 
 def _with_places(edge: Edge, seen: Snapshot) -> Edge:
@@ -227,11 +249,12 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
         opening = next((o for o in failed if o.problem), failed[0])
         words = opening.problem or translate_fact(opening.ended)
         title = _("{who} in {prefix} cannot load its own library: {words}", words=words, **values)
-        return (
-            _cause_of_words(opening.problem) if opening.problem else "",
-            title,
-            _("A child process opened it as the framework does."),
-        )
+        cause: OptionalCause = ""
+        if opening.number is not None:
+            cause = CAUSE_OF_NUMBER.get(opening.number, "")
+        elif opening.problem:
+            cause = _cause_of_words(opening.problem)
+        return cause, title, _("A child process opened it as the framework does.")
     gap = lack.gaps[0]
     system = lack.home.seen.machine.system
     wants, offers = file_name(system, gap.wanted_by), file_name(system, gap.provider)
@@ -276,6 +299,12 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
         title,
         _("The two libraries belong to different releases of CUDA and do not work together."),
     )
+
+
+CAUSE_OF_NUMBER: dict[int, OptionalCause] = {
+    5: "library_unreadable", 127: "cuda_lib_shadowed", 193: "corrupt_or_truncated_file", 1392: "corrupt_or_truncated_file",
+}  # fmt: skip
+"""What Windows' number tells where every header looks sound. 126 alone tells no cause: what is missing was not seen."""
 
 
 def _cause_of_words(words: str) -> Cause:
@@ -345,6 +374,9 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
         places = tuple(Place(folder=f, prefix=prefix) for f in folders)
         return TakeOut(variable="LD_LIBRARY_PATH", places=places), without_variable(folders)
     packages = dict.fromkeys((d.distribution, d.version) for d in lack.recorded)
+    past = _past_unfit(lack) if not packages else None
+    if past is not None:
+        return past
     if len(packages) == 1:
         (name, version), *_none = packages
         return PutPackageBack(prefix=prefix, package=name, version=version), whole_again(
@@ -358,7 +390,7 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
             lack, wanted, again=True
         )
     elsewhere = list(dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in lack.edges if e.elsewhere))
-    if elsewhere and all(e.elsewhere for e in lack.edges):
+    if elsewhere and lack.edges and all(e.elsewhere for e in lack.edges):
         if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
             fix = add_dll_directories(elsewhere)
             return AddDllFolders(prefix=prefix, folders=tuple(elsewhere)), fix
@@ -409,6 +441,38 @@ def _unsearched(lack: Lack) -> Iterator[str]:
         tried = {normalise(lack.system, parent(lack.system, a.path)) for a in edge.attempts}
         if edge.attempts and folder and normalise(lack.system, folder) not in tried:
             yield folder
+
+
+def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
+    """Return how Windows comes to a sound file instead of the unfit one that it finds first; None where that is not the fault."""
+    places = [
+        (e.path, *_right_place(e.path, e.attempts, e.elsewhere, lack.system)) for e in lack.edges if e.state != "absent"
+    ]
+    places += [
+        (g.provider, g.how, parent(lack.system, g.others[0]) if g.others else "") for g in lack.gaps if g.provider
+    ]
+    places = [p for p in places if not is_inside(lack.system, p[0], lack.home.python.prefix)]
+    if lack.system != "windows" or not places or any(e.state == "absent" and not e.elsewhere for e in lack.edges):
+        return None
+    path, how, right = places[0]
+    over = parent(lack.system, path)
+    if how == How.PATH and right:
+        fix = manual_fix(
+            _("Make sure that {folder} is found before {other}", folder=right, other=over),
+            _("Move {folder} before {other} in PATH.", folder=right, other=over),
+            restart="program",
+        )
+        place = Place(folder=right, prefix=lack.home.python.prefix)
+        return PreferFolder(over=over, by="PATH", places=(place,)), fix
+    if how in BEFORE_ALL:
+        files = join_names(dict.fromkeys(p for p, h, _right in places if h in BEFORE_ALL))
+        fix = manual_fix(
+            _("Remove the stray files from {folder}", folder=over),
+            _("No installer puts them there; move these files to another place: {files}", files=files),
+            restart="program",
+        )
+        return None, fix
+    return None
 
 
 def add_dll_directories(folders: list[str]) -> Fix:
@@ -480,6 +544,7 @@ def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
 def _middle(library: str) -> str:
     """Return the middle of the name of the wheel that has a library of NVIDIA's: "cuda-nvrtc" of libnvrtc.so.12."""
     stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
+    stem = re.sub(r"(64)?(_[\d_]+)?\.dll$", "", stem)
     return PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
 
 
@@ -491,10 +556,12 @@ def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator
     if named:
         yield _spelt(named[0], lack)
         return
-    number = re.search(r"\.so\.(\d+)", library)
+    number = re.search(r"\.so\.(\d+)|_(\d\d)\w*\.dll$", library)
     build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
     major = (build.cuda or "").partition(".")[0] if build else ""
-    major = major or (number[1] if number and middle in ("cublas", "cuda-runtime", "cuda-nvrtc", "nvjitlink") else "")
+    major = major or (
+        (number[1] or number[2]) if number and middle in ("cublas", "cuda-runtime", "cuda-nvrtc", "nvjitlink") else ""
+    )
     if middle.startswith(("cu", "nv", "nccl")) and major:
         yield _spelt(f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}", lack)
 

@@ -1,0 +1,81 @@
+"""Which functions a PE file imports from which DLL, and which of them a DLL does not export. Nothing is mapped.
+
+After Microsoft's "PE Format": the import directory's lookup tables. Ordinals are left out: only names tell of a release.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from core.loader.earlier_reads import cached_by_file
+from core.loader.exports import export_address
+from core.loader.files import UnfitError, path_under_root
+from core.loader.sections import Layout, open_layout
+from core.model.facts import path_text
+
+BY_ORDINAL = {64: 1 << 63, 32: 1 << 31}
+MAX_DLLS, MAX_FUNCTIONS, MAX_NAME_BYTES = 1024, 60_000, 512
+PIECE = 1024
+"""Entries of a lookup table that are read at a time."""
+
+
+@cached_by_file
+def imported_functions(
+    path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/"
+) -> dict[str, tuple[str, ...]]:
+    """Return the functions that a PE file imports when it is loaded: DLL in lower case -> names. Empty for what is no PE file."""
+    try:
+        with open_layout(path_under_root(root, os.fspath(path))) as file:
+            return _imports(file) if file.format == "PE" else {}
+    except (UnfitError, OSError, struct.error):
+        return {}
+
+
+def lacking_functions(
+    wanting: str | os.PathLike[str], name: str, provider: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/"
+) -> tuple[str, ...]:
+    """Return the functions that ``wanting`` imports from the DLL ``name`` and that ``provider``, the file found for it, does not export."""
+    wanted = imported_functions(wanting, root=root).get(name.lower(), ())
+    if not wanted:
+        return ()
+    try:
+        with open_layout(path_under_root(root, os.fspath(provider))) as file:
+            return tuple(n for n in wanted if export_address(file, n) is None) if file.format == "PE" else ()
+    except (UnfitError, OSError):
+        return ()
+
+
+def _imports(file: Layout) -> dict[str, tuple[str, ...]]:
+    header = struct.unpack("<I", file.source.read(60, 4))[0]
+    place = header + 24 + (112 if file.bits == 64 else 96) + 8
+    table, size = struct.unpack("<2I", file.source.read(place, 8))
+    out: dict[str, tuple[str, ...]] = {}
+    for n in range(MAX_DLLS if table and size else 0):
+        raw = file.at(table + 20 * n, 20)
+        if len(raw) < 20 or not any(raw):
+            break
+        lookup, _time, _chain, name, bound = struct.unpack("<5I", raw)
+        dll = _text(file, name).lower()
+        out[dll] = (*out.get(dll, ()), *_functions(file, lookup or bound))
+    return out
+
+
+def _functions(file: Layout, table: int) -> tuple[str, ...]:
+    """Return the names of one lookup table; every entry has 8 or 4 bytes and points behind a hint of two."""
+    width, code = (8, "Q") if file.bits == 64 else (4, "I")
+    names: list[str] = []
+    for at in range(0, MAX_FUNCTIONS, PIECE):
+        raw = file.at(table + width * at, width * PIECE)
+        for entry in struct.unpack(f"<{len(raw) // width}{code}", raw[: len(raw) // width * width]):
+            if not entry:
+                return tuple(names)
+            if not entry & BY_ORDINAL.get(file.bits, 0):
+                names.append(_text(file, int(entry) + 2))
+        if len(raw) < width * PIECE:
+            break
+    return tuple(names)
+
+
+def _text(file: Layout, address: int) -> str:
+    return path_text(file.at(address, MAX_NAME_BYTES).split(b"\0", 1)[0])

@@ -1,0 +1,30 @@
+"""Which CUDA a framework was built for, as its own files say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from core.knowledge.gpu_binaries import GpuFramework
+from core.probes.sysroot import Sysroot
+
+BUILT_FOR = re.compile(r"""(?<![\w.])cuda(?:_version)?['"]?\s*(?::[^=\n]*)?[=,]\s*['"]([\d.]+)""")
+"""The CUDA version in the files in which frameworks keep it."""
+
+
+def built_for(row: GpuFramework, name: str, folders: Iterable[str], where: Sysroot) -> str:
+    """Return the CUDA version that a framework was built for ("12.8", "12"); empty where it is not told.
+
+    ``name``: the distribution's. ``folders``: those of packages.
+    """
+    if row.cuda == "name":
+        m = re.search(r"cuda(\d\d)", name)
+        return m[1] if m else ""
+    if not row.cuda or row.cuda.isdigit():
+        return row.cuda
+    for folder in folders:
+        text = where.text(where.join(folder, *row.cuda.split("/")), 64 << 10)
+        m = re.search(BUILT_FOR, text or "")
+        if m:
+            return m[1]
+    return ""

@@ -1,0 +1,158 @@
+"""What a framework loads when it starts, loaded once on Windows: in the environment's own interpreter, with its flags and folders.
+
+None of the framework's Python code runs; the interpreter does what its own start does (.pth files, sitecustomize).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.common.fact_text import fact_text
+from core.host import child
+from core.host.provenance import Verdict
+from core.model.facts import PythonEnvironment
+from core.model.facts.closure import Opening
+from core.probes.loading.origin import runs_here
+from core.probes.loading.roll_call.windows_loader import WINDOWS_ERRORS
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import sysroot_of, without_silent_folders
+from core.probes.trust import of_interpreter, told, variables
+
+LOADING_TIMEOUT_SECONDS = 60.0
+"""For one child: a virus scanner reads gigabytes before the first load. A child that takes longer proves nothing."""
+
+ALTERED = 0x8
+"""LOAD_WITH_ALTERED_SEARCH_PATH."""
+AFTER_PATH = 0x10000000
+"""Ours: at error 126 LoadLibraryW once more, with the folders in front of PATH."""
+
+LOADING_SCRIPT = r"""
+import ctypes, json, os, sys
+_out = os.fdopen(os.dup(1), "wb", 0)
+os.dup2(2, 1)
+
+
+def emit(**said):
+    _out.write(("\n+" + json.dumps(said) + "\n").encode("ascii"))
+
+
+order = json.loads(sys.stdin.buffer.read().decode("utf-8"))
+k = ctypes.WinDLL("kernel32", use_last_error=True)
+k.SetErrorMode(0x8003)
+k.LoadLibraryExW.restype = k.LoadLibraryW.restype = k.GetModuleHandleW.restype = k.GetProcAddress.restype = ctypes.c_void_p
+k.LoadLibraryExW.argtypes = (ctypes.c_wchar_p, ctypes.c_void_p, ctypes.c_uint)
+k.LoadLibraryW.argtypes = k.GetModuleHandleW.argtypes = (ctypes.c_wchar_p,)
+k.GetProcAddress.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+kept = []
+for folder in order["folders"]:
+    try:
+        kept.append(os.add_dll_directory(folder))
+    except OSError:
+        pass
+
+
+def load(path, flags):
+    ctypes.set_last_error(0)
+    if k.LoadLibraryExW(path, None, flags & 0xFFFF):
+        return 0
+    number = ctypes.get_last_error()
+    if number == 126 and flags & 0x10000000:
+        folders = order["folders"] + [os.path.dirname(path)]
+        os.environ["PATH"] = ";".join(folders + [os.environ.get("PATH", "")])
+        number = 0 if k.LoadLibraryW(path) else ctypes.get_last_error()
+    return number
+
+
+for step in order["steps"]:
+    path = step["path"]
+    emit(library=path, begun=True)
+    number, lacking = load(path, step["flags"]), ""
+    if step["hosted"] and number in (998, 1114):
+        failed = [(p, n) for p, n in ((p, load(p, 8)) for p in step["hosted"]) if n]
+        number = failed[0][1] if failed else 0
+        lacking = failed[0][0] if failed else ""
+    for name, function in step["wants"] if not number else ():
+        module = k.GetModuleHandleW(name)
+        if module and not k.GetProcAddress(module, function.encode()):
+            number, lacking = 127, function
+            break
+    emit(library=path, number=0 if step["quiet"] else number, lacking=lacking)
+_out.write(b"\n.\n")
+_out.flush()
+os._exit(0)
+"""
+"""For any Python from 3.8 on. The form of the lines is that of ``core.host.child``."""
+
+
+class LoadStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One DLL to load: by its path, or by a bare name."""
+
+    path: str
+    flags: int = 0
+    quiet: bool = False
+    """The framework goes on without it."""
+    hosted: tuple[str, ...] = ()
+    """Its start fails outside its own program (998, 1114) once all that it imports was found: these files are loaded instead."""
+    wants: tuple[tuple[str, str], ...] = ()
+    """DLL and function: what it imports and the file on disk does not have. The one in memory is asked."""
+
+
+class LoadOrder(msgspec.Struct, frozen=True):
+    """What the child does: add folders, then load."""
+
+    folders: tuple[str, ...] = ()
+    steps: tuple[LoadStep, ...] = ()
+
+
+class LoadEvent(msgspec.Struct, frozen=True):
+    """One line that the script emitted."""
+
+    library: str
+    begun: bool = False
+    number: int = 0
+    lacking: str = ""
+
+
+def load_libraries(
+    python: PythonEnvironment, order: LoadOrder, consumer: str, request: ProbeRequest, verdicts: list[Verdict]
+) -> tuple[Opening, ...] | None:
+    """Return what happened at every step; None where nothing may be run here, or the interpreter does not start.
+
+    ``verdicts``: whether that interpreter may be run, asked at the first call.
+    """
+    where = sysroot_of(request.host)
+    if not order.steps or not python.executable or not runs_here(where) or where.system != "windows":
+        return None
+    if not verdicts:
+        verdicts.append(of_interpreter(python, where))
+    verdict = verdicts[0]
+    told("roll call", order.steps[0].path, verdict, request, consumer)
+    if not verdict.may:
+        return None
+    env = {**variables(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = request.host.run(
+        (python.executable, "-B", "-c", LOADING_SCRIPT),
+        timeout=LOADING_TIMEOUT_SECONDS,
+        env=env,
+        input=msgspec.json.encode(order),
+        watch=request.watch,
+        account=verdict.account,
+    )
+    answer = child.read_answer(done, LoadEvent)
+    if not answer.events:
+        return None  # the interpreter itself did not start: other rules tell that
+    ends = {e.library: e for e in answer.events if not e.begun}
+    begun = [e.library for e in answer.events if e.begun]
+    out = [Opening(library=e.library, problem=in_words(e), number=e.number or None) for e in ends.values()]
+    if answer.ended and not answer.timed_out and begun and begun[-1] not in ends:
+        out.append(Opening(library=begun[-1], ended=fact_text("The process {ended}.", ended=answer.ended)))
+    return tuple(out)
+
+
+def in_words(event: LoadEvent) -> str:
+    """Return what LoadLibraryExW left, and the function that a DLL in memory does not have; empty for a load that worked."""
+    if not event.number:
+        return ""
+    name = WINDOWS_ERRORS.get(event.number, "")
+    words = f"LoadLibraryExW: error {event.number}" + (f" ({name})" if name else "")
+    return f"{words}: {event.lacking}" if event.lacking else words

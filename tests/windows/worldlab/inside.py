@@ -1,0 +1,157 @@
+"""The Windows side: plant each scene, ask the oracle, scan, cure where there is a button, ask the oracle again, undo; JSON lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.common.progress import Progress
+from core.doctor import repair
+from core.doctor.examine import examine
+from core.host.interface import Host
+from core.host.windows.host import WindowsHost
+from core.model.findings import Finding, Report
+from core.model.steps import Severity
+from core.report.json_form import to_json
+from tests.windows.faultlab.inside import LONGEST, OURS, STATE, WINES_FAULT
+from tests.windows.faultlab.machine import Machine, fingerprint
+from tests.windows.worldlab import oracle
+from tests.windows.worldlab.scenes import Scene, table
+
+
+def main(arguments: list[str]) -> int:
+    """PLACES.json NAME...: run the scenes whose names match."""
+    places = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    reports = places.pop("reports", "")
+    for scene in table():
+        if not arguments[1:] or any(fnmatch(scene.name, n) for n in arguments[1:]):
+            print(json.dumps(examined(scene, Machine(places), reports)), flush=True)
+    return 0
+
+
+def examined(scene: Scene, machine: Machine, reports: str) -> dict[str, Any]:
+    """Build a scene's machine, ask the oracle, scan and judge it, and clean up."""
+    OURS["CONVALESCE_STATE"] = str(STATE)
+    started = time.monotonic()
+    result: dict[str, Any] = {"name": scene.name, "expected": list(scene.causes), "found": "", "cure": "", "proof": ""}
+    clean = fingerprint()
+    try:
+        made = scene.build(machine)
+        env = renewed()
+        result["oracle"] = before = asked(scene, made, env)
+        report = look(WindowsHost(), scene, machine, made)
+        if WINES_FAULT in msgspec.json.encode(report):
+            report = look(WindowsHost(), scene, machine, made)
+        if reports:
+            Path(reports, f"{scene.name}.json").write_bytes(to_json(report))
+        result |= judged(scene, report, before)
+        primary = next((f for f in report.findings if f.primary), None)
+        if scene.causes and primary and primary.fix:
+            result["cure"] = primary.fix.title
+            if primary.fix.changes:
+                result |= cured(scene, primary, report, machine, made)
+        if scene.cured and "done" not in result["proof"]:
+            result["right"] = False
+            result["detail"] += " no cure was carried out"
+    except Exception as e:  # noqa: BLE001 - a scene that fails is a row of the table, and the others go on
+        traceback.print_exc()
+        result |= {"verdict": "no report", "right": False, "detail": f"{type(e).__name__}: {e}"}
+    finally:
+        machine.clean()
+    left = {n: v for n, v in fingerprint().items() if clean.get(n) != v}
+    if left:
+        result |= {"right": False, "detail": f"{result.get('detail', '')} not clean afterwards: {list(left)[:3]}"}
+    return result | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def renewed() -> Mapping[str, str]:
+    """Give this process the variables that a new program gets; return them."""
+    os.environ.clear()
+    fresh = {n: v for n, v in WindowsHost().fresh_environment().items() if len(v) < LONGEST}
+    os.environ.update({**OURS, **fresh})
+    return dict(os.environ)
+
+
+def asked(scene: Scene, made: Path, env: Mapping[str, str]) -> dict[str, int]:
+    """Return what the real loader says: DLL -> number."""
+    return oracle.program(made, env) if scene.is_program else oracle.framework(scene.way, made, env)
+
+
+def look(host: Host, scene: Scene, machine: Machine, made: Path) -> Report:
+    """Scan as the command line does."""
+    programs = (str(made),) if scene.is_program else ()
+    return examine(host, Progress(), pythons=tuple(machine.pythons), programs=programs)
+
+
+def judged(scene: Scene, report: Report, before: Mapping[str, int]) -> dict[str, Any]:
+    """Compare a report with what the oracle bears out."""
+    primary = next((f for f in report.findings if f.primary), None)
+    loud = [f for f in report.findings if f.severity not in (Severity.GOOD, Severity.NOTE)]
+    fails = any(before.values())
+    found = (primary.cause if primary else "") or ("(quiet)" if not loud else f"none, but {loud[0].id}")
+    if fails != bool(scene.causes):
+        verdict = "wrong scene"
+    elif not scene.causes:
+        verdict = "quiet" if not loud else "false alarm"
+    else:
+        verdict = "named first" if found in scene.causes else "missed"
+    opened = {
+        o.library.rpartition("\\")[2]: o.number or 0 for c in report.snapshot.closures or () for o in c.openings or ()
+    }
+    errors = [f"{e.probe} {e.kind}: {e.message}" for e in report.snapshot.errors]
+    detail = "; ".join([*(f"{f.severity.name.lower()} {f.id} {f.cause} {f.title}" for f in loud), *errors])
+    told = {n: v for n, v in opened.items() if v}
+    return {
+        "found": found,
+        "verdict": verdict,
+        "right": verdict in ("quiet", "named first") and not errors,
+        "told": told,
+        "detail": detail,
+    }
+
+
+def cured(scene: Scene, primary: Finding, report: Report, machine: Machine, made: Path) -> dict[str, Any]:
+    """Rehearse, apply, load the framework's own DLLs again, undo; registry and files must be as before."""
+    host, watch = WindowsHost(), Progress()
+    shop = repair.repair_context(host)
+    before = fingerprint()
+
+    def again(seen: Host) -> Report:
+        return look(seen, scene, machine, made)
+
+    proposal = repair.propose(primary, shop)
+    rehearsal = repair.rehearse(proposal, report, shop, watch, again)
+    outcome = repair.apply(proposal, report, shop, again)
+    loads = asked(scene, made, renewed())
+    back = repair.undo(outcome.entry, shop) if outcome.entry else outcome
+    after = {n: v for n, v in fingerprint().items() if str(STATE) not in n}
+    words = f"rehearsed {rehearsal.works}, {outcome.kind}, {numbers(loads)}, {back.kind}"
+    right = outcome.kind == "done" and not any(loads.values()) and back.kind == "undone"
+    if after != before:
+        words, right = f"{words}, NOT AS BEFORE", False
+    if right:
+        return {"proof": words}
+    return {
+        "proof": words,
+        "right": False,
+        "detail": f"{rehearsal.sentence} {outcome.sentence} {back.sentence} {proposal.problems}",
+    }
+
+
+def numbers(said: Mapping[str, int]) -> str:
+    """Return the oracle's answer in words."""
+    failed = ", ".join(f"{name}: {number}" for name, number in said.items() if number)
+    return failed or "loaded"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""The oracle: what the real LoadLibraryExW says when a framework's own DLLs are loaded by that framework's own way.
+
+Written from the frameworks' Python code alone, and apart from the product's table of ways: where the two disagree, a scene fails.
+It runs in the environment's own interpreter, or starts the program. Wine loads a DLL that lacks an imported function, which
+Windows refuses with error 127: so every import of what was loaded is looked up once more by GetProcAddress.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.host.windows.host import WindowsHost
+
+assert sys.platform == "win32"
+
+START = r"""
+import ctypes, glob, json, os, sys
+site, home = sys.argv[1:3]
+k = ctypes.WinDLL("kernel32", use_last_error=True)
+k.SetErrorMode(0x8003)
+for f in (k.LoadLibraryExW, k.LoadLibraryW, k.GetProcAddress, k.GetModuleHandleW):
+    f.restype = ctypes.c_void_p
+k.GetProcAddress.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+k.GetModuleFileNameW.argtypes = (ctypes.c_void_p, ctypes.c_wchar_p, ctypes.c_uint)
+said = {}
+kept = []
+
+
+def load(path, flags=0x1100, hosted=False, again=None):
+    ctypes.set_last_error(0)
+    h = k.LoadLibraryExW(path, None, flags)
+    number = 0 if h else ctypes.get_last_error()
+    if number == 126 and again is not None:
+        os.environ["PATH"] = ";".join(again + [os.environ["PATH"]])
+        number = 0 if k.LoadLibraryW(path) else ctypes.get_last_error()
+    if hosted and number in (998, 1114):
+        number = 0
+    name = os.path.basename(path)
+    said[name] = number or lacking(path)
+    return not number
+
+
+def file_of(name):
+    text = ctypes.create_unicode_buffer(4096)
+    h = k.GetModuleHandleW(name)
+    return text.value if h and k.GetModuleFileNameW(h, text, 4096) else ""
+
+
+def lacking(path, done=None):
+    # 127 where a mapped DLL does not have a function that this one, or one behind it, imports
+    done = set() if done is None else done
+    if not os.path.isabs(path):
+        path = file_of(path)
+    if not path or path.lower() in done or path.lower().startswith("c:\\windows\\system32\\k"):
+        return 0
+    done.add(path.lower())
+    sys.path.append(home)
+    import pefile
+    image = pefile.PE(path, fast_load=True)
+    image.parse_data_directories([1, 13])
+    for entry in getattr(image, "DIRECTORY_ENTRY_DELAY_IMPORT", ()):
+        name = entry.dll.decode()
+        if name.lower().startswith("nvrtc") and not k.GetModuleHandleW(name) and not k.LoadLibraryW(name):
+            return ctypes.get_last_error() or 126
+    for entry in getattr(image, "DIRECTORY_ENTRY_IMPORT", ()):
+        name = entry.dll.decode()
+        low = name.lower()
+        if not low.startswith(("cu", "nv", "torch", "c10")) or low.startswith("nvcuda."):
+            continue
+        h = k.GetModuleHandleW(name)
+        if h and any(i.name and not k.GetProcAddress(h, i.name) for i in entry.imports):
+            return 127
+        if h and lacking(file_of(name), done):
+            return 127
+    return 0
+"""
+
+WAYS = {
+    "onnxruntime-gpu": r"""
+folder = os.path.join(site, "onnxruntime", "capi")
+load(os.path.join(folder, "onnxruntime_providers_shared.dll"), 8)
+load(os.path.join(folder, "onnxruntime_providers_cuda.dll"), 8, hosted=True)
+""",
+    "ctranslate2": r"""
+folder = os.path.join(site, "ctranslate2")
+os.add_dll_directory(folder)
+for dll in glob.glob(glob.escape(folder) + r"\*.dll"):
+    load(dll)
+load("cublas64_12.dll", 0)
+""",
+    "cupy-13": r"""
+import shutil
+cuda = os.environ.get("CUDA_PATH", "")
+nvcc = shutil.which("nvcc")
+root = cuda if os.path.exists(cuda) else os.path.dirname(os.path.dirname(nvcc)) if nvcc else None
+for sub in ("bin", r"bin\x64") if root else ():
+    if os.path.exists(os.path.join(root, sub)):
+        os.add_dll_directory(os.path.join(root, sub))
+for name in ("cublas", "curand", "cusolver", "cusparse"):
+    load(glob.glob(glob.escape(os.path.join(site, "cupy_backends", "cuda", "libs")) + "\\%s.*.pyd" % name)[0])
+load(glob.glob(glob.escape(os.path.join(site, "cupy", "cuda")) + r"\cufft.*.pyd")[0])
+load("nvrtc64_120_0.dll", 0x1000)
+""",
+    "cupy-14": r"""
+from cuda.pathfinder import load_nvidia_dynamic_lib
+for name in ("nvrtc", "cublas", "curand", "cusolver", "cusparse", "cufft"):
+    try:
+        load_nvidia_dynamic_lib(name)
+    except Exception as e:
+        print(type(e).__name__, str(e)[:300], file=sys.stderr)
+for name in ("cublas", "curand", "cusolver", "cusparse"):
+    load(glob.glob(glob.escape(os.path.join(site, "cupy_backends", "cuda", "libs")) + "\\%s.*.pyd" % name)[0])
+load(glob.glob(glob.escape(os.path.join(site, "cupy", "cuda")) + r"\cufft.*.pyd")[0])
+""",
+    "torch": r"""
+folder = os.path.join(site, "torch", "lib")
+folders = [folder]
+cuda = os.environ.get("CUDA_PATH", "")
+if cuda and not glob.glob(glob.escape(folder) + r"\cudart64*.dll"):
+    folders.append(os.path.join(cuda, "bin"))
+for each in folders:
+    if os.path.exists(each):
+        os.add_dll_directory(each)
+for dll in glob.glob(glob.escape(folder) + r"\*.dll"):
+    load(dll, 0x1100, again=folders)
+""",
+}
+"""After onnxruntime's provider_bridge_ort.cc, ctranslate2/__init__.py, cupy/_environment.py, torch/__init__.py."""
+
+
+def framework(way: str, site: Path, env: Mapping[str, str]) -> dict[str, int]:
+    """Return DLL -> number, 0 for one that loads, of everything that this way loads; {"python": ...} where it did not come to it."""
+    home = str(Path(sys.base_prefix) / "Lib/site-packages")
+    code = START + WAYS[way] + "\nprint('\\n=' + json.dumps(said), flush=True)\nos._exit(0)\n"
+    command = [str(site.parents[1] / "Scripts/python.exe"), "-B", "-c", code, str(site), home]
+    done = WindowsHost().run(command, timeout=300, env=dict(env))
+    rows = [line[1:] for line in done.out.splitlines() if line.startswith("=")]
+    if not rows:
+        print(done.out, done.err, done.ended, file=sys.stderr)
+        return {"python": -1}
+    return dict(json.loads(rows[-1]))
+
+
+def program(path: Path, env: Mapping[str, str]) -> dict[str, int]:
+    """Return what a program's start comes to: 0, or 1 where Windows could not put it together; 127 for a function that is lacking.
+
+    The import table is also resolved as a module's, which gives the loader's own number.
+    """
+    done = WindowsHost().run([str(path)], timeout=120, env=dict(env))
+    if done.ended:
+        return {path.name: 1}
+    home = str(Path(sys.base_prefix) / "Lib/site-packages")
+    code = (
+        START
+        + "said['x'] = 0\nos.add_dll_directory(os.path.dirname(site))\nload(site, 8)\nprint('\\n=' + json.dumps(said), flush=True)\nos._exit(0)\n"
+    )
+    other = WindowsHost().run([sys.executable, "-I", "-S", "-c", code, str(path), home], timeout=120, env=dict(env))
+    rows = [line[1:] for line in other.out.splitlines() if line.startswith("=")]
+    return {path.name: dict(json.loads(rows[-1])).get(path.name, 0)} if rows else {path.name: 0}

@@ -1,0 +1,330 @@
+"""The scenes: frameworks' wheels as pip installs them, NVIDIA's DLLs where people have them, one thing wrong, or nothing."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.windows.faultlab.machine import HOME, SYSTEM32, TOOLKITS, Machine, environment
+from tests.windows.worldlab.tables import PROGRAMS
+
+NOT_SEARCHED, NO_CUDNN_PATH = "cuda_not_on_search_path", "cudnn_not_on_search_path"
+MISSING, ABSENT, BROKEN = "cuda_runtime_missing", "cudnn_not_installed", "corrupt_or_truncated_file"
+FOREIGN, SHADOWED, NO_NVRTC, PARTS = (
+    "dll_wrong_architecture",
+    "cuda_lib_shadowed",
+    "nvrtc_missing_or_mismatch",
+    "cudnn_sublibrary_missing",
+)
+
+TOOLKIT = TOOLKITS / "v12.4"
+BIN = TOOLKIT / "bin"
+OLD = HOME / "old tools (2023)"
+ODD = HOME / "Zoë [x] 猫"
+FOR_ORT = ("cublas-12", "cudart-12", "cufft-12", "cudnn-9.28")
+FOR_CUPY = ("cublas-12", "cudart-12", "cufft-12", "curand-12", "cusolver-12", "cusparse-12", "nvjitlink-12", "nvrtc-12")
+ALL = (*FOR_CUPY, "cudnn-9.28")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One machine. ``causes``: those that are right, none for a healthy one."""
+
+    name: str
+    way: str
+    """The oracle's; a program's name for a program."""
+    causes: tuple[str, ...]
+    build: Callable[[Machine], Path]
+    """Returns the environment's folder of packages, or the program."""
+    cured: bool = False
+    """The person's own environment and variables suffice: what is offered must cure."""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether this is no framework's."""
+        return self.way.endswith(".exe")
+
+
+Plant = Callable[[Machine, Path], object]
+
+
+# --- what is installed -------------------------------------------------------------------------------------------
+
+
+def pip(m: Machine, site: Path, *names: str) -> None:
+    """Install wheels as pip does, but for headers and tests; RECORD lists what is there."""
+    for name in names:
+        base = Path(m.places[name])
+        (record,) = base.glob("*.dist-info/RECORD")
+        kept = []
+        with record.open(newline="", encoding="utf-8") as rows:
+            for row in csv.reader(rows):
+                file = Path(row[0])
+                if (
+                    file.suffix in (".dll", ".pyd", ".json")
+                    or file.parts[0].endswith(".dist-info")
+                    or (len(file.parts) < 5 and file.suffix == ".py")
+                ):
+                    kept.append(row)
+                    if file.name != "RECORD":
+                        m.place(base / file, site / file)
+        text = "".join(",".join(row) + "\n" for row in kept)
+        m.write(site / record.relative_to(base), text)
+
+
+def venv(m: Machine, *wheels: str, home: Path = HOME) -> Path:
+    """Make an environment with these wheels."""
+    site = environment(m, "ml", home=home)
+    pip(m, site, *wheels)
+    return site
+
+
+def toolkit(m: Machine, *wheels: str, on_path: bool = True, folder: Path = BIN) -> Path:
+    """Install NVIDIA's DLLs as its installer does."""
+    for name in wheels:
+        for file in sorted(Path(m.places[name]).glob("nvidia/*/bin/**/*.dll")):
+            m.place(file, folder / file.name)
+    m.write(TOOLKIT / "version.json", '{"cuda": {"name": "CUDA SDK", "version": "12.4.1"}}\n')
+    m.variable("CUDA_PATH", str(TOOLKIT), "machine")
+    if on_path:
+        m.path(folder)
+    return folder
+
+
+def torch(m: Machine, home: Path = HOME, name: str = "torch_cuda.dll") -> Path:
+    r"""Install torch with NVIDIA's real DLLs in torch\lib, around a stand-in of its own."""
+    site = environment(m, "ml", home=home)
+    lib = site / "torch\\lib"
+    for wheel in ALL:
+        for file in sorted(Path(m.places[wheel]).glob("nvidia/*/bin/*.dll")):
+            m.place(file, lib / file.name)
+    m.place(Path(m.places["consumers"]) / name, lib / "torch_cuda.dll")
+    m.write(site / "torch\\version.py", "__version__ = '2.9.0+cu126'\ndebug = False\ncuda = '12.6'\nhip = None\n")
+    info = site / "torch-2.9.0+cu126.dist-info"
+    m.write(info / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.9.0+cu126\n")
+    rows = [f"{f.relative_to(site).as_posix()},,{f.stat().st_size}\n" for f in sorted(lib.iterdir())]
+    m.write(
+        info / "RECORD",
+        "".join([*rows, "torch/version.py,,\n", f"{info.name}/METADATA,,\n", f"{info.name}/RECORD,,\n"]),
+    )
+    return site
+
+
+# --- faults ------------------------------------------------------------------------------------------------------
+
+
+def spoilt(base: Callable[[Machine], Path], *plants: Plant) -> Callable[[Machine], Path]:
+    """Return a builder: a healthy machine, then the plants."""
+
+    def build(m: Machine) -> Path:
+        m.driver()
+        made = base(m)
+        for plant in plants:
+            plant(m, made)
+        return made
+
+    return build
+
+
+def the(file: str, made: Path) -> Path:
+    """Return a file by its place below the packages, or by its whole path."""
+    return Path(file) if Path(file).is_absolute() else made / file
+
+
+def gone(file: str) -> Plant:
+    """Delete a file."""
+    return lambda _m, made: the(file, made).unlink()
+
+
+def cut(file: str) -> Plant:
+    """Cut a file short."""
+    return lambda m, made: m.truncate(the(file, made))
+
+
+def foreign(file: str) -> Plant:
+    """Let a file be for another processor."""
+
+    def plant(m: Machine, made: Path) -> None:
+        path = the(file, made)
+        m.place(m.part("x86/zlibwapi.dll"), path)
+
+    return plant
+
+
+def older(name: str, folder: Path, *, on_path: bool = False) -> Plant:
+    """Put a DLL of an older release into a folder, which may be first on PATH."""
+
+    def plant(m: Machine, _made: Path) -> None:
+        m.place(Path(m.places["consumers"]) / "older" / name, folder / name)
+        if on_path:
+            m.path(folder, first=True)
+
+    return plant
+
+
+def unfit_first(name: str, kind: str) -> Plant:
+    """Put an unfit DLL first on PATH."""
+
+    def plant(m: Machine, _made: Path) -> None:
+        if kind == "cut":
+            m.write(OLD / name, b"MZ" + bytes(300))
+        else:
+            m.place(m.part("x86/zlibwapi.dll"), OLD / name)
+        m.path(OLD, first=True)
+
+    return plant
+
+
+def variable(name: str, text: str | None) -> Plant:
+    """Set or remove a variable of the machine."""
+    return lambda m, _made: m.variable(name, text, "machine")
+
+
+# --- the machines ------------------------------------------------------------------------------------------------
+
+
+def with_toolkit(framework: str, *wheels: str, on_path: bool = True, home: Path = HOME) -> Callable[[Machine], Path]:
+    """Return a machine with a framework from pip, and the rest as a toolkit."""
+
+    def base(m: Machine) -> Path:
+        toolkit(m, *wheels, on_path=on_path)
+        return venv(m, *([framework, "pathfinder"] if framework == "cupy-14" else [framework]), home=home)
+
+    return base
+
+
+def with_wheels(framework: str, *wheels: str, named: bool = False, home: Path = HOME) -> Callable[[Machine], Path]:
+    r"""Return a machine with everything from pip. ``named``: PATH names the folders nvidia\*\bin."""
+
+    def base(m: Machine) -> Path:
+        extra = ["pathfinder"] if framework == "cupy-14" else []
+        site = venv(m, framework, *extra, *wheels, home=home)
+        folders = sorted({f.parent for f in site.glob("nvidia/*/bin/**/*.dll")})
+        if named:
+            m.path(*folders)
+        return site
+
+    return base
+
+
+def program(name: str, *wheels: str, on_path: bool = True, home: Path = HOME) -> Callable[[Machine], Path]:
+    """Return a machine with a toolkit, and a program that is not Python."""
+
+    def base(m: Machine) -> Path:
+        toolkit(m, *wheels, on_path=on_path)
+        return m.place(Path(m.places["consumers"]) / name, home / "app" / name)
+
+    return base
+
+
+def delayed(m: Machine) -> Path:
+    """Install torch whose DLL loads NVRTC at the first call (a delay import)."""
+    return torch(m, name="torch_delayed.dll")
+
+
+NV = "nvidia\\{0}\\bin\\{1}"
+LIB = "torch\\lib\\"
+
+ORT = "onnxruntime-gpu"
+
+SCENES: tuple[Scene, ...] = (
+    # ONNX Runtime 1.20
+    Scene("ort-1.20-toolkit", ORT, (), spoilt(with_toolkit("ort-1.20", *FOR_ORT))),
+    Scene("ort-1.20-wheels-on-path", ORT, (), spoilt(with_wheels("ort-1.20", *FOR_ORT, named=True, home=ODD))),
+    Scene("ort-1.20-wheels-not-searched", ORT, (NOT_SEARCHED, NO_CUDNN_PATH), spoilt(with_wheels("ort-1.20", *FOR_ORT)), cured=True),
+    Scene("ort-1.20-odd-path-not-searched", ORT, (NOT_SEARCHED, NO_CUDNN_PATH), spoilt(with_wheels("ort-1.20", *FOR_ORT, home=ODD)), cured=True),
+    Scene("ort-1.20-toolkit-not-searched", ORT, (NOT_SEARCHED, NO_CUDNN_PATH), spoilt(with_toolkit("ort-1.20", *FOR_ORT, on_path=False)), cured=True),
+    Scene("ort-1.20-cufft-missing", ORT, (MISSING,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), gone(str(BIN / "cufft64_11.dll")))),
+    Scene("ort-1.20-cublaslt-truncated", ORT, (BROKEN,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), cut(str(BIN / "cublasLt64_12.dll")))),
+    Scene("ort-1.20-older-cudart-first", ORT, (SHADOWED,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), older("cudart64_12.dll", OLD, on_path=True)), cured=True),
+    Scene("ort-1.20-older-cublas-system32", ORT, (SHADOWED,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), older("cublas64_12.dll", SYSTEM32))),
+    Scene("ort-1.20-32-bit-first", ORT, (FOREIGN,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), unfit_first("cufft64_11.dll", "foreign")), cured=True),
+    Scene("ort-1.20-wheel-part-lost", ORT, (BROKEN, PARTS), spoilt(with_wheels("ort-1.20", *FOR_ORT, named=True), gone(NV.format("cufft", "cufft64_11.dll")))),
+    Scene("ort-1.20-other-major", ORT, (MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28"))),
+    # the newest ONNX Runtime: CUDA 13, cuDNN and cuFFT optional
+    Scene("ort-new-wheels-on-path", ORT, (), spoilt(with_wheels("ort-new", "cublas-13", named=True))),
+    Scene("ort-new-wheels-not-searched", ORT, (NOT_SEARCHED,), spoilt(with_wheels("ort-new", "cublas-13", home=ODD)), cured=True),
+    Scene("ort-new-cublaslt-lost", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), gone("nvidia\\cu13\\bin\\x86_64\\cublasLt64_13.dll"))),
+    Scene("ort-new-cublas-truncated", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), cut("nvidia\\cu13\\bin\\x86_64\\cublas64_13.dll"))),
+    Scene("ort-new-cublas-foreign", ORT, (FOREIGN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), foreign("nvidia\\cu13\\bin\\x86_64\\cublas64_13.dll"))),
+    Scene("ort-new-only-cuda-12", ORT, (MISSING,), spoilt(with_toolkit("ort-new", *FOR_ORT))),
+    Scene("ort-new-truncated-first", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), unfit_first("cublasLt64_13.dll", "cut")), cured=True),
+    # CTranslate2
+    Scene("ct2-toolkit", "ctranslate2", (), spoilt(with_toolkit("ctranslate2", "cublas-12", "cudnn-9.28", home=ODD))),
+    Scene("ct2-wheels-not-searched", "ctranslate2", (NOT_SEARCHED,), spoilt(with_wheels("ctranslate2", "cublas-12")), cured=True),
+    Scene("ct2-no-cublas", "ctranslate2", (MISSING,), spoilt(with_wheels("ctranslate2"))),
+    Scene("ct2-openmp-lost", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12"), gone("ctranslate2\\libiomp5md.dll"))),
+    Scene("ct2-cublas-truncated", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12"), cut(str(BIN / "cublas64_12.dll")))),
+    Scene("ct2-older-cublaslt-first", "ctranslate2", (SHADOWED,), spoilt(with_toolkit("ctranslate2", "cublas-12"), older("cublasLt64_12.dll", OLD, on_path=True)), cured=True),
+    Scene("ct2-only-cuda-13", "ctranslate2", (MISSING,), spoilt(with_wheels("ctranslate2", "cublas-13", named=True))),
+    # CuPy 13
+    Scene("cupy-13-toolkit", "cupy-13", (), spoilt(with_toolkit("cupy-13", *FOR_CUPY, on_path=False))),
+    Scene("cupy-13-wheels-not-searched", "cupy-13", (NOT_SEARCHED,), spoilt(with_wheels("cupy-13", *FOR_CUPY)), cured=True),
+    Scene("cupy-13-path-alone", "cupy-13", (NOT_SEARCHED,), spoilt(with_toolkit("cupy-13", *FOR_CUPY), variable("CUDA_PATH", None)), cured=True),
+    Scene("cupy-13-nvjitlink-missing", "cupy-13", (MISSING,), spoilt(with_toolkit("cupy-13", *FOR_CUPY), gone(str(BIN / "nvJitLink_120_0.dll")))),
+    Scene("cupy-13-curand-foreign", "cupy-13", (FOREIGN,), spoilt(with_toolkit("cupy-13", *FOR_CUPY), foreign(str(BIN / "curand64_10.dll")))),
+    Scene("cupy-13-cusolver-newer", "cupy-13", (SHADOWED,), spoilt(with_toolkit("cupy-13", *(w for w in FOR_CUPY if w != "cusolver-12"), "cusolver-12.9"))),
+    Scene("cupy-13-no-nvrtc", "cupy-13", (NO_NVRTC,), spoilt(with_toolkit("cupy-13", *(w for w in FOR_CUPY if w != "nvrtc-12")))),
+    # CuPy 14, which finds by cuda-pathfinder
+    Scene("cupy-14-wheels", "cupy-14", (), spoilt(with_wheels("cupy-14", *FOR_CUPY, home=ODD))),
+    Scene("cupy-14-path-alone", "cupy-14", (), spoilt(with_toolkit("cupy-14", *FOR_CUPY), variable("CUDA_PATH", None))),
+    Scene("cupy-14-cufft-lost", "cupy-14", (BROKEN,), spoilt(with_wheels("cupy-14", *FOR_CUPY), gone(NV.format("cufft", "cufft64_11.dll")))),
+    Scene("cupy-14-cublas-truncated", "cupy-14", (BROKEN,), spoilt(with_wheels("cupy-14", *FOR_CUPY), cut(NV.format("cublas", "cublas64_12.dll")))),
+    Scene("cupy-14-cusolver-newer", "cupy-14", (SHADOWED, "requirement_broken"), spoilt(with_wheels("cupy-14", *(w for w in FOR_CUPY if w != "cusolver-12"), "cusolver-12.9"))),
+    # PyTorch's folder
+    Scene("torch", "torch", (), spoilt(lambda m: torch(m, ODD))),
+    Scene("torch-cufft-lost", "torch", (BROKEN, MISSING), spoilt(torch, gone(LIB + "cufft64_11.dll"))),
+    Scene("torch-cusparse-truncated", "torch", (BROKEN,), spoilt(torch, cut(LIB + "cusparse64_12.dll"))),
+    Scene("torch-curand-foreign", "torch", (FOREIGN, BROKEN), spoilt(torch, foreign(LIB + "curand64_10.dll"))),
+    Scene("torch-older-cublas-inside", "torch", (SHADOWED, BROKEN), spoilt(torch, older("cublas64_12.dll", HOME / "ml\\Lib\\site-packages\\torch\\lib"))),
+    Scene("torch-nvjitlink-lost", "torch", (BROKEN, MISSING), spoilt(lambda m: torch(m, ODD), gone(LIB + "nvJitLink_120_0.dll"))),
+    Scene("torch-delayed", "torch", (), spoilt(delayed)),
+    Scene("torch-delayed-nvrtc-lost", "torch", (BROKEN, NO_NVRTC), spoilt(delayed, gone(LIB + "nvrtc64_120_0.dll"))),
+    Scene("torch-lost-but-on-path", "torch", (), spoilt(torch, lambda m, s: (toolkit(m, "curand-12"), (s / LIB / "curand64_10.dll").unlink()))),
+)  # fmt: skip
+
+NEEDED_BY = {
+    "cublas64_12.dll": ("cublas-12",), "cublasLt64_12.dll": ("cublas-12",), "cudnn64_9.dll": ("cudnn-9.28",), "cudart64_12.dll": ("cudart-12",),
+    "cufft64_11.dll": ("cufft-12",), "curand64_10.dll": ("curand-12",), "nvJitLink_120_0.dll": ("nvjitlink-12",), "nvrtc64_120_0.dll": ("nvrtc-12",),
+    "cusparse64_12.dll": ("cusparse-12", "nvjitlink-12"), "cusolver64_11.dll": ("cusolver-12", "cusparse-12", "nvjitlink-12", "cublas-12"),
+}  # fmt: skip
+OLDER_THERE = ("cublas64_12.dll", "cublasLt64_12.dll", "cudart64_12.dll", "cufft64_11.dll")
+
+
+def program_scenes() -> tuple[Scene, ...]:
+    """Return each program whole, and with five faults of the library that it names last."""
+    out = []
+    for name, imports in PROGRAMS.items():
+        dll = list(imports)[-1]
+        wheels = tuple(dict.fromkeys(w for each in imports for w in NEEDED_BY[each]))
+        whole, stem = program(name, *wheels), name.removesuffix(".exe")
+        lost = {"cudnn64_9.dll": ABSENT, "nvrtc64_120_0.dll": NO_NVRTC}.get(dll, MISSING)
+        off = {"cudnn64_9.dll": NO_CUDNN_PATH, "nvrtc64_120_0.dll": NO_NVRTC}.get(dll, NOT_SEARCHED)
+        off = {"cudnn64_9.dll": NO_CUDNN_PATH, "nvrtc64_120_0.dll": NO_NVRTC}.get(next(iter(imports)), off)
+        fifth = (
+            Scene(f"{stem}-older-first", name, (SHADOWED,), spoilt(whole, older(dll, OLD, on_path=True)), cured=False)
+            if dll in OLDER_THERE
+            else Scene(f"{stem}-truncated-first", name, (BROKEN,), spoilt(whole, unfit_first(dll, "cut")))
+        )
+        out += [
+            Scene(f"{stem}-whole", name, (), spoilt(whole)),
+            Scene(
+                f"{stem}-not-searched",
+                name,
+                (off, NOT_SEARCHED),
+                spoilt(program(name, *wheels, on_path=False)),
+                cured=True,
+            ),
+            Scene(f"{stem}-missing", name, (lost,), spoilt(whole, gone(str(BIN / dll)))),
+            Scene(f"{stem}-truncated", name, (BROKEN,), spoilt(whole, cut(str(BIN / dll)))),
+            Scene(f"{stem}-32-bit-first", name, (FOREIGN,), spoilt(whole, unfit_first(dll, "foreign"))),
+            fifth,
+        ]
+    return tuple(replace(s) for s in out)
+
+
+def table() -> tuple[Scene, ...]:
+    """Return every scene."""
+    return (*SCENES, *program_scenes())

@@ -1,0 +1,110 @@
+"""What the scenes are made of: frameworks' and NVIDIA's wheels for Windows, and DLLs built with mingw from the real ones' tables."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pefile
+
+from tests.faultlab.wheels import Wheel, cache, unpacked
+from tests.windows.faultlab import parts
+from tests.windows.worldlab.tables import CONSUMERS, OLDER
+
+FRAMEWORKS = {
+    "ort-1.20": Wheel("onnxruntime-gpu", "1.20.2", "win_amd64", "d0eafd873e4336949c89e6c7429a68e7e1d0233d9cb363e9780ca76c3c6f865c", "cp311-cp311"),
+    "ort-new": Wheel("onnxruntime-gpu", "1.31.1", "win_amd64", "fd98341ba71c093153f0dcfc53eb69d57f706866fb45e94e5b0cde5d97a50dbf", "cp311-cp311"),
+    "ctranslate2": Wheel("ctranslate2", "4.8.5", "win_amd64", "cb918ee10fd228c2aa2a5fde3e62999a4617cb11dae51644d5286a1b6d6783dd", "cp311-cp311"),
+    "cupy-13": Wheel("cupy-cuda12x", "13.6.0", "win_amd64", "a20b7acdc583643a623c8d8e3efbe0db616fbcf5916e9c99eedf73859b6133af", "cp311-cp311"),
+    "cupy-14": Wheel("cupy-cuda12x", "14.2.0", "win_amd64", "eceffbf02a5833c8ba1c94615da07c374284db76a60f8c8b217b0d9d2667162a", "cp311-cp311"),
+    "pathfinder": Wheel("cuda-pathfinder", "1.9.0", "any", "622df7440f7702f36b7a02a1699aa0b084fe04034d9939188fee9b16d0c36366"),
+}  # fmt: skip
+
+NVIDIAS = {
+    "cufft-12": Wheel("nvidia-cufft-cu12", "11.4.1.4", "win_amd64", "8e5bfaac795e93f80611f807d42844e8e27e340e0cde270dcb6c65386d795b80"),
+    "curand-12": Wheel("nvidia-curand-cu12", "10.3.10.19", "win_amd64", "e8129e6ac40dc123bd948e33d3e11b4aa617d87a583fa2f21b3210e90c743cde"),
+    "cusolver-12": Wheel("nvidia-cusolver-cu12", "11.6.1.9", "win_amd64", "e77314c9d7b694fcebc84f58989f3aa4fb4cb442f12ca1a9bde50f5e8f6d1b9c"),
+    "cusolver-12.9": Wheel("nvidia-cusolver-cu12", "11.7.5.82", "win_amd64", "77666337237716783c6269a658dea310195cddbd80a5b2919b1ba8735cec8efd"),
+    "cusparse-12": Wheel("nvidia-cusparse-cu12", "12.3.1.170", "win_amd64", "9bc90fb087bc7b4c15641521f31c0371e9a612fc2ba12c338d3ae032e6b6797f"),
+    "nvjitlink-12": Wheel("nvidia-nvjitlink-cu12", "12.9.86", "win_amd64", "cc6fcec260ca843c10e34c936921a1c426b351753587fdd638e8cff7b16bb9db"),
+    "cublas-13": Wheel("nvidia-cublas", "13.10.0.20", "win_amd64", "c310b749eea855b88fafb906de08d6819b87216c6711640771764fea5dcd8546"),
+    **{name: wheel for name, wheel in parts.WHEELS.items() if name != "cudnn-8.9.7"},
+}  # fmt: skip
+
+
+def places() -> Mapping[str, str]:
+    """Return where everything lies, by name, for the Windows side."""
+    found = {name: str(unpacked(wheel)) for name, wheel in (FRAMEWORKS | NVIDIAS).items()}
+    return {**found, "standins": str(parts.standins()), "consumers": str(consumers(found))}
+
+
+def consumers(found: Mapping[str, str]) -> Path:
+    """Return the folder of what mingw builds against the real DLLs' export tables, built once for each state of the sources."""
+    sources = (Path(__file__), Path(__file__).with_name("tables.py"))
+    state = hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:16]
+    folder = cache() / "consumers-windows" / state
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        real = {p.name.lower(): p for name in NVIDIAS for p in Path(found[name]).rglob("*.dll")}
+        with tempfile.TemporaryDirectory(dir=folder.parent) as half:
+            new = Path(half) / "new"
+            new.mkdir()
+            for name, imports in CONSUMERS.items():
+                build(new / name, {dll: functions_of(real[dll.lower()], wanted) for dll, wanted in imports.items()})
+            for name, leave_out in OLDER.items():
+                _first, *rest = functions_of(real[name.lower()], (), most=100_000)
+                older(new / "older" / name, [f for f in rest if f not in leave_out])
+            new.rename(folder)
+    return folder
+
+
+def functions_of(dll: Path, wanted: Iterable[str], most: int = 12) -> list[str]:
+    """Return functions that a DLL exports: those that are wanted, or the first few where none is named."""
+    image = pefile.PE(str(dll), fast_load=True)
+    image.parse_data_directories([pefile.DIRECTORY_ENTRY["IMAGE_DIRECTORY_ENTRY_EXPORT"]])
+    names = [s.name.decode() for s in image.DIRECTORY_ENTRY_EXPORT.symbols if s.name]
+    named = list(wanted)
+    gone = [n for n in named if n not in names]
+    assert not gone, f"{dll.name} does not export {gone}"
+    return named or [n for n in names if n.isidentifier()][:most]
+
+
+def build(target: Path, imports: Mapping[str, list[str]]) -> None:
+    """Build a DLL or a program whose import table names these functions; a DLL marked with "delayed" loads it at the first call."""
+    with tempfile.TemporaryDirectory() as scratch:
+        work = Path(scratch)
+        links: list[Path] = []
+        uses: list[str] = []
+        for number, (name, functions) in enumerate(imports.items()):
+            delayed = "delayed" in target.name
+            definition, archive = work / f"{number}.def", work / f"lib{number}.a"
+            definition.write_text("\n".join((f"LIBRARY {name}", "EXPORTS", *functions)) + "\n")
+            option = "-y" if delayed else "-l"
+            subprocess.run(["x86_64-w64-mingw32-dlltool", "-d", definition, option, archive], check=True)
+            links.append(archive)
+            uses += functions
+        code = work / "consumer.c"
+        rows = [f"extern int {name}(void);" for name in uses]
+        calls = " + ".join(f"(k > 9 ? {n}() : 0)" for n in uses) or "0"
+        library = target.suffix == ".dll"
+        rows.append(f"{'__declspec(dllexport) ' if library else ''}int uses(int k) {{ return {calls}; }}")
+        rows += [] if library else ["int main(int k, char **v) { return uses(k); }"]
+        code.write_text("\n".join(rows) + "\n")
+        shared = ["-shared"] if library else []
+        command = ["x86_64-w64-mingw32-gcc", *shared, "-O1", "-w", "-s", code, *links, "-o", target]
+        subprocess.run(command, check=True)
+
+
+def older(target: Path, functions: list[str]) -> None:
+    """Build a DLL of an older release: it exports all that the real one does but what is new."""
+    target.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        code, definition = Path(scratch) / "older.c", Path(scratch) / "older.def"
+        code.write_text("int standin(void) { return 1; }\n")
+        definition.write_text(
+            "\n".join((f"LIBRARY {target.name}", "EXPORTS", *(f"{f} = standin" for f in functions))) + "\n"
+        )
+        subprocess.run(["x86_64-w64-mingw32-gcc", "-shared", "-s", code, definition, "-o", target], check=True)
