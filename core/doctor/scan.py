@@ -32,6 +32,7 @@ from core.probes.silent import unexamined_places
 from core.probes.starting import probe as starting
 from core.probes.toolkit import probe as toolkit
 from core.probes.variables import probe as environment
+from core.probes.variables import vocabulary
 
 if TYPE_CHECKING:
     pass
@@ -50,6 +51,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("closures", closure.look, needs=("pythons",), timeout=30),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
+    Probe("vocabularies", vocabulary.look, needs=("pythons", "starts")),
     Probe("programs", programs_probe.look, needs=("environment", "cudnn", "toolkits"), timeout=60),
     Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=90),
 )
@@ -68,6 +70,7 @@ PROGRESS_TEXTS = {
     "closures": N_("Following what the frameworks' libraries need"),
     "loads": N_("Loading every cuDNN library in a child process"),
     "starts": N_("Reading how programs are started here"),
+    "vocabularies": N_("Comparing the values of variables with the frameworks that read them"),
     "programs": N_("Following the programs that were named"),
     "start_looks": N_("Comparing the ways of starting a program"),
 }

@@ -20,7 +20,7 @@ SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
     Step.DRIVER: ("driver",),
     Step.TOOLKIT: ("toolkits",),
     Step.CUDNN: ("cudnn", "loads", "programs"),
-    Step.ENVIRONMENT: ("environment", "starts", "start_looks"),
+    Step.ENVIRONMENT: ("environment", "starts", "vocabularies", "start_looks"),
     Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures"),
     Step.BENCHMARK: (),
 }

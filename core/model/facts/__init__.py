@@ -50,6 +50,7 @@ from core.model.facts.environment import (
     Renewal,
     Scope,
     Variable,
+    Vocabulary,
 )
 from core.model.facts.frameworks import (
     DamagedFile,
@@ -193,6 +194,7 @@ __all__ = [
     "Toolkit",
     "Unexamined",
     "Variable",
+    "Vocabulary",
     "Way",
     "cuda_in_name",
     "full_id",

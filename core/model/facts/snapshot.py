@@ -6,7 +6,7 @@ from core.model.facts.base import Frozen
 from core.model.facts.benchmark import Benchmark
 from core.model.facts.closure import Closure
 from core.model.facts.driver import Driver
-from core.model.facts.environment import Environment
+from core.model.facts.environment import Environment, Vocabulary
 from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
 from core.model.facts.imports import ImportSearch
 from core.model.facts.libraries import CudnnCopy, Toolkit
@@ -37,6 +37,8 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     """What each framework's and extension's own binaries lead to."""
     starts: tuple[Start, ...] | None = None
     """The ways in which programs are started here, beside that of this session."""
+    vocabularies: tuple[Vocabulary, ...] | None = None
+    """Words that variables with a contract have, against the files of those that read them."""
     start_looks: tuple[StartLook, ...] | None = None
     """What differs for programs of some of these ways; ways that are not named here agree with this session."""
     programs: tuple[ExaminedProgram, ...] | None = None
