@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.rules import contracts, environment, newer, not_run, programs, toolkit
+from core.rules import contracts, environment, newer, not_run, programs, toolkit, which_python
 from core.rules import incomplete_scan as scan
 from core.rules.benchmark import results as benchmark
 from core.rules.cudnn import copies as cudnn
@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     *cudnn.RULES,
     *environment.RULES,
     *contracts.RULES,
+    *which_python.RULES,
     *programs.RULES,
     *frameworks.RULES,
     *libraries.RULES,

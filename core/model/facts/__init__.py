@@ -105,7 +105,7 @@ from core.model.facts.machine import (
     platform_machine,
 )
 from core.model.facts.snapshot import Snapshot
-from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartKind, StartLine, StartLook
+from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartedPython, StartKind, StartLine, StartLook
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -189,6 +189,7 @@ __all__ = [
     "StartKind",
     "StartLine",
     "StartLook",
+    "StartedPython",
     "System",
     "Timing",
     "Toolkit",

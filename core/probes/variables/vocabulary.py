@@ -31,7 +31,9 @@ def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[V
     words = tuple(
         dict.fromkeys(w for value in _values(contract.variable, request) for w in asked_words(contract, value))
     )
-    for python in (request.seen.pythons or ()) if words and contract.known else ():
+    if contract.known is None or not words:
+        return
+    for python in request.seen.pythons or ():
         if any(re.fullmatch(contract.readers, d.name) for d in python.distributions):
             request.watch.check()
             if (found := _compared(contract.variable, contract.known, words, python, where)) is not None:
