@@ -25,7 +25,7 @@ from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
 from core.probes.programs import probe as programs_probe
-from core.probes.python import builds, imports, records
+from core.probes.python import builds, imports, records, tools
 from core.probes.python import probe as frameworks
 from core.probes.python import trials as framework_run
 from core.probes.silent import unexamined_places
@@ -47,6 +47,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
+    Probe("tools", tools.look, needs=("pythons", "toolkits")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("closures", closure.look, needs=("pythons",), timeout=30),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
@@ -65,6 +66,7 @@ PROGRESS_TEXTS = {
     "frameworks": N_("Reading how frameworks were built"),
     "records": N_("Comparing the frameworks' libraries with their packages' records"),
     "trials": N_("Testing the frameworks in their own interpreters"),
+    "tools": N_("Looking at what the frameworks run while they work"),
     "toolkits": N_("Looking for CUDA toolkits"),
     "cudnn": N_("Reading every copy of cuDNN"),
     "closures": N_("Following what the frameworks' libraries need"),

@@ -21,7 +21,7 @@ SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
     Step.TOOLKIT: ("toolkits",),
     Step.CUDNN: ("cudnn", "loads", "programs"),
     Step.ENVIRONMENT: ("environment", "starts", "vocabularies", "start_looks"),
-    Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures"),
+    Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures", "tools"),
     Step.BENCHMARK: (),
 }
 """Which sections of the Snapshot answer for a step."""

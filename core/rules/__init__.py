@@ -21,7 +21,7 @@ from core.rules.driver import gpu_access as devices
 from core.rules.driver import parts
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
-from core.rules.frameworks import libraries
+from core.rules.frameworks import libraries, tools
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
@@ -39,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     *programs.RULES,
     *frameworks.RULES,
     *libraries.RULES,
+    *tools.RULES,
     *benchmark.RULES,
     *newer.RULES,
     *scan.RULES,

@@ -13,6 +13,7 @@ from core.model.facts.libraries import CudnnCopy, Toolkit
 from core.model.facts.loading import Load
 from core.model.facts.machine import Execution, Machine, ProbeError, Unexamined
 from core.model.facts.starting import ExaminedProgram, Start, StartLook
+from core.model.facts.tools import UnfitTool
 
 
 class Snapshot(Frozen, frozen=True, kw_only=True):
@@ -35,6 +36,8 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     loads: tuple[Load, ...] | None = None
     closures: tuple[Closure, ...] | None = None
     """What each framework's and extension's own binaries lead to."""
+    tools: tuple[UnfitTool, ...] | None = None
+    """Files that frameworks run or read by name and that cannot serve them."""
     starts: tuple[Start, ...] | None = None
     """The ways in which programs are started here, beside that of this session."""
     vocabularies: tuple[Vocabulary, ...] | None = None
