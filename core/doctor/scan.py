@@ -27,12 +27,14 @@ from core.probes.probe import Probe, ProbeRequest
 from core.probes.programs import probe as programs_probe
 from core.probes.python import builds, imports, records
 from core.probes.python import probe as frameworks
+from core.probes.python import tools as framework_tools
 from core.probes.python import trials as framework_run
 from core.probes.silent import unexamined_places
 from core.probes.starting import probe as starting
 from core.probes.toolkit import probe as toolkit
 from core.probes.tools import probe as tools
 from core.probes.variables import probe as environment
+from core.probes.variables import vocabulary
 
 if TYPE_CHECKING:
     pass
@@ -48,10 +50,12 @@ PROBES: tuple[Probe, ...] = (
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("tools", tools.look),
+    Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("closures", closure.look, needs=("pythons",), timeout=30),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
+    Probe("vocabularies", vocabulary.look, needs=("pythons", "starts")),
     Probe("programs", programs_probe.look, needs=("environment", "cudnn", "toolkits"), timeout=60),
     Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=90),
 )
@@ -65,12 +69,14 @@ PROGRESS_TEXTS = {
     "frameworks": N_("Reading how frameworks were built"),
     "records": N_("Comparing the frameworks' libraries with their packages' records"),
     "trials": N_("Testing the frameworks in their own interpreters"),
+    "framework_tools": N_("Looking at what the frameworks run while they work"),
     "toolkits": N_("Looking for CUDA toolkits"),
     "tools": N_("Looking for compilers and container engines"),
     "cudnn": N_("Reading every copy of cuDNN"),
     "closures": N_("Following what the frameworks' libraries need"),
     "loads": N_("Loading every cuDNN library in a child process"),
     "starts": N_("Reading how programs are started here"),
+    "vocabularies": N_("Comparing the values of variables with the frameworks that read them"),
     "programs": N_("Following the programs that were named"),
     "start_looks": N_("Comparing the ways of starting a program"),
 }

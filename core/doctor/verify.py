@@ -281,6 +281,18 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
         N_("With the environment modules loaded anew: not decided."),
         N_("With the environment modules loaded anew, as their files read now: the fault is gone."),
     ),
+    "launcher": (
+        N_("By the launcher {at}: the fault is gone."),
+        N_("By the launcher {at}: the fault is still there."),
+        N_("By the launcher {at}: not decided."),
+        N_("By the launcher {at}, as its file reads now: the fault is gone."),
+    ),
+    "script": (
+        N_("By the script {at}: the fault is gone."),
+        N_("By the script {at}: the fault is still there."),
+        N_("By the script {at}: not decided."),
+        N_("By the script {at}, as its file reads now: the fault is gone."),
+    ),
 }  # fmt: skip
 """Way of starting whose line was edited -> that the fault is gone, is still there, is not decided, or is gone by reading."""
 

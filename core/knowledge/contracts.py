@@ -20,16 +20,37 @@ ContractKind = Literal[
     "folder",
     "file",
     "files",
+    "writable",
+    "program",
+    "interfaces",
     "requirement",
     "capabilities",
     "devices",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
-or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. requirement, capabilities and
-devices: what a container asked of its driver, against what it got."""
+or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. writable: a folder that is there or
+can be made. program: a command, by its path or by its name on PATH. interfaces: starts of names of network interfaces.
+requirement, capabilities and devices: what a container asked of its driver, against what it got."""
+
+INTERFACES = "/sys/class/net"
+"""Where Linux lists its network interfaces."""
 
 SWITCHES = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
 """distutils' words, which JAX reads; compared in lower case."""
+
+
+class WordSource(Frozen, frozen=True, kw_only=True):
+    """Where the words that a reader knows stand in its own files: what is installed tells, and no table grows old."""
+
+    files: tuple[str, ...]
+    """Patterns below the folder of packages; a word is known if one of these files has it. With ``{word}``: the file is there."""
+    written: str = "{word}"
+    """How a word stands in them; nothing that belongs to a name stands before or behind it."""
+    proof: str = ""
+    """A word that stands in them so in every release: without it nothing is said."""
+    plugins: str = ""
+    """A group of entry points whose packages may bring further words; those of ``known_plugins`` bring none."""
+    known_plugins: str = ""
 
 
 class Contract(Frozen, frozen=True, kw_only=True):
@@ -41,6 +62,13 @@ class Contract(Frozen, frozen=True, kw_only=True):
     kind: ContractKind
     words: tuple[str, ...] = ()
     separator: str = ""
+    """Each of its letters parts words."""
+    suffix: str = ""
+    """What may stand behind a word."""
+    known: WordSource | None = None
+    """What else than ``words`` is right."""
+    values: tuple[tuple[str, str], ...] = ()
+    """Of options: a name, and the pattern of what it can have."""
     open: bool = False
     """Further words may be right: of plug-ins, or of newer releases."""
     least: float = 0
@@ -71,6 +99,34 @@ def contracts() -> tuple[Contract, ...]:
     return read_table("variables", ContractTable).contracts
 
 
+def asked_words(contract: Contract, value: str) -> tuple[str, ...]:
+    """Return the words of a value that the table does not have: flags, names of options, or the words of a list."""
+    match contract.kind:
+        case "flags":
+            found = re.findall(r"(?:^|\s)--?([A-Za-z]\w*)", value)
+        case "options":
+            found = [name for name, _value in options_of(value)]
+        case "words":
+            found = words_of(contract, value)
+        case _:
+            return ()
+    table = {w.lower() for w in contract.words}
+    return tuple(w for w in dict.fromkeys(found) if w and w.lower() not in table)
+
+
+def words_of(contract: Contract, value: str) -> list[str]:
+    """Return the words of a list."""
+    parts = re.split(f"[{re.escape(contract.separator)}]", value) if contract.separator else [value]
+    return [p.strip().removesuffix(contract.suffix) for p in parts]
+
+
+def options_of(value: str) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of "name:value,name:value"; a value in brackets may hold both signs itself."""
+    bare = value.replace(" ", "")
+    parts = re.findall(r"([^,:\[\]]+)(?::(\[[^\]]*\]|[^,]*))?", bare)
+    return tuple((name, its) for name, its in parts)
+
+
 def named_places(contract: Contract, value: str, system: System) -> Iterator[str]:
     """Yield the files and folders that a value names by this contract."""
     if contract.flag:
@@ -84,5 +140,9 @@ def named_places(contract: Contract, value: str, system: System) -> Iterator[str
     elif contract.kind == "flags":
         if value.strip() and not value.strip().startswith("--"):
             yield value.strip()
-    elif contract.kind in ("folder", "file") and value.strip():
+    elif contract.kind == "program":
+        yield from [w.strip("\"'") for w in value.split()[:1]]
+    elif contract.kind == "interfaces" and value.strip() and system == "linux":
+        yield INTERFACES
+    elif contract.kind in ("folder", "file", "writable") and value.strip():
         yield value.strip()

@@ -20,8 +20,8 @@ SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
     Step.DRIVER: ("driver", "tools"),
     Step.TOOLKIT: ("toolkits", "tools"),
     Step.CUDNN: ("cudnn", "loads", "programs"),
-    Step.ENVIRONMENT: ("environment", "starts", "start_looks"),
-    Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures"),
+    Step.ENVIRONMENT: ("environment", "starts", "vocabularies", "start_looks"),
+    Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures", "framework_tools"),
     Step.BENCHMARK: (),
 }
 """Which sections of the Snapshot answer for a step."""

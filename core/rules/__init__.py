@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.rules import contracts, environment, newer, not_run, programs, toolkit, tools
+from core.rules import contracts, environment, newer, not_run, programs, toolkit, tools, which_python
 from core.rules import incomplete_scan as scan
 from core.rules.benchmark import results as benchmark
 from core.rules.cudnn import copies as cudnn
@@ -22,6 +22,7 @@ from core.rules.driver import parts
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
 from core.rules.frameworks import libraries
+from core.rules.frameworks import tools as framework_tools
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
@@ -36,9 +37,11 @@ RULES: tuple[Rule, ...] = (
     *cudnn.RULES,
     *environment.RULES,
     *contracts.RULES,
+    *which_python.RULES,
     *programs.RULES,
     *frameworks.RULES,
     *libraries.RULES,
+    *framework_tools.RULES,
     *benchmark.RULES,
     *newer.RULES,
     *scan.RULES,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _
+from msgspec.structs import replace
+
+from core.common.i18n import _, n_
 from core.common.text import join_names
 from core.common.versions import version_tuple
-from core.knowledge.contracts import SWITCHES, Contract, contracts, named_places
-from core.model.facts import Snapshot, Variable
+from core.knowledge.contracts import SWITCHES, Contract, asked_words, contracts, named_places, options_of, words_of
+from core.model.facts import NamedPlace, Snapshot, Variable, Vocabulary
 from core.model.findings import Evidence, Finding
 from core.model.remedies import Unset
 from core.model.steps import Severity, Step
@@ -26,11 +28,22 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
     views = [h for h in environment_views(seen) if h.near <= 3]
     for contract in contracts():
         value = effective_variable(seen, contract.variable)
-        problem = broken(contract, value.value, seen) if value is not None else ""
-        if value is None or not problem:
+        if value is None:
             continue
         reading = [h for h in views if contract.readers and _reader(h, contract)]
-        yield _finding(seen, contract, value, problem, reading)
+        odd = unknown_words(contract, value.value, seen)
+        if odd:
+            reading = [h for h in reading if h.python.prefix in odd]
+            yield _unknown(seen, contract, value, odd, reading)
+        elif problem := broken(contract, value.value, seen):
+            yield _finding(seen, contract, value, problem, reading)
+
+
+def unknown_words(contract: Contract, value: str, seen: Snapshot) -> dict[str, Vocabulary]:
+    """Return environment -> the words of a value that its reader's own files do not have."""
+    words = set(asked_words(contract, value)) if contract.known else set()
+    rows = (v for v in seen.vocabularies or () if v.variable == contract.variable) if words else ()
+    return {v.prefix: v for v in rows if words & set(v.unknown)}
 
 
 def _reader(home: EnvironmentView, contract: Contract) -> str:
@@ -41,9 +54,29 @@ def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
     if not contract.readers:
         return WARNING if contract.kind in ("requirement", "capabilities", "devices") else NOTE
     nearest = min((h.near for h in reading), default=4)
-    if nearest > 2 or (contract.open and not contract.fails):
+    if nearest > 2:
         return NOTE
     return ERROR if contract.fails and nearest <= 1 else WARNING if contract.fails else NOTE
+
+
+def _unknown(
+    seen: Snapshot, contract: Contract, value: Variable, odd: dict[str, Vocabulary], reading: list[EnvironmentView]
+) -> Finding:
+    """Return the finding of words that the reader does not know, by its own files."""
+    rows = [odd[h.python.prefix] for h in reading if h.python.prefix in odd] or list(odd.values())
+    words = [w for w in asked_words(contract, value.value) if w in rows[0].unknown]
+    who = _reader(reading[0], contract) if reading else contract.readers
+    problem = n_(
+        "The variable {name} says {words}, which {reader} here does not know.",
+        "The variable {name} says {words}, none of which {reader} here knows.",
+        len(words),
+        name=contract.variable,
+        words=join_names(words),
+        reader=who,
+    )
+    its = _finding(seen, contract, value, problem, reading)
+    files = observation(_("Read for the words that it knows"), join_names(rows[0].files[:4]), rows[0].prefix)
+    return replace(its, evidence=(*its.evidence, files))
 
 
 def _finding(
@@ -90,6 +123,12 @@ def _allowed(contract: Contract) -> list[Evidence]:
     words = [w for w in contract.words if w]
     if contract.kind == "options":
         return [observation(_("Known options"), join_names(words), source)]
+    if contract.kind == "writable":
+        return [observation(label, _("a folder that can be written to, or made"), source)]
+    if contract.kind == "program":
+        return [observation(label, _("a program that is there and can be run"), source)]
+    if contract.kind == "interfaces":
+        return [observation(label, _("the start of the name of a network interface that is there"), source)]
     if contract.kind == "switch":
         return [observation(label, join_names(("true", "false", "1", "0")), source)]
     if contract.kind == "number":
@@ -121,10 +160,9 @@ def broken(contract: Contract, value: str, seen: Snapshot) -> str:
     )
     match contract.kind:
         case "words":
-            parts = value.split(contract.separator) if contract.separator else [value]
             known = {w.lower() for w in contract.words}
-            odd = [p for p in parts if p.strip().lower() not in known]
-            return wrong if odd and value.strip() and not (contract.open and _is_plugin(seen, odd)) else ""
+            odd = [w for w in words_of(contract, value) if w.lower() not in known]
+            return wrong if odd and value.strip() and not (contract.open or contract.known) else ""
         case "switch":
             return wrong if value.strip() and value.strip().lower() not in SWITCHES else ""
         case "number":
@@ -134,8 +172,7 @@ def broken(contract: Contract, value: str, seen: Snapshot) -> str:
         case "pattern":
             return "" if not value.strip() or re.fullmatch(contract.pattern, value.strip()) else wrong
         case "options":
-            names = {part.partition(":")[0].strip() for part in re.sub(r"\[[^\]]*\]", "", value).split(",")} - {""}
-            return wrong if names - set(contract.words) else ""
+            return _wrong_options(contract, value)
         case "requirement":
             return _unmet_requirement(value, seen)
         case "capabilities":
@@ -145,10 +182,18 @@ def broken(contract: Contract, value: str, seen: Snapshot) -> str:
     return _wrong_place(contract, value, seen)
 
 
-def _is_plugin(seen: Snapshot, words: list[str]) -> bool:
-    """Whether some package of an environment may bring a backend of that name."""
-    names = " ".join(d.name for p in seen.pythons or () for d in p.distributions)
-    return all(len(w.strip()) > 2 and w.strip().lower() in names for w in words)
+def _wrong_options(contract: Contract, value: str) -> str:
+    patterns = dict(contract.values)
+    for name, its in options_of(value):
+        pattern = patterns.get(name)
+        if pattern is not None and not re.fullmatch(pattern, its):
+            return _(
+                "The variable {name} gives {option} the value {value}, which it cannot have.",
+                name=contract.variable,
+                option=name,
+                value=repr(its),
+            )
+    return ""
 
 
 def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
@@ -159,6 +204,18 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
     for path in named_places(contract, value, seen.machine.system):
         place = places.get(path)
         values = {"name": contract.variable, "path": path}
+        if contract.kind == "interfaces":
+            if place is not None and place.holds and not _has_interface(value, place.holds):
+                return _(
+                    "The variable {name} is {value}: no network interface here has such a name.",
+                    name=contract.variable,
+                    value=repr(value),
+                )
+            continue
+        if contract.kind == "writable":
+            if place is not None and place.blocked:
+                return _blocked(contract, path, place)
+            continue
         if contract.kind == "flags" and (place is None or place.state != "file"):
             return _("The variable {name} is {path}, which is neither a flag nor a file.", **values)
         if place is None:
@@ -167,11 +224,33 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
             return _("The variable {name} names {path}, which does not exist.", **values)
         if contract.kind == "folder" and place.state == "file":
             return _("The variable {name} names {path}, which is not a folder.", **values)
-        if contract.kind in ("file", "files") and place.state == "folder":
+        if contract.kind == "program" and place.state == "file" and not place.runs:
+            return _("The variable {name} names {path}, which this user may not run.", **values)
+        if contract.kind in ("file", "files", "program") and place.state == "folder":
             return _("The variable {name} names {path}, which is a folder.", **values)
         if contract.holds and not place.holds:
             return _("The variable {name} names {path}, which has not what is looked for there.", **values)
     return ""
+
+
+def _blocked(contract: Contract, path: str, place: NamedPlace) -> str:
+    values = {"name": contract.variable, "path": path, "at": place.blocked}
+    if place.state == "folder":
+        return _("The variable {name} names {path}, a folder that this user may not write to.", **values)
+    return _("The variable {name} names {path}, a folder that cannot be made: {at} stands in the way.", **values)
+
+
+def _has_interface(value: str, names: tuple[str, ...]) -> bool:
+    """Whether a value of NCCL's form picks an interface: starts of names, "=" before whole names, "^" before those to leave out."""
+    text = value.strip()
+    rest = text.lstrip("^=")
+    wanted = [w for w in rest.split(",") if w]
+    whole = "=" in text[: len(text) - len(rest)]
+
+    def fits(name: str) -> bool:
+        return any(name == w.partition(":")[0] if whole else name.startswith(w.partition(":")[0]) for w in wanted)
+
+    return not wanted or (any(not fits(n) for n in names) if text.startswith("^") else any(map(fits, names)))
 
 
 def _unmet_requirement(value: str, seen: Snapshot) -> str:

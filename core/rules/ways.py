@@ -16,7 +16,7 @@ from core.rules.wording import observation
 
 THIS_SESSION = "process"
 """The word in ``Finding.ways`` for what is started from here."""
-CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron")
+CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron", "launcher", "script")
 """Kinds that start one program: what they lack counts, as somebody starts it so."""
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 JUDGED = ("LD_", "CUDA", "CUDNN", "PYTHON", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA")
@@ -25,6 +25,8 @@ JUDGED = ("LD_", "CUDA", "CUDNN", "PYTHON", "TF_", "XLA_", "JAX_", "NVIDIA_", "T
 CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 """Words by which an entry of PATH has to do with a GPU's libraries."""
 
+OF_A_VARIABLE = ("environment.contract-",)
+"""Starts of ids of findings whose subject is the variable that they are about."""
 MOST_LINES = 4
 """Lines of start-up files that stand as evidence in a finding."""
 
@@ -40,6 +42,8 @@ WAY_WORDS: dict[StartKind, str] = {
     "editor": N_("terminals of the editor"),
     "direnv": N_("the folder of {at}"),
     "module": N_("the environment modules that are loaded"),
+    "launcher": N_("the launcher {at}"),
+    "script": N_("the script {at}"),
 }
 
 
@@ -52,7 +56,7 @@ def way_words(seen: Snapshot, ids: Iterable[str]) -> str:
 
 def _way(start: Start) -> str:
     at = start.at.split("/")[-2] if start.kind == "notebook" and start.at.count("/") > 1 else start.at
-    return _(WAY_WORDS[start.kind], at=at.rsplit("/", 1)[-1] if start.kind == "service" else at)
+    return _(WAY_WORDS[start.kind], at=at.rsplit("/", 1)[-1] if start.kind in ("service", "launcher", "script") else at)
 
 
 def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapshot], list[Finding]]) -> list[Finding]:
@@ -74,7 +78,7 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
     for key, finding in of_others.items():
         if key in ours or finding.severity < Severity.WARNING:
             continue
-        its = [i for look in looks if set(look.starts) & set(ways[key]) for i in _concerned(look, seen)]
+        its = [i for look in looks if set(look.starts) & set(ways[key]) for i in _concerned(look, seen, finding)]
         if its:
             out.append(_elsewhere(finding, seen, tuple(dict.fromkeys(its))))
     return out
@@ -110,7 +114,7 @@ def _value(seen: Snapshot, name: str) -> str | None:
     return found.value if found else None
 
 
-def _concerned(look: StartLook, seen: Snapshot) -> list[str]:
+def _concerned(look: StartLook, seen: Snapshot, finding: Finding) -> list[str]:
     """Return the ways of a look in which a fault counts that this session does not have.
 
     A way that only lacks what this session has is one of many places where nobody starts anything; what starts one
@@ -120,9 +124,13 @@ def _concerned(look: StartLook, seen: Snapshot) -> list[str]:
         v.name: v.value for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION
     }
     theirs = [v for v in (look.environment.variables if look.environment else ()) if _has_line(v.source)]
-    sets = any(v.name.startswith(JUDGED) and v.value and mine.get(v.name) != v.value for v in theirs)
+    told = finding.id.startswith(OF_A_VARIABLE)
+    sets = any(
+        (v.name == finding.subject if told else v.name.startswith(JUDGED)) and v.value and mine.get(v.name) != v.value
+        for v in theirs
+    )
     sets = sets or any(
-        v.name == "PATH" and _cuda_entries(v.value) - _cuda_entries(mine.get("PATH", "")) for v in theirs
+        v.name == "PATH" and not told and _cuda_entries(v.value) - _cuda_entries(mine.get("PATH", "")) for v in theirs
     )
     known = {s.id: s for s in seen.starts or ()}
     return [i for i in look.starts if i in known and (sets or (known[i].kind in CONCRETE and known[i].prefix))]
@@ -138,7 +146,7 @@ def _has_line(source: str) -> bool:
 
 def _limited(finding: Finding, seen: Snapshot, holds: tuple[str, ...], named: set[str]) -> Finding:
     """Return a finding of this session with the ways for which it holds, where that is not all of them."""
-    if finding.severity < Severity.WARNING or named <= set(holds):
+    if finding.ways or finding.severity < Severity.WARNING or named <= set(holds):
         return finding
     free = tuple(i for i in (s.id for s in seen.starts or ()) if i in named and i not in holds)
     why = join_sentences(finding.why, _("It does not concern {ways}.", ways=way_words(seen, free)))

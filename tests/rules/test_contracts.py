@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.knowledge.contracts import contracts
-from core.model.facts import Distribution, Environment, NamedPlace, Snapshot, Variable
+from core.model.facts import Distribution, Environment, NamedPlace, Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
 from core.model.steps import Severity
 from core.rules.contracts import RULES
@@ -40,7 +40,7 @@ def found(seen: Snapshot) -> list[Finding]:
 @pytest.mark.parametrize(
     ("variable", "value", "severity"),
     [
-        ("JAX_PLATFORMS", "gpuu", Severity.ERROR),
+        ("JAX_PLATFORMS", "gpuu", None),  # no file was read that tells whether a plug-in brings it
         ("JAX_PLATFORMS", "cuda,cpu", None),
         ("JAX_PLATFORMS", "", None),
         ("JAX_PLATFORMS", "CPU", None),
@@ -75,8 +75,12 @@ def test_values_for_jax(variable: str, value: str, severity: Severity | None):
         ("TORCH_DISTRIBUTED_DEBUG", "detail", TORCH, None),
         ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True,max_split_size_mb:128", TORCH, None),
         ("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:[256:1,512:2,>:4]", TORCH, None),
-        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments=True", TORCH, Severity.NOTE),
-        ("JAX_PLATFORMS", "gpuu", TORCH, Severity.NOTE),
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments=True", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:true", TORCH, Severity.ERROR),
+        ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:16", TORCH, Severity.ERROR),
+        ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb: 512,garbage_collection_threshold:0.8,", TORCH, None),
+        ("JAX_NUM_CPU_DEVICES", "four", JAX, Severity.ERROR),
+        ("TORCHINDUCTOR_COMPILE_THREADS", "auto", TORCH, Severity.ERROR),
         ("KERAS_BACKEND", "torch", TORCH, None),
     ],
 )
@@ -85,6 +89,62 @@ def test_only_its_readers_mind(
 ):
     its = found(machine(variable, value, *distributions))
     assert [f.severity for f in its] == ([] if severity is None else [severity])
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "unknown", "prefix", "wrong"),
+    [
+        ("JAX_PLATFORMS", "cuda,gpuu", ("gpuu",), "/env", ("gpuu",)),
+        ("XLA_FLAGS", "--xla_a=1 --xla_b", ("xla_b",), "/env", ("xla_b",)),
+        ("XLA_FLAGS", "--xla_a=1", ("xla_b",), "/env", ()),  # another way's value has the unknown one
+        ("XLA_FLAGS", "--xla_b", ("xla_b",), "/other", ()),  # whose release knows it
+        ("XLA_FLAGS", "", ("xla_b",), "/env", ()),
+    ],
+)
+def test_words_that_the_readers_own_files_do_not_have(variable: str, value: str, unknown, prefix: str, wrong):
+    seen = machine(variable, value, *JAX)
+    at = seen.pythons[0].prefix if prefix == "/env" else prefix
+    rows = (Vocabulary(variable=variable, prefix=at, files=("/lib/libjax_common.so",), unknown=unknown),)
+    its = [f for f in found(replace(seen, vocabularies=rows)) if f.severity is Severity.ERROR]
+    assert [all(w in f.title for w in wrong) for f in its] == ([True] if wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("variable", "distributions", "place", "wrong"),
+    [
+        ("TRITON_CACHE_DIR", "triton", {"state": "missing"}, False),
+        ("TRITON_CACHE_DIR", "triton", {"state": "missing", "blocked": "/srv/file"}, True),
+        ("TRITON_CACHE_DIR", "triton", {"state": "folder", "blocked": "/srv"}, True),
+        ("CC", "triton", {"state": "missing"}, True),
+        ("CC", "triton", {"state": "file"}, False),
+        ("CC", "triton", {"state": "file", "runs": False}, True),
+        ("CC", "triton", {"state": "folder"}, True),
+        ("NCCL_SOCKET_IFNAME", "torch", {"state": "folder", "holds": ("lo", "eth0")}, True),
+        ("NCCL_SOCKET_IFNAME", "torch", {"state": "folder", "holds": ("lo", "/srv0")}, False),
+        ("NCCL_SOCKET_IFNAME", "torch", {"state": "missing"}, False),
+    ],
+)
+def test_what_a_variable_names_must_serve(variable: str, distributions: str, place: dict, wrong: bool):
+    named = NamedPlace(variable=variable, path="/sys/class/net" if "IFNAME" in variable else "/srv", **place)
+    its = found(machine(variable, "/srv", Distribution(name=distributions, version="3.4.0"), places=(named,)))
+    assert [(f.severity, f.cause) for f in its] == ([(Severity.ERROR, "variable_value_wrong")] if wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        ("eth", True),
+        ("=eth0", True),
+        ("=eth", False),
+        ("^docker,lo", True),
+        ("^eth,lo", False),
+        ("ib", False),
+        ("ib,eth", True),
+    ],
+)
+def test_how_nccl_reads_names_of_interfaces(value: str, fits: bool):
+    place = NamedPlace(variable="NCCL_SOCKET_IFNAME", path="/sys/class/net", state="folder", holds=("lo", "eth0"))
+    assert bool(found(machine("NCCL_SOCKET_IFNAME", value, *TORCH, places=(place,)))) is not fits
 
 
 @pytest.mark.parametrize(

@@ -260,6 +260,12 @@ class ShellReader(ShellWords):
                 return True
             case "eval":
                 return self._eval(arguments, line)
+            case "alias":
+                for each in arguments:
+                    short, equals, text = each.partition("=")
+                    if equals:
+                        self.state.aliases[short] = (text, self._file, line)
+                return True
             case "PATH_add":
                 self._prepend("PATH", arguments, line)
                 return True

@@ -35,13 +35,17 @@ class State(msgspec.Struct):
     """Variable -> the lines that gave it the value that it has."""
     open: set[str] = msgspec.field(default_factory=set)
     files: list[str] = msgspec.field(default_factory=list)
+    aliases: dict[str, tuple[str, str, int]] = msgspec.field(default_factory=dict)
+    """Command -> what it stands for, file and line."""
     separator: str = ":"
     """What stands between the entries of a list: ";" on Windows."""
 
     def copy(self) -> State:
         """Return what can be changed without changing this one."""
         lines = {n: list(its) for n, its in self.lines.items()}
-        return State(dict(self.values), set(self.exported), lines, set(self.open), self.files, self.separator)
+        return State(
+            dict(self.values), set(self.exported), lines, set(self.open), self.files, dict(self.aliases), self.separator
+        )
 
     def give(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
         """Set a variable and remember the line that did it."""

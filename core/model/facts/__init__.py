@@ -50,6 +50,7 @@ from core.model.facts.environment import (
     Renewal,
     Scope,
     Variable,
+    Vocabulary,
 )
 from core.model.facts.frameworks import (
     DamagedFile,
@@ -104,7 +105,7 @@ from core.model.facts.machine import (
     platform_machine,
 )
 from core.model.facts.snapshot import Snapshot
-from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartKind, StartLine, StartLook
+from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartedPython, StartKind, StartLine, StartLook
 from core.model.facts.tools import ContainerEngine, HostCompiler, Tools
 
 __all__ = [
@@ -191,12 +192,14 @@ __all__ = [
     "StartKind",
     "StartLine",
     "StartLook",
+    "StartedPython",
     "System",
     "Timing",
     "Toolkit",
     "Tools",
     "Unexamined",
     "Variable",
+    "Vocabulary",
     "Way",
     "cuda_in_name",
     "full_id",

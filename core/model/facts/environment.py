@@ -100,7 +100,23 @@ class NamedPlace(Frozen, frozen=True, kw_only=True):
     path: str
     state: Literal["folder", "file", "missing"]
     holds: tuple[str, ...] = ()
-    """Of what must lie in a folder, what does."""
+    """Of what must lie in a folder, what does; the names of network interfaces."""
+    blocked: str = ""
+    """Of a folder that is to be written to: the file that stands in its way, or the folder that this user may not write to."""
+    runs: bool = True
+    """Of a program: whether this user may run it."""
+
+
+class Vocabulary(Frozen, frozen=True, kw_only=True):
+    """Words of a variable's values, here or in another way of starting, against those that stand in its reader's files."""
+
+    variable: str
+    prefix: str
+    """The environment of the reader."""
+    files: tuple[str, ...]
+    """Where the reader's words stand."""
+    known: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 _LENGTH = re.compile(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")

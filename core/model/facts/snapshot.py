@@ -6,7 +6,8 @@ from core.model.facts.base import Frozen
 from core.model.facts.benchmark import Benchmark
 from core.model.facts.closure import Closure
 from core.model.facts.driver import Driver
-from core.model.facts.environment import Environment
+from core.model.facts.environment import Environment, Vocabulary
+from core.model.facts.framework_tools import UnfitTool
 from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
 from core.model.facts.imports import ImportSearch
 from core.model.facts.libraries import CudnnCopy, Toolkit
@@ -36,8 +37,12 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     loads: tuple[Load, ...] | None = None
     closures: tuple[Closure, ...] | None = None
     """What each framework's and extension's own binaries lead to."""
+    framework_tools: tuple[UnfitTool, ...] | None = None
+    """Files that frameworks run or read by name and that cannot serve them."""
     starts: tuple[Start, ...] | None = None
     """The ways in which programs are started here, beside that of this session."""
+    vocabularies: tuple[Vocabulary, ...] | None = None
+    """Words that variables with a contract have, against the files of those that read them."""
     start_looks: tuple[StartLook, ...] | None = None
     """What differs for programs of some of these ways; ways that are not named here agree with this session."""
     programs: tuple[ExaminedProgram, ...] | None = None

@@ -23,9 +23,12 @@ StartKind = Literal[
     "editor",
     "direnv",
     "module",
+    "launcher",
+    "script",
 ]
 """login: a login shell. terminal: an interactive shell in a desktop's terminal. ssh: a command given to ssh. notebook: a
-Jupyter kernel. activation: a shell that activated an environment. editor: a terminal of VS Code."""
+Jupyter kernel. activation: a shell that activated an environment. editor: a terminal of VS Code. launcher: a .desktop file.
+script: a shell's script that starts a Python."""
 
 LineForm = Literal[
     "posix", "fish", "csh", "assignments", "pam", "systemd", "crontab", "json", "cmd", "powershell", "pth"
@@ -52,6 +55,23 @@ class StartLine(Frozen, frozen=True, kw_only=True):
     """Whether a later line gives the variable another value: it counts once that one is gone."""
 
 
+class StartedPython(Frozen, frozen=True, kw_only=True):
+    """The Python that a way starts, where it seems to be an environment's."""
+
+    name: str
+    """What is typed or written: "python3"; the first word of a kernelspec's argv."""
+    path: str
+    """The file that this leads to; empty for none."""
+    prefix: str
+    """The environment of this file; empty where it is none's."""
+    seems: str
+    """The environment that it seems to be."""
+    why: Literal["lies in it", "activated", "VIRTUAL_ENV", "CONDA_PREFIX", "name"]
+    """What speaks for that. name: what it is called."""
+    source: str = ""
+    """File and line that lead elsewhere, where they are known."""
+
+
 class Start(Frozen, frozen=True, kw_only=True):
     """One way of starting programs, and the variables that they get by it."""
 
@@ -64,6 +84,7 @@ class Start(Frozen, frozen=True, kw_only=True):
     """The Python environment that it starts; empty for any."""
     argv: tuple[str, ...] = ()
     """What it starts, where it says so."""
+    runs: tuple[StartedPython, ...] = ()
     variables: tuple[Variable, ...] = ()
     """Variables that matter as programs get them."""
     lines: tuple[StartLine, ...] = ()

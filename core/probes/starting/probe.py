@@ -22,7 +22,9 @@ from core.probes.loading import probe as loading
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.starting.machine import Ground, ground_of
+from core.probes.starting.pythons import pythons_of
 from core.probes.starting.shells import family
+from core.probes.starting.starters import launcher_ways, script_ways
 from core.probes.starting.ways import (
     Reached,
     activation_ways,
@@ -43,7 +45,7 @@ OF_PYTHONS_SEARCH = ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSER
 """Variables that decide where Python's modules come from."""
 ASK_SECONDS = 2.0
 """For a shell that is asked."""
-MOST_LOOKS = 8
+MOST_LOOKS = 12
 """Different environments that are looked at beside this session's."""
 OF_THE_SESSION = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT", "PATHEXT", "SYSTEMROOT", "WINDIR")
 """Starts of variables that tell what is active; they judge nothing by themselves."""
@@ -61,6 +63,7 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
     found: dict[str, Start] = {}
     for way in _ways(ground, request):
         start = _settled(_start(way, known), way, ground, request)
+        start = replace(start, runs=pythons_of(way, ground, request.seen.pythons or ()))
         found.setdefault(start.id, start)
     return tuple(found.values())
 
@@ -84,9 +87,11 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from notebook_ways(ground, terminal, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
-    yield from editor_ways(ground, terminal)
+    yield from editor_ways(ground, terminal, pythons)
     yield from direnv_ways(ground, terminal)
     yield from module_ways(ground, terminal)
+    yield from launcher_ways(ground, desktop, pythons)
+    yield from script_ways(ground, pythons, request.programs)
 
 
 def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
@@ -167,7 +172,8 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
         key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known, system)
         if key != ours:
             groups.setdefault(key, []).append(start)
-    return tuple(_look(its, request) for its in list(groups.values())[:MOST_LOOKS])
+    first = sorted(groups.values(), key=lambda its: not any(s.prefix or s.argv for s in its))  # what starts one program
+    return tuple(_look(its, request) for its in first[:MOST_LOOKS])
 
 
 def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> frozenset[tuple[str, str]]:

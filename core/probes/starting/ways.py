@@ -26,6 +26,10 @@ class Reached(Frozen, frozen=True, kw_only=True):
     state: State
     prefix: str = ""
     argv: tuple[str, ...] = ()
+    seems: str = ""
+    """The environment that it seems to start, by where its file lies or by its name."""
+    named: bool = False
+    """It is the name that says so."""
 
 
 def session(ground: Ground) -> State:
@@ -81,8 +85,10 @@ def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     if (text := ground.read(own)) is not None:
         state = plain.copy()
         state.files = list(plain.files)
-        read_crontab(text, own, state, system=False)
+        jobs = read_crontab(text, own, state, system=False)
         yield Reached(kind="cron", at=own, state=state)
+        for _user, command in jobs:
+            yield from _job(command, own, state, ground, pythons)
     else:
         yield Reached(kind="cron", at=ground.person.name, state=plain)
     for path in ("/etc/crontab", *(f"/etc/cron.d/{n}" for n in ground.around.names("/etc/cron.d"))):
@@ -91,9 +97,26 @@ def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         state = plain.copy()
         state.files = list(plain.files)
         jobs = read_crontab(text, path, state, system=True)
+        for _user, command in jobs:
+            yield from _job(command, path, state, ground, pythons)
         prefix = next((p for _user, command in jobs if (p := _environment_in(command, pythons))), "")
         if prefix or any(user == ground.person.name for user, _command in jobs):
             yield Reached(kind="cron", at=path, state=state, prefix=prefix)
+
+
+def _job(
+    command: str, path: str, plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a job of a crontab that starts an environment, with what its own command sets before."""
+    from core.probes.starting.commands import Line, python_of_text  # most people have no such job
+
+    state = plain.copy()
+    state.files = list(plain.files)
+    text = ground.read(path) or ""
+    at = text.find(command)
+    found = python_of_text(command, Line(path, text.count("\n", 0, at) + 1), state, ground)
+    if found and any(p.prefix == found.prefix and p.kind in ("venv", "conda") for p in pythons):
+        yield Reached(kind="cron", at=f"{path}: {command}", state=state, prefix=found.prefix, argv=(found.path,))
 
 
 def _environment_in(command: str, pythons: tuple[PythonEnvironment, ...]) -> str:
@@ -134,9 +157,34 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
             argv = tuple(a for a in raw if isinstance(a, str)) if isinstance(raw, list) else ()
             prefix = _environment_in(f"{argv[0]} " if argv else "", pythons)
             own = folder.removesuffix("/share/jupyter")
-            if not prefix and any(p.prefix == own for p in pythons):
-                prefix = own
-            yield Reached(kind="notebook", at=path, state=state, prefix=prefix, argv=argv)
+            lies = next((p.prefix for p in pythons if p.prefix == own), "")
+            called = "" if lies else _called(name, spec, pythons)
+            if not prefix and lies and (not argv or "/" not in argv[0]):
+                prefix = lies  # the server puts its own interpreter in the place of a bare name
+            yield Reached(
+                kind="notebook",
+                at=path,
+                state=state,
+                prefix=prefix,
+                argv=argv,
+                seems=lies or called,
+                named=bool(called),
+            )
+
+
+USUAL_NAMES = ("env", "venv", ".venv", ".env", "python", "python3", "base", "usr", "local", "root", "home")
+
+
+def _called(name: str, spec: dict[str, object], pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Return the environment that a kernel is called after: its folder's name, or its project's where that says nothing."""
+    told = f"{name} {spec.get('display_name', '')}".lower()
+    found = []
+    for python in pythons:
+        parts = [p for p in python.prefix.lower().split("/") if p not in USUAL_NAMES]
+        telling = python.kind in ("venv", "conda") and parts and len(parts[-1]) > 2
+        if telling and re.search(rf"(?<![\w.-]){re.escape(parts[-1])}(?![\w.-])", told):
+            found.append(python.prefix)
+    return found[0] if len(found) == 1 else ""
 
 
 def _or_same(found: re.Match[str], state: State) -> str:
@@ -201,9 +249,22 @@ def service_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
                 if extra.endswith(".conf") and (text := ground.read(more)) is not None:
                     unit = _later(unit, read_unit(text, more, state, ground.read))
             prefix = _environment_in(unit.command, pythons)
+            if own or prefix or unit.user == ground.person.name or "/home/" in unit.command:
+                prefix = _started(unit.command, path, state, ground, pythons) or prefix
             if own or prefix or unit.user == ground.person.name:
                 argv = tuple(unit.command.split())
                 yield Reached(kind="service", at=path, state=state, prefix=prefix, argv=argv)
+
+
+def _started(command: str, path: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Follow what a service starts, through its scripts; return the environment that runs in the end."""
+    from core.probes.starting.commands import Line, python_of_command, words_of  # most people have no such service
+
+    words = words_of(command)
+    text = ground.read(path) or ""
+    at = Line(path, text.count("\n", 0, max(0, text.find("ExecStart"))) + 1)
+    found = python_of_command(words, at, state, ground) if words else None
+    return next((p.prefix for p in pythons if found and p.prefix == found.prefix and p.kind in ("venv", "conda")), "")
 
 
 def _later(first: Unit, second: Unit) -> Unit:
@@ -213,44 +274,103 @@ def _later(first: Unit, second: Unit) -> Unit:
 EDITORS = ("Code", "Code - Insiders", "VSCodium", "Code - OSS", "Cursor")
 
 
-def editor_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
-    """Yield VS Code's terminal: the person's settings, the folder's, and the file of variables that Python's extension reads."""
+def editor_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield VS Code: its terminal by the person's settings, and the working folder's own settings and launches."""
     own = [ground.config(name, "User/settings.json") for name in EDITORS]
     own.append(ground.at_home(".vscode-server/data/Machine/settings.json"))
-    for path in own:
-        if (text := ground.read(path)) is None:
-            continue
+    found = [path for path in own if ground.read(path) is not None]
+    project = ground.folder not in ("/", ground.person.home)
+    inner = posixpath.join(ground.folder, ".vscode/settings.json") if project else ""
+    opened = bool(project and ground.around.kind(posixpath.join(ground.folder, ".vscode")) == "folder")
+    for path in found or ([inner] if opened else []):
         state = terminal.copy()
         state.files = list(terminal.files)
-        _settings(text, path, state, ground)
-        if ground.folder not in ("/", ground.person.home):
-            inner = posixpath.join(ground.folder, ".vscode/settings.json")
-            its = ground.read(inner)
-            if its is not None:
-                _settings(its, inner, state, ground)
-            env_file = posixpath.join(ground.folder, ".env")
+        files: list[str] = []
+        prefix = ""
+        for each in dict.fromkeys((path, inner)):
+            if each and (text := ground.read(each)) is not None:
+                files += _settings(text, each, state, ground)
+                prefix = _chosen(text, ground, pythons) or prefix
+        for env_file in files or ([posixpath.join(ground.folder, ".env")] if project else []):
             if (text := ground.read(env_file)) is not None:
                 read_assignments(text, env_file, state, expands=True)
-        yield Reached(kind="editor", at=path, state=state)
+        yield Reached(kind="editor", at=path, state=state, prefix=prefix)
+    if opened:
+        yield from _launches(ground, terminal, pythons)
 
 
-def _settings(text: str, path: str, state: State, ground: Ground) -> None:
+def _filled(value: str, state: State, ground: Ground) -> str:
+    """Return a text with VS Code's variables replaced."""
+    filled = re.sub(r"\$\{env:(\w+)\}", lambda m: state.values.get(m[1], ""), value)
+    filled = re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
+    return filled.replace("${userHome}", ground.person.home)
+
+
+def _chosen(text: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Return the environment that settings name for Python."""
+    found = json_value(text)
+    values = found if isinstance(found, dict) else {}
+    told = next(
+        (
+            v
+            for n in ("python.defaultInterpreterPath", "python.pythonPath", "python")
+            if isinstance(v := values.get(n), str)
+        ),
+        "",
+    )
+    return _at(told, ground, pythons)
+
+
+def _at(told: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
+    path = _filled(told, State(), ground)
+    return next((p.prefix for p in pythons if path == p.prefix or path.startswith(f"{p.prefix}/bin/")), "")
+
+
+def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield what the folder's launch.json starts Python with."""
+    path = posixpath.join(ground.folder, ".vscode/launch.json")
+    text = ground.read(path) or ""
+    found = json_value(text)
+    rows = found.get("configurations") if isinstance(found, dict) else None
+    for row in [r for r in rows if isinstance(r, dict)] if isinstance(rows, list) else []:
+        if row.get("type") not in ("python", "debugpy"):
+            continue
+        state = terminal.copy()
+        state.files = [*terminal.files, path]
+        env_file = row.get("envFile")
+        if isinstance(env_file, str) and (its := ground.read(place := _filled(env_file, state, ground))) is not None:
+            read_assignments(its, place, state, expands=True)
+        env = row.get("env")
+        for name, value in (env if isinstance(env, dict) else {}).items():
+            if isinstance(name, str) and isinstance(value, str):
+                state.give(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
+                state.exported.add(name)
+        python = row.get("python")
+        prefix = _at(python, ground, pythons) if isinstance(python, str) else ""
+        yield Reached(kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=prefix)
+
+
+def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
+    """Take the variables of settings; return the file of variables that they name."""
     found = json_value(text)
     state.files.append(path)
     if not isinstance(found, dict):
-        return
+        return []
     env = found.get("terminal.integrated.env.linux")
     for name, value in (env if isinstance(env, dict) else {}).items():
         if isinstance(name, str) and isinstance(value, str):
-            filled = re.sub(r"\$\{env:(\w+)\}", lambda m: state.values.get(m[1], ""), value)
-            filled = filled.replace("${workspaceFolder}", ground.folder).replace("${userHome}", ground.person.home)
-            state.give(name, filled, path, json_line(text, name, "terminal.integrated.env.linux"), "json")
+            state.give(
+                name,
+                _filled(value, state, ground),
+                path,
+                json_line(text, name, "terminal.integrated.env.linux"),
+                "json",
+            )
             state.exported.add(name)
         elif value is None and isinstance(name, str):
             state.take(name, path, json_line(text, name, "terminal.integrated.env.linux"), "json")
     named = found.get("python.envFile")
-    if isinstance(named, str) and named.startswith("/") and (its := ground.read(named)) is not None:
-        read_assignments(its, named, state, expands=True)
+    return [_filled(named, state, ground)] if isinstance(named, str) else []
 
 
 def direnv_ways(ground: Ground, terminal: State) -> Iterator[Reached]:

@@ -6,18 +6,17 @@ import functools
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from core.common.fact_text import fact_text
 from core.common.patience import call_patiently
 from core.knowledge import tables
-from core.knowledge.contracts import contracts, named_places
 from core.model import path_list
-from core.model.facts import Environment, Frozen, Limit, NamedPlace, Scope, System, Variable, path_text
+from core.model.facts import Environment, Frozen, Limit, Scope, System, Variable, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.variables.places import places_of_contracts
 from core.probes.variables.search_paths import EntryOnDisk, RawEntry, expand_percent, path_entries
 
 _PASSWORD_IN_URL = re.compile(r"//[^/@\s]*:[^/@\s]*@")
@@ -65,20 +64,6 @@ def look(request: ProbeRequest) -> Environment:
         limits=exceeded,
         places=tuple(places_of_contracts(request.env, where)),
     )
-
-
-def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
-    """Yield the files and folders that variables name whose contract wants them to be there."""
-    by_name = {name.upper(): value for name, value in env.items()}
-    for contract in contracts():
-        for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
-            place = path if where.form.isabs(path) else where.join(working_folder(where), path)
-            if where.form.isabs(place):
-                state: Literal["folder", "file", "missing"] = (
-                    "folder" if where.is_folder(place) else "file" if where.stat(place) else "missing"
-                )
-                holds = tuple(n for n in contract.holds if where.stat(where.join(place, *n.split("/"))))
-                yield NamedPlace(variable=contract.variable, path=path_text(path), state=state, holds=holds)
 
 
 def is_relevant(variable: Variable, known: EnvironmentKnowledge) -> bool:

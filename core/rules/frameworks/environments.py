@@ -13,7 +13,7 @@ from core.model.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.model.findings import Finding
 from core.model.paths import normalise, parent
 from core.model.remedies import AddDllFolders
-from core.model.steps import Step
+from core.model.steps import Severity, Step
 from core.rules.frameworks import broken, builds, ctranslate2, hardware, imports, packages, records, trials
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -77,7 +77,7 @@ def _frameworks(python: PythonEnvironment) -> list[str]:
 def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
     """An activated environment is not the one whose interpreter starts, or has no framework while another has one."""
     active = effective_variable(seen, "VIRTUAL_ENV") or effective_variable(seen, "CONDA_PREFIX")
-    started = next((p for p in seen.pythons or () if "python" in p.ways), None)
+    started = _other_started(seen, active.name if active else "")
     system = seen.machine.system
     if active is None or not active.value:
         return
@@ -90,7 +90,7 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
     ):
         yield make_finding(
             Step.FRAMEWORKS,
-            WARNING if active.name == "VIRTUAL_ENV" else NOTE,  # conda activates its base by itself
+            _other_severity(seen, active.name, started),
             "another-python-starts",
             _(
                 "{value} is activated, but python starts the one in {prefix}.",
@@ -101,7 +101,8 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
             why=_("The program does not run in the activated environment."),
             evidence=[
                 observation(active.name, active.value, active.source),
-                observation(_("python on PATH"), started.executable or started.prefix, started.found_by),
+                observation(_("It is started by"), started.executable or started.prefix, started.found_by),
+                *(h.concerns() for h in environment_views(seen) if active.name in h.python.ways),
             ],
             subject=active.value,
             fix=manual_fix(
@@ -112,6 +113,23 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
         )
         return
     yield from _without_framework(seen, active.name)
+
+
+def _other_started(seen: Snapshot, active: str) -> PythonEnvironment | None:
+    """Return what ``python`` starts, or ``python3`` where that is another one than the active environment."""
+    first = next((p for p in seen.pythons or () if "python" in p.ways), None)
+    second = next((p for p in seen.pythons or () if "python3" in p.ways), None)
+    return second if active == "VIRTUAL_ENV" and first and second and active in first.ways else first
+
+
+def _other_severity(seen: Snapshot, active: str, started: PythonEnvironment) -> Severity:
+    """Return how much it matters: a fault where what runs lacks a framework. conda activates its base by itself."""
+    if active != "VIRTUAL_ENV":
+        return NOTE
+    mine = next((h for h in environment_views(seen) if active in h.python.ways), None)
+    theirs = {d.name for d in started.distributions}
+    lacks = any(b.distribution not in theirs for b in mine.builds) if mine else False
+    return ERROR if lacks else WARNING
 
 
 def _activation(seen: Snapshot, name: str, prefix: str) -> str:

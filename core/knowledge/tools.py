@@ -1,0 +1,44 @@
+"""Files that frameworks run or read by their names while they work, beside libraries: resources/knowledge/tools.json."""
+
+from __future__ import annotations
+
+import functools
+
+from core.knowledge.tables import read_table
+from core.model.facts import Frozen
+
+
+class Tool(Frozen, frozen=True, kw_only=True):
+    """One file that a framework runs or reads."""
+
+    reader: str
+    """A pattern of the distributions that do."""
+    file: str
+    """Below the folder of packages."""
+    name: str
+    runs: bool = False
+    """It is run as a program; else it is read."""
+    starts: str = ""
+    """The bytes that it begins with, in hexadecimal."""
+    others: tuple[str, ...] = ()
+    """Where else below the packages it may lie."""
+    roots: tuple[str, ...] = ()
+    """Where it lies in a CUDA toolkit, which serves as well."""
+    variable: str = ""
+    """The variable that names another one."""
+    demanded: bool = False
+    """Without it the reader fails, whether a package brought it or not. Else it is missed only where a package did."""
+    source: str = ""
+
+
+class ToolTable(Frozen, frozen=True, kw_only=True):
+    """The whole table."""
+
+    as_of: str
+    tools: tuple[Tool, ...]
+
+
+@functools.cache
+def tools() -> tuple[Tool, ...]:
+    """Return the table, read once."""
+    return read_table("tools", ToolTable).tools

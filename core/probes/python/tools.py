@@ -1,0 +1,166 @@
+"""Tools probe: files that each environment's frameworks run or read by their names, as far as they cannot serve.
+
+A table names them (``core.knowledge.tools``). A file is missed where a package's RECORD lists it, or where its reader cannot do
+without; another one in a toolkit serves as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from core.common.patience import call_patiently
+from core.knowledge.tools import Tool, tools
+from core.loader import read_image
+from core.model.facts import Distribution, PythonEnvironment, path_text
+from core.model.facts.framework_tools import ToolState, UnfitTool
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.wheel_record import record_rows
+
+USUAL_ROOTS = ("/usr/local/cuda",)
+ST_NOEXEC = 8
+"""statvfs(3)."""
+
+
+def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
+    """Return each file that a framework of a near environment runs or reads, and that cannot serve it."""
+    where = sysroot_of(request.host)
+    if where.system == "windows":
+        return ()
+    roots = _roots(request, where)
+    found: list[UnfitTool] = []
+    for python in request.seen.pythons or ():
+        request.watch.check()
+        for tool in tools():
+            reader = next((d for d in python.distributions if re.fullmatch(tool.reader, d.name)), None)
+            near = _of_its_cuda(reader, roots, request, where) if reader else ()
+            for unfit in _judged(tool, reader, python, near, where) if reader else ():
+                found.append(unfit)
+                request.keep(unfit)
+    return tuple(found)
+
+
+def _roots(request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:
+    """Return the folders of CUDA toolkits that a framework may take such files from."""
+    named = (request.env.get(n, "") for n in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"))
+    flags = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", request.env.get("XLA_FLAGS", ""))
+    toolkits = (t.root for t in request.seen.toolkits or ())
+    return tuple(dict.fromkeys(r for r in (*named, *flags, *toolkits, *USUAL_ROOTS) if where.form.isabs(r)))
+
+
+def _of_its_cuda(
+    reader: Distribution, roots: tuple[str, ...], request: ProbeRequest, where: Sysroot
+) -> tuple[str, ...]:
+    """Return the toolkits without those of another CUDA than the one in the reader's name."""
+    wanted = re.search(r"cuda(\d\d)", reader.name)
+    majors = {where.real(t.root): (t.version or "").partition(".")[0] for t in request.seen.toolkits or ()}
+    return tuple(r for r in roots if not wanted or majors.get(where.real(r), "") in ("", wanted[1]))
+
+
+def _judged(
+    tool: Tool, reader: Distribution, python: PythonEnvironment, roots: Iterable[str], where: Sysroot
+) -> Iterator[UnfitTool]:
+    own = [where.join(site, *f.split("/")) for site in python.site_packages for f in (tool.file, *tool.others)]
+    there = next((p for p in own if where.exists(p)), "")
+    owner, recorded = _owner(tool, there or own[0] if own else "", python, where)
+    if there:
+        state, detail = _state(tool, there, recorded, python, where)
+        if state is None or _serves(tool, (), roots, where):
+            return
+    else:
+        if _serves(tool, (python.prefix,), roots, where) or not (owner or tool.demanded):
+            return
+        there, state, detail = own[0] if own else "", "absent", ""
+        if any(not _may(parent, os.X_OK, where) for parent in _above(there, where)):
+            state = "unreadable"
+    yield UnfitTool(
+        prefix=python.prefix,
+        reader=f"{reader.name} {reader.version}",
+        name=tool.name,
+        path=path_text(there),
+        state=state,
+        runs=tool.runs,
+        owner=owner,
+        detail=detail,
+        looked=tuple(path_text(p) for p in (*own, *(where.join(r, *t.split("/")) for r in roots for t in tool.roots)))[
+            :12
+        ],
+        source=tool.source,
+    )
+
+
+def _serves(tool: Tool, more: Iterable[str], roots: Iterable[str], where: Sysroot) -> bool:
+    """Whether a toolkit, or conda's folder, has one that can be used."""
+    places = (where.join(root, *t.split("/")) for root in (*more, *roots) for t in tool.roots)
+    return any(where.is_file(p) and (not tool.runs or _may(p, os.X_OK, where)) for p in places)
+
+
+def _owner(tool: Tool, path: str, python: PythonEnvironment, where: Sysroot) -> tuple[str, int | None]:
+    """Return the distribution whose RECORD lists the file, and the size that it says."""
+    if not path:
+        return "", None
+    pattern = rf"{re.escape(tool.file)}\"?,"
+    brings = [
+        d for d in python.distributions if re.fullmatch(tool.reader, d.name) or d.name.startswith("nvidia-cuda-nvcc")
+    ]
+    for d in brings:
+        for listed, row in record_rows(d, pattern, where).items():
+            if listed == path or where.name(listed) == where.name(path):
+                return f"{d.name} {d.version}", row.size
+    return "", None
+
+
+def _state(
+    tool: Tool, path: str, recorded: int | None, python: PythonEnvironment, where: Sysroot
+) -> tuple[ToolState | None, str]:
+    """Return how a file that is there cannot serve; None where it can."""
+    seen = where.stat(path)
+    if seen is None:
+        return "dangling", ""
+    if not where.is_file(path):
+        return "damaged", ""
+    if not _may(path, os.R_OK, where) and not tool.runs:
+        return "unreadable", ""
+    if tool.runs:
+        if not _may(path, os.X_OK, where):
+            return "not executable", oct(seen.st_mode & 0o777)[2:]
+        if _is_noexec(path, where):
+            return "noexec", ""
+    head = where.read(path, 4) or b""
+    if tool.runs and head == b"\x7fELF":
+        image = read_image.read_image(path, root=where.root)
+        if image.architecture and python.architecture and image.architecture != python.architecture:
+            return "wrong architecture", image.architecture
+    if recorded is not None and seen.st_size < recorded:
+        return "damaged", f"{seen.st_size} < {recorded}"
+    if seen.st_size == 0 or (tool.starts and head and not head.hex().startswith(tool.starts)):
+        return "damaged", f"{seen.st_size}"
+    return None, ""
+
+
+def _above(path: str, where: Sysroot) -> Iterator[str]:
+    """Yield the folders above a path that are there."""
+    at = where.parent(path)
+    while at != where.parent(at):
+        if where.is_folder(at):
+            yield at
+        at = where.parent(at)
+
+
+def _may(path: str, wish: int, where: Sysroot) -> bool:
+    """Whether this user may; of another system's files nobody can tell."""
+    if not where.whole:
+        return True
+    try:
+        return call_patiently(os.access, where.under(path), wish)
+    except (OSError, ValueError):
+        return True
+
+
+def _is_noexec(path: str, where: Sysroot) -> bool:
+    try:
+        return where.whole and bool(call_patiently(os.statvfs, where.under(path)).f_flag & ST_NOEXEC)
+    except (OSError, ValueError):
+        return False

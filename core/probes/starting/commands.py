@@ -1,0 +1,249 @@
+"""From a command line to the Python that it starts in the end: through env, sudo, shells and their scripts. Nothing is run."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+
+import msgspec
+
+from core.host.startup.posix import ShellReader
+from core.host.startup.state import UNKNOWN, State, Surroundings
+from core.probes.programs.follow import SHELL_NAMES, find_named
+from core.probes.python.environment import prefix_of
+from core.probes.starting.machine import Ground
+from core.probes.starting.shells import family, read_shell
+
+MOST_STEPS = 12
+MOST_SCRIPT = 1 << 17
+KEPT_BY_SUDO = ("TERM", "DISPLAY", "LANG", "HOME", "XAUTHORITY")
+"""sudoers(5): env_reset is on; PATH is secure_path, and variables of the loader never pass."""
+SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PLAIN_STARTERS = (
+    "exec",
+    "nohup",
+    "nice",
+    "ionice",
+    "setsid",
+    "time",
+    "command",
+    "stdbuf",
+    "taskset",
+    "chrt",
+    "numactl",
+)
+TERMINALS = (
+    "gnome-terminal",
+    "konsole",
+    "xterm",
+    "x-terminal-emulator",
+    "xfce4-terminal",
+    "kitty",
+    "alacritty",
+    "tilix",
+)
+PYTHON = re.compile(r"python[\d.]*$|pypy[\d.]*$")
+
+
+class StartedFile(msgspec.Struct, frozen=True):
+    """What a command line starts in the end."""
+
+    path: str
+    prefix: str
+    """The environment of the Python that runs it; empty for a program that is none."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Where a command line stands."""
+
+    file: str
+    number: int
+
+
+def python_of_command(words: list[str], at: Line, state: State, ground: Ground) -> StartedFile | None:
+    """Follow a command line; ``state`` gets what it sets and takes on the way. None where reading does not tell."""
+    return _follow(list(words), at, state, ground, 0)
+
+
+def python_of_text(text: str, at: Line, state: State, ground: Ground) -> StartedFile | None:
+    """The same of a line that a shell reads: a cron job, the text behind ``sh -c``."""
+    return _text(text, at, state, ground, 0)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a command line; none where its quotes do not close."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:
+    while words and depth < MOST_STEPS:
+        word = words[0]
+        name = posixpath.basename(word)
+        if found := re.match(r"([A-Za-z_]\w*)=(.*)\Z", word, re.DOTALL):
+            state.give(found[1], found[2], at.file, at.number, "posix")
+            state.exported.add(found[1])
+            words = words[1:]
+        elif name == "env":
+            words = _env(words[1:], at, state)
+        elif name in ("sudo", "doas"):
+            words = _sudo(words[1:], at, state)
+        elif name in PLAIN_STARTERS:
+            words = words[1:]
+            while words and re.match(r"-|\d+$", words[0]):
+                words = words[1:]
+        elif name in TERMINALS:
+            rest = next((n for n, w in enumerate(words) if w in ("--", "-e", "-x")), len(words))
+            words = words[rest + 1 :]
+            if len(words) == 1:
+                words = words_of(words[0])
+        elif name in SHELL_NAMES:
+            return _shell(words, at, state, ground, depth + 1)
+        else:
+            return _program(words, state, ground, depth + 1)
+    return None
+
+
+def _env(words: list[str], at: Line, state: State) -> list[str]:
+    while words and words[0].startswith("-"):
+        option = words[0]
+        if option in ("-i", "-", "--ignore-environment"):
+            for name in list(state.values):
+                if name in state.exported:
+                    state.take(name, at.file, at.number, "posix")
+        elif option in ("-u", "--unset") and len(words) > 1:
+            state.take(words[1], at.file, at.number, "posix")
+            words = words[1:]
+        elif option.startswith("--unset="):
+            state.take(option[8:], at.file, at.number, "posix")
+        elif option in ("-S", "--split-string") and len(words) > 1:
+            return [*words_of(words[1]), *words[2:]]
+        words = words[1:]
+    return words
+
+
+def _sudo(words: list[str], at: Line, state: State) -> list[str]:
+    kept = False
+    while words and words[0].startswith("-"):
+        kept = kept or words[0] in ("-E", "--preserve-env")
+        words = words[2:] if words[0] in ("-u", "-g", "-h", "-p", "-C") else words[1:]
+    for name in list(state.values):
+        if name in state.exported and name not in KEPT_BY_SUDO and (not kept or name.startswith("LD_")):
+            state.take(name, at.file, at.number, "posix")
+    state.values["PATH"] = SECURE_PATH
+    state.exported.add("PATH")
+    return words
+
+
+def _shell(words: list[str], at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:
+    name = family(words[0]) or "dash"
+    options = []
+    rest = words[1:]
+    while rest and rest[0].startswith("-") and rest[0] != "--":
+        options.append(rest[0])
+        rest = rest[1:]
+    letters = "".join(o[1:] for o in options if not o.startswith("--"))
+    login, interactive = "l" in letters or "--login" in options, "i" in letters
+    if login or interactive:
+        read_shell(ground, state, name, login=login, interactive=interactive)
+    if not rest:
+        return None
+    return (
+        _text(rest[0], at, state, ground, depth)
+        if "c" in letters
+        else _program(rest, state, ground, depth, script=True)
+    )
+
+
+def _text(text: str, at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:
+    return _read(text, at.file, state, ground, depth, name=f"{at.file}\0", line=at.number)
+
+
+def _program(words: list[str], state: State, ground: Ground, depth: int, *, script: bool = False) -> StartedFile | None:
+    """Follow a program: an executable is the end, a script is read on."""
+    if UNKNOWN in words[0] or depth >= MOST_STEPS:
+        return None
+    where = ground.where
+    path = find_named(words[0], {"PATH": state.values.get("PATH", "")}, where, state.values.get("PWD", "/"))
+    if not path or not where.is_file(path):
+        return None
+    head = where.read(path, 256) or b""
+    if head.startswith(b"\x7fELF"):
+        python = PYTHON.match(posixpath.basename(path))
+        return StartedFile(path, prefix_of(path, where, state.values) if python else "")
+    first = head.partition(b"\n")[0].decode("utf-8", "replace")
+    if head.startswith(b"#!") and not script:
+        starts = first[2:].split()
+        if starts and posixpath.basename(starts[0]) == "env":
+            starts = [w for w in starts[1:] if not w.startswith("-") and "=" not in w]
+        if not starts:
+            return None
+        name = posixpath.basename(starts[0])
+        if PYTHON.match(name):
+            return _program(starts[:1], state, ground, depth + 1)
+        if name not in SHELL_NAMES:
+            return None
+    if PYTHON.match(posixpath.basename(path)):  # a pyenv shim
+        return StartedFile(path, prefix_of(path, where, state.values))
+    text = where.text(path, MOST_SCRIPT)
+    if text is None or "\0" in text:
+        return None
+    trick = re.match(r"#!/bin/sh\n'''exec' \"?([^\"\s]+)\"? ", text)
+    if trick:
+        return _program([trick[1]], state, ground, depth + 1)
+    return _read(text, path, state, ground, depth, arguments=tuple(words[1:]))
+
+
+def _read(  # noqa: PLR0917 - what a script is given
+    text: str,
+    path: str,
+    state: State,
+    ground: Ground,
+    depth: int,
+    arguments: tuple[str, ...] = (),
+    name: str = "",
+    line: int = 0,
+) -> StartedFile | None:
+    """Read a script to the command that it ends in, the last that leads to a program."""
+    own = name or path
+    around = Surroundings(
+        lambda file: text if file == own else ground.read(file),
+        ground.around.kind,
+        ground.around.names,
+        ground.around.uid,
+        ground.around.user,
+    )
+    inner = state.copy()
+    inner.files = []
+    known = {n: len(its) for n, its in inner.lines.items()}
+    reader = ShellReader(around, inner, "bash", arguments=arguments, script=path)
+    reader.read_files(own)
+    for words, file, number in reversed(reader.commands):
+        if file != own:
+            continue
+        after = inner.copy()
+        found = _follow(list(words), Line(path, line or number), after, ground, depth + 1)
+        if found is not None:
+            _take(state, after, own, path, line, known)
+            return found
+    return None
+
+
+def _take(  # noqa: PLR0917 - what belongs to a script
+    state: State, after: State, own: str, path: str, line: int, known: dict[str, int]
+) -> None:
+    """Let a state become what a script left, with the lines as they stand in the file."""
+    state.values, state.exported, state.open, state.aliases = after.values, after.exported, after.open, after.aliases
+    state.files = [*state.files, *(f for f in after.files if f != own), path]
+    state.lines = {
+        n: [
+            msgspec.structs.replace(row, file=path, line=line or row.line)
+            if row.file == own and k >= known.get(n, 0)
+            else row
+            for k, row in enumerate(its)
+        ]
+        for n, its in after.lines.items()
+    }

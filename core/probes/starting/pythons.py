@@ -1,0 +1,85 @@
+"""Which Python a way of starting runs, where it seems to be one environment's and its file leads to another."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.probes.programs.follow import find_named
+from core.probes.python.environment import prefix_of
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+
+TYPED = ("python", "python3")
+
+
+def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> tuple[StartedPython, ...]:
+    """Return each Python that it starts, with the environment that it seems to be; only where there is one."""
+    if ground.where.system == "windows":
+        return ()
+    own = {ground.where.real(p.prefix): p.prefix for p in pythons}
+    found = _by_kernel(way, ground) if way.kind == "notebook" else _by_name(way, ground)
+    return tuple(
+        StartedPython(
+            name=one.name,
+            path=path_text(one.path),
+            prefix=path_text(own.get(ground.where.real(one.prefix), one.prefix)) if one.prefix else "",
+            seems=own[seems],
+            why=one.why,
+            source=one.source,
+        )
+        for one in found
+        if (seems := ground.where.real(one.seems)) in own
+    )
+
+
+def _by_kernel(way: Reached, ground: Ground) -> Iterator[StartedPython]:
+    """Yield a kernel's interpreter. Jupyter puts its own in the place of a bare "python"."""
+    first = way.argv[0] if way.argv else ""
+    if not way.seems or not first.startswith("/"):
+        return
+    if not re.match(r"python[\d.]*$", posixpath.basename(first)):
+        return
+    there = ground.where.is_file(first)
+    yield StartedPython(
+        name=first,
+        path=first if there else "",
+        prefix=prefix_of(first, ground.where, ground.env) if there else "",
+        seems=way.seems,
+        why="name" if way.named else "lies in it",
+        source=way.at,
+    )
+
+
+def _by_name(way: Reached, ground: Ground) -> Iterator[StartedPython]:
+    """Yield what ``python`` and ``python3`` lead to where an environment is active: an alias first, then PATH."""
+    values = way.state.values
+    if way.kind == "activation":
+        seems = way.at
+        mine = values.get("VIRTUAL_ENV") or values.get("CONDA_PREFIX") or seems
+        if ground.where.real(mine) != ground.where.real(seems) and not ground.where.is_folder(mine):
+            return  # it was moved: its scripts tell of that
+    else:
+        seems = values.get("VIRTUAL_ENV", "") if way.state.lines.get("VIRTUAL_ENV") else ""
+    if not seems or "PATH" in way.state.open:
+        return
+    for name in TYPED:
+        if not ground.where.exists(posixpath.join(seems, "bin", name)):
+            continue
+        text, file, line = way.state.aliases.get(name, ("", "", 0))
+        word = text.split()[0] if text.split() else name
+        path = find_named(word, {"PATH": values.get("PATH", "")}, ground.where, "/")
+        if not path:
+            continue
+        rows = [r for r in way.state.lines.get("PATH", ()) if not r.overridden]
+        last = rows[-1] if rows else None
+        yield StartedPython(
+            name=name,
+            path=path,
+            prefix=prefix_of(path, ground.where, values),
+            seems=seems,
+            why="activated" if way.kind == "activation" else "VIRTUAL_ENV",
+            source=f"{file}:{line}" if file else f"{last.file}:{last.line}" if last else "",
+        )

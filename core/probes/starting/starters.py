@@ -1,0 +1,82 @@
+"""Files that people start a program with: launchers of the desktop, scripts, and programs that they name to the scan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment
+from core.probes.programs.follow import find_named
+from core.probes.starting.commands import Line, StartedFile, python_of_command, words_of
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+
+MOST_LAUNCHERS = 300
+MOST_SCRIPTS = 80
+"""Files that are read of one folder."""
+
+
+def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield each launcher that starts an environment's Python (Desktop Entry Specification)."""
+    data = ground.env.get("XDG_DATA_HOME") or ground.at_home(".local/share")
+    folders = (f"{data}/applications", ground.at_home("Desktop"), ground.config("autostart"))
+    for folder in (*folders, "/usr/local/share/applications"):
+        for name in ground.around.names(folder)[:MOST_LAUNCHERS]:
+            path = f"{folder}/{name}"
+            if not name.endswith(".desktop") or (text := ground.read(path)) is None:
+                continue
+            entry = re.search(r"(?m)^Exec\s*=\s*(.+)$", text)
+            if entry is None:
+                continue
+            state = desktop.copy()
+            state.files = [*desktop.files, path]
+            if (place := re.search(r"(?m)^Path\s*=\s*(.+)$", text)) is not None:
+                state.values["PWD"] = place[1].strip()
+            line = Line(path, text.count("\n", 0, entry.start()) + 1)
+            words = [w for w in words_of(entry[1].replace("%%", "%")) if not re.fullmatch(r"%\w", w)]
+            found = python_of_command(words, line, state, ground)
+            if found and (prefix := own_prefix(found, pythons)):
+                yield Reached(kind="launcher", at=path, state=state, prefix=prefix, argv=tuple(words))
+
+
+def script_ways(
+    ground: Ground, pythons: tuple[PythonEnvironment, ...], named: tuple[str, ...] = ()
+) -> Iterator[Reached]:
+    """Yield the scripts that start an environment's Python: what was named, and those beside the person's work.
+
+    A script gets what this session's programs get.
+    """
+    told = [p for n in named if (p := find_named(n, ground.env, ground.where, ground.folder))]
+    folders = dict.fromkeys((ground.folder, ground.at_home("bin"), ground.at_home(".local/bin"), ground.person.home))
+    near = [
+        f"{folder}/{name}"
+        for folder in folders
+        if folder != "/"
+        for name in [n for n in ground.around.names(folder) if n.endswith(".sh") or "." not in n][:MOST_SCRIPTS]
+    ]
+    for path in dict.fromkeys((*told, *near)):
+        text = _script(path, ground)
+        if text is None or not ("python" in text or any(f"{p.prefix}/" in text for p in pythons)):
+            continue
+        state = State(dict(ground.env), set(ground.env))
+        state.values["PWD"] = ground.folder
+        found = python_of_command([path], Line(path, 1), state, ground)
+        if found and (prefix := own_prefix(found, pythons)):
+            yield Reached(kind="script", at=path, state=state, prefix=prefix, argv=(path,))
+
+
+def _script(path: str, ground: Ground) -> str | None:
+    """Return the text of a shell's script; None for what is none."""
+    if not ground.where.is_file(path):
+        return None
+    head = (ground.where.read(path, 128) or b"").partition(b"\n")[0].decode("utf-8", "replace")
+    shell = re.match(r"#!.*\b(?:ba|da|z|k)?sh\b", head) or (
+        path.endswith(".sh") and not head.startswith(("#!", "\x7f"))
+    )
+    return ground.read(path) if shell else None
+
+
+def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Return the environment that a command starts; a system's own Python is nobody's in particular."""
+    return next((p.prefix for p in pythons if p.prefix == found.prefix and p.kind in ("venv", "conda")), "")

@@ -1,0 +1,82 @@
+"""The files, folders and programs that variables with a contract name, and what stands in their way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from core.common.patience import call_patiently
+from core.knowledge.contracts import Contract, contracts, named_places
+from core.model.facts import NamedPlace, path_text
+from core.model.path_list import searched_entries
+from core.probes.python.locations import working_folder
+from core.probes.sysroot import Sysroot
+
+MOST_NAMES = 256
+"""Network interfaces that are listed."""
+
+
+def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
+    """Yield the files and folders that variables name whose contract wants them to be there."""
+    by_name = {name.upper(): value for name, value in env.items()}
+    for contract in contracts():
+        for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
+            place = _found(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
+            if not where.form.isabs(place):
+                place = where.join(working_folder(where), place)
+            if where.form.isabs(place):
+                yield _place(contract, path, place, where)
+
+
+def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPlace:
+    state: Literal["folder", "file", "missing"] = (
+        "folder" if where.is_folder(place) else "file" if where.stat(place) else "missing"
+    )
+    holds = tuple(n for n in contract.holds if where.stat(where.join(place, *n.split("/"))))
+    if contract.kind == "interfaces":
+        holds = (where.names(place) or ())[:MOST_NAMES]
+    return NamedPlace(
+        variable=contract.variable,
+        path=path_text(path),
+        state=state,
+        holds=holds,
+        blocked=path_text(_blocked(place, where)) if contract.kind == "writable" else "",
+        runs=contract.kind != "program" or state != "file" or _may(place, os.X_OK, where),
+    )
+
+
+def _found(name: str, search: str, where: Sysroot) -> str:
+    """Return what a command leads to; the name itself where nothing on PATH has it."""
+    if "/" in name or "\\" in name:
+        return name
+    endings = ("", ".exe", ".bat", ".cmd") if where.system == "windows" else ("",)
+    for folder in searched_entries(search, where.system, "PATH"):
+        for ending in endings:
+            path = where.join(folder.strip('"'), name + ending)
+            if where.form.isabs(path) and where.is_file(path):
+                return path
+    return where.join("/" if where.system == "linux" else "C:\\", name) if search else ""
+
+
+def _blocked(folder: str, where: Sysroot) -> str:
+    """Return what keeps a folder from being written to: the nearest thing on the way that is there, if it does."""
+    at = folder
+    while not where.exists(at):
+        above = where.parent(at)
+        if above == at:
+            return ""
+        at = above
+    if not where.is_folder(at):
+        return at
+    return "" if where.system == "windows" or _may(at, os.W_OK | os.X_OK, where) else at
+
+
+def _may(path: str, wish: int, where: Sysroot) -> bool:
+    """Whether this user may; of another system's files nobody can tell."""
+    if not where.whole:
+        return True
+    try:
+        return call_patiently(os.access, where.under(path), wish)
+    except (OSError, ValueError):
+        return True

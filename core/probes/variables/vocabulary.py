@@ -1,0 +1,114 @@
+"""Vocabularies probe: words of a variable's values against those that stand in the files of the framework that reads it.
+
+A library that takes options by their names holds these names as text, so the installed release itself tells which it knows. No
+file is opened unless such a variable is set, here or in another way of starting.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator
+
+from core.knowledge.contracts import Contract, WordSource, asked_words, contracts
+from core.loader import read_image
+from core.loader.contents import written_words
+from core.model.facts import PythonEnvironment, Vocabulary, path_text
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
+
+MOST_TEXT = 4 << 20
+"""Bytes that are read of a Python module."""
+
+
+def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
+    """Return what each near environment's readers know of the words that variables have."""
+    where = sysroot_of(request.host)
+    return tuple(found for contract in contracts() if contract.known for found in _of(contract, request, where))
+
+
+def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    words = tuple(
+        dict.fromkeys(w for value in _values(contract.variable, request) for w in asked_words(contract, value))
+    )
+    if contract.known is None or not words:
+        return
+    for python in request.seen.pythons or ():
+        if any(re.fullmatch(contract.readers, d.name) for d in python.distributions):
+            request.watch.check()
+            if (found := _compared(contract.variable, contract.known, words, python, where)) is not None:
+                yield found
+
+
+def _values(variable: str, request: ProbeRequest) -> Iterator[str]:
+    yield from (v for n, v in request.env.items() if n.upper() == variable)
+    yield from (v.value for s in request.seen.starts or () for v in s.variables if v.name.upper() == variable)
+
+
+def _compared(
+    variable: str, source: WordSource, words: tuple[str, ...], python: PythonEnvironment, where: Sysroot
+) -> Vocabulary | None:
+    """Return the words in two parts; None where the files do not tell."""
+    if source.plugins and _has_plugins(source, python, where):
+        return None
+    if any("{word}" in f for f in source.files):
+        near = [f for f in source.files if list(_matching(_pattern(f, "*"), python, where))]
+        files = tuple(path_text(p) for f in near for p in _matching(_pattern(f, "*"), python, where))
+        known = {w for w in words for f in near if list(_matching(_pattern(f, w), python, where))}
+        complete = bool(files)
+    else:
+        found = [p for f in source.files for p in _matching(f, python, where)]
+        told = {p: _written(p, source, (*words, source.proof), where) for p in found}
+        files = tuple(path_text(p) for p in found)
+        known = {w for its in told.values() for w in its or ()}
+        complete = source.proof in known and None not in told.values()
+    if not complete:
+        return None
+    return Vocabulary(
+        variable=variable,
+        prefix=python.prefix,
+        files=files,
+        known=tuple(w for w in words if w in known),
+        unknown=tuple(w for w in words if w not in known),
+    )
+
+
+def _pattern(file: str, word: str) -> str:
+    return file.replace("{word}", word if re.fullmatch(r"[\w.+-]*|\*", word) else "?" * 99)
+
+
+def _matching(pattern: str, python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
+    *folders, name = pattern.split("/")
+    for site in python.site_packages:
+        folder = where.join(site, *folders)
+        if not any(c in name for c in "*?["):
+            if where.is_file(path := where.join(folder, name)):
+                yield path
+            continue
+        yield from (where.join(folder, n) for n in where.names(folder) or () if fnmatch.fnmatchcase(n, name))
+
+
+def _written(path: str, source: WordSource, words: tuple[str, ...], where: Sysroot) -> frozenset[str] | None:
+    """Return those of the words that stand in a file; None where it cannot be read whole."""
+    forms = {source.written.format(word=w): w for w in words}
+    if path.endswith(".py"):
+        text = where.text(path, MOST_TEXT)
+        return None if text is None else frozenset(w for form, w in forms.items() if form in text)
+    if read_image.read_image(path, root=where.root).state != "good":
+        return None
+    found = written_words(path, tuple(forms), root=where.root)
+    return None if found is None else frozenset(forms[f] for f in found)
+
+
+def _has_plugins(source: WordSource, python: PythonEnvironment, where: Sysroot) -> bool:
+    """Whether some package may bring words of its own: it has an entry point of the group, or lies in its folder."""
+    for site in python.site_packages:
+        for name in where.names(site) or ():
+            if not name.endswith(".dist-info") or re.fullmatch(source.known_plugins, name.split("-")[0].lower()):
+                continue
+            if f"[{source.plugins}]" in (where.text(where.join(site, name, "entry_points.txt")) or ""):
+                return True
+        inside = where.names(where.join(site, source.plugins)) or ()
+        if any(not re.fullmatch(rf"{source.known_plugins}|__\w+__(\.py)?", n) for n in inside):
+            return True
+    return False

@@ -1,0 +1,93 @@
+"""What frameworks run or read by name while they work: compilers' parts that are gone, or that cannot serve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import N_, _, translate_fact
+from core.knowledge.causes import Cause
+from core.model.facts import Snapshot
+from core.model.facts.framework_tools import ToolState, UnfitTool
+from core.model.findings import Finding, Fix
+from core.model.remedies import PutPackageBack
+from core.model.steps import Step
+from core.rules.frameworks.advice import whole_again
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.wording import make_finding, manual_fix, observation
+
+SENTENCES: dict[ToolState, str] = {
+    "absent": N_("{reader} in {prefix} needs {name}, which is not there."),
+    "dangling": N_("{reader} in {prefix} needs {name}: its link leads to nothing."),
+    "unreadable": N_("{reader} in {prefix} needs {name}, which this user may not read."),
+    "not executable": N_("{reader} in {prefix} runs {name}, which this user may not run."),
+    "noexec": N_("{reader} in {prefix} runs {name}, which lies on a file system that is mounted noexec."),
+    "damaged": N_("{reader} in {prefix} needs {name}, which is damaged."),
+    "wrong architecture": N_("{reader} in {prefix} runs {name}, which was built for another processor."),
+}
+CAUSES: dict[ToolState, Cause] = {
+    "absent": "corrupt_or_truncated_file",
+    "dangling": "corrupt_or_truncated_file",
+    "unreadable": "library_unreadable",
+    "not executable": "build_tools_missing",
+    "noexec": "noexec_mount",
+    "damaged": "corrupt_or_truncated_file",
+    "wrong architecture": "dll_wrong_architecture",
+}
+
+
+def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
+    """A framework runs or reads a file by its name, and it cannot serve: one finding a framework."""
+    for home in environment_views(seen):
+        mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix]
+        for reader in dict.fromkeys(t.reader for t in mine):
+            yield _finding(home, [t for t in mine if t.reader == reader])
+
+
+def _finding(home: EnvironmentView, unfit: list[UnfitTool]) -> Finding:
+    one = unfit[0]
+    name, _space, version = one.owner.partition(" ")
+    never = one.state == "absent" and not one.owner
+    cause: Cause = "libdevice_not_found" if never and one.name.startswith("libdevice") else CAUSES[one.state]
+    return make_finding(
+        Step.FRAMEWORKS,
+        home.severity,
+        f"tool-{one.reader.partition(' ')[0]}",
+        _(SENTENCES[one.state], reader=one.reader, prefix=home.python.prefix, name=one.name),
+        cause="build_tools_missing" if never and cause == "corrupt_or_truncated_file" else cause,
+        why=_("It is run when a kernel is compiled, which then fails.")
+        if one.runs
+        else _("It is read when a kernel is compiled, which then fails."),
+        evidence=[
+            *(observation(t.path, f"{_(t.state)} {translate_fact(t.detail)}".strip(), t.owner) for t in unfit),
+            *(observation(_("Looked for in"), p) for p in (one.looked[1:6] if never else ())),
+            observation(_("Known from"), one.source),
+            home.concerns(one.reader.partition(" ")[0]),
+        ],
+        subject=home.python.prefix,
+        fix=_cure(home, one),
+        remedy=PutPackageBack(prefix=home.python.prefix, package=name, version=version) if _is_gone(one) else None,
+    )
+
+
+def _is_gone(one: UnfitTool) -> bool:
+    return bool(one.owner) and one.state in ("absent", "dangling", "damaged", "wrong architecture", "not executable")
+
+
+def _cure(home: EnvironmentView, one: UnfitTool) -> Fix:
+    if _is_gone(one):
+        name, _space, version = one.owner.partition(" ")
+        return whole_again(home.seen, home.python, name, version)
+    if one.state == "noexec":
+        return manual_fix(_("Keep the environment on a file system from which programs may be run"))
+    if one.state == "unreadable":
+        return manual_fix(_("Give this user the right to read {path}", path=one.path))
+    return manual_fix(
+        _("Install what brings {name}", name=one.name),
+        _(
+            "With pip: nvidia-cuda-nvcc of the CUDA that {reader} was built for; else a CUDA toolkit.",
+            reader=one.reader,
+        ),
+    )
+
+
+RULES = (unfit_tools,)

@@ -1,0 +1,101 @@
+"""Which Python runs: a way of starting that seems to be one environment's, and starts another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from core.common.i18n import N_, _
+from core.common.text import join_names
+from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython
+from core.model.findings import Evidence, Finding
+from core.model.steps import Severity, Step
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.ways import way_words
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+
+WHY = {
+    "lies in it": N_("The kernel lies in this environment"),
+    "activated": N_("This environment is activated"),
+    "VIRTUAL_ENV": N_("VIRTUAL_ENV names this environment"),
+    "CONDA_PREFIX": N_("CONDA_PREFIX names this environment"),
+    "name": N_("The kernel is called after this environment"),
+}
+
+
+def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
+    """A kernel, an activation or a shell leads to another Python than that of the environment that it names."""
+    views = {h.python.prefix: h for h in environment_views(seen)}
+    for start in seen.starts or ():
+        for one in start.runs:
+            home = views.get(one.seems)
+            if home is not None and one.prefix != one.seems and not (one.path and not one.prefix):
+                runs = views.get(one.prefix)
+                yield _finding(seen, home, start, one, runs.python if runs else None)
+                break
+
+
+def _finding(
+    seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPython, runs: PythonEnvironment | None
+) -> Finding:
+    lacking = _lacking(home, runs) if runs or not one.path else []
+    if one.path:
+        title = _("{path} runs, which is not the Python of {prefix}.", path=one.path, prefix=one.seems)
+        why = (
+            _("It has not what that environment has: {names}.", names=join_names(lacking))
+            if lacking
+            else _("The program does not run in the environment that it seems to.")
+        )
+    else:
+        title = _("{name} does not exist, so that nothing runs.", name=one.name)
+        why = _("It seems to start {prefix}, and names an interpreter that is gone.", prefix=one.seems)
+    told = make_finding(
+        Step.ENVIRONMENT,
+        _severity(home, one, lacking),
+        "another-python-runs",
+        _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
+        cause="wrong_environment_active" if one.path else "python_environment_broken",
+        why=why,
+        evidence=[
+            observation(_("Runs"), one.path or one.name, one.source or start.at),
+            observation(_(WHY[one.why]), one.seems, start.at),
+            *_whose(runs),
+            home.concerns(),
+        ],
+        subject=start.at,
+        fix=manual_fix(*_advice(start, one)),
+    )
+    return replace(told, ways=(start.id,))
+
+
+def _severity(home: EnvironmentView, one: StartedPython, lacking: list[str]) -> Severity:
+    """Return how much it matters: nothing where both have the same, or where only a name speaks for it."""
+    if not lacking or home.near > 2 or (one.why == "name" and not one.path):
+        return NOTE
+    return ERROR if home.near <= 1 else WARNING
+
+
+def _lacking(home: EnvironmentView, runs: PythonEnvironment | None) -> list[str]:
+    """Return the frameworks of the environment that the Python that runs does not have."""
+    theirs = {d.name for d in runs.distributions} if runs else set()
+    return [f"{b.distribution} {b.version}" for b in home.builds if b.distribution not in theirs]
+
+
+def _whose(runs: PythonEnvironment | None) -> list[Evidence]:
+    return [observation(_("It is the Python of"), runs.prefix, runs.found_by)] if runs else []
+
+
+def _advice(start: Start, one: StartedPython) -> tuple[str, str]:
+    if start.kind == "notebook":
+        return (
+            _("Let the kernel start its environment's Python"),
+            _("{prefix}/bin/python -m ipykernel install --prefix {prefix}", prefix=one.seems),
+        )
+    return (
+        _("Let the environment's own Python come first"),
+        _("Take the line out that leads elsewhere: {source}.", source=one.source) if one.source else "",
+    )
+
+
+RULES = (another_python_runs,)

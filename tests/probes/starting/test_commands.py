@@ -1,0 +1,213 @@
+"""From a command line to the Python that it starts: what a real shell hands on is the measure where one can be run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import PythonEnvironment
+from core.probes.starting.commands import Line, python_of_command, python_of_text, words_of
+from core.probes.starting.machine import Ground
+from core.probes.starting.pythons import pythons_of
+from core.probes.starting.starters import launcher_ways, script_ways
+from core.probes.starting.ways import Reached, activation_ways, editor_ways, notebook_ways
+from tests.probes.starting.shells import begin, ground
+
+TOLD = "import os; print(os.environ.get('LD_LIBRARY_PATH'))"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with two environments."""
+    for name in ("env", "other"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "pyvenv.cfg").write_text("home = /usr/bin\n")
+        for python in ("python", "python3"):
+            (tmp_path / name / "bin" / python).symlink_to(os.path.realpath(sys.executable))
+    return tmp_path
+
+
+def pythons(home: Path) -> tuple[PythonEnvironment, ...]:
+    return tuple(PythonEnvironment(prefix=str(home / n), kind="venv") for n in ("env", "other"))
+
+
+def write(path: Path, text: str, mode: int = 0o755) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+COMMANDS = {
+    "itself": "{home}/env/bin/python {file}",
+    "env": "env LD_LIBRARY_PATH=/opt/a {home}/env/bin/python {file}",
+    "env empties": "env -i LD_LIBRARY_PATH=/opt/b {home}/env/bin/python {file}",
+    "env takes one": "env -u LD_LIBRARY_PATH {home}/env/bin/python {file}",
+    "nice": "nice -n 5 nohup {home}/env/bin/python {file}",
+    "sh -c": "sh -c 'export LD_LIBRARY_PATH=/opt/c; exec {home}/env/bin/python \"$@\"' python {file}",
+    "bash -c with activation": "bash -c 'LD_LIBRARY_PATH=/opt/d {home}/env/bin/python {file}'",
+    "script": "{home}/run.sh {file}",
+    "sh script": "sh {home}/run.sh {file}",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_what_a_real_start_hands_on(command: str, home: Path):
+    write(home / "run.sh", f'#!/bin/sh\nexport LD_LIBRARY_PATH=/opt/run\nexec {home}/env/bin/python "$@"\n')
+    file = write(home / "told.py", TOLD)
+    words = words_of(command.format(home=home, file=file))
+    state = begin(home)
+    state.values["LD_LIBRARY_PATH"] = "/opt/session"
+    state.exported.add("LD_LIBRARY_PATH")
+    real = subprocess.run(words, env=state.environment(), capture_output=True, text=True, check=True, timeout=60)
+    found = python_of_command(words, Line("/x.desktop", 3), state, ground(home))
+    assert found is not None
+    assert found.prefix == str(home / "env")
+    assert real.stdout.strip() == str(state.environment().get("LD_LIBRARY_PATH"))
+
+
+def test_sudo_takes_the_variables_away(home: Path):
+    state = begin(home)
+    state.values |= {"LD_LIBRARY_PATH": "/opt/a", "CUDA_HOME": "/opt/a"}
+    state.exported |= {"LD_LIBRARY_PATH", "CUDA_HOME"}
+    kept = state.copy()
+    words = ["sudo", "-u", "ada", f"{home}/env/bin/python", "x.py"]
+    assert python_of_command(words, Line("/x", 1), state, ground(home))
+    assert not {"LD_LIBRARY_PATH", "CUDA_HOME"} & set(state.environment())
+    assert python_of_command(["sudo", "-E", *words[3:]], Line("/x", 1), kept, ground(home))
+    assert "CUDA_HOME" in kept.environment()
+    assert "LD_LIBRARY_PATH" not in kept.environment()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "'", "sudo", "env -u", "bash -c", "sh -c '('", "exec", "/no/such/python x", "$X/bin/python x", "sh -c " * 40],
+)
+def test_what_leads_nowhere_is_none(text: str, home: Path):
+    assert python_of_command(words_of(text), Line("/x", 1), begin(home), ground(home)) is None
+    assert python_of_text(text, Line("/x", 1), begin(home), ground(home)) is None
+
+
+def test_a_script_that_calls_itself_ends(home: Path):
+    path = write(home / "loop.sh", f"#!/bin/sh\n{home}/loop.sh\n")
+    assert python_of_command([str(path)], Line("/x", 1), begin(home), ground(home)) is None
+
+
+def test_lines_stand_where_the_file_has_them(home: Path):
+    path = write(
+        home / "run.sh", f"#!/bin/sh\n\nunset LD_PRELOAD\nexport LD_LIBRARY_PATH=/opt/a\n{home}/env/bin/python x\n"
+    )
+    (way,) = script_ways(at(home), pythons(home))
+    (row,) = way.state.lines["LD_LIBRARY_PATH"]
+    assert (row.file, row.line, way.prefix) == (str(path), 4, str(home / "env"))
+
+
+def at(home: Path, folder: str = "", **env: str) -> Ground:
+    made = ground(home)
+    return Ground(made.where, made.person, made.around, {"PATH": "/usr/bin:/bin", **env}, str(home / folder))
+
+
+def test_launchers_of_environments_only(home: Path):
+    apps = home / ".local/share/applications"
+    write(apps / "mine.desktop", f"[Desktop Entry]\nExec=env A=1 {home}/env/bin/python %f\n")
+    write(apps / "system.desktop", "[Desktop Entry]\nExec=/usr/bin/python3 /usr/bin/tool\n")
+    write(apps / "broken.desktop", "[Desktop Entry]\nExec='\n")
+    write(apps / "none.desktop", "[Desktop Entry]\n")
+    found = list(launcher_ways(at(home), begin(home), pythons(home)))
+    assert [(w.at.rsplit("/", 1)[-1], w.prefix) for w in found] == [("mine.desktop", str(home / "env"))]
+
+
+def test_a_programs_script_is_a_way_wherever_it_lies(home: Path):
+    path = write(home / "deep/start", f"#!/bin/bash\nexec {home}/env/bin/python\n")
+    assert not list(script_ways(at(home), pythons(home)))
+    assert [w.at for w in script_ways(at(home), pythons(home), (str(path),))] == [str(path)]
+
+
+def runs(way: Reached, home: Path):
+    return [(one.prefix, one.seems, one.why) for one in pythons_of(way, at(home), pythons(home))]
+
+
+def kernel(home: Path, folder: str, argv: str, name: str = "ml", display: str = "") -> Reached:
+    spec = f'{{"argv": ["{argv}", "-m", "ipykernel_launcher"], "display_name": "{display}"}}'
+    write(home / folder / f"kernels/{name}/kernel.json", spec)
+    (way,) = [w for w in notebook_ways(at(home), begin(home), pythons(home)) if str(home) in w.at]
+    return way
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        ("{home}/env/bin/python", ("env", "env", "lies in it")),
+        ("{home}/other/bin/python", ("other", "env", "lies in it")),
+        ("{home}/gone/bin/python", ("", "env", "lies in it")),
+        ("python", None),
+        ("python3", None),
+        ("/usr/bin/bash", None),
+    ],
+)
+def test_a_kernel_in_an_environment(argv: str, expected: tuple[str, str, str] | None, home: Path):
+    way = kernel(home, "env/share/jupyter", argv.format(home=home))
+    paths = [(f"{home}/{expected[0]}" if expected[0] else "", f"{home}/{expected[1]}", expected[2])] if expected else []
+    assert runs(way, home) == paths
+
+
+def test_a_kernel_that_is_called_after_an_environment(home: Path):
+    way = kernel(home, ".local/share/jupyter", f"{home}/env/bin/python", display="Python (other)")
+    assert runs(way, home) == [(f"{home}/env", f"{home}/other", "name")]
+    way = kernel(home, ".local/share/jupyter", f"{home}/env/bin/python", display="Another kernel")
+    assert runs(way, home) == []
+
+
+@pytest.mark.parametrize(
+    ("alias", "leads"), [("", "env"), ("python=python3", "env"), ("python={home}/other/bin/python", "other")]
+)
+def test_an_alias_beats_an_activation(alias: str, leads: str, home: Path):
+    write(
+        home / "env/bin/activate",
+        f"VIRTUAL_ENV={home}/env\nexport VIRTUAL_ENV\nPATH=$VIRTUAL_ENV/bin:$PATH\nexport PATH\n",
+    )
+    terminal = begin(home)
+    if alias:
+        name, _equals, text = alias.format(home=home).partition("=")
+        terminal.aliases[name] = (text, "/home/ada/.bashrc", 2)
+    way = next(w for w in activation_ways(at(home), terminal, pythons(home)) if w.at.endswith("/env"))
+    first = pythons_of(way, at(home), pythons(home))[0]
+    assert (first.prefix, first.seems) == (str(home / leads), str(home / "env"))
+    assert leads == "env" or first.source == "/home/ada/.bashrc:2"
+
+
+def test_an_activation_of_a_moved_environment_is_another_matter(home: Path):
+    write(
+        home / "env/bin/activate",
+        "VIRTUAL_ENV=/gone/env\nexport VIRTUAL_ENV\nPATH=$VIRTUAL_ENV/bin:$PATH\nexport PATH\n",
+    )
+    way = next(w for w in activation_ways(at(home), begin(home), pythons(home)) if w.at.endswith("/env"))
+    assert runs(way, home) == []
+
+
+def test_the_editors_own_file_of_variables(home: Path):
+    write(home / "work/.env", "CUDA_HOME=/opt/env\n")
+    write(home / "work/dev.env", "CUDA_HOME=/opt/dev\n")
+    settings = write(home / "work/.vscode/settings.json", "{}")
+    (way,) = editor_ways(at(home, "work"), begin(home), pythons(home))
+    assert way.state.values["CUDA_HOME"] == "/opt/env"
+    settings.write_text(
+        f'{{"python.envFile": "${{workspaceFolder}}/dev.env", "python.defaultInterpreterPath": "{home}/env/bin/python"}}'
+    )
+    (way,) = editor_ways(at(home, "work"), begin(home), pythons(home))
+    assert (way.state.values["CUDA_HOME"], way.prefix) == ("/opt/dev", str(home / "env"))
+    write(
+        home / "work/.vscode/launch.json",
+        '{"configurations": [{"name": "a", "type": "debugpy", "env": {"CUDA_HOME": "${workspaceFolder}"}}, {"type": "go"}, 3]}',
+    )
+    _way, launch = editor_ways(at(home, "work"), begin(home), pythons(home))
+    assert launch.state.values["CUDA_HOME"] == f"{home}/work"
+
+
+def test_a_folder_that_no_editor_opened_is_none(home: Path):
+    write(home / "work/.env", "CUDA_HOME=/opt/env\n")
+    assert not list(editor_ways(at(home, "work"), begin(home), pythons(home)))

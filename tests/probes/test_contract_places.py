@@ -1,0 +1,200 @@
+"""What variables with a contract name, and the words of their values in the files of those that read them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.loader.contents import written_words
+from core.model.facts import Distribution, Start, Variable
+from core.probes.python import tools
+from core.probes.sysroot import Sysroot
+from core.probes.variables import vocabulary
+from core.probes.variables.places import places_of_contracts
+from tests.machines import python
+from tests.probes.request import request, write
+
+SITE = "/env/lib/python3.11/site-packages"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A library that holds the names of two options."""
+    path = tmp_path_factory.mktemp("built") / "libc10_cuda.so"
+    text = 'const char *names[] = {"garbage_collection_threshold", "max_split_size_mb", "xla_a_flag"};'
+    subprocess.run(["gcc", "-shared", "-x", "c", "-", "-o", str(path)], input=text.encode(), check=True, timeout=120)
+    return path.read_bytes()
+
+
+def asked(root: Path, env: dict[str, str], *names: str):
+    its = python(
+        prefix="/env", site_packages=(SITE,), distributions=tuple(Distribution(name=n, version="1.0") for n in names)
+    )
+    return request(root, env, pythons=(its,))
+
+
+def test_words_stand_whole_or_not_at_all(library: bytes, tmp_path: Path):
+    path = write(tmp_path, "/a.so", library)
+    words = ("max_split_size_mb", "max_split_size", "split_size_mb", "xla_a_flag", "xla_another")
+    assert written_words(path, words) == {"max_split_size_mb", "xla_a_flag"}
+    assert written_words(write(tmp_path, "/b.so", "no library"), words) is None
+    assert written_words(tmp_path / "none", words) is None
+
+
+def test_options_that_the_installed_library_does_not_have(library: bytes, tmp_path: Path):
+    path = f"{SITE}/torch/lib/libc10_cuda.so"
+    write(tmp_path, path, library)
+    env = {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64,new_option:True"}
+    (row,) = vocabulary.look(asked(tmp_path, env, "torch"))
+    assert (row.prefix, row.files, row.unknown) == ("/env", (path,), ("new_option",))
+    assert not vocabulary.look(asked(tmp_path, env, "numpy"))
+    assert not vocabulary.look(asked(tmp_path, {}, "torch"))
+    write(tmp_path, path, library[: len(library) // 3])
+    assert not vocabulary.look(asked(tmp_path, env, "torch"))  # a damaged library tells nothing
+
+
+def test_values_of_other_ways_of_starting_are_compared_too(library: bytes, tmp_path: Path):
+    write(tmp_path, f"{SITE}/torch/lib/libc10_cuda.so", library)
+    wanted = asked(tmp_path, {}, "torch")
+    start = Start(
+        id="terminal:fish", kind="terminal", variables=(Variable(name="PYTORCH_CUDA_ALLOC_CONF", value="odd:1"),)
+    )
+    (row,) = vocabulary.look(replace(wanted, seen=replace(wanted.seen, starts=(start,))))
+    assert row.unknown == ("odd",)
+
+
+def test_a_file_for_each_word(tmp_path: Path):
+    write(tmp_path, f"{SITE}/bitsandbytes/libbitsandbytes_cuda126.so", "x")
+    for value, unknown in (("126", ()), ("130", ("130",)), ("../x", ("../x",))):
+        (row,) = vocabulary.look(asked(tmp_path, {"BNB_CUDA_VERSION": value}, "bitsandbytes"))
+        assert row.unknown == unknown
+    assert not vocabulary.look(asked(tmp_path / "none", {"BNB_CUDA_VERSION": "130"}, "bitsandbytes"))
+
+
+def test_architectures_stand_in_the_modules_text(tmp_path: Path):
+    write(
+        tmp_path,
+        f"{SITE}/torch/utils/cpp_extension.py",
+        "named = [('Ampere', '8.0;8.6+PTX')]\nknown = ['8.0', '8.9']\n",
+    )
+    (row,) = vocabulary.look(asked(tmp_path, {"TORCH_CUDA_ARCH_LIST": "8.0;8.9+PTX Ampere;12.0"}, "torch"))
+    assert row.unknown == ("12.0",)
+
+
+def test_plugins_may_bring_backends(tmp_path: Path):
+    write(tmp_path, f"{SITE}/jax/_src/xla_bridge.py", 'known = {"cpu", "cuda"}\n')
+    write(tmp_path, f"{SITE}/jax_plugins/xla_cuda12/__init__.py")
+    write(tmp_path, f"{SITE}/jax_cuda12_plugin-0.7.2.dist-info/entry_points.txt", "[jax_plugins]\nxla_cuda12 = x\n")
+    (row,) = vocabulary.look(asked(tmp_path, {"JAX_PLATFORMS": "cuda12"}, "jax"))
+    assert row.unknown == ("cuda12",)
+    write(tmp_path, f"{SITE}/odd-1.0.dist-info/entry_points.txt", "[jax_plugins]\nodd = odd\n")
+    assert not vocabulary.look(asked(tmp_path, {"JAX_PLATFORMS": "cuda12"}, "jax"))
+
+
+def test_what_stands_in_a_folders_way(tmp_path: Path):
+    write(tmp_path, "/srv/file")
+    (tmp_path / "srv/there").mkdir()
+
+    def blocked(value: str) -> str:
+        where = Sysroot(system="linux", root=str(tmp_path))
+        (place,) = places_of_contracts({"TRITON_CACHE_DIR": value}, where)
+        return place.blocked
+
+    assert blocked("/srv/file") == blocked("/srv/file/deep/er") == "/srv/file"
+    assert blocked("/srv/there") == blocked("/srv/there/new/er") == ""
+
+
+def test_commands_are_looked_for_on_path(tmp_path: Path):
+    write(tmp_path, "/usr/bin/gcc").chmod(0o755)
+    where = Sysroot(system="linux", root=str(tmp_path))
+
+    def state(value: str, path: str = "/opt/bin:/usr/bin") -> list[str]:
+        return [p.state for p in places_of_contracts({"CC": value, "PATH": path}, where)]
+
+    assert state("gcc") == state("gcc -O2") == state("/usr/bin/gcc") == ["file"]
+    assert state("clang") == state("/opt/gcc-11/bin/gcc") == ["missing"]
+    assert state("") == []
+
+
+def test_this_users_rights_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tool = tmp_path / "gcc"
+    tool.write_text("x")
+    tool.chmod(0o644)
+    (place,) = places_of_contracts({"CC": str(tool)}, Sysroot(system="linux"))
+    assert place.runs is False
+    monkeypatch.setattr(os, "access", lambda *_a, **_k: False)
+    (place,) = places_of_contracts({"TRITON_CACHE_DIR": str(tmp_path / "a")}, Sysroot(system="linux"))
+    assert place.blocked == str(tmp_path)
+
+
+# --- tools ---------------------------------------------------------------------------------------------------------
+
+PTXAS = f"{SITE}/triton/backends/nvidia/bin/ptxas"
+OWN = ("bin/ptxas", "lib/libdevice.10.bc", "include/cuda.h", "driver.c")
+BITCODE = bytes.fromhex("4243c0de") + b"code"
+
+
+def triton(root: Path, *without: str):
+    lines = []
+    for name in OWN:
+        path, content = f"{SITE}/triton/backends/nvidia/{name}", BITCODE if name.endswith(".bc") else b"content."
+        lines.append(f"triton/backends/nvidia/{name},sha256=x,{len(content)}")
+        if name not in without:
+            write(root, path, content).chmod(0o755)
+    write(root, f"{SITE}/triton-3.4.0.dist-info/RECORD", "\n".join(lines) + "\n")
+    its = Distribution(name="triton", version="3.4.0", location=SITE)
+    return request(root, {}, pythons=(python(prefix="/env", site_packages=(SITE,), distributions=(its,)),))
+
+
+def told(wanted) -> list[tuple[str, str, str]]:
+    return [(t.name, t.state, t.owner) for t in tools.look(wanted)]
+
+
+def test_what_triton_runs_and_reads(tmp_path: Path):
+    assert told(triton(tmp_path)) == []
+
+
+@pytest.mark.parametrize("lost", OWN)
+def test_what_a_package_brought_and_is_gone(lost: str, tmp_path: Path):
+    assert told(triton(tmp_path, lost)) == [(lost.rsplit("/", 1)[-1], "absent", "triton 3.4.0")]
+
+
+def test_a_tool_that_is_cut_dangling_or_of_another_kind(tmp_path: Path):
+    wanted = triton(tmp_path)
+    (tmp_path / PTXAS[1:]).write_bytes(b"c")
+    assert told(wanted) == [("ptxas", "damaged", "triton 3.4.0")]
+    (tmp_path / PTXAS[1:]).unlink()
+    (tmp_path / PTXAS[1:]).symlink_to("/nowhere")
+    assert told(wanted) == [("ptxas", "dangling", "triton 3.4.0")]
+    wanted = triton(tmp_path / "b")
+    write(tmp_path / "b", f"{SITE}/triton/backends/nvidia/lib/libdevice.10.bc", b"longer than it was")
+    assert told(wanted) == [("libdevice.10.bc", "damaged", "triton 3.4.0")]
+
+
+def test_an_older_triton_that_has_them_elsewhere_is_quiet(tmp_path: Path):
+    its = Distribution(name="triton", version="2.0.0", location=SITE)
+    wanted = request(tmp_path, {}, pythons=(python(prefix="/env", site_packages=(SITE,), distributions=(its,)),))
+    assert told(wanted) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "env", "lacks"),
+    [
+        ("", {}, True),
+        ("/usr/local/cuda", {}, False),
+        ("/opt/cuda", {"CUDA_ROOT": "/opt/cuda"}, False),
+        ("/opt/cuda", {"XLA_FLAGS": "--xla_gpu_cuda_data_dir=/opt/cuda"}, False),
+        ("/env", {}, False),
+        ("/opt/cuda", {}, True),
+    ],
+)
+def test_where_jax_may_take_libdevice_from(place: str, env: dict[str, str], lacks: bool, tmp_path: Path):
+    if place:
+        write(tmp_path, f"{place}/nvvm/libdevice/libdevice.10.bc", BITCODE)
+    its = Distribution(name="jax-cuda12-plugin", version="0.7.2", location=SITE)
+    wanted = request(tmp_path, env, pythons=(python(prefix="/env", site_packages=(SITE,), distributions=(its,)),))
+    assert told(wanted) == ([("libdevice.10.bc", "absent", "")] if lacks else [])

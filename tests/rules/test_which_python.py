@@ -1,0 +1,90 @@
+"""Which Python runs, and what frameworks run by name: as loud as what the program does."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Distribution, FrameworkBuild, Frameworks, Snapshot, Start, StartedPython
+from core.model.facts.framework_tools import UnfitTool
+from core.model.steps import Severity
+from core.rules.frameworks import tools
+from core.rules.root_cause import diagnose
+from core.rules.which_python import another_python_runs
+from tests.machines import PREFIX, python, wheel_machine
+
+SYSTEM = python(prefix="/usr", kind="system", distributions=(), site_packages=(), found_by="python3 on PATH")
+BUILD = FrameworkBuild(prefix=PREFIX, distribution="torch", version="2.6.0", cuda="12.4")
+
+
+def machine(*starts: Start, other=SYSTEM, **fields) -> Snapshot:
+    return replace(
+        wheel_machine(), pythons=(python(), other), frameworks=Frameworks(builds=(BUILD,)), starts=starts, **fields
+    )
+
+
+def kernel(path: str, prefix: str, why: str = "lies in it") -> Start:
+    one = StartedPython(name="/x/python", path=path, prefix=prefix, seems=PREFIX, why=why, source="/k/kernel.json")
+    return Start(id="notebook:/k/ml/kernel.json", kind="notebook", at="/k/ml/kernel.json", runs=(one,))
+
+
+@pytest.mark.parametrize(
+    ("start", "severity", "cause"),
+    [
+        (kernel(f"{PREFIX}/bin/python", PREFIX), None, ""),
+        (kernel("/usr/bin/python3", "/usr"), Severity.ERROR, "wrong_environment_active"),
+        (kernel("/usr/bin/python3", "/usr", "name"), Severity.ERROR, "wrong_environment_active"),
+        (kernel("", ""), Severity.ERROR, "python_environment_broken"),
+        (kernel("", "", "name"), Severity.NOTE, "python_environment_broken"),
+        (kernel("/home/ada/.pyenv/shims/python", ""), None, ""),  # a file that is no environment's tells nothing
+        (kernel("/opt/unread/bin/python", "/opt/unread"), Severity.NOTE, "wrong_environment_active"),
+    ],
+)
+def test_a_kernel_that_starts_another_python(start: Start, severity: Severity | None, cause: str):
+    found = list(another_python_runs(machine(start)))
+    assert [(f.severity, f.cause) for f in found] == ([] if severity is None else [(severity, cause)])
+    assert all(f.ways == (start.id,) and f.title.startswith("Only in notebooks (ml)") for f in found)
+
+
+def test_the_same_packages_elsewhere_are_a_note():
+    twin = replace(SYSTEM, distributions=(Distribution(name="torch", version="2.6.0"),))
+    (found,) = another_python_runs(machine(kernel("/usr/bin/python3", "/usr"), other=twin))
+    assert found.severity is Severity.NOTE
+
+
+def test_the_way_stays_the_findings_own():
+    first = diagnose(machine(kernel("/usr/bin/python3", "/usr")))[0]
+    assert first.cause == "wrong_environment_active"
+    assert first.ways == ("notebook:/k/ml/kernel.json",)
+
+
+def tool(state, owner: str = "triton 3.4.0", name: str = "ptxas") -> UnfitTool:
+    return UnfitTool(
+        prefix=PREFIX,
+        reader="triton 3.4.0",
+        name=name,
+        path=f"/env/{name}",
+        state=state,
+        runs=name == "ptxas",
+        owner=owner,
+    )
+
+
+@pytest.mark.parametrize(
+    ("unfit", "cause", "cured"),
+    [
+        (tool("absent"), "corrupt_or_truncated_file", True),
+        (tool("absent", ""), "build_tools_missing", False),
+        (tool("absent", "", "libdevice.10.bc"), "libdevice_not_found", False),
+        (tool("not executable"), "build_tools_missing", True),
+        (tool("noexec"), "noexec_mount", False),
+        (tool("unreadable"), "library_unreadable", False),
+        (tool("damaged", name="libdevice.10.bc"), "corrupt_or_truncated_file", True),
+        (tool("wrong architecture"), "dll_wrong_architecture", True),
+    ],
+)
+def test_a_tool_that_cannot_serve(unfit: UnfitTool, cause: str, cured: bool):
+    (found,) = tools.unfit_tools(machine(framework_tools=(unfit,)))
+    assert (found.severity, found.cause, found.remedy is not None) == (Severity.ERROR, cause, cured)
+    assert unfit.name in found.title
+    assert found.fix is not None
