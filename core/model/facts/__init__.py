@@ -63,6 +63,7 @@ from core.model.facts.frameworks import (
     Way,
 )
 from core.model.facts.imports import (
+    EndedImport,
     EnvironmentFault,
     FoundModule,
     ImportSearch,
@@ -129,6 +130,7 @@ __all__ = [
     "DriverPart",
     "Edge",
     "EdgeState",
+    "EndedImport",
     "Environment",
     "EnvironmentFault",
     "ExaminedProgram",

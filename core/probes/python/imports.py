@@ -7,6 +7,7 @@ import time
 from core.model.facts import ImportSearch, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.faults import environment_faults, remains_of_pip
+from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
 from core.probes.python.modules import ModuleSearch, hidden_standard_modules, known_modules
 from core.probes.python.search_path import python_search_path, read_interpreter
@@ -45,7 +46,8 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         entries=path.entries,
         start_code=path.start_code,
         modules=known_modules(modules, python.distributions),
-        hidden_standard=hidden_standard_modules(modules),
+        hidden_standard=hidden_standard_modules(modules, python.distributions),
+        ended=ended_imports(modules, python.distributions, where),
         faults=faults,
         remains=tuple(remains_of_pip(path.entries, where)),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.common.i18n import _
 from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple
+from core.knowledge.modules import module_table
 from core.model.facts import FoundModule, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
@@ -52,7 +54,7 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
                 yield from _other_installation(home, found, entry)
 
 
-def _way(entry: SearchEntry) -> str:
+def way_of(entry: SearchEntry) -> str:
     """Return what put an entry on sys.path, in words."""
     match entry.origin:
         case "start":
@@ -69,7 +71,7 @@ def _way(entry: SearchEntry) -> str:
 
 def _rows(found: FoundModule, entry: SearchEntry) -> list[Evidence]:
     rows = [
-        observation(_("import {name} finds", name=found.name), found.path, _way(entry)),
+        observation(_("import {name} finds", name=found.name), found.path, way_of(entry)),
         observation(_("Installed"), found.hidden_owner or found.name, next(iter(found.hidden), "")),
     ]
     if found.owner:
@@ -96,25 +98,35 @@ def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEnt
         if entry.origin == "start"
         else _(
             "Python takes the first module of a name, and {way} comes before the environment's packages.",
-            way=_way(entry),
+            way=way_of(entry),
         ),
         evidence=[*_rows(found, entry), home.concerns(concerned)],
         subject=found.path,
         fix=_out_of_the_way(home, found, entry),
-        remedy=_take_out(home, entry),
+        remedy=take_out(home, entry),
     )
 
 
-def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | None:
+def take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | None:
+    """Return how PYTHONPATH loses an entry; None for what another thing put on sys.path."""
     if entry.origin != "PYTHONPATH":
         return None
     return TakeOut(variable="PYTHONPATH", places=(Place(folder=entry.path, prefix=home.python.prefix),))
 
 
 def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Fix:
+    own = (
+        found.path
+        if found.kind in ("module", "extension", "bytecode")
+        else parent(home.seen.machine.system, found.path)
+    )
+    return out_of_the_way(home, own, entry, owner=found.owner, foreign=bool(found.foreign))
+
+
+def out_of_the_way(home: EnvironmentView, own: str, entry: SearchEntry, *, owner: str, foreign: bool = False) -> Fix:
+    """Return how a file or folder no longer comes before the environment's packages."""
     system = home.seen.machine.system
-    own = found.path if found.kind in ("module", "extension", "bytecode") else parent(system, found.path)
-    if entry.origin == "PYTHONPATH" and (found.owner or found.foreign):
+    if entry.origin == "PYTHONPATH" and (owner or foreign):
         return manual_fix(
             _("Take {folder} out of PYTHONPATH", folder=entry.path),
             _("For this terminal: unset PYTHONPATH")
@@ -122,13 +134,13 @@ def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntr
             else _("Start menu: Edit environment variables for your account; remove the entry from PYTHONPATH."),
             restart="terminal",
         )
-    if entry.origin == "user site" and found.owner:
+    if entry.origin == "user site" and owner:
         return manual_fix(
             _("Remove the second installation from the user's packages"),
             _("Programs of this environment can leave them out: export PYTHONNOUSERSITE=1")
             if system == "linux"
             else _("Programs of this environment can leave them out: set PYTHONNOUSERSITE to 1."),
-            _("Or remove {owner} in {folder} with the Python that installed it.", owner=found.owner, folder=entry.path),
+            _("Or remove {owner} in {folder} with the Python that installed it.", owner=owner, folder=entry.path),
             restart="program",
         )
     if entry.origin == "pth":
@@ -179,22 +191,25 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
         cause="module_shadowed",
         why=_(
             "Python takes the first module of a name, and {way} comes before the environment's packages.",
-            way=_way(entry),
+            way=way_of(entry),
         ),
         evidence=[*_rows(found, entry), home.concerns(found.owner.partition(" ")[0] if framework else "")],
         subject=found.path,
         fix=_out_of_the_way(home, found, entry),
-        remedy=_take_out(home, entry),
+        remedy=take_out(home, entry),
     )
 
 
 def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
     """A file of the person's own has the name of a module of Python itself that a framework imports."""
     for home, search in views_with_imports(seen):
-        frameworks = [d.name for d in home.python.distributions if FRAMEWORKS.fullmatch(d.name)]
         for place in dict.fromkeys(f.entry for f in search.hidden_standard):
             some = [f for f in search.hidden_standard if f.entry == place]
             entry = search.entries[place]
+            rows = [r for r in module_table().standard if any(f.name in r.modules for f in some)]
+            frameworks = [
+                d.name for d in home.python.distributions if any(re.fullmatch(r.distributions, d.name) for r in rows)
+            ]
             if not frameworks:
                 continue
             names = join_names(file_name(seen.machine.system, f.path) for f in some)
@@ -210,12 +225,12 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
                 if entry.origin == "start"
                 else _("Frameworks import modules of these names and get this file."),
                 evidence=[
-                    *(observation(_("import {name} finds", name=f.name), f.path, _way(entry)) for f in some),
+                    *(observation(_("import {name} finds", name=f.name), f.path, way_of(entry)) for f in some),
                     *(home.concerns(name) for name in dict.fromkeys(frameworks)),
                 ],
                 subject=entry.path,
                 fix=_out_of_the_way(home, some[0], entry),
-                remedy=_take_out(home, entry),
+                remedy=take_out(home, entry),
             )
 
 
@@ -262,12 +277,12 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
         evidence=[
             *(observation(_("Extension module"), path) for path in found.foreign),
             *([observation(_("Tags of its wheel"), join_names(found.wheel_tags), "WHEEL")] if found.wheel_tags else []),
-            observation(_("import {name} finds", name=found.name), found.path, _way(entry) if entry else ""),
+            observation(_("import {name} finds", name=found.name), found.path, way_of(entry) if entry else ""),
             home.concerns(name if FRAMEWORKS.fullmatch(name) else ""),
         ],
         subject=found.path,
         fix=fix,
-        remedy=(_take_out(home, entry) if entry is not None and elsewhere else None)
+        remedy=(take_out(home, entry) if entry is not None and elsewhere else None)
         or (
             PutPackageBack(prefix=home.python.prefix, package=name, version=version)
             if version and not elsewhere
