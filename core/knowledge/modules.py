@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import Literal
 
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
@@ -32,6 +33,21 @@ class StandardModules(Frozen, frozen=True, kw_only=True):
     source: str
 
 
+class CheckedRequirement(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
+    """A requirement that is compared at the start, by code, so that another release ends it."""
+
+    of: str
+    """Pattern of the distribution that checks."""
+    wanted: str
+    ends: Literal["import", "GPU"]
+    """GPU: it goes on without one."""
+    first: str = ""
+    """First release that checks."""
+    older: bool = False
+    """Only an older release than the required one ends it."""
+    source: str
+
+
 class NumpyTwo(Frozen, frozen=True, kw_only=True):
     """The first release whose extension modules take NumPy 2: those built before it take NumPy 1 alone."""
 
@@ -47,6 +63,7 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
     standard: tuple[StandardModules, ...]
     names: Mapping[str, str] = {}
     """Distribution -> its module, where that is not the same word."""
+    checked: tuple[CheckedRequirement, ...] = ()
     numpy_2: tuple[NumpyTwo, ...] = ()
 
 

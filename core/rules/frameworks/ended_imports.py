@@ -15,9 +15,9 @@ from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import reinstall_requirement, whole_again
-from core.rules.frameworks.environment_view import EnvironmentView, asked_of, first_of_each
+from core.rules.frameworks.environment_view import EnvironmentView, asked_of, first_of_each, unmet_requirements
 from core.rules.frameworks.imports import BEFORE_THE_PACKAGES, out_of_the_way, take_out, views_with_imports, way_of
-from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.frameworks.packages import FRAMEWORKS, check_of
 from core.rules.wording import NOTE, make_finding, manual_fix, observation
 
 ENDED_ID = "import-ends-"
@@ -28,13 +28,26 @@ def ended_imports(seen: Snapshot) -> Iterator[Finding]:
     """The import of a framework ends at something that it asks for and does not get."""
     for home, search in views_with_imports(seen):
         for ended in search.ended:
-            if not _is_told(ended, search):
+            if not _is_told(ended, search) and not _is_checked(home, ended):
                 yield _finding(home, search, ended)
 
 
 def _is_told(ended: EndedImport, search: ImportSearch) -> bool:
     """Whether the rules about modules that are in the way, or for another Python, tell of this very file."""
     return any(m.path == ended.path and (m.foreign or m.hidden) for m in search.modules if m.name == ended.wanted)
+
+
+def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether the framework compares the release of what it asks for before it comes to this line."""
+    wanted = distribution_of(ended.wanted)
+    return ended.kind == "no name" and any(
+        b.wanted == wanted
+        and (row := check_of(b)) is not None
+        and row.ends == "import"
+        and ended.owner.startswith(f"{wanted} ")
+        for b in unmet_requirements(home)
+        if b.of.name in _distributions(home, ended)
+    )
 
 
 def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) -> Finding:
