@@ -53,6 +53,8 @@ class NumpyTwo(Frozen, frozen=True, kw_only=True):
 
     distributions: str
     release: str
+    ends_import: bool = False
+    """Its import fails beside NumPy 2; of others only what exchanges arrays does."""
     source: str
 
 

@@ -15,7 +15,7 @@ from core.model.steps import Severity, Step
 from core.rules import RULES, Rule
 from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.ended_imports import ENDED_ID
-from core.rules.frameworks.libraries import LIBRARIES_ID, join_cards
+from core.rules.frameworks.libraries import LIBRARIES_ID, imported_packages, join_cards
 from core.rules.guard import rule_name, run_guarded
 from core.rules.undecided import deciding_steps
 from core.rules.ways import with_other_ways
@@ -131,9 +131,14 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
 def _root_rank(finding: Finding) -> int:
     """Return where a finding's cause stands from root to leaf; what ends an import comes before all that it would do later."""
     rank = cause_ranks().get(finding.cause) or UNKNOWN_CAUSE_RANK
-    if finding.cause and finding.id.partition(".")[2].startswith(ENDED_ID):
+    if finding.cause and _ends_an_import(finding):
         return min(rank, cause_ranks().get("installation_interrupted") or rank)
     return (cause_ranks().get(finding.cause) or UNKNOWN_CAUSE_RANK) if finding.cause else UNKNOWN_CAUSE_RANK + 1
+
+
+def _ends_an_import(finding: Finding) -> bool:
+    name = finding.id.partition(".")[2]
+    return name.startswith(ENDED_ID) or name in {f"{LIBRARIES_ID}{p}" for p in imported_packages()}
 
 
 def mark_consequences(finding: Finding, primary: Finding) -> Finding:

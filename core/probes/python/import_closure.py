@@ -164,7 +164,9 @@ def _something_before(search: ModuleSearch) -> bool:
     entries = search.search.entries
     first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
     early = {t for e in entries[:first] if e.origin in BEFORE_THE_PACKAGES for t in search.top_names(e.path)}
-    return bool(early) and any(early & search.top_names(e.path) for e in entries[first:] if e.origin != "start")
+    return not early.isdisjoint(_STANDARD) or any(
+        early & search.top_names(e.path) for e in entries[first:] if e.origin != "start"
+    )
 
 
 # --- following --------------------------------------------------------------------------------------------------------

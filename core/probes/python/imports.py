@@ -17,6 +17,10 @@ MAX_SECONDS = 3.0
 """Seconds after which further environments are left out."""
 
 
+WORKING = ("moved", "copied")
+"""Faults of an environment whose interpreter starts all the same; with any other it imports nothing, or from elsewhere."""
+
+
 def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
     """Return the search of every environment that is near."""
     where = sysroot_of(request.host)
@@ -37,8 +41,11 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     faults = tuple(environment_faults(python.prefix, interpreter, request.env, where))
     if interpreter is None:
         return ImportSearch(prefix=python.prefix, faults=faults)
+    if any(f.kind not in WORKING for f in faults):
+        return ImportSearch(prefix=python.prefix, python=interpreter.short, faults=faults)
     path = python_search_path(interpreter, request.env, folder, where)
-    modules = ModuleSearch(interpreter, path, python.architecture, where)
+    architecture = python.architecture or request.seen.machine.architecture
+    modules = ModuleSearch(interpreter, path, architecture, where)
     return ImportSearch(
         prefix=python.prefix,
         python=interpreter.short,

@@ -399,7 +399,11 @@ def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tup
     frameworks = [d.name for d, _row in old if FRAMEWORKS.fullmatch(d.name)]
     return make_finding(
         Step.FRAMEWORKS,
-        min(home.severity, WARNING) if frameworks else NOTE,
+        home.severity
+        if any(row.ends_import for _d, row in old)
+        else min(home.severity, WARNING)
+        if frameworks
+        else NOTE,
         "numpy-abi",
         _(
             "{names} were built for NumPy 1, but {numpy} is installed.",
