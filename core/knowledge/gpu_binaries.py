@@ -67,6 +67,8 @@ class GpuFramework(Frozen, frozen=True, kw_only=True):
     """The same as ``opens``, on Windows."""
     after: str = ""
     """The distribution that it imports before."""
+    imported: bool = False
+    """No framework, but imported by those that require it: their import ends with its own."""
     heavy: bool = False
     """Opening it takes half a second and more: done where something looks wrong, or with --try and --thorough."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from typing import Literal
 
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
@@ -16,13 +18,33 @@ class KnownModule(Frozen, frozen=True, kw_only=True):
     """A pattern of the names of those that bring it."""
     extension: str = ""
     """Paths of extension modules, with | between them and without their tags: one of them is imported with it."""
+    follow: bool = False
+    """A framework, or an extension of one, whose import is followed to where it ends."""
+    code_imports: tuple[str, ...] = ()
+    """What its compiled code imports, and cannot do without."""
     source: str = ""
 
 
 class StandardModules(Frozen, frozen=True, kw_only=True):
     """Modules of the standard library that a framework imports."""
 
+    distributions: str
     modules: tuple[str, ...]
+    source: str
+
+
+class CheckedRequirement(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
+    """A requirement that is compared at the start, by code, so that another release ends it."""
+
+    of: str
+    """Pattern of the distribution that checks."""
+    wanted: str
+    ends: Literal["import", "GPU"]
+    """GPU: it goes on without one."""
+    first: str = ""
+    """First release that checks."""
+    older: bool = False
+    """Only an older release than the required one ends it."""
     source: str
 
 
@@ -31,6 +53,8 @@ class NumpyTwo(Frozen, frozen=True, kw_only=True):
 
     distributions: str
     release: str
+    ends_import: bool = False
+    """Its import fails beside NumPy 2; of others only what exchanges arrays does."""
     source: str
 
 
@@ -38,7 +62,10 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/modules.json."""
 
     modules: tuple[KnownModule, ...]
-    standard: StandardModules
+    standard: tuple[StandardModules, ...]
+    names: Mapping[str, str] = {}
+    """Distribution -> its module, where that is not the same word."""
+    checked: tuple[CheckedRequirement, ...] = ()
     numpy_2: tuple[NumpyTwo, ...] = ()
 
 
@@ -46,3 +73,17 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
 def module_table() -> ModuleTable:
     """Return the table, read once."""
     return read_table("modules", ModuleTable)
+
+
+def module_of(distribution: str) -> str:
+    """Return the module that a distribution brings, by the table or by its own name."""
+    return module_table().names.get(distribution) or distribution.replace("-", "_")
+
+
+def distribution_of(module: str) -> str:
+    """Return the distribution that brings a module, by the table or by its own name."""
+    names = module_table().names
+    return (
+        next((d for d, m in names.items() if m in (module, module.partition(".")[0])), "")
+        or module.partition(".")[0].replace("_", "-").lower()
+    )

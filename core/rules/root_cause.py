@@ -14,7 +14,8 @@ from core.model.paths import normalise
 from core.model.steps import Severity, Step
 from core.rules import RULES, Rule
 from core.rules.consumer_loads import environment_rank
-from core.rules.frameworks.libraries import LIBRARIES_ID, join_cards
+from core.rules.frameworks.ended_imports import ENDED_ID
+from core.rules.frameworks.libraries import LIBRARIES_ID, imported_packages, join_cards
 from core.rules.guard import rule_name, run_guarded
 from core.rules.undecided import deciding_steps
 from core.rules.ways import with_other_ways
@@ -128,8 +129,16 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
 
 
 def _root_rank(finding: Finding) -> int:
-    """Return where a finding's cause stands from root to leaf."""
+    """Return where a finding's cause stands from root to leaf; what ends an import comes before all that it would do later."""
+    rank = cause_ranks().get(finding.cause) or UNKNOWN_CAUSE_RANK
+    if finding.cause and _ends_an_import(finding):
+        return min(rank, cause_ranks().get("installation_interrupted") or rank)
     return (cause_ranks().get(finding.cause) or UNKNOWN_CAUSE_RANK) if finding.cause else UNKNOWN_CAUSE_RANK + 1
+
+
+def _ends_an_import(finding: Finding) -> bool:
+    name = finding.id.partition(".")[2]
+    return name.startswith(ENDED_ID) or name in {f"{LIBRARIES_ID}{p}" for p in imported_packages()}
 
 
 def mark_consequences(finding: Finding, primary: Finding) -> Finding:
@@ -151,8 +160,9 @@ def is_consequence(finding: Finding, primary: Finding) -> bool:
     lacking = primary.id.partition(".")[2].startswith(LIBRARIES_ID) and same
     by_files = by_files or (lacking and finding.step in (Step.CUDNN, Step.TOOLKIT, Step.BENCHMARK))
     near = {split_id(c)[0] for c in finding.consumers} & {split_id(c)[0] for c in primary.consumers}
+    ended = primary.id.partition(".")[2].startswith(ENDED_ID) and same
     unfit = primary.cause == "extension_abi_mismatch" and bool(near)
-    by_files = by_files or ((lacking or unfit) and finding.cause == "requirement_broken")
+    by_files = by_files or ((lacking or unfit or ended) and finding.cause == "requirement_broken")
     tried = finding.id.startswith("frameworks.trial-") and not finding.cause and finding.severity <= primary.severity
     by_driver = by_driver or (tried and dead)
     by_files = by_files or (tried and same)

@@ -64,6 +64,7 @@ from core.model.facts.frameworks import (
     Way,
 )
 from core.model.facts.imports import (
+    EndedImport,
     EnvironmentFault,
     FoundModule,
     ImportSearch,
@@ -132,6 +133,7 @@ __all__ = [
     "DriverPart",
     "Edge",
     "EdgeState",
+    "EndedImport",
     "Environment",
     "EnvironmentFault",
     "ExaminedProgram",

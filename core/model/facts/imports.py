@@ -58,6 +58,32 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 
 
+class EndedImport(Frozen, frozen=True, kw_only=True):
+    """Where the import of a framework ends, by reading: the first import on its way that does not get what it asks for."""
+
+    starts: tuple[str, ...]
+    """The modules whose import ends here: torch, and torchvision, which imports torch."""
+    importer: str
+    """The file whose line asks."""
+    line: int
+    wanted: str
+    """The module that is asked for: "typing_extensions", "google.protobuf"."""
+    kind: Literal["absent", "no name", "empty", "foreign"]
+    """absent: no such module, or only folders without __init__. no name: it has no such name. empty: a file of no bytes.
+    foreign: extension modules for another Python or processor alone."""
+    name: str = ""
+    """What is imported from it, where it lacks that."""
+    path: str = ""
+    """What was found in its place: a file, or a folder."""
+    entry: int = -1
+    """Which of ``ImportSearch.entries`` led there."""
+    owner: str = ""
+    """Name and version of the distribution that brings what was found, or should bring what is absent."""
+    hidden: str = ""
+    """The next file of that name, which would be found without it."""
+    hidden_owner: str = ""
+
+
 class EnvironmentFault(Frozen, frozen=True, kw_only=True):
     """What keeps an environment's interpreter from starting as it was set up, or leads its tools elsewhere."""
 
@@ -96,5 +122,6 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     modules: tuple[FoundModule, ...] = ()
     hidden_standard: tuple[FoundModule, ...] = ()
     """Modules of the standard library that frameworks import, and that a file of another entry hides."""
+    ended: tuple[EndedImport, ...] = ()
     faults: tuple[EnvironmentFault, ...] = ()
     remains: tuple[Remains, ...] = ()

@@ -7,6 +7,7 @@ import time
 from core.model.facts import ImportSearch, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.faults import environment_faults, remains_of_pip
+from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
 from core.probes.python.modules import ModuleSearch, hidden_standard_modules, known_modules
 from core.probes.python.search_path import python_search_path, read_interpreter
@@ -14,6 +15,10 @@ from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_SECONDS = 3.0
 """Seconds after which further environments are left out."""
+
+
+WORKING = ("moved", "copied")
+"""Faults of an environment whose interpreter starts all the same; with any other it imports nothing, or from elsewhere."""
 
 
 def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
@@ -36,8 +41,11 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     faults = tuple(environment_faults(python.prefix, interpreter, request.env, where))
     if interpreter is None:
         return ImportSearch(prefix=python.prefix, faults=faults)
+    if any(f.kind not in WORKING for f in faults):
+        return ImportSearch(prefix=python.prefix, python=interpreter.short, faults=faults)
     path = python_search_path(interpreter, request.env, folder, where)
-    modules = ModuleSearch(interpreter, path, python.architecture, where)
+    architecture = python.architecture or request.seen.machine.architecture
+    modules = ModuleSearch(interpreter, path, architecture, where)
     return ImportSearch(
         prefix=python.prefix,
         python=interpreter.short,
@@ -45,7 +53,8 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         entries=path.entries,
         start_code=path.start_code,
         modules=known_modules(modules, python.distributions),
-        hidden_standard=hidden_standard_modules(modules),
+        hidden_standard=hidden_standard_modules(modules, python.distributions),
+        ended=ended_imports(modules, python.distributions, where),
         faults=faults,
         remains=tuple(remains_of_pip(path.entries, where)),
     )

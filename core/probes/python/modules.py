@@ -90,8 +90,11 @@ class ModuleSearch:
         self._folders = Folders(where)
         self._extensions = extension_suffixes(python, architecture, where)
         self._architecture = architecture
-        self._editable = dict(_editable_modules(search, where))
+        self.editable_paths = dict(_editable_paths(search, where))
+        """Name and place, without the end of its name, of each module that an editable installation's finder leads to."""
+        self._editable = dict(_editable_modules(self.editable_paths, where))
         self._owners: dict[str, tuple[Distribution, ...]] = {}
+        self._tops: dict[str, frozenset[str]] = {}
 
     # --- one name ----------------------------------------------------------------------------------------------------
 
@@ -149,6 +152,35 @@ class ModuleSearch:
             return "__init__.py"  # an extension of that name would win; nobody ships one beside it
         names = self._folders.names(folder) or frozenset()
         return next((f"__init__{s}" for s in (*self._extensions, ".pyc") if f"__init__{s}" in names), "")
+
+    def top_names(self, folder: str) -> frozenset[str]:
+        """Return the names at the top level of an entry that can be imported, without those of the standard library."""
+        if folder not in self._tops:
+            names = () if self.where.is_file(folder) else self._folders.names(folder) or ()
+            found = {n.partition(".")[0] for n in names if "." not in n or n.endswith((".py", ".so", ".pyd", ".pyc"))}
+            self._tops[folder] = frozenset(n for n in found if n.isidentifier() and n != "__pycache__")
+        return self._tops[folder]
+
+    def inside(self, folder: str, name: str) -> tuple[str, str]:
+        """Return kind and path of a module in one folder; empty for none."""
+        entry = SearchEntry(path=folder, origin="site-packages")
+        found = next(self._in_entry(entry, name), None)
+        return (found.kind, found.path) if found else ("", "")
+
+    def foreign_inside(self, folder: str, name: str) -> str:
+        """Return an extension module in a folder whose name says that it is for another Python; empty for none."""
+        for one in self._folders.names(folder) or ():
+            if one.startswith(f"{name}.") and (m := _EXTENSION.search(one)) and m["tag"] and one[: m.start()] == name:
+                return self.where.join(folder, one)
+        return ""
+
+    @property
+    def has_unknown_finders(self) -> bool:
+        """Whether code that runs at every start may find modules in ways that reading does not show."""
+        return any(
+            "editable" in c.text and not re.match(r"import __editable__\w+_finder\b", c.text)
+            for c in self.search.start_code
+        )
 
     # --- what is known of it -----------------------------------------------------------------------------------------
 
@@ -242,8 +274,8 @@ def _words(owner: Distribution | None) -> str:
     return f"{owner.name} {owner.version}".strip() if owner else ""
 
 
-def _editable_modules(search: PythonSearch, where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield the modules that setuptools' finders of editable installations lead to; they are asked last of all."""
+def _editable_paths(search: PythonSearch, where: Sysroot) -> Iterator[tuple[str, str]]:
+    """Yield the modules that setuptools' finders of editable installations know; they are asked last of all."""
     for code in search.start_code:
         called = re.match(r"import (__editable__\w+_finder)\b", code.text)
         if called:
@@ -252,10 +284,15 @@ def _editable_modules(search: PythonSearch, where: Sysroot) -> Iterator[tuple[st
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
                 found = ast.literal_eval(mapping[1]) if mapping else {}
                 if isinstance(found, Mapping):
-                    for name, path in found.items():
-                        for file in (where.join(str(path), "__init__.py"), f"{path}.py"):
-                            if where.is_file(file):
-                                yield str(name), file
+                    yield from ((str(name), str(path)) for name, path in found.items())
+
+
+def _editable_modules(paths: Mapping[str, str], where: Sysroot) -> Iterator[tuple[str, str]]:
+    """Yield name and file of those that are there."""
+    for name, path in paths.items():
+        for file in (where.join(path, "__init__.py"), f"{path}.py"):
+            if where.is_file(file):
+                yield name, file
 
 
 def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...]) -> tuple[FoundModule, ...]:
@@ -264,13 +301,16 @@ def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...])
     return tuple(f for f in found if f.kind != "none")
 
 
-def hidden_standard_modules(search: ModuleSearch) -> tuple[FoundModule, ...]:
-    """Return the modules of the standard library that an entry before it hides, of those that frameworks import."""
+def hidden_standard_modules(search: ModuleSearch, distributions: Iterable[Distribution]) -> tuple[FoundModule, ...]:
+    """Return the modules of the standard library that an entry before it hides, of those that the frameworks here import."""
     entries = search.search.entries
     first = next((n for n, e in enumerate(entries) if e.origin == "standard library"), 0)
     before: set[str] = set()
     for entry in entries[:first]:
         before |= {n.partition(".")[0] for n in search.where.names(entry.path) or ()}
-    names = [n for n in module_table().standard.modules if n in before]
+    if not before:
+        return ()
+    rows = [r for r in module_table().standard if any(re.fullmatch(r.distributions, d.name) for d in distributions)]
+    names = [n for n in dict.fromkeys(n for r in rows for n in r.modules) if n in before]
     found = (search.find(n) for n in names)
     return tuple(f for f in found if 0 <= f.entry < first and f.kind != "namespace" and f.hidden)

@@ -40,9 +40,9 @@ MAX_MODULES = 20
 
 WITH_LIBRARIES = re.compile(
     r"nvidia-.*|torch|torchvision|torchaudio|torch-nightly|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda\d+-.*|onnxruntime.*"
-    r"|ctranslate2|cupy-.*|paddlepaddle.*|mxnet.*|tensorrt.*|triton.*"
+    r"|ctranslate2|cupy-.*|paddlepaddle.*|mxnet.*|tensorrt.*|triton.*|numpy"
 )
-"""Distributions whose libraries have to do with CUDA."""
+"""Distributions whose libraries have to do with CUDA, and NumPy, which frameworks import."""
 
 COMPARE_SECONDS = 1.0
 """Seconds after which environments further away are no longer compared."""

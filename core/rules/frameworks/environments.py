@@ -14,7 +14,17 @@ from core.model.findings import Finding
 from core.model.paths import normalise, parent
 from core.model.remedies import AddDllFolders
 from core.model.steps import Severity, Step
-from core.rules.frameworks import broken, builds, ctranslate2, hardware, imports, packages, records, trials
+from core.rules.frameworks import (
+    broken,
+    builds,
+    ctranslate2,
+    ended_imports,
+    hardware,
+    imports,
+    packages,
+    records,
+    trials,
+)
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
@@ -349,6 +359,7 @@ RULES = (
     *ctranslate2.RULES,
     *hardware.RULES,
     *imports.RULES,
+    *ended_imports.RULES,
     *broken.RULES,
     *packages.RULES,
     *records.RULES,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from core.common.i18n import _
 from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple
+from core.knowledge.modules import module_table
 from core.model.facts import FoundModule, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
@@ -54,7 +56,7 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
                 yield from _other_installation(home, found, entry)
 
 
-def _way(entry: SearchEntry) -> str:
+def way_of(entry: SearchEntry) -> str:
     """Return what put an entry on sys.path, in words."""
     match entry.origin:
         case "start":
@@ -71,7 +73,7 @@ def _way(entry: SearchEntry) -> str:
 
 def _rows(found: FoundModule, entry: SearchEntry) -> list[Evidence]:
     rows = [
-        observation(_("import {name} finds", name=found.name), found.path, _way(entry)),
+        observation(_("import {name} finds", name=found.name), found.path, way_of(entry)),
         observation(_("Installed"), found.hidden_owner or found.name, next(iter(found.hidden), "")),
     ]
     if found.owner:
@@ -98,7 +100,7 @@ def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEnt
         if entry.origin == "start"
         else _(
             "Python takes the first module of a name, and {way} comes before the environment's packages.",
-            way=_way(entry),
+            way=way_of(entry),
         ),
         evidence=[*_rows(found, entry), home.concerns(concerned)],
         subject=found.path,
@@ -107,7 +109,7 @@ def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEnt
     )
 
 
-def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
+def take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
     """Return the remedy for an installation in the way: its folder off PYTHONPATH, or out of a .pth file; a user's packages
     off while the environment is active.
     """
@@ -150,8 +152,24 @@ def _own_path(home: EnvironmentView, found: FoundModule) -> str:
 
 def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Fix:
     system = home.seen.machine.system
-    own = _own_path(home, found)
-    if entry.origin == "PYTHONPATH" and (found.owner or found.foreign):
+    if found.project and not (found.owner or found.foreign) and entry.origin != "pth":
+        return manual_fix(
+            _("Start programs in another folder"),
+            _(
+                "{folder} holds the source of a project ({file}), and Python takes its {name} there.",
+                folder=entry.path,
+                file=file_name(system, found.project),
+                name=found.name,
+            ),
+            restart="program",
+        )
+    return out_of_the_way(home, _own_path(home, found), entry, owner=found.owner, foreign=bool(found.foreign))
+
+
+def out_of_the_way(home: EnvironmentView, own: str, entry: SearchEntry, *, owner: str, foreign: bool = False) -> Fix:
+    """Return how a file or folder no longer comes before the environment's packages."""
+    system = home.seen.machine.system
+    if entry.origin == "PYTHONPATH" and (owner or foreign):
         return manual_fix(
             _("Take {folder} out of PYTHONPATH", folder=entry.path),
             _("For this terminal: unset PYTHONPATH")
@@ -159,13 +177,13 @@ def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntr
             else _("Start menu: Edit environment variables for your account; remove the entry from PYTHONPATH."),
             restart="terminal",
         )
-    if entry.origin == "user site" and found.owner:
+    if entry.origin == "user site" and owner:
         return manual_fix(
             _("Remove the second installation from the user's packages"),
             _("Programs of this environment can leave them out: export PYTHONNOUSERSITE=1")
             if system == "linux"
             else _("Programs of this environment can leave them out: set PYTHONNOUSERSITE to 1."),
-            _("Or remove {owner} in {folder} with the Python that installed it.", owner=found.owner, folder=entry.path),
+            _("Or remove {owner} in {folder} with the Python that installed it.", owner=owner, folder=entry.path),
             restart="program",
         )
     if entry.origin == "pth":
@@ -176,17 +194,6 @@ def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntr
                 line=entry.line,
                 file=entry.source,
                 folder=entry.path,
-            ),
-            restart="program",
-        )
-    if found.project:
-        return manual_fix(
-            _("Start programs in another folder"),
-            _(
-                "{folder} holds the source of a project ({file}), and Python takes its {name} there.",
-                folder=entry.path,
-                file=file_name(system, found.project),
-                name=found.name,
             ),
             restart="program",
         )
@@ -227,22 +234,25 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
         cause="module_shadowed",
         why=_(
             "Python takes the first module of a name, and {way} comes before the environment's packages.",
-            way=_way(entry),
+            way=way_of(entry),
         ),
         evidence=[*_rows(found, entry), home.concerns(found.owner.partition(" ")[0] if framework else "")],
         subject=found.path,
         fix=_out_of_the_way(home, found, entry),
-        remedy=_take_out(home, entry),
+        remedy=take_out(home, entry),
     )
 
 
 def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
     """A file of the person's own has the name of a module of Python itself that a framework imports."""
     for home, search in views_with_imports(seen):
-        frameworks = [d.name for d in home.python.distributions if FRAMEWORKS.fullmatch(d.name)]
         for place in dict.fromkeys(f.entry for f in search.hidden_standard):
             some = [f for f in search.hidden_standard if f.entry == place]
             entry = search.entries[place]
+            rows = [r for r in module_table().standard if any(f.name in r.modules for f in some)]
+            frameworks = [
+                d.name for d in home.python.distributions if any(re.fullmatch(r.distributions, d.name) for r in rows)
+            ]
             if not frameworks:
                 continue
             names = join_names(file_name(seen.machine.system, f.path) for f in some)
@@ -258,7 +268,7 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
                 if entry.origin == "start"
                 else _("Frameworks import modules of these names and get this file."),
                 evidence=[
-                    *(observation(_("import {name} finds", name=f.name), f.path, _way(entry)) for f in some),
+                    *(observation(_("import {name} finds", name=f.name), f.path, way_of(entry)) for f in some),
                     *(home.concerns(name) for name in dict.fromkeys(frameworks)),
                 ],
                 subject=entry.path,
@@ -310,12 +320,12 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
         evidence=[
             *(observation(_("Extension module"), path) for path in found.foreign),
             *([observation(_("Tags of its wheel"), join_names(found.wheel_tags), "WHEEL")] if found.wheel_tags else []),
-            observation(_("import {name} finds", name=found.name), found.path, _way(entry) if entry else ""),
+            observation(_("import {name} finds", name=found.name), found.path, way_of(entry) if entry else ""),
             home.concerns(name if FRAMEWORKS.fullmatch(name) else ""),
         ],
         subject=found.path,
         fix=fix,
-        remedy=(_take_out(home, entry) if entry is not None and elsewhere else None)
+        remedy=(take_out(home, entry) if entry is not None and elsewhere else None)
         or (
             PutPackageBack(prefix=home.python.prefix, package=name, version=version)
             if version and not elsewhere

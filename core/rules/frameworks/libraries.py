@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
-from core.common.versions import is_in_specifier, parse_requirement
+from core.common.versions import is_in_specifier, parse_requirement, version_tuple
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.cuda_wheels import release_beside
+from core.knowledge.gpu_binaries import gpu_binaries
 from core.model.facts import Attempt, DamagedFile, Distribution, How, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.model.findings import Evidence, Finding, Fix
@@ -30,8 +31,9 @@ from core.model.remedies import (
 from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import framework_pip_command, index_of_build, whole_again
-from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.wording import NOTE, UNKNOWN, concern_row, make_finding, manual_fix, observation
+from core.rules.frameworks.environment_view import EnvironmentView, asked_of, environment_views
+from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.wording import NOTE, UNKNOWN, Concern, concern_row, make_finding, manual_fix, observation
 
 LIBRARIES_ID = "libraries-"
 """Start of the name of every finding of this module; the distribution follows."""
@@ -161,11 +163,28 @@ def _finding(lack: Lack) -> Finding:
         title,
         cause=cause,
         why=why,
-        evidence=[*_rows(lack), concern_row(lack.closure.consumer)],
+        evidence=[*_rows(lack), concern_row(lack.closure.consumer), *_importers(lack)],
         subjects=[lack.home.python.prefix, *dict.fromkeys(files)],
         fix=fix,
         remedy=remedy,
     )
+
+
+def _importers(lack: Lack) -> Iterator[Concern]:
+    """Yield the frameworks that import what this is about, and fail with it."""
+    if lack.name in imported_packages():
+        for d in lack.home.python.distributions:
+            if (
+                d.name != lack.name
+                and FRAMEWORKS.fullmatch(d.name)
+                and any(True for _t in asked_of(lack.home, d, lack.name))
+            ):
+                yield lack.home.concerns(d.name)
+
+
+def imported_packages() -> tuple[str, ...]:
+    """Return the packages that are no frameworks, and whose libraries frameworks cannot do without."""
+    return tuple(row.distribution for row in gpu_binaries().frameworks if row.imported)
 
 
 def _severity(lack: Lack) -> Severity:
@@ -230,6 +249,14 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
         )
         return "cudnn_not_on_search_path" if cudnn else "cuda_not_on_search_path", title, why
     title = _("{who} in {prefix} needs {names}, which its loader does not find.", **values)
+    wanted, there = _majors(lack, absent)
+    if wanted and there and wanted not in there:
+        why = _(
+            "It was built for CUDA {wanted}. What is installed is of CUDA {there}, whose libraries have other names and functions.",
+            wanted=wanted,
+            there=join_names(there),
+        )
+        return "cuda_toolkit_version_mismatch", title, why
     why = _("The loader looked in every place where this program searches.")
     if all(FRAMEWORKS_OWN.match(e.name) for e in absent):
         return "extension_abi_mismatch", title, why
@@ -240,6 +267,20 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     if all("nvrtc" in e.name for e in absent):
         return "nvrtc_missing_or_mismatch", title, why
     return "cuda_runtime_missing", title, why
+
+
+CUDA_NUMBERED = re.compile(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupti)\.so\.(\d+)")
+"""Libraries whose number is that of CUDA."""
+
+
+def _majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
+    """Return the CUDA that is asked for, and those that the environment's packages and the toolkits are of; majors alone."""
+    build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
+    numbers = [m[1] for e in absent if (m := CUDA_NUMBERED.match(e.name))]
+    wanted = next(iter(numbers), (build.cuda or "").partition(".")[0] if build else "")
+    packages = [m[1] for d in lack.home.python.distributions if (m := re.fullmatch(r"nvidia-.*-cu(\d+)", d.name))]
+    toolkits = [str(n) for t in lack.home.seen.toolkits or () for n in version_tuple(t.version)[:1]]
+    return wanted, list(dict.fromkeys((*packages, *toolkits)))
 
 
 def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
@@ -601,6 +642,7 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
     cards = {f.consumers[0]: f for f in found if f.id.partition(".")[2].startswith(LIBRARIES_ID) and f.consumers}
     lacks = {c.consumer.full_id: c for c in seen.closures or ()}
     gone: set[int] = set()
+    whole: dict[int, Finding] = {}
     for who, card in cards.items():
         others = [
             f for f in found if f is not card and f.severity > NOTE and f.cause in JOINED and set(f.consumers) == {who}
@@ -609,8 +651,13 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
         if names and all("cudnn" in n for n in names) and any(f.step is Step.CUDNN for f in others):
             gone.add(id(card))
             continue
+        if card.cause == "cuda_toolkit_version_mismatch":
+            majors = [f for f in found if f.cause == "cudnn_major_mismatch" and set(f.consumers) == {who}]
+            gone |= {id(f) for f in majors}
+            rows = (e for f in majors for e in f.evidence if e not in card.evidence)
+            whole[id(card)] = replace(card, evidence=(*card.evidence, *rows))
         gone |= {id(f) for f in others if f.cause != "requirement_broken" or "nvidia" in f.subject}
-    return [f for f in found if id(f) not in gone]
+    return [whole.get(id(f), f) for f in found if id(f) not in gone]
 
 
 RULES = (lacking_libraries,)

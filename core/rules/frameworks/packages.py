@@ -9,7 +9,7 @@ from core.common.i18n import _, join_sentences, n_
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
-from core.knowledge.modules import NumpyTwo, module_table
+from core.knowledge.modules import CheckedRequirement, NumpyTwo, module_table
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise
@@ -25,7 +25,7 @@ from core.rules.frameworks.environment_view import (
     unmet_requirements,
 )
 from core.rules.frameworks.fit import framework_tables, gpu_side, minor_version
-from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 SHARED_FOLDERS = (
     ("onnxruntime", re.compile(r"onnxruntime(-gpu|-directml|-openvino|-training|-qnn)?")),
@@ -201,6 +201,9 @@ FRAMEWORKS = re.compile(
 _PARTS = re.compile(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
 """Parts of frameworks that the rules about libraries examine by themselves: those that lack are told there."""
 
+_FOLLOWED = re.compile(r"nvidia-.*|cuda-.*")
+"""Libraries: what lacks one of them is told where its binaries are followed."""
+
 _WITHOUT_RECORDS = ("conda",)
 """Kinds of environment in which a package may be there without a distribution of its name."""
 
@@ -241,8 +244,8 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
         severity = NOTE  # what is loaded there was examined, and says more than versions do
     if not gpu_side(home.seen).there and worst.wanted.startswith(("nvidia-", "cuda-")):
         severity = NOTE
-    if not home.near <= 1:
-        severity = min(severity, WARNING)
+    severity = min(severity, home.severity)
+    checked = check_of(worst) if severity > NOTE else None
     names = list(dict.fromkeys(b.wanted for b in its))
     return make_finding(
         Step.FRAMEWORKS,
@@ -261,6 +264,10 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
             _("Something that was installed later brought another version."),
             _("The loaded library decides whether it matters.")
             if severity <= NOTE
+            else _("It compares the releases when it starts, and does not go on with this one.")
+            if checked is not None and checked.ends == "import"
+            else _("It compares the releases when it starts, and uses no GPU with this one.")
+            if checked is not None
             else _("The two were not built for each other."),
         ),
         evidence=[
@@ -276,6 +283,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
                 observation(_("Installed"), f"{name} {b.installed}", _found_at(home, name))
                 for name, b in {b.wanted: b for b in its}.items()
             ),
+            *([observation(_("Compared at its start"), checked.wanted, checked.source)] if checked else []),
             *(home.concerns(name) for name in _concerned(home, its)),
         ],
         subject=home.python.prefix,
@@ -290,7 +298,8 @@ def _found_at(home: EnvironmentView, name: str) -> str:
 
 def _concerned(home: EnvironmentView, its: list[UnmetRequirement]) -> list[str]:
     """Return the packages whose requirement is broken: what they ask for runs without them."""
-    return list(dict.fromkeys(b.of.name for b in its if home.has(b.of.name)))
+    names = dict.fromkeys(b.of.name for b in its if home.has(b.of.name))
+    return list(dict.fromkeys((*names, *("jax" for n in names if n.startswith("jax-cuda") and home.has("jax")))))
 
 
 def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
@@ -336,13 +345,14 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
     """What a framework requires and nobody brings: it says so at its import."""
     if home.python.kind in _WITHOUT_RECORDS:
         return
-    mine = [b for b in lacking if FRAMEWORKS.fullmatch(b.of.name) and not _PARTS.fullmatch(b.wanted)]
+    asking = (b for b in lacking if FRAMEWORKS.fullmatch(b.of.name) or check_of(b))
+    mine = [b for b in asking if not _FOLLOWED.fullmatch(b.wanted)]
     for name in dict.fromkeys(b.of.name for b in mine):
         its = [b for b in mine if b.of.name == name]
         names = join_names(b.wanted for b in its)
         yield make_finding(
             Step.FRAMEWORKS,
-            min(home.severity, WARNING),
+            home.severity if any(check_of(b) for b in its) else min(home.severity, WARNING),
             f"lacks-{name}",
             _(
                 "{name} {version} requires packages that are not installed: {names}.",
@@ -389,7 +399,11 @@ def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tup
     frameworks = [d.name for d, _row in old if FRAMEWORKS.fullmatch(d.name)]
     return make_finding(
         Step.FRAMEWORKS,
-        min(home.severity, WARNING) if frameworks else NOTE,
+        home.severity
+        if any(row.ends_import for _d, row in old)
+        else min(home.severity, WARNING)
+        if frameworks
+        else NOTE,
         "numpy-abi",
         _(
             "{names} were built for NumPy 1, but {numpy} is installed.",
@@ -410,8 +424,21 @@ def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tup
     )
 
 
+def check_of(b: UnmetRequirement) -> CheckedRequirement | None:
+    """Return the check at a package's own start that this requirement does not pass; None where nothing checks it."""
+    for row in module_table().checked:
+        if re.fullmatch(row.of, b.of.name) and re.fullmatch(row.wanted, b.wanted):
+            early = row.first and is_older(b.of.version, row.first) is True
+            least = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
+            if not early and not (row.older and b.installed and is_older(b.installed, least) is not True):
+                return row
+    return None
+
+
 def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
     """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
+    if b.installed and check_of(b):
+        return ERROR, "requirement_broken"
     wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
     same_major = version_tuple(wanted)[:1] == version_tuple(b.installed)[:1]
     if b.optional and same_major:

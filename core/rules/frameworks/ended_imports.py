@@ -1,0 +1,200 @@
+"""Rules about imports that end: the first thing that the import of a framework does not get, and why it is not there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import N_, _
+from core.common.text import join_names
+from core.knowledge.causes import Cause
+from core.knowledge.modules import distribution_of, module_table
+from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
+from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import file_name, normalise, parent
+from core.model.remedies import PutPackageBack, Remedy
+from core.model.steps import Severity, Step
+from core.rules.frameworks.advice import reinstall_requirement, whole_again
+from core.rules.frameworks.environment_view import EnvironmentView, asked_of, first_of_each, unmet_requirements
+from core.rules.frameworks.imports import BEFORE_THE_PACKAGES, out_of_the_way, take_out, views_with_imports, way_of
+from core.rules.frameworks.packages import FRAMEWORKS, check_of
+from core.rules.wording import NOTE, make_finding, manual_fix, observation
+
+ENDED_ID = "import-ends-"
+"""Start of the name of every finding of this module; the module that is asked for follows."""
+
+
+def ended_imports(seen: Snapshot) -> Iterator[Finding]:
+    """The import of a framework ends at something that it asks for and does not get."""
+    for home, search in views_with_imports(seen):
+        for ended in search.ended:
+            if not _is_told(ended, search) and not _is_checked(home, ended):
+                yield _finding(home, search, ended)
+
+
+def _is_told(ended: EndedImport, search: ImportSearch) -> bool:
+    """Whether the rules about modules that are in the way, or for another Python, tell of this very file."""
+    return any(m.path == ended.path and (m.foreign or m.hidden) for m in search.modules if m.name == ended.wanted)
+
+
+def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether the framework compares the release of what it asks for before it comes to this line."""
+    wanted = distribution_of(ended.wanted)
+    return ended.kind == "no name" and any(
+        b.wanted == wanted
+        and (row := check_of(b)) is not None
+        and row.ends == "import"
+        and ended.owner.startswith(f"{wanted} ")
+        for b in unmet_requirements(home)
+        if b.of.name in _distributions(home, ended)
+    )
+
+
+def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) -> Finding:
+    entry = search.entries[ended.entry] if 0 <= ended.entry < len(search.entries) else None
+    consumers = _distributions(home, ended)
+    cause, why = _judged(home, search, ended, entry)
+    fix, remedy = _cure(home, ended, entry, cause)
+    return make_finding(
+        Step.FRAMEWORKS,
+        _severity(home, ended, consumers),
+        f"{ENDED_ID}{ended.wanted}",
+        _title(home, ended, consumers),
+        cause=cause,
+        why=why,
+        evidence=[*_rows(home, ended, entry), *(home.concerns(name) for name in consumers or [""])],
+        subject=ended.path or home.python.prefix,
+        fix=fix,
+        remedy=remedy,
+    )
+
+
+def _distributions(home: EnvironmentView, ended: EndedImport) -> list[str]:
+    """Return the distributions whose import ends."""
+    patterns = [row.distributions for row in module_table().modules if row.module in ended.starts]
+    found = (d.name for p in patterns for d in home.python.distributions if re.fullmatch(p, d.name))
+    return list(dict.fromkeys(found))
+
+
+def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> Severity:
+    """An import that fails, fails with or without a GPU. What an extension lacks and never asked for, few come to."""
+    worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
+    undeclared = ended.kind == "absent" and not ended.path and ended.importer and not _asked(home, ended)
+    if worked or (undeclared and not any(FRAMEWORKS.fullmatch(name) for name in consumers)):
+        return NOTE
+    return home.severity
+
+
+def _asked(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
+    """Return who requires what the import does not get, and in which releases."""
+    wanted = distribution_of(ended.wanted)
+    return [(f"{d.name} {d.version}", text) for d in first_of_each(home) for text in asked_of(home, d, wanted)]
+
+
+def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> str:
+    mine = [name for name in consumers if FRAMEWORKS.fullmatch(name)] or consumers  # what imports these ends with them
+    whole = (f"{d.name} {d.version}" for name in mine if (d := home.has(name)))
+    values = {
+        "who": join_names(whole) or join_names(ended.starts),
+        "prefix": home.python.prefix,
+        "module": ended.wanted,
+    }
+    if not ended.importer:
+        return _("{who} is recorded in {prefix}, but there is no module {module}.", **values)
+    if ended.kind == "no name":
+        return _("{who} in {prefix} cannot be imported: {module} has no {name}.", name=ended.name, **values)
+    if ended.kind == "empty":
+        return _("{who} in {prefix} cannot be imported: the file of {module} is empty.", **values)
+    if ended.kind == "foreign":
+        return _("{who} in {prefix} cannot be imported: {module} is there for another Python alone.", **values)
+    return _("{who} in {prefix} cannot be imported: there is no module {module}.", **values)
+
+
+def _judged(
+    home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None
+) -> tuple[Cause, str]:
+    """Return the cause, and why."""
+    system = home.seen.machine.system
+    package = distribution_of(ended.wanted)
+    if entry is not None and entry.origin in BEFORE_THE_PACKAGES and ended.kind != "foreign" and ended.path:
+        why = _(
+            "Python takes the first module of a name, and {way} comes before the environment's packages.",
+            way=way_of(entry),
+        )
+        return "module_shadowed", why
+    if ended.kind == "foreign":
+        return "package_for_another_python", _("Its compiled parts cannot be imported by this interpreter.")
+    if ended.kind == "empty":
+        return "corrupt_or_truncated_file", _(
+            "The package installed it with content: a copy or a download was interrupted, or the disk was full."
+        )
+    if ended.kind == "no name":
+        return "requirement_broken", _(
+            "The installed release of {package} is another one than the import was written for.", package=package
+        )
+    if any(r.kind == "renamed" and r.distribution == package for r in search.remains):
+        return "installation_interrupted", _(
+            "pip had renamed the old one and did not come to put the new one in its place."
+        )
+    if not ended.importer:
+        gone = normalise(system, ended.path) if ended.path else ""
+        if gone and not gone.startswith(normalise(system, home.python.prefix)):
+            return "python_environment_broken", _(
+                "It was installed as a link to a folder of sources, and that folder is gone: {path}.", path=ended.path
+            )
+        return "installation_interrupted", _("Nothing that can be imported is left of it.")
+    if ended.path and not ended.owner:
+        return "installation_interrupted", _("Of the package only a folder without __init__.py is left.")
+    if ended.owner:
+        return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
+    return "requirement_broken", _("The import stops at this line, and nothing after it is done.")
+
+
+def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) -> Iterator[Evidence]:
+    if ended.importer:
+        what = f"from {ended.wanted} import {ended.name}" if ended.name else f"import {ended.wanted}"
+        yield observation(_("Asked for by"), what, f"{ended.importer}:{ended.line}" if ended.line else ended.importer)
+    if ended.path:
+        way = way_of(entry) if entry else ""
+        yield observation(_("import {name} finds", name=ended.wanted), ended.path, way)
+    if ended.owner:
+        yield observation(_("Installed"), ended.owner)
+    if ended.hidden:
+        yield observation(_("Hidden behind it"), ended.hidden_owner or ended.wanted, ended.hidden)
+    for who, text in _asked(home, ended)[:4]:
+        yield observation(_("Required"), f"{distribution_of(ended.wanted)}{text}", _("metadata of {name}", name=who))
+    for r in next((s.remains for s in home.seen.imports or () if s.prefix == home.python.prefix), ()):
+        if r.distribution == distribution_of(ended.wanted):
+            yield observation(_(LEFT), r.path)
+
+
+LEFT = N_("Left by an interrupted installation")
+
+
+def _cure(
+    home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None, cause: Cause
+) -> tuple[Fix, Remedy | None]:
+    """Return what to do, and what would do it."""
+    package = distribution_of(ended.wanted)
+    if cause == "module_shadowed" and entry is not None:
+        system = home.seen.machine.system
+        inner = file_name(system, ended.path).startswith("__init__.")
+        own = parent(system, ended.path) if inner else ended.path
+        return out_of_the_way(home, own, entry, owner=ended.owner), take_out(home, entry)
+    if not ended.importer and cause == "python_environment_broken":
+        name = ended.owner.partition(" ")[0]
+        return manual_fix(
+            _("Put the folder back, or install {name} again", name=name),
+            ended.path,
+            reinstall_requirement(home.seen, home.python, name).advice,
+            restart="program",
+        ), None
+    name, _space, version = ended.owner.partition(" ")
+    if cause in ("corrupt_or_truncated_file", "package_for_another_python") and version:
+        back = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
+        return whole_again(home.seen, home.python, name, version), back
+    asked = ",".join(dict.fromkeys(p for _who, text in _asked(home, ended) for p in text.split(",") if p))
+    return reinstall_requirement(home.seen, home.python, f"{name or package}{asked}"), None
+
+
+RULES = (ended_imports,)
