@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -229,23 +230,29 @@ def file_rows(plan: FileSet) -> Iterator[str]:
         (root / LOOSE[1:] / LIB).chmod(0o666)
         if plan.items[0].before:
             (root / A[1:] / LIB).write_bytes(b"whole")
-        for name, change in varied(plan):
-            document = json.dumps(msgspec.to_builtins(change))
-            for place in ("opt", "home", "tmp", "etc"):
-                document = document.replace(f'"/{place}/', f'"{root}/{place}/')
-            made = msgspec.json.decode(document, type=FileSet)
-            try:
-                rows: tuple[str, ...] = unmet_preconditions(
-                    (made,), writer=MemoryWriter("linux"), journal=Journal(root / "journal")
-                ) or ("fits",)
-                settled = resolve((made,), MemoryWriter("linux"))[0]
-                rows = (*rows, "settles" if settled == made else f"becomes {settled}")
-            except (OSError, changes.ChangeError) as e:
-                rows = (*rows, f"{type(e).__name__}: {e}") if "rows" in locals() else (str(e),)
-            for row in rows:
-                yield f"{name}: " + re.sub(r"\d[\d,]* MiB", "N MiB", row.replace(str(root), ""))
+        with chdir(root):  # a path that is not absolute leads there
+            for name, change in varied(plan):
+                document = json.dumps(msgspec.to_builtins(change))
+                for place in ("opt", "home", "tmp", "etc"):
+                    document = document.replace(f'"/{place}/', f'"{root}/{place}/')
+                made = msgspec.json.decode(document, type=FileSet)
+                try:
+                    rows: tuple[str, ...] = unmet_preconditions(
+                        (made,), writer=MemoryWriter("linux"), journal=Journal(root / "journal")
+                    ) or ("fits",)
+                    settled = resolve((made,), MemoryWriter("linux"))[0]
+                    rows = (*rows, "settles" if settled == made else f"becomes {settled}")
+                except (OSError, changes.ChangeError) as e:
+                    rows = (*rows, f"{type(e).__name__}: {e}") if "rows" in locals() else (str(e),)
+                for row in rows:
+                    yield f"{name}: " + _lasting(row.replace(str(root), ""))
     finally:
         shutil.rmtree(root)
+
+
+def _lasting(row: str) -> str:
+    """Return a row without what differs from disk to disk: the room that is left, and the size of a folder itself."""
+    return re.sub(r"(after='folder', size=)\d+", r"\1N", re.sub(r"\d[\d,]* MiB", "N MiB", row))
 
 
 LOOKS: dict[str, tuple[type | tuple[type, ...], Callable[[Any], Iterator[str]]]] = {
