@@ -18,7 +18,7 @@ from core.benchmark.number_types import random_integers
 from core.benchmark.plan import ChosenConsumer
 from core.benchmark.protocol import GpuSelector
 from core.benchmark.shapes import LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, Problem, reference_result
-from core.common.fact_text import fact_text, joined
+from core.common.fact_text import fact_text, join_facts
 from core.common.i18n import _
 from core.host.child import ChildAnswer, read_answer
 from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing, full_id
@@ -223,7 +223,7 @@ def read_script_answer(
         problem = (
             fact_text("The process {ended}{what}. {output}", ended=answer.ended, what=what, output=output)
             if output
-            else fact_text("The process {ended}.", ended=joined((answer.ended, what), ""))
+            else fact_text("The process {ended}.", ended=join_facts((answer.ended, what), ""))
         )
     gpu = next((s.gpu for s in said if s.gpu is not None), None)
     return FrameworkRun(

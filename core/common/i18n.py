@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from core.common.fact_text import MAX_FACT_CHARACTERS, MAX_FACT_DEPTH, fill, form_of
+from core.common.fact_text import MAX_FACT_CHARACTERS, MAX_FACT_DEPTH, fill_form, form_of
 
 ENGLISH = "en"
 LANGUAGE_VARIABLE = "CONVALESCE_LANGUAGE"
@@ -193,7 +193,7 @@ def translate_fact(text: str, depth: int = MAX_FACT_DEPTH) -> str:
         return _of_fact(_translation, text) if len(text) < MAX_FACT_CHARACTERS else text
     message, values = form
     inner = {name: translate_fact(value, depth - 1) if depth else value for name, value in values.items()}
-    return fill(_of_fact(_translation, message), inner)
+    return fill_form(_of_fact(_translation, message), inner)
 
 
 def _of_fact(catalogue: Catalogue, message: str) -> str:

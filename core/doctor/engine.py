@@ -120,9 +120,9 @@ class ThisMachine:
 
     def running(self) -> tuple[Choice, ...]:
         """See Engine."""
-        from core.doctor.named import running
+        from core.doctor.named import running_choices
 
-        return running()
+        return running_choices()
 
     def take(self, path: str, text: str) -> Given:
         """See Engine."""

@@ -68,7 +68,7 @@ def from_elsewhere(report: Report) -> Report:
     return by_hand(replace(again, taken_out=report.taken_out, history=report.history))
 
 
-def whose(report: Report) -> str:
+def describe_computer(report: Report) -> str:
     """Return in a few words which computer a report is of: its system, its GPU, and when it was made."""
     seen = report.snapshot
     gpus = seen.driver.gpus if seen.driver else None

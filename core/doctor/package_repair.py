@@ -23,15 +23,15 @@ from core.transaction import package_exchange
 from core.transaction.execute import Plan
 from core.transaction.journal import Entry, Journal
 
-discard, tidy = packages.discard, packages.tidy
+discard, tidy = packages.discard, packages.clear_twin
 
 
-def unprepared(plan: Plan) -> ExchangePackages | None:
+def unprepared_exchange(plan: Plan) -> ExchangePackages | None:
     """Return the change of packages that a plan wants and does not have worked out yet."""
     return next((c for c in plan.changes if isinstance(c, ExchangePackages) and not c.is_prepared), None)
 
 
-def obstacles(wish: ExchangePackages) -> tuple[str, ...]:
+def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     """Return a sentence for everything that stands against changing an environment's packages; nothing is looked up."""
     folder = os.path.realpath(wish.folder)
     if not Path(folder).is_dir():

@@ -83,15 +83,15 @@ class Proposal(Frozen, frozen=True, kw_only=True):
     @property
     def is_prepared(self) -> bool:
         """Whether the plan says exactly what would be done; else ``prepare`` has to find out, perhaps over the network."""
-        return package_repair.unprepared(self.plan) is None
+        return package_repair.unprepared_exchange(self.plan) is None
 
 
 def propose(finding: Finding, shop: RepairContext) -> Proposal:
     """Return what the finding's fix would change here: with the hashes and values that are there now. Changes nothing."""
     fix = finding.fix or Fix(title="")
     plan = Plan(title=fix.title, changes=fix.changes, finding=finding.id)
-    if (wish := package_repair.unprepared(plan)) is not None:
-        return Proposal(finding=finding, plan=plan, problems=package_repair.obstacles(wish))
+    if (wish := package_repair.unprepared_exchange(plan)) is not None:
+        return Proposal(finding=finding, plan=plan, problems=package_repair.exchange_obstacles(wish))
     try:
         plan = replace(plan, changes=resolve(fix.changes, shop.writer))
     except (ChangeError, OSError) as e:
@@ -115,7 +115,7 @@ def prepare(
     Raises:
         ChangeError, OSError: it cannot be done; the message says why. CancelledError: the person asked to stop.
     """
-    wish = package_repair.unprepared(proposal.plan)
+    wish = package_repair.unprepared_exchange(proposal.plan)
     if wish is None:
         return proposal
     made = package_repair.prepare(wish, report.snapshot, sources or Sources(), shop.host, shop.journal, watch)
@@ -138,7 +138,7 @@ def discard(proposal: Proposal, shop: RepairContext) -> None:
 
 def fetched_from(proposal: Proposal, sources: Sources, shop: RepairContext, watch: Progress) -> str:
     """Return where preparing would fetch packages from, in one sentence; empty where it would use no network."""
-    wish = package_repair.unprepared(proposal.plan)
+    wish = package_repair.unprepared_exchange(proposal.plan)
     return package_repair.fetched_from(wish, sources, shop.host, watch) if wish else ""
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from core.common import frozen
-from core.common.fact_text import fact_text, remember
+from core.common.fact_text import fact_text, remember_form
 
 if TYPE_CHECKING:
     from core.common.progress import Progress
@@ -177,7 +177,7 @@ def read_answer(completed: CompletedProcess, event: type[E], token: str = "") ->
         except msgspec.DecodeError as e:
             ended = ended or fact_text("said something that cannot be understood: {e}", e=e)
     for form in forms:
-        remember(*form)
+        remember_form(*form)
     if not ended and not finished:
         ended = fact_text("ended with status 0 before its work was done")
     output = _printable(completed.err)[:MAX_OUTPUT_BYTES]

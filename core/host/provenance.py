@@ -92,7 +92,7 @@ def _is_plain(path: str, sound: set[str], me: Person) -> bool:
     return stat.S_ISREG(seen.st_mode) and not seen.st_mode & 0o022 and f"uid:{seen.st_uid}" in me.trusted
 
 
-def obeyed(env: Mapping[str, str], person: Person | None = None) -> dict[str, str]:
+def trusted_environment(env: Mapping[str, str], person: Person | None = None) -> dict[str, str]:
     """Return the variables that a program may get: an administrator's rights follow no search path that others can change."""
     me = person or this_person()
     out = dict(env)
@@ -125,9 +125,9 @@ def environment_for(verdict: Verdict, env: Mapping[str, str]) -> dict[str, str]:
     me = this_person()
     account = verdict.account
     if account is None:
-        return obeyed(env, me)
+        return trusted_environment(env, me)
     its = Person(trusted=ownership.ADMINISTRATORS | {f"uid:{account.uid}"}, elevated=True)
-    out = {n: v for n, v in obeyed(env, its).items() if account == me.behind or HANDED_ON.fullmatch(n)}
+    out = {n: v for n, v in trusted_environment(env, its).items() if account == me.behind or HANDED_ON.fullmatch(n)}
     return out | {"HOME": account.home or "/", "USER": account.name, "LOGNAME": account.name}
 
 

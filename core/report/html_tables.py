@@ -11,7 +11,7 @@ from core.knowledge.releases import files_lost
 from core.model.facts import Attempt, Execution, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
 from core.model.findings import HistoryEntry
 from core.model.paths import file_name, form_of
-from core.report.text import uncaged
+from core.report.text import cage_warning
 
 MAX_TABLE_ROWS = 400
 """Rows of one table; a hostile report may hold any number."""
@@ -111,7 +111,7 @@ def machine_facts(s: Snapshot) -> str:
                 _("What was run"),
                 (_("File"), _("For"), _("With the rights of"), _("What others can change")),
                 [(e.path, e.consumer, e.account or _("not run"), _others(e)) for e in s.executions]
-                + [(note, "", "", "") for note in filter(None, [uncaged(s)])],
+                + [(note, "", "", "") for note in filter(None, [cage_warning(s)])],
             ),
         )
     )

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.common.fact_text import MAX_FACT_DEPTH, form_of, remember
+from core.common.fact_text import MAX_FACT_DEPTH, form_of, remember_form
 from core.common.i18n import N_, _
 from core.model.facts import Snapshot, Variable
 from core.model.findings import Redaction, Report
@@ -218,7 +218,7 @@ class Cleaner:
         form = form_of(text) if depth else None
         if form:
             message, values = form
-            remember(message, {name: self._known_still(value, depth - 1) for name, value in values.items()})
+            remember_form(message, {name: self._known_still(value, depth - 1) for name, value in values.items()})
         return self._clean(text)
 
     def _clean(self, text: str) -> str:

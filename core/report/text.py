@@ -110,11 +110,11 @@ def _executions(report: Report, width: int) -> list[str]:
         _("What was run"),
         *(line for e in ran[:MOST_RUN] for line in _wrap_lines(execution(e), 2, width)),
         *more,
-        *(line for note in filter(None, [uncaged(report.snapshot)]) for line in _wrap_lines(note, 2, width)),
+        *(line for note in filter(None, [cage_warning(report.snapshot)]) for line in _wrap_lines(note, 2, width)),
     ]
 
 
-def uncaged(seen: Snapshot) -> str:
+def cage_warning(seen: Snapshot) -> str:
     """Return what to say where libraries were called without the cage; empty where it held."""
     calls = (call for load in seen.loads or () for call in (load.roll_call, load.clean_roll_call))
     if not any(call and call.uncaged for call in calls):

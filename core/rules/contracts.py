@@ -26,7 +26,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
     views = [h for h in environment_views(seen) if h.near <= 3]
     for contract in contracts():
         value = effective_variable(seen, contract.variable)
-        problem = broken(contract, value.value, seen) if value is not None else ""
+        problem = contract_breach(contract, value.value, seen) if value is not None else ""
         if value is None or not problem:
             continue
         reading = [h for h in views if contract.readers and _reader(h, contract)]
@@ -112,7 +112,7 @@ def _allowed(contract: Contract) -> list[Evidence]:
 # --- what breaks a contract --------------------------------------------------------------------------------------------
 
 
-def broken(contract: Contract, value: str, seen: Snapshot) -> str:
+def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return how a value breaks a contract, in one sentence; empty where it keeps it, or where nothing decides."""
     wrong = _(
         "The variable {name} is {value}, which is none of the values that it can have.",

@@ -153,13 +153,13 @@ def put_in_place(change: ExchangePackages) -> None:
     rows = exchange_problems(change)
     if rows:
         raise ChangeError(rows[0])
-    exchange.bring(change.new, change.folder, change.twin)
+    exchange.bring_folder(change.new, change.folder, change.twin)
 
 
 def restore_packages(change: ExchangePackages) -> tuple[NotRestored, ...]:
     """Let the folder that was there before be in place, however far the change had come. Can be called again."""
     try:
-        exchange.bring(change.old, change.folder, change.twin)
+        exchange.bring_folder(change.old, change.folder, change.twin)
     except OSError as e:
         return (NotRestored(error_sentence(e), again=True),)
     except ChangeError as e:
@@ -183,7 +183,7 @@ def new_twin(prefix: str, journal: Journal) -> Path:
     safe_folder.make_folders(str(notes), 0o700)
     note = notes / token
     note.write_text(str(root), encoding="utf-8", errors="surrogateescape")
-    _held[token] = file_lock.hold(note)
+    _held[token] = file_lock.lock_file(note)
     safe_folder.make_folders(str(root), 0o700)
     return root
 

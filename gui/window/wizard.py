@@ -129,7 +129,7 @@ class Wizard(QWidget):
         button.changed.connect(self._dress_again)
         side = theme.icon_side(button)
         button.setIcon(theme.make_icon("settings", self._theme.note, side))
-        button.setIconSize(theme.square(side))
+        button.setIconSize(theme.icon_size(side))
         return button
 
     def _dress_again(self) -> None:
@@ -227,7 +227,7 @@ class Wizard(QWidget):
             if self.whose is not None:
                 self.whose.hide()
             return
-        from core.doctor.given import whose
+        from core.doctor.given import describe_computer
         from gui.window.banner import Banner
 
         if self.whose is None:
@@ -236,7 +236,7 @@ class Wizard(QWidget):
             self.whose.close_button.clicked.connect(self._come_home)
             self._column.insertWidget(0, self.whose)
         self.whose.close_button.setText(_("Leave it"))
-        sentence = _("Another computer's report: {whose}", whose=whose(self.road.report))
+        sentence = _("Another computer's report: {whose}", whose=describe_computer(self.road.report))
         self.whose.say(sentence, Severity.NOTE, self._theme)
 
     def _come_home(self) -> None:

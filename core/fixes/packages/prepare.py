@@ -78,7 +78,7 @@ def discard(changes: tuple[Change, ...], journal: Journal) -> None:
             drop_twin(next(p for p in place.parents if p.parent.name == TWINS), journal)
 
 
-def tidy(changes: tuple[Change, ...]) -> None:
+def clear_twin(changes: tuple[Change, ...]) -> None:
     """Leave of a twin only what undoing needs, once the change is done: nothing that could be taken for an environment."""
     for change in changes:
         if isinstance(change, ExchangePackages) and change.is_prepared:

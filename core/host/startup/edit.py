@@ -37,7 +37,7 @@ class Edit(Frozen, frozen=True, kw_only=True):
     """Stands in a comment beside the line, where the format allows one."""
 
 
-def edited(text: str, edit: Edit) -> str:
+def edit_text(text: str, edit: Edit) -> str:
     """Return the file's text with the edit made; every other byte stays.
 
     Raises:

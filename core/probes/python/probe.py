@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from core.common.fact_text import fact_text, joined
+from core.common.fact_text import fact_text, join_facts
 from core.model.facts import PythonEnvironment, Way, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import find_distributions
@@ -110,7 +110,7 @@ def is_ours(prefix: str, where: Sysroot) -> bool:
 
 
 def _named_only(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment:
-    return replace(python, found_by=joined(ways), ways=tuple(dict.fromkeys(ways.values())))
+    return replace(python, found_by=join_facts(ways), ways=tuple(dict.fromkeys(ways.values())))
 
 
 def _describe(

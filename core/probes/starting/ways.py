@@ -28,7 +28,7 @@ class Reached(Frozen, frozen=True, kw_only=True):
     argv: tuple[str, ...] = ()
 
 
-def session(ground: Ground) -> State:
+def desktop_session(ground: Ground) -> State:
     """Return what programs of a desktop get: pam, systemd, the login shell's files, and X's own.
 
     GNOME's, KDE's and LightDM's sessions start through a login shell, which is not interactive.

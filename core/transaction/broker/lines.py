@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
-from core.host.startup.edit import Edit, edited
+from core.host.startup.edit import Edit, edit_text
 from core.model.changes import Change, ChangeError, EditLine
 from core.model.facts import LineForm
 from core.transaction.broker.ground import Ground, everybodys_folder_refusal, visible_text
@@ -56,7 +56,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
         reason=change.reason,
     )
     try:
-        made = edited(old, edit)
+        made = edit_text(old, edit)
     except ChangeError:
         return _odd_line(change)
     if made.replace(": # ", "# ", 1) != new.replace(": # ", "# ", 1):
