@@ -198,7 +198,7 @@ class Controller(QObject):
         report = self._engine.examine(watch, named)
         watch.check()  # a cancelled examination is no result
         import gui.pages.details
-        import gui.road.answer  # noqa: F401 - they are wanted next, and here their loading holds nobody up
+        import gui.road.answer  # noqa: F401 - they are needed next, and loading them here delays nothing
 
         return report, self._engine.history(), self._engine.running()
 

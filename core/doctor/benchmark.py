@@ -34,7 +34,7 @@ def measure(
 ) -> Report:
     """Run the benchmark on what was ``seen`` of the machine, and judge both; look first where that is None.
 
-    ``gpu``: only this one, as nvidia-smi counts. A look of its own is told of as far as the benchmark goes.
+    ``gpu``: only this one, as nvidia-smi counts. A scan of its own reports progress up to the benchmark.
     """
     began = time.monotonic()
     from core.benchmark import run

@@ -57,7 +57,7 @@ def read_text(text: str) -> Given:
 
 
 def from_elsewhere(report: Report) -> Report:
-    """Return a report of another computer, diagnosed anew, without anything that a button could change on this one."""
+    """Return a report of another computer, diagnosed again, without anything that a button could change on this one."""
     from core.doctor.examine import diagnose_snapshot
 
     def by_hand(made: Report) -> Report:

@@ -99,6 +99,6 @@ def import_problems(changes: tuple[Change, ...], seen: Snapshot, host: Host, wat
 
 
 def kept_bytes(entry: Entry) -> int:
-    """Return the bytes that would be free if what an entry keeps were let go."""
+    """Return the bytes that releasing an entry's kept files would free."""
     changes = (c for c in entry.changes if isinstance(c, ExchangePackages))
     return sum(map(package_exchange.kept_bytes, changes)) if entry.state == "done" else 0

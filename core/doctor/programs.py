@@ -15,7 +15,7 @@ from core.probes.sysroot import Sysroot, sysroot_of
 
 
 class ScanOptions(msgspec.Struct, frozen=True):
-    """What a scan is told of the programs that a person chose; given to ``examine`` as they are."""
+    """The programs that a person chose, as options of a scan; given to ``examine`` as they are."""
 
     pythons: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()

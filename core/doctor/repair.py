@@ -257,7 +257,7 @@ def let_go(id: str, shop: RepairContext) -> Outcome:
 
 
 def kept_bytes(entry: Entry) -> int:
-    """Return the bytes that would be free if what an entry keeps were let go."""
+    """Return the bytes that releasing an entry's kept files would free."""
     return package_repair.kept_bytes(entry)
 
 

@@ -112,7 +112,7 @@ def take_snapshot(
 
     A probe's crash, time-out or cancellation becomes a ProbeError; its section keeps what was found until then, and is None where
     that is nothing. Probes run in daemon threads: one that hangs in the operating system (a dead network folder) is left
-    behind, and starts anew without that folder, which is told in ``unexamined_places``.
+    behind, and starts again without that folder, which ``unexamined_places`` records.
     """
     wanted = wanted_sections(steps, probes)
     # an import alone takes longer than everything else together

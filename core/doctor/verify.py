@@ -81,7 +81,7 @@ def _judge_edited(
     finding: Finding, edited: Sequence[EditLine], after: Report | None, host: Host
 ) -> tuple[VerifiedFor, ...]:
     """Return for each way of starting that reads an edited line whether the fault is gone: by a start of its shell where
-    that can be made, else by reading its files anew.
+    that can be made, else by reading its files again.
     """
     seen = {s.id: s for s in (after.snapshot.starts if after else None) or ()}
     left = next(

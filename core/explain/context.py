@@ -94,7 +94,7 @@ def decode_cudnn_version(number: str) -> Version:
 
 
 def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], so_far: set[str]) -> set[str]:
-    """The operating system from paths and words, where no file name told."""
+    """The operating system from paths and words, where no file name shows it."""
     found: set[str] = set()
     if (
         re.search(r"(?<![a-z])[a-z]:[\\/][a-z_]", low)

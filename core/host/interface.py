@@ -29,7 +29,7 @@ class CompletedProcess(Frozen, frozen=True, kw_only=True):
     started: bool = True
     """False: the system refused to start it."""
     mapped: tuple[str, ...] = ()
-    """Files that it had mapped whenever it waited for that to be looked at, as the system told us."""
+    """Files that it had mapped whenever it waited for that to be looked at, as the system reported them."""
 
 
 class Account(Frozen, frozen=True, kw_only=True):

@@ -98,7 +98,7 @@ class _Group:
 
 
 class _Running:
-    """A started process: one thread for each pipe and one for its end, so that nobody ever has to poll."""
+    """A started process: one thread for each pipe and one for its end, so that nothing has to poll."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], input: bytes, hear: Callable[[bytes], None], pipe: AnswerPipe | None

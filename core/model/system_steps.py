@@ -12,7 +12,7 @@ from core.model.facts import Frozen
 StepKind = Literal["library-folder", "device-group", "reload-uvm", "nouveau-off", "cdi", "short-path"]
 """library-folder: a folder in ld.so.conf.d, then ldconfig. device-group: a user's membership in the group of the device files.
 reload-uvm: nvidia_uvm unloaded and loaded again. nouveau-off: a file in modprobe.d. cdi: the container toolkit's specification
-written anew. short-path: a link (Windows: a junction) with a plain name to a folder."""
+rewritten. short-path: a link (Windows: a junction) with a plain name to a folder."""
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 
 StepState = Literal["absent", "present"]

@@ -57,7 +57,7 @@ class ElevationOrder(Frozen, frozen=True, kw_only=True):
     """What the answer is worded in; an elevated program does not get the person's variables."""
 
 
-# --- what is told ------------------------------------------------------------------------------------------------
+# --- what is reported ------------------------------------------------------------------------------------------------
 
 
 def describe_order(order: ElevationOrder, machine: Journal) -> tuple[str, str]:

@@ -69,7 +69,7 @@ def recorded_packages(folder: str) -> frozenset[tuple[str, str]]:
 
 
 def kept_bytes(change: ExchangePackages) -> int:
-    """Return the bytes that would be free if what an exchange keeps were let go: of files that nothing else shares."""
+    """Return the bytes that releasing an exchange's kept files would free: of files that nothing else shares."""
     try:
         return sum(s.st_blocks * 512 for _path, s in _walk(change.twin) if stat.S_ISREG(s.st_mode) and s.st_nlink == 1)
     except OSError:

@@ -43,7 +43,7 @@ OUTCOME_SEVERITIES = {
 
 
 class ChangeDialog(QDialog):
-    """The frame of both dialogs: a body that is made anew for each phase, and Cancel, which is real in every one."""
+    """The frame of both dialogs: a body that is rebuilt for each phase, and Cancel, which is real in every one."""
 
     def __init__(self, title: str, controller: Controller, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)

@@ -33,7 +33,7 @@ def shown_text(text: str) -> str:
 
 
 def tooltip_text(text: str) -> str:
-    """Return text for a tooltip, which Qt takes for HTML where a tag stands in it, and cannot be told otherwise."""
+    """Return text for a tooltip, which Qt always takes for HTML where it has a tag."""
     text = shown_text(text)
     return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
 
@@ -101,7 +101,7 @@ class MachineText(QTextEdit):
         return self._heights[width]
 
     def changeEvent(self, event: QEvent) -> None:
-        """Measure anew with another font."""
+        """Measure again with another font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._heights = {}
@@ -139,7 +139,7 @@ class ElidedLabel(QLabel):
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Elide anew."""
+        """Elide again."""
         super().resizeEvent(event)
         self._fit()
 

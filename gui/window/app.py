@@ -74,7 +74,7 @@ class WindowLoader:
         window.focus_first()
         listen_for_second(self._frame)
         gc.freeze()
-        gc.enable()  # garbage, which nobody looked for while the window was made, matters from now on
+        gc.enable()  # garbage collection was off while the window was built
         window.start()
 
 

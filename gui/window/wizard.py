@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Wizard(QWidget):
-    """Owns no thread, decides nothing about the machine. What nobody has asked for yet is not made."""
+    """Owns no thread, decides nothing about the machine. Nothing is built before it is needed."""
 
     def __init__(self, controller: Controller, settings: QSettings) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ class Wizard(QWidget):
         if self.sheet is not None:
             self.sheet.put_away()
         if self.details is not None and self.stack.currentWidget() is not self.details:
-            self.details.deleteLater()  # it is made anew when it is opened
+            self.details.deleteLater()  # it is rebuilt when it is opened
             self.details = None
         self._say_whose()
         self.road.renew(self._theme, other_language=other)

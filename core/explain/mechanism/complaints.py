@@ -95,7 +95,7 @@ def _is_wanted(compiled: VersionNumbers, seen: Snapshot) -> bool:
 
 
 def _versions_agree(one: VersionNumbers, other: VersionNumbers) -> bool:
-    """Whether two versions agree as far as both are told."""
+    """Whether two versions agree as far as both are known."""
     shared = min(len(one), len(other), 3)
     return shared > 0 and one[:shared] == other[:shared]
 

@@ -21,7 +21,7 @@ from core.transaction.journal import Journal
 
 
 def cudnn_requirement(finding: Finding, seen: Snapshot) -> str:
-    """Return the requirement on NVIDIA's wheel that has the cuDNN a finding lacks; empty where that cannot be told.
+    """Return the requirement on NVIDIA's wheel that has the cuDNN a finding lacks; empty where that cannot be determined.
 
     A faulty copy gets its very release; a program without one the newest of the major version that it asks for.
     """

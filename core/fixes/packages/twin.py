@@ -2,7 +2,7 @@
 
 Where the file system can share blocks (reflinks), every file is such a copy. Elsewhere it is a hard link, but for what
 programs rewrite in place: scripts, records, configurations and .pth files. Installers unlink a file before they write
-it anew, and Python replaces byte code by renaming, so that a link's other end stays as it was. Byte code goes along: it
+it anew, and Python replaces byte code by renaming, so that a link's other end stays as it was. Byte code is included: it
 names the place of the environment, which is where it will be.
 """
 

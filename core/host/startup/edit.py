@@ -117,7 +117,7 @@ def _without_entry(body: str, edit: Edit) -> str | None:
     """Return a value's text without the entry; None where nothing of its own is left.
 
     Raises:
-        ChangeError: it cannot be told which part of the text makes the entry.
+        ChangeError: it cannot be determined which part of the text makes the entry.
     """
     head, pieces, tail = _pieces(body, edit.name)
     own = [n for n, p in enumerate(pieces) if p and not re.search(rf"\$\{{?{edit.name}(?!\w)", p)]

@@ -162,7 +162,7 @@ def loaded_modules(process: int, room: int = USUAL_MODULES) -> tuple[str, ...]:
 
 
 def program_name(process: int) -> str:
-    """Return the file name of a process's program; empty when it can not be told."""
+    """Return the file name of a process's program; empty when it can not be determined."""
     buffer, size = ctypes.create_unicode_buffer(MAX_PATH_CHARACTERS), wintypes.DWORD(MAX_PATH_CHARACTERS)
     with _open_process(process, _LIMITED) as handle:
         if handle is None or not _kernel().QueryFullProcessImageNameW(handle, 0, buffer, ctypes.byref(size)):

@@ -93,10 +93,10 @@ class FrameworkBuild(Frozen, frozen=True, kw_only=True):
     distribution: str
     version: str
     cuda: str | None = None
-    """CUDA version that it was built for, as far as told ("12.8", "12"); empty for a build without CUDA; None: not told."""
+    """CUDA version that it was built for, as far as known ("12.8", "12"); empty for a build without CUDA; None if unknown."""
     cuda_source: str = ""
     cudnn: str | None = None
-    """cuDNN version that it was compiled against, as far as told."""
+    """cuDNN version that it was compiled against, as far as known."""
     other: str = ""
     """Another kind of accelerator that it was built for: "ROCm 6.2"."""
     really: str = ""

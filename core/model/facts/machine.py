@@ -30,7 +30,7 @@ class Machine(Frozen, frozen=True, kw_only=True):
     container: str | None = None
     """"docker", "podman", "kubernetes", "lxc", ...; None when none was recognised."""
     instructions: tuple[str, ...] | None = None
-    """Of the processor's instruction sets those that builds ask for ("avx", "avx2", "fma", "sse4_1"); None: not told."""
+    """Of the processor's instruction sets those that builds ask for ("avx", "avx2", "fma", "sse4_1"); None if unknown."""
     commit_limit: int | None = None
     """Bytes that Windows can promise to all programs together: memory and page file."""
     commit_left: int | None = None

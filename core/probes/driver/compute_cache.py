@@ -54,7 +54,7 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
 
 
 CACHE_FOLDERS = frozenset({"ComputeCache", "GLCache"})
-"""What NVIDIA's driver keeps in ~/.nv, and makes anew where it is missing."""
+"""What NVIDIA's driver keeps in ~/.nv, and recreates where it is missing."""
 
 
 def _movable_folder(path: str, where: Sysroot) -> str:

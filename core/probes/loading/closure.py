@@ -38,7 +38,7 @@ GPU_LIBRARY = re.compile(
     r"|npp\w+|nccl|nvshmem\w*|nvToolsExt|nvtx\w*|nvinfer\w*|nvonnxparser|torch\w*|c10\w*|caffe2\w*|stdc\+\+|gcc_s|gomp\S*|c|m)"
     r"(-[0-9a-f]{8})?\.so(\.[\w.]+)?|ld-linux-[\w-]+\.so\.\d"
 )
-"""Libraries whose absence is told of any extension: CUDA's families, PyTorch's own, and the compiler's run time."""
+"""Libraries whose absence is reported of any extension: CUDA's families, PyTorch's own, and the compiler's run time."""
 
 COMPILERS_OWN = re.compile(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)\.so(\.[\w.]+)?")
 
@@ -221,7 +221,7 @@ class Walk:
                     self._open(name, by=asker.chain if asker else (), needed=names.needed)
 
     def cuda(self, row: GpuFramework) -> str:
-        """Return the CUDA version that a framework was built for ("12.8", "12"); empty where it is not told."""
+        """Return the CUDA version that a framework was built for ("12.8", "12"); empty if unknown."""
         if row.cuda == "name":
             m = re.search(r"cuda(\d\d)", self._distribution.name)
             return m[1] if m else ""

@@ -289,7 +289,7 @@ def _commit(what: Distribution, where: Sysroot) -> int | None:
                 with open_layout(where.under(where.join(folder, name))) as file:
                     total += sum(section.private for section in file.sections)
             except UnfitError:
-                continue  # damaged ones are told elsewhere
+                continue  # damaged ones are reported elsewhere
     return total or None
 
 

@@ -199,7 +199,7 @@ class ModuleSearch:
         return () if not tags or any(self._takes_tag(t) for t in tags) else tags
 
     def _takes_tag(self, tag: str) -> bool:
-        """Whether a wheel's tag is one of this Python and processor, as far as can be told (PEP 425)."""
+        """Whether a wheel's tag is one of this Python and processor, as far as can be determined (PEP 425)."""
         parts = tag.split("-")
         if len(parts) != 3:
             return True

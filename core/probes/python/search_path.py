@@ -63,7 +63,7 @@ class PythonSearch(msgspec.Struct, frozen=True):
 
 
 def read_interpreter(prefix: str, executable: str, where: Sysroot) -> Interpreter | None:
-    """Return what an environment's interpreter is; None where its version cannot be told."""
+    """Return what an environment's interpreter is; None where its version cannot be determined."""
     settings = read_settings(where.text(where.join(prefix, "pyvenv.cfg")))
     executable = executable or find_interpreter(prefix, where)
     base = _base_prefix(prefix, executable, settings, where)

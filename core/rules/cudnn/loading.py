@@ -239,7 +239,7 @@ REASONS: tuple[Reason, ...] = (
     without_driver,
     loads_completely,
 )
-"""Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is told."""
+"""Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is reported."""
 
 
 NEWER_CUDNN: tuple[Reason, ...] = (copy_faults, refused, newer.newer_load)

@@ -211,7 +211,7 @@ def whole_driver(seen: Snapshot, driver: Driver, name: str) -> Fix:
 
 
 CDI_COMMAND = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
-"""Writes the container toolkit's list of what belongs to the driver anew (NVIDIA Container Toolkit, "Support for CDI")."""
+"""Rewrites the container toolkit's list of the driver's files (NVIDIA Container Toolkit, "Support for CDI")."""
 
 
 def driver_library_steps(seen: Snapshot, version: str, name: str) -> list[str]:

@@ -199,7 +199,7 @@ FRAMEWORKS = re.compile(
 """What a person chose and keeps: where another package does not fit it, that one is changed."""
 
 _PARTS = re.compile(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
-"""Parts of frameworks that the rules about libraries examine by themselves: those that lack are told there."""
+"""Parts of frameworks that the rules about libraries examine by themselves: those that lack are reported there."""
 
 _WITHOUT_RECORDS = ("conda",)
 """Kinds of environment in which a package may be there without a distribution of its name."""
@@ -222,7 +222,7 @@ def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _without_parts_of_one(wrong: dict[str, list[UnmetRequirement]]) -> Iterator[list[UnmetRequirement]]:
-    """Yield what is told together: all that is wrong with one package; and NVIDIA's that matter little, in one."""
+    """Yield what is reported together: all that is wrong with one package; and NVIDIA's that matter little, in one."""
     mild = [
         name
         for name, its in wrong.items()

@@ -28,7 +28,7 @@ LINE_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", *HIDING_VARIABLES)
 
 def refusal(change: Change, ground: Ground, back: bool) -> str:
     """A line of a listed file that gives a listed variable its value: taken out, or a folder of it; nothing is added but
-    the toolkit's folder. What is done to the line is made anew here, and must be the same.
+    the toolkit's folder. The edit is made again here, and must be the same.
     """
     assert isinstance(change, EditLine)
     form = next((form for pattern, form in editable_files(ground) if re.fullmatch(pattern, change.path)), None)
