@@ -117,7 +117,7 @@ def run_frameworks(
     *,
     prefix: str,
 ) -> tuple[FrameworkRun, ...]:
-    """Run each framework in a process of its own, one after another; what one does not need is for those after it."""
+    """Run each framework in its own process, one after another; what one does not need is for those after it."""
     runs = []
     builds = request.seen.frameworks.builds if request.seen.frameworks else ()
     kept = seconds_needed(trials, builds)

@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
 
     if (
         i18n.current_language() != i18n.ENGLISH
-    ):  # its own words come from gettext's default domain, which knows no language of ours
+    ):  # its own words come from gettext's default domain, which has none of our languages
         vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
 
     parser = argparse.ArgumentParser(

@@ -128,7 +128,7 @@ def n_(singular: str, plural: str, number: int, /, **values: object) -> str:
 
 
 def _in_line(value: object) -> object:
-    r"""Return a value for a sentence: a line feed, as in a folder's name, would begin a line of its own there."""
+    r"""Return a value for a sentence: a line feed, as in a folder's name, would start a new line there."""
     return value.replace("\n", "\\n") if isinstance(value, str) and "\n" in value else value
 
 
@@ -185,7 +185,7 @@ def join_sentences(*texts: str) -> str:
 
 
 def translate_fact(text: str, depth: int = MAX_FACT_DEPTH) -> str:
-    """Return a text of the Snapshot in the language in use: a sentence of ``fact_text`` or a word of ours; else as it is."""
+    """Return a text of the Snapshot in the language in use: a sentence of ``fact_text`` or one of our words; else as it is."""
     if _translation is None or not text:
         return text
     form = form_of(text)

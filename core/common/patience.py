@@ -157,7 +157,7 @@ def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]
 
 
 def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int = 2) -> list[R | None]:
-    """Return ``work(item)`` of each item, in order, with several threads; each item has a patience of its own.
+    """Return ``work(item)`` of each item, in order, with several threads; each item has its own patience.
 
     None stands for an item that was given up because of places that give no answer.
 

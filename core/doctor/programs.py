@@ -20,7 +20,7 @@ class ScanOptions(msgspec.Struct, frozen=True):
     pythons: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     problem: str = ""
-    """Why a choice leads to nothing, in one sentence; the scan says so, too."""
+    """Why a choice names no program, in one sentence; the scan says so, too."""
 
 
 def scan_options(chosen: Iterable[str], host: Host) -> ScanOptions:

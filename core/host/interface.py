@@ -56,7 +56,7 @@ class RunOptions(TypedDict, total=False):
     account: Account | None
     """Whose rights it gets, for an administrator alone; None for one's own."""
     kind: ProgramKind
-    """"answering": it has a pipe of its own for its answer, ``out``, as ``core.host.answer_pipe`` says, and what it prints
+    """"answering": it has its own pipe for its answer, ``out``, as ``core.host.answer_pipe`` says, and what it prints
     is in ``err``; "tool": on Linux it gets no new privileges, and nothing that it starts outlives it."""
 
 

@@ -37,7 +37,7 @@ class Verdict(Frozen, frozen=True, kw_only=True):
 
     may: bool
     changeable: Changeable | None = None
-    """The first part of the way that others can change."""
+    """The first part of the path that others can change."""
     account: Account | None = None
     """Whose rights; None for one's own."""
 
@@ -137,7 +137,7 @@ def this_person() -> Person:
 
 
 def _way(path: str) -> tuple[tuple[ownership.PathPart, ...], str]:
-    """Return the way to a path, or the part that cannot be looked at."""
+    """Return every part of a path, or the part that cannot be examined."""
     try:
         return ownership.who_can_write(path), ""
     except OSError as e:
@@ -159,7 +159,7 @@ def _loose(parts: tuple[ownership.PathPart, ...], trusted: frozenset[str]) -> Ch
 
 
 def _able(parts: tuple[ownership.PathPart, ...], trusted: frozenset[str]) -> set[str]:
-    """Return everybody who can change something on the way."""
+    """Return everybody who can change any part of the path."""
     there = [p for p in parts if p.kind != "missing"]
     trusted |= _domain(parts) if sys.platform == "win32" else frozenset()
     able = {who for p in there for who in (p.owner, *p.movers)} | {who for p in there[-1:] for who in p.writers}

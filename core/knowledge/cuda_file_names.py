@@ -30,7 +30,7 @@ class LibraryFolders(Frozen, frozen=True, kw_only=True):
 
 
 class FrameworkBundle(Frozen, frozen=True, kw_only=True):
-    """A framework that brings CUDA libraries of its own."""
+    """A framework that brings its own CUDA libraries."""
 
     distribution: str
     path: str

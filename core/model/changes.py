@@ -152,11 +152,11 @@ def apply_edit(change: EditPath) -> str:
 class FileItem(Frozen, frozen=True, kw_only=True):
     """One file of a set. A state is "" (not there), a SHA-256 in 64 hexadecimal digits, or "-> name" for a link.
 
-    "folder" is a whole folder, which can only be put aside: it stays beside its place under another name.
+    "folder" is a whole folder, which can only be quarantined: it stays beside its place under another name.
     """
 
     path: str
-    """Absolute, with every link on the way resolved."""
+    """Absolute, with every link along the path resolved."""
     before: str = ""
     after: str = ""
     size: int = 0
@@ -168,7 +168,7 @@ class FileItem(Frozen, frozen=True, kw_only=True):
 
 
 class FileSet(Frozen, frozen=True, kw_only=True, tag_field="change", tag="files"):
-    """Place, replace or put aside files, all of them or none. What is put aside is kept by the journal."""
+    """Place, replace or quarantine files, all of them or none. The journal keeps what is quarantined."""
 
     title: str
     """What the set is: "cuDNN 9.10.2 for CUDA 12"."""
@@ -284,7 +284,7 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
     title: str
     prefix: str
     folder: str
-    """The environment's own folder of packages, with every link on the way resolved."""
+    """The environment's own folder of packages, with every link along the path resolved."""
     remove: tuple[str, ...] = ()
     """Names of distributions that are taken out first; "~orch" is what an interrupted pip left."""
     install: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ def form_of(path: str) -> System:
 def normalise(system: System, path: str) -> str:
     """Return a path in the form in which two names of one file compare equal (links are not followed).
 
-    POSIX lets a system give two leading slashes a meaning of their own; Linux gives them none (path_resolution(7)).
+    POSIX lets a system give two leading slashes their own meaning; Linux gives them none (path_resolution(7)).
     """
     if not path:
         return ""

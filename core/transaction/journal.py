@@ -127,7 +127,7 @@ class Journal:
     def check(self) -> None:
         """Make sure that nobody else can have written here: what it says is obeyed, with the rights of who reads it.
 
-        With an administrator's rights the whole way to it counts. A history that is not there is nobody's.
+        With an administrator's rights every part of its path counts. A history that is not there is nobody's.
 
         Raises:
             JournalError: somebody else can change it, or it belongs to another account.

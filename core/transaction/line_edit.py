@@ -148,7 +148,7 @@ def _lines_are_there(change: EditLine) -> bool:
 
 
 def _follow_none_of_others(path: str) -> None:
-    """Make sure that with an administrator's rights nobody else can lead the way to the file elsewhere.
+    """Make sure that with an administrator's rights nobody else can redirect the path to the file.
 
     Raises:
         ChangeError: somebody can.

@@ -147,7 +147,7 @@ class ShellReader(ShellWords):
         self._branches([nodes, []], _line_of(nodes[0]) if nodes else 0)
 
     def _branches(self, bodies: list[list[Node]], line: int) -> None:
-        """Run each of several courses on a state of its own; what differs in the end is open."""
+        """Run each of several courses on its own state; what differs in the end is open."""
         whole, ends = self.state, []
         for body in bodies:
             self.state = whole.copy()

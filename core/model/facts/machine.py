@@ -73,7 +73,7 @@ class Unexamined(Frozen, frozen=True, kw_only=True):
 
 
 class Changeable(Frozen, frozen=True, kw_only=True):
-    """The first step on the way to a file that somebody else can change: a folder, a link, or the file itself."""
+    """The first part of the path to a file that somebody else can change: a folder, a link, or the file itself."""
 
     path: str
     owner: str = ""

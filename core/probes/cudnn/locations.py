@@ -29,7 +29,7 @@ DEFAULT_FOLDERS = (
 """Default folders of glibc's loader, and those that nearly every ld.so.conf names."""
 
 BUNDLING_FRAMEWORKS = re.compile(r"torch|tensorflow|jax.*|onnxruntime|ctranslate2|cupy|paddle|mxnet|cntk|.*\.libs")
-"""Names in site-packages that may carry a cuDNN of their own."""
+"""Names in site-packages that may carry their own cuDNN."""
 
 INNER_FOLDERS = (
     "",

@@ -91,7 +91,7 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
 
 
 def environment_closures(setting: Setting) -> Iterator[Closure]:
-    """Yield the closures of one environment: each framework in a process of its own, its extensions behind it."""
+    """Yield the closures of one environment: each framework in its own process, its extensions behind it."""
     known = gpu_binaries()
     its = setting.python.distributions
     rows = [(d, row) for d in its for row in known.frameworks if re.fullmatch(row.distribution, d.name)]

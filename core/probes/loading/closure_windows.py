@@ -22,7 +22,7 @@ GPU_DLL = re.compile(
     r"|(torch\w*|c10\w*|caffe2\w*|shm|fbgemm|asmjit|uv|libiomp5md|onnxruntime\w*|ctranslate2|ggml[\w-]*|llama)\.dll",
     re.IGNORECASE,
 )
-"""DLLs whose absence is reported: CUDA's families and the frameworks' own; Microsoft's C++ run time has a rule of its own."""
+"""DLLs whose absence is reported: CUDA's families and the frameworks' own; Microsoft's C++ run time has its own rule."""
 
 STATES: Mapping[str, EdgeState] = {
     "unreadable": "unreadable",

@@ -185,7 +185,7 @@ class _Path:
                 if call["what"] == "site.addsitedir":
                     known, self._known = self._known, {str(self.where.form.normcase(e.path)) for e in self.entries}
                     self.add_site(path, "pth", file, number)
-                    self._known = known  # a call by hand keeps a list of its own
+                    self._known = known  # a direct call keeps its own list
                 else:
                     at = int(call["at"] or 0) if call["what"].endswith("insert") else None
                     self._put(SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number), at)

@@ -42,7 +42,7 @@ def desktop_session(ground: Ground) -> State:
 
 
 def shell_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
-    """Yield the shells that this person uses: of the account, and each that has files of its own at home."""
+    """Yield the shells that this person uses: of the account, and each that has its own files at home."""
     for shell in _shells(ground):
         full = f"/bin/{shell}"
         login = with_pam(ground, base(ground, full))

@@ -83,7 +83,7 @@ def behind_foreign(c: ConsumerLoad) -> CudnnCopy | None:
 
 
 def past_foreign(c: ConsumerLoad) -> Fix | None:
-    """Return how the sound copy is found first; the other one stays for programs of its own kind."""
+    """Return how the sound copy is found first; the other one stays for programs of its kind."""
     right = behind_foreign(c)
     if right is None or c.winner is None:
         return None

@@ -32,7 +32,7 @@ class Ground(Protocol):
         ...
 
     def loose(self, path: str) -> str:
-        """Return the first part of the way that an ordinary user can change; empty when there is none."""
+        """Return the first part of the path that an ordinary user can change; empty when there is none."""
         ...
 
     def names(self, folder: str) -> tuple[str, ...]:
