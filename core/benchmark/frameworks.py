@@ -203,7 +203,7 @@ def read_script_answer(
     *,
     predicted: bool,
 ) -> FrameworkRun:
-    """Return what the script said, as far as it came."""
+    """Return what the script said before it ended."""
     said = answer.events
 
     def last(field: str) -> str:

@@ -37,7 +37,7 @@ class Catalogue(Protocol):
         """Return a text's translation, or the text."""
 
     def pgettext(self, context: str, message: str) -> str:
-        """Return the translation of a text that stands in a context, or the text."""
+        """Return the translation of a text in a context, or the text."""
 
     def ngettext(self, singular: str, plural: str, number: int) -> str:
         """Return the translated form for a number."""

@@ -31,7 +31,7 @@ class Preview:
     rehearsal: Rehearsal | None
     """What trying it out showed; None where something stands against it anyway."""
     report: Report
-    """The one that the finding stands in."""
+    """The report that has the finding."""
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ def headline_severity(head: Headline) -> Severity:
 
 
 def who_text(who: tuple[str, ...]) -> str:
-    """Return whom it concerns, as it stands in a sentence."""
+    """Return whom it concerns, worded for a sentence."""
     return join_names(who, MOST_NAMES) if who else _("your programs")
 
 

@@ -35,7 +35,7 @@ def _environment(named: str) -> str:
 
 
 class Choice(NamedTuple):
-    """Something that the person may name, as it stands in a list."""
+    """Something that the person may name, as a list shows it."""
 
     name: str
     says: str

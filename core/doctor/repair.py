@@ -154,7 +154,7 @@ def apply(
 ) -> Outcome:
     """Carry the proposal out and look again; what did not cure the finding is taken back. Never raises for the machine.
 
-    ``report`` is the one that the finding stands in. The caller has shown the plan and has the person's consent. One that
+    ``report`` is the report that has the finding. The caller has shown the plan and has the person's consent. One that
     is not prepared is prepared first, at the same press.
     """
     watch = watch or Progress()

@@ -14,7 +14,7 @@ Link = Literal["", "proved", "possible", "contrary", "elsewhere", "not linked", 
 
 
 class RankedCause(Frozen, frozen=True, kw_only=True):
-    """One cause that may stand behind the text, and what the machine says to it."""
+    """One possible cause of the text, and what the machine says to it."""
 
     cause: str
     """A word of resources/knowledge/causes.json."""

@@ -73,7 +73,7 @@ class RawSource(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill ``buffer`` from here as far as the file goes."""
+        """Fill ``buffer`` from here, up to the end of the file."""
         data = self._source.read(self._at, len(buffer))
         buffer[: len(data)] = data
         self._at += len(data)

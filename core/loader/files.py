@@ -40,7 +40,7 @@ class UnfitError(Exception):
 
 
 MAX_REMEMBERED_FILES = 256
-"""Files of which each reader remembers what it read."""
+"""Number of files whose contents each reader caches."""
 
 SETTLED_NANOSECONDS = 2_000_000_000
 """Nanoseconds after which a change shows in a file's times for certain: FAT's clock ticks every two seconds."""

@@ -79,7 +79,7 @@ def copy_environment(prefix: str, root: Path, watch: Progress) -> None:
 def _copy(source: str, target: str, sharing: _Sharing, watch: Progress, *, apart: bool) -> None:
     found = os.lstat(source)
     if stat.S_ISLNK(found.st_mode):
-        Path(target).symlink_to(os.readlink(source))  # noqa: PTH115 - the very text
+        Path(target).symlink_to(os.readlink(source))  # noqa: PTH115 - the exact text
     elif stat.S_ISREG(found.st_mode):
         sharing.share(source, target, apart=apart)
     elif stat.S_ISDIR(found.st_mode):

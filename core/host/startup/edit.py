@@ -96,7 +96,7 @@ def _guard(lines: list[str], start: int, indent: str) -> str:
 
 
 def _pieces(body: str, name: str) -> tuple[str, list[str], str]:
-    """Return a value's text as what stands before it, its pieces, and what stands behind: ``${NAME:+:$NAME}``."""
+    """Return a value's text as a prefix, its pieces, and a suffix: ``${NAME:+:$NAME}``."""
     self_ref = rf"(?:\$\{{{name}\}}|\${name}(?!\w))"
     tail = re.search(rf"\$\{{{name}:?\+:{self_ref}\}}\Z", body)
     end = tail.start() if tail else len(body)

@@ -143,7 +143,7 @@ class ShellReader(ShellWords):
         return result
 
     def _perhaps(self, nodes: list[Node]) -> None:
-        """Run commands of which it is not known whether they are run."""
+        """Run commands that may or may not be run."""
         self._branches([nodes, []], _line_of(nodes[0]) if nodes else 0)
 
     def _branches(self, bodies: list[list[Node]], line: int) -> None:
@@ -220,7 +220,7 @@ class ShellReader(ShellWords):
             arguments = [w for word in words[1:] for w in self.words(word.text)]
         return self._command(name, arguments, node.line, given)
 
-    def _command(  # noqa: C901, PLR0912 - a row a command
+    def _command(  # noqa: C901, PLR0912 - one case per command
         self, name: str, arguments: list[str], line: int, given: list[tuple[str, str]]
     ) -> bool | None:
         match name:

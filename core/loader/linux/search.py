@@ -115,7 +115,7 @@ class LibrarySearch:
         return self.load(_real(path) if path_under_root(self.policy.root, path) == path else path)
 
     def resolve(self, name: str, chain: Sequence[LoadedFile] = (), *, first: bool = False) -> Resolution:
-        """Return every candidate for ``name``, in order; ``first``: as far as the one that the loader takes.
+        """Return every candidate for ``name``, in order; ``first``: up to the one that the loader takes.
 
         ``chain``: who asks, then who loaded that, up to the program itself; empty for a program without search paths
         of its own. Works for DT_NEEDED and for dlopen alike: glibc searches both in the same way.
