@@ -29,7 +29,7 @@ def test_every_folder_stands_on_one_floor() -> None:
 @pytest.mark.parametrize("top", ["core", "gui"])
 def test_three_modules_with_one_prefix_are_a_folder(top: str) -> None:
     prefixes = Counter((p.parent, p.stem.partition("_")[0]) for p in (ROOT / top).rglob("*.py") if p.stem[0] != "_")
-    assert sum(prefixes.values()) > 40
+    assert sum(prefixes.values()) > 30
     assert {where: count for where, count in prefixes.items() if count >= 3} == {}
 
 
