@@ -86,7 +86,7 @@ class Controller(QObject):
         self._start(lambda _watch: self._engine.take(path, text), self.taken.emit)
 
     def compare(self, here: Report, there: Report | None = None, path: str = "") -> None:
-        """Compare two computers; the other one's report may lie in a file."""
+        """Compare two computers; the other one's report may be in a file."""
         self._start(lambda _watch: self._engine.compare(here, there, path), self.compared.emit)
 
     def instead(self, verb: Callable[[], None]) -> None:

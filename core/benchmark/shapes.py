@@ -177,7 +177,7 @@ def to_layout(values: Sequence[int], dims: tuple[int, int, int, int], layout: La
 
 
 def element_offset(dims: tuple[int, int, int, int], layout: Layout, at: tuple[int, int, int, int]) -> int:
-    """Return where an element lies, counted in elements."""
+    """Return where an element is, counted in elements."""
     _, channels, height, width = dims
     n, c, h, w = at
     if layout == "NCHW":

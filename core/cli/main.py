@@ -62,7 +62,7 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
 
 
 def _stopped(arguments: list[str]) -> str:
-    if {"fix", "undo"} & set(arguments):  # what was done before stands, and what was under way is taken back
+    if {"fix", "undo"} & set(arguments):  # what was done before stands, and what was under way is undone
         return _("stopped. `convalesce undo --list` shows what was changed.")
     return _("stopped. Nothing was changed.")
 

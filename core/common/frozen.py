@@ -1,4 +1,4 @@
-"""The frozen application: what PyInstaller's start-up code changes, and how it is taken back for our children.
+"""The frozen application: what PyInstaller's start-up code changes, and how it is undone for our children.
 
 Its bootloader on Linux puts the application's own folder before LD_LIBRARY_PATH and starts itself again, since the
 loader reads that variable once; and its start-up code puts its own classes in the place of ctypes' loaders, which

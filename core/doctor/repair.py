@@ -152,7 +152,7 @@ def rehearse(proposal: Proposal, report: Report, shop: RepairContext, watch: Pro
 def apply(
     proposal: Proposal, report: Report, shop: RepairContext, examine: Examine, watch: Progress | None = None
 ) -> Outcome:
-    """Carry the proposal out and look again; what did not cure the finding is taken back. Never raises for the machine.
+    """Carry the proposal out and look again; what did not cure the finding is undone. Never raises for the machine.
 
     ``report`` is the report that has the finding. The caller has shown the plan and has the person's consent. One that
     is not prepared is prepared first, at the same press.

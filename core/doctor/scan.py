@@ -138,7 +138,7 @@ def take_snapshot(
     told: list[Execution] = []
     kept: dict[str, list[Any]] = {}
     late: dict[str, float] = {}
-    """Section -> seconds that it lost at places which gave no answer; its time-out comes so much later."""
+    """Section -> seconds that it lost at places which did not respond; its time-out comes so much later."""
 
     def run(probe: Probe, request: ProbeRequest) -> None:
         request = replace(request, miss=missed.append, tell=told.append)

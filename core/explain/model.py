@@ -90,7 +90,7 @@ class WrongCure(Frozen, frozen=True, kw_only=True):
     harm: str
     """Why it harms."""
     undo: str
-    """How to take it back."""
+    """How to undo it."""
     seen: str = ""
     """Where it was seen: a line of the text or a path on the machine."""
 

@@ -82,7 +82,7 @@ class Host(Protocol):
         ...
 
     def fresh_environment(self) -> dict[str, str]:
-        """The environment that a newly started program gets; a frozen application's own changes are taken back.
+        """The environment that a newly started program gets; a frozen application's own changes are undone.
 
         Windows: registry values, machine before user. Linux: the environment that Convalesce was started with,
         since that is what every program started from the same place gets.

@@ -1,7 +1,7 @@
 """Provenance: may a file be run or loaded, and with whose rights? Who else can change it decides.
 
 Everything that starts a program of the machine, or loads a library of it, asks ``may_run`` first. Whoever has no extra
-rights may try what was named, activated or lies on a search path, as any program would, and what nobody else can
+rights may try what was named, activated or is on a search path, as any program would, and what nobody else can
 change. An administrator's rights run only what nobody else can change; what one other account alone can change runs with that
 account's rights, if it was named.
 """
@@ -54,7 +54,7 @@ class Person(Frozen, frozen=True, kw_only=True):
 def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
     """Return whether files may be run or loaded together. ``paths``: an absolute path -> whether somebody wanted it.
 
-    Wanted is what was named, is active, or lies on a search path.
+    Wanted is what was named, is active, or is on a search path.
     """
     me = person or this_person()
     foreign: dict[str, None] = {}
@@ -82,7 +82,7 @@ def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
 
 
 def _is_plain(path: str, sound: set[str], me: Person) -> bool:
-    """Whether a file lies in a folder whose way is known to be sound, and only its trusted owner may write it (Linux)."""
+    """Whether a file is in a folder whose way is known to be sound, and only its trusted owner may write it (Linux)."""
     if sys.platform == "win32" or os.path.dirname(path) not in sound:  # noqa: PTH120 - the same
         return False
     try:

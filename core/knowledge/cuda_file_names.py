@@ -71,7 +71,7 @@ class Locations(Frozen, frozen=True, kw_only=True):
 
 
 def toolkit_locations() -> Locations:
-    """Return what is known about where toolkits lie and how their files are named."""
+    """Return what is known about where toolkits are and how their files are named."""
     return tables.read_table("locations", Locations)
 
 

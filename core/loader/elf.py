@@ -67,7 +67,7 @@ class RawSource(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Move to an offset; what lies outside the file reads as its end."""
+        """Move to an offset; what is outside the file reads as its end."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]
         self._at = max(0, start + offset)
         return self._at
@@ -233,7 +233,7 @@ class StringTable:
         return None
 
     def read(self, index: int) -> str:
-        """Return one string; empty when it lies outside the file."""
+        """Return one string; empty when it is outside the file."""
         base = self.offset()
         raw = b"" if base is None else self._source.read(base + index, MAX_STRING_BYTES)
         return path_text(raw.split(b"\0", 1)[0])

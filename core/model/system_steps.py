@@ -35,11 +35,11 @@ class SystemStep(Frozen, frozen=True, kw_only=True, tag_field="change", tag="sys
     after: StepState = "present"
 
     def inverse(self) -> SystemStep:
-        """Return the step that takes this one back."""
+        """Return the step that undoes this one."""
         return msgspec.structs.replace(self, before=self.after, after=self.before)
 
     def lines(self) -> tuple[str, ...]:
-        """Return the preview: what is done, or taken back."""
+        """Return the preview: what is done, or undone."""
         mark = "+" if self.after == "present" else "-"
         return tuple(f"{mark} {line}" for line in step_words(self))
 

@@ -40,7 +40,7 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
 def of_interpreter(python: PythonEnvironment, where: Sysroot) -> Verdict:
     """Return whether an environment's interpreter may be run: with its settings, its folders of packages, and all in them.
 
-    All that lies in the folders counts for an administrator alone: nobody else's rights grow by it.
+    All that is in the folders counts for an administrator alone: nobody else's rights grow by it.
     """
     wanted = python.is_wanted
     places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages]
@@ -67,7 +67,7 @@ def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
 
 
 def _odd(folder: str) -> Iterator[str]:
-    """Yield what lies below a folder and belongs to another account, is a link, or may be written by more than its owner."""
+    """Yield what is below a folder and belongs to another account, is a link, or may be written by more than its owner."""
     for here, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = os.path.join(here, name)  # noqa: PTH118 - tens of thousands of files

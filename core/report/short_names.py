@@ -94,5 +94,5 @@ def _known(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def place(prefix: str, home: str) -> str:
-    """Return where an environment lies, for those who ask: the home folder as ~."""
+    """Return where an environment is, for those who ask: the home folder as ~."""
     return "~" + prefix[len(home) :] if len(home) > 1 and prefix.startswith(home) and form_of(prefix) else prefix

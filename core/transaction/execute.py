@@ -1,4 +1,4 @@
-"""Carry out a plan: check everything, write the journal, act, verify, and take it back if anything is not as planned."""
+"""Carry out a plan: check everything, write the journal, act, verify, and undo it if anything is not as planned."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def execute(
     """Carry out a plan, all of it or nothing, and verify it.
 
     ``verify`` looks again afterwards and returns an empty text, or one sentence about what is not cured; then
-    everything is taken back. It is taken back, too, if ``verify`` raises; the exception goes on.
+    everything is undone. It is undone, too, if ``verify`` raises; the exception goes on.
     Never raises for what the machine does: the Outcome says it. "Nothing was changed" is said only where the journal
     has not begun; after that it is done, rolled back, or stuck.
     """

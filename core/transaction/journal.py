@@ -44,7 +44,7 @@ class JournalError(ChangeError):
 
 
 class BegunError(JournalError):
-    """An entry may have been written although the system said no: what it says must be taken back."""
+    """An entry may have been written although the system said no: what it says must be undone."""
 
     def __init__(self, id: str, why: ChangeError | OSError) -> None:
         words = (why.strerror if isinstance(why, OSError) else "") or str(why)
@@ -89,7 +89,7 @@ class Entry(Frozen, frozen=True, kw_only=True):
 
     @property
     def undoable(self) -> bool:
-        """Whether it can be taken back."""
+        """Whether it can be undone."""
         return self.state == "done"
 
 

@@ -1,4 +1,4 @@
-"""Carrying out an EditLine: compare, write beside, rename; and taking it back, from the whole file or from the lines alone."""
+"""Carrying out an EditLine: compare, write beside, rename; and undoing it, from the whole file or from the lines alone."""
 
 from __future__ import annotations
 

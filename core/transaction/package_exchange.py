@@ -1,6 +1,6 @@
 """Carrying out an ExchangePackages: the twin takes its place in one step; the old folder is kept until it is released.
 
-A twin lies in the environment's own folder, below ``.convalesce``, so that it is on the same file system and goes with it.
+A twin is in the environment's own folder, below ``.convalesce``, so that it is on the same file system and goes with it.
 A note in the journal's folder ``twins`` says where, from before it is made on; a twin whose maker has ended, and that no
 entry needs, is removed at the next start.
 """
@@ -26,7 +26,7 @@ from core.transaction.journal import Entry, Journal, UnreadableEntry
 from core.transaction.variable_store import error_sentence
 
 TWINS = ".convalesce"
-"""Folder of an environment that its twins lie in."""
+"""Folder of an environment that its twins are in."""
 _TOKEN = re.compile(r"[0-9a-f]{8}")
 _INFO = re.compile(r"(.+)-([^-]+)\.(?:dist|egg)-info$")
 _held: dict[str, int] = {}
@@ -98,7 +98,7 @@ def exchange_problems(change: ExchangePackages) -> tuple[str, ...]:
 
 
 def _is_plain(change: ExchangePackages) -> bool:
-    """Whether both folders lie in the environment, the twin where twins do."""
+    """Whether both folders are in the environment, the twin where twins belong."""
     try:
         for path in (change.prefix, change.folder, change.twin):
             safe_folder.split_path(path)
@@ -189,7 +189,7 @@ def new_twin(prefix: str, journal: Journal) -> Path:
 
 
 def twin_root(path: str) -> Path | None:
-    """Return the folder of a twin that a path lies in; None where it lies in none."""
+    """Return the folder of a twin that a path is in; None where it is in none."""
     for place in (Path(path), *Path(path).parents):
         if place.parent.name == TWINS and _TOKEN.fullmatch(place.name):
             return place

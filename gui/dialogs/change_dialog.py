@@ -275,7 +275,7 @@ class FixDialog(ChangeDialog):
 
 
 class UndoDialog(ChangeDialog):
-    """Entries of the history, taken back after a preview."""
+    """Entries of the history, undone after a preview."""
 
     def __init__(self, entries: tuple[Entry, ...], controller: Controller, theme: Theme, parent: QWidget) -> None:
         super().__init__(_("Undo"), controller, theme, parent)

@@ -119,7 +119,7 @@ class RowModel(QAbstractItemModel):
         return None
 
     def _without_common(self, index: Index, column: int, text: str) -> str:
-        """Return a path without the folders that all rows of the column lie in."""
+        """Return a path without the folders that all rows of the column are in."""
         common = self._common.get(column, 0)
         return f"…{text[common:]}" if common and not index.internalId() else text
 

@@ -43,7 +43,7 @@ def main() -> int:
     frame.show()
     QTimer.singleShot(MAX_WAIT_MILLISECONDS, seen.over)
     status = app.exec()
-    frame.close()  # also where the session ended: what was begun is taken back
+    frame.close()  # also where the session ended: what was begun is undone
     if held.problem is not None:
         raise held.problem
     lock.unlock()

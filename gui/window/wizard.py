@@ -408,7 +408,7 @@ class Wizard(QWidget):
     def _stop_and_close(self) -> None:
         self._may_close = True
         if self.controller.busy:
-            self.controller.cancel()  # it closes as soon as everything is taken back
+            self.controller.cancel()  # it closes as soon as everything is undone
         else:
             self._leave()
 

@@ -1,4 +1,4 @@
-"""Files of a package put back as its RECORD lists them: each from wherever the same bytes lie, known by their SHA-256."""
+"""Files of a package put back as its RECORD lists them: each from wherever the same bytes are, recognised by their SHA-256."""
 
 from __future__ import annotations
 

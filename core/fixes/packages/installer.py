@@ -38,7 +38,7 @@ class Sources(Frozen, frozen=True, kw_only=True):
     index: str = ""
     """An index to use instead of the one that the plan or the configuration has."""
     offline: bool = False
-    """Whether nothing may be fetched: only what was named, and what lies on this machine."""
+    """Whether nothing may be fetched: only what was named, and what is on this machine."""
     guard: bool = False
     """Whether later installations shall keep the builds that come."""
 
@@ -55,7 +55,7 @@ class Wanted(Frozen, frozen=True, kw_only=True):
     index: str = ""
     alone: bool = False
     folders: tuple[str, ...] = ()
-    """Folders of wheels that lie here."""
+    """Local folders of wheels."""
     fetches: bool = True
     fresh: bool = False
     """Whether what is installed already does not count."""
@@ -356,7 +356,7 @@ def _installer_sentence(name: str, done: CompletedProcess) -> str:
     return _("{name} could not do it: {said}", name=name, said=said if said.endswith(".") else f"{said}.")
 
 
-# --- wheels that lie here ------------------------------------------------------------------------------------------
+# --- wheels that are here ------------------------------------------------------------------------------------------
 
 
 def cached_wheels(host: Host, into: Path) -> Path | None:

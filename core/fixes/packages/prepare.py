@@ -223,7 +223,7 @@ def _row(row: str, names: dict[str, bytes]) -> str:
 
 
 def _beside(change: ExchangePackages, root: Path, twin: str) -> tuple[FileSet, ...]:
-    """Return the change of what lies outside the folder of packages: scripts, and what else wheels bring."""
+    """Return the change of what is outside the folder of packages: scripts, and what else wheels bring."""
     then = {os.path.relpath(p, change.prefix): p for p in _outside(change.prefix, change.folder)}
     now = {os.path.relpath(p, root): p for p in _outside(str(root), twin)}
     items = []

@@ -189,7 +189,7 @@ def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
 def variables_of(process: int) -> dict[str, str]:
     """Return a running 64-bit program's own variables, their names in capitals; empty when they may not be read.
 
-    They lie where its PEB leads: ProcessParameters at 0x20, in those Environment at 0x80 and its size at 0x3f0
+    Its PEB leads to them: ProcessParameters at 0x20, in those Environment at 0x80 and its size at 0x3f0
     (winternl.h and the public symbols of ntdll for 64-bit Windows).
     """
 

@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 from core.model.facts.base import Frozen
 
 Scope = Literal["process", "user", "machine", "login"]
-"""process: what we were started with, with a frozen application's own changes taken back; user, machine: the Windows
+"""process: what we were started with, with a frozen application's own changes undone; user, machine: the Windows
 registry (HKCU, HKLM) or files such as /etc/environment; login: what a new login shell gets."""
 
 Mark = Literal[
@@ -85,7 +85,7 @@ class Limit(Frozen, frozen=True, kw_only=True):
     """What is wrong with a whole variable."""
 
     kind: Literal["length", "kind", "no answer"]
-    """Longer than ``limit``; a registry value of a wrong kind; a folder that it names gave no answer (older reports)."""
+    """Longer than ``limit``; a registry value of a wrong kind; a folder that it names did not respond (older reports)."""
     text: str
     """It in one sentence, which stands in ``problems``, too."""
     variable: str = ""
@@ -100,7 +100,7 @@ class NamedPlace(Frozen, frozen=True, kw_only=True):
     path: str
     state: Literal["folder", "file", "missing"]
     holds: tuple[str, ...] = ()
-    """Of what must lie in a folder, what does."""
+    """Which of the files that must be in a folder are there."""
 
 
 _LENGTH = re.compile(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")

@@ -48,7 +48,7 @@ class Machine(Frozen, frozen=True, kw_only=True):
     tegra: str = ""
     """A Jetson or its like: the release of NVIDIA's Linux for it ("L4T 36.4.0"), else the chip ("tegra234"); empty: neither tells."""
     other_root: str = ""
-    """The folder below which this system lies, where it is not the running one: then nothing of it was loaded or run."""
+    """The folder below which this system is, where it is not the running one: then nothing of it was loaded or run."""
     long_paths: bool | None = None
     """On Windows: whether paths of more than 260 characters may be used without a prefix."""
 
@@ -61,7 +61,7 @@ def platform_machine(system: System, architecture: str) -> str:
 
 
 class Unexamined(Frozen, frozen=True, kw_only=True):
-    """A place that gave no answer, or a program that did not end: what lies in it was left alone, all else was examined."""
+    """A place that did not respond, or a program that did not end: what is in it was left alone, all else was examined."""
 
     path: str
     what: Literal["folder", "interpreter"] = "folder"

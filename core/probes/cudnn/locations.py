@@ -1,4 +1,4 @@
-r"""Where cuDNN may lie: environments, frameworks, search paths, distributions, installers; each folder once."""
+r"""Where cuDNN may be: environments, frameworks, search paths, distributions, installers; each folder once."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[CudnnS
 
 
 def _spot_at(folder: str, source: str, where: Sysroot) -> CudnnSpot:
-    """Return a spot whose origin follows from where it lies."""
+    """Return a spot whose origin follows from where it is."""
     origin: Origin = "folder"
     low = folder.lower()
     if where.system == "windows":

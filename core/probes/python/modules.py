@@ -170,7 +170,7 @@ class ModuleSearch:
         )
 
     def _owner(self, path: str, what: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
-        """Return the distribution of that name that lies beside a module."""
+        """Return the distribution of that name that is beside a module."""
         inner = self.where.name(path).startswith("__init__.")
         folder = self.where.parent(self.where.parent(path) if inner else path)
         mine = [d for d in distributions if d.location == folder]

@@ -369,7 +369,7 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
 
 
 def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
-    """Extension modules that were built for NumPy 1 lie beside NumPy 2, and their metadata does not say so."""
+    """Extension modules that were built for NumPy 1 are beside NumPy 2, and their metadata does not say so."""
     for home in environment_views(seen):
         numpy = home.has("numpy")
         if home.near > 3 or numpy is None or version_tuple(numpy.version)[:1] < (2,):
@@ -436,7 +436,7 @@ def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
 
 
 def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
-    """The retired distribution pynvml lies in an environment that was named or is active."""
+    """The retired distribution pynvml is in an environment that was named or is active."""
     fact = framework_tables().fact("pynvml")
     for home in environment_views(seen):
         old = home.has("pynvml")

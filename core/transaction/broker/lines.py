@@ -73,7 +73,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
 
 
 def editable_files(ground: Ground) -> tuple[tuple[str, LineForm], ...]:
-    """Return the files of which a line may be edited; none on Windows, whose variables lie in the registry."""
+    """Return the files of which a line may be edited; none on Windows, whose variables are in the registry."""
     return LINE_FILES if ground.system == "linux" else ()
 
 
