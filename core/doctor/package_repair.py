@@ -46,7 +46,7 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     return ()
 
 
-def prepare(  # noqa: PLR0917 - what, from where, and the means
+def prepare_exchange(  # noqa: PLR0917 - what, from where, and the means
     wish: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
 ) -> Prepared:
     """Work a change of packages out, in a twin. See core/fixes/packages/prepare.py."""
@@ -70,7 +70,7 @@ def rehearsal(made: Prepared) -> Rehearsal | None:
     return Rehearsal(works=True, sentence=said)
 
 
-def fetched_from(wish: ExchangePackages, sources: Sources, host: Host, watch: Progress) -> str:
+def wheel_origin(wish: ExchangePackages, sources: Sources, host: Host, watch: Progress) -> str:
     """Return where packages would be fetched from, in one sentence; empty where nothing would be fetched."""
     if not sources.fetches or not (wish.install or wish.restore):
         return ""
@@ -98,7 +98,7 @@ def import_problems(changes: tuple[Change, ...], seen: Snapshot, host: Host, wat
     return ""
 
 
-def kept_bytes(entry: Entry) -> int:
+def twin_bytes(entry: Entry) -> int:
     """Return the bytes that releasing an entry's kept files would free."""
     changes = (c for c in entry.changes if isinstance(c, ExchangePackages))
     return sum(map(package_exchange.kept_bytes, changes)) if entry.state == "done" else 0

@@ -118,7 +118,7 @@ def prepare(
     wish = package_repair.unprepared_exchange(proposal.plan)
     if wish is None:
         return proposal
-    made = package_repair.prepare(wish, report.snapshot, sources or Sources(), shop.host, shop.journal, watch)
+    made = package_repair.prepare_exchange(wish, report.snapshot, sources or Sources(), shop.host, shop.journal, watch)
     plan = replace(proposal.plan, changes=resolve(made.changes, shop.writer))
     problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
     if elevation.needs_elevation(plan.changes, shop.writer):
@@ -139,7 +139,7 @@ def discard(proposal: Proposal, shop: RepairContext) -> None:
 def fetched_from(proposal: Proposal, sources: Sources, shop: RepairContext, watch: Progress) -> str:
     """Return where preparing would fetch packages from, in one sentence; empty where it would use no network."""
     wish = package_repair.unprepared_exchange(proposal.plan)
-    return package_repair.fetched_from(wish, sources, shop.host, watch) if wish else ""
+    return package_repair.wheel_origin(wish, sources, shop.host, watch) if wish else ""
 
 
 def rehearse(proposal: Proposal, report: Report, shop: RepairContext, watch: Progress, examine: Examine) -> Rehearsal:
@@ -258,7 +258,7 @@ def let_go(id: str, shop: RepairContext) -> Outcome:
 
 def kept_bytes(entry: Entry) -> int:
     """Return the bytes that releasing an entry's kept files would free."""
-    return package_repair.kept_bytes(entry)
+    return package_repair.twin_bytes(entry)
 
 
 def fix_from_cudnn_set(

@@ -76,7 +76,7 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
             continue
         request.watch.check()
         if where.system == "windows":
-            from core.probes.loading.closure_windows import environment_closures as windows_closures
+            from core.probes.loading.closure_windows import windows_closures
 
             for made in windows_closures(python, request.env, where):
                 found.append(made)

@@ -31,7 +31,7 @@ STATES: Mapping[str, EdgeState] = {
 }
 
 
-def environment_closures(python: PythonEnvironment, env: Mapping[str, str], where: Sysroot) -> Iterator[Closure]:
+def windows_closures(python: PythonEnvironment, env: Mapping[str, str], where: Sysroot) -> Iterator[Closure]:
     """Yield one closure for each framework of the table."""
     for distribution in python.distributions:
         for row in gpu_binaries().frameworks:
