@@ -118,7 +118,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=1, help="after each the file is written")
     options = parser.parse_args()
     sys.meta_path.insert(0, _Finder())
     from tests.variation import facts, written  # the rules, watched
@@ -146,35 +145,34 @@ def main() -> None:
     order = {name: number for number, name in enumerate(written.MACHINES)}
     known = {(v.machine, v.line) for v in kept}
     tried = 0
-    for _round in range(options.rounds):
-        end = time.process_time() + options.seconds / options.rounds
-        while time.process_time() < end:
-            key = dice.choice(keys)
-            name, path, value = dice.choice(by_key[key])
-            choices = other.of(key, value)
-            if not choices:
-                continue
-            one = dice.choice(choices[:4] if dice.random() < NEAR else choices)
-            variation = written.Variation(name, path, one)
-            if (name, variation.line) in known:
-                continue
-            known.add((name, variation.line))
-            tried += 1
-            OUTCOMES.clear()
-            try:
-                said = written.said_otherwise(variation)
-            except (LookupError, TypeError, msgspec.ValidationError):
-                continue
-            new = {plain_line(line[2:]) for line in said if line.startswith("+")} - lines
-            fresh = [o for o in OUTCOMES if hits[o] < (ENOUGH if said else 1)]
-            if new or fresh:
-                kept.append(variation)
-                lines |= new
-                hits.update(OUTCOMES)
-        kept.sort(key=lambda v: (order[v.machine], v.path, v.line))
-        written.write(kept)
-        both = len([o for o in hits if o[1] and (o[0], False) in hits])
-        print(f"{tried} tried, {len(kept)} kept; {both} of {_Watch.count} conditions came to both outcomes", flush=True)
+    end = time.process_time() + options.seconds
+    while time.process_time() < end:
+        key = dice.choice(keys)
+        name, path, value = dice.choice(by_key[key])
+        choices = other.of(key, value)
+        if not choices:
+            continue
+        one = dice.choice(choices[:4] if dice.random() < NEAR else choices)
+        variation = written.Variation(name, path, one)
+        if (name, variation.line) in known:
+            continue
+        known.add((name, variation.line))
+        tried += 1
+        OUTCOMES.clear()
+        try:
+            said = written.said_otherwise(variation)
+        except (LookupError, TypeError, msgspec.ValidationError):
+            continue
+        new = {plain_line(line[2:]) for line in said if line.startswith("+")} - lines
+        fresh = [o for o in OUTCOMES if hits[o] < (ENOUGH if said else 1)]
+        if new or fresh:
+            kept.append(variation)
+            lines |= new
+            hits.update(OUTCOMES)
+    kept.sort(key=lambda v: (order[v.machine], v.path, v.line))
+    written.write(kept)
+    both = len([o for o in hits if o[1] and (o[0], False) in hits])
+    print(f"{tried} tried, {len(kept)} kept; {both} of {_Watch.count} conditions came to both outcomes")
 
 
 if __name__ == "__main__":
