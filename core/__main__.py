@@ -17,7 +17,7 @@ def main() -> int:
     """Run the program with the arguments that it was started with; return its exit status."""
     arguments = sys.argv[1:]
     if arguments == ["--version"]:
-        with suppress(OSError, AttributeError):  # a standard output that is full or closed: told below
+        with suppress(OSError, AttributeError):  # a standard output that is full or closed: reported below
             print(f"convalesce {__version__}", flush=True)
             if sys.stdout is not None:
                 return 0

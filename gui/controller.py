@@ -86,7 +86,7 @@ class Controller(QObject):
         self._start(lambda _watch: self._engine.take(path, text), self.taken.emit)
 
     def compare(self, here: Report, there: Report | None = None, path: str = "") -> None:
-        """Compare two computers; the other one's report may lie in a file."""
+        """Compare two computers; the other one's report may be in a file."""
         self._start(lambda _watch: self._engine.compare(here, there, path), self.compared.emit)
 
     def instead(self, verb: Callable[[], None]) -> None:
@@ -198,7 +198,7 @@ class Controller(QObject):
         report = self._engine.examine(watch, named)
         watch.check()  # a cancelled examination is no result
         import gui.pages.details
-        import gui.road.answer  # noqa: F401 - they are wanted next, and here their loading holds nobody up
+        import gui.road.answer  # noqa: F401 - they are needed next, and loading them here delays nothing
 
         return report, self._engine.history(), self._engine.running()
 

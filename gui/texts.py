@@ -76,7 +76,7 @@ def machine_standing(report: Report) -> Severity:
 
 
 def shown_steps() -> tuple[Step, ...]:
-    """Return the steps that have a page of their own, in order."""
+    """Return the steps that have their own page, in order."""
     return tuple(Step)
 
 

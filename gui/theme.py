@@ -291,7 +291,7 @@ def icon_side(widget: QWidget) -> int:
     return max(20, widget.fontMetrics().height())
 
 
-def square(side: int) -> QSize:
+def icon_size(side: int) -> QSize:
     """Return the size of an icon."""
     return QSize(side, side)
 

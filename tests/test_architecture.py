@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,13 @@ def test_every_folder_stands_on_one_floor() -> None:
     shown = re.findall(r"^[\d ]  (\S+)", architecture.picture(), re.MULTILINE)
     folders = [f"core/{p.parent.name}/" for p in (ROOT / "core").glob("*/__init__.py")]
     assert sorted(shown) == sorted(["core/__main__.py", "gui/", "resources/", *folders])
+
+
+@pytest.mark.parametrize("top", ["core", "gui"])
+def test_three_modules_with_one_prefix_are_a_folder(top: str) -> None:
+    prefixes = Counter((p.parent, p.stem.partition("_")[0]) for p in (ROOT / top).rglob("*.py") if p.stem[0] != "_")
+    assert sum(prefixes.values()) > 30
+    assert {where: count for where, count in prefixes.items() if count >= 3} == {}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -19,7 +19,7 @@ from core.benchmark.number_types import random_integers
 from core.benchmark.plan import ChosenConsumer
 from core.benchmark.protocol import GpuSelector
 from core.benchmark.shapes import LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, Problem, Shape, reference_result
-from core.common.fact_text import fact_text, joined
+from core.common.fact_text import fact_text, join_facts
 from core.common.i18n import _
 from core.host.child import ChildAnswer, read_answer
 from core.model.facts import Direction, FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing, full_id
@@ -123,7 +123,7 @@ def run_frameworks(
     extent: Extent,
     prefix: str,
 ) -> tuple[FrameworkRun, ...]:
-    """Run each framework in a process of its own, one after another; what one does not need is for those after it."""
+    """Run each framework in its own process, one after another; what one does not need is for those after it."""
     runs = []
     builds = request.seen.frameworks.builds if request.seen.frameworks else ()
     kept = seconds_needed(trials, extent, builds)
@@ -233,7 +233,7 @@ def read_script_answer(
     *,
     predicted: bool,
 ) -> FrameworkRun:
-    """Return what the script said, as far as it came."""
+    """Return what the script said before it ended."""
     said = answer.events
 
     def last(field: str) -> str:
@@ -254,7 +254,7 @@ def read_script_answer(
         problem = (
             fact_text("The process {ended}{what}. {output}", ended=answer.ended, what=what, output=output)
             if output
-            else fact_text("The process {ended}.", ended=joined((answer.ended, what), ""))
+            else fact_text("The process {ended}.", ended=join_facts((answer.ended, what), ""))
         )
     gpu = next((s.gpu for s in said if s.gpu is not None), None)
     return FrameworkRun(

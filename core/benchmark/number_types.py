@@ -84,7 +84,7 @@ different sizes (Lavin and Gray, "Fast Algorithms for Convolutional Neural Netwo
 
 
 def error_bound(type: NumberType, terms: int, magnitude: float, value: float, *, direct: bool = True) -> float:
-    """Return how far a computed sum of products may lie from the true one.
+    """Return how far a computed sum of products may be from the true one.
 
     ``magnitude`` is the sum of the products' sizes (or more), ``value`` the true result. A sum of n terms in fp32 errs
     by at most n u magnitude (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, section 3.1). u is

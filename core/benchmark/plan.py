@@ -77,7 +77,7 @@ def _library(
 ) -> tuple[str, ...]:
     """Return where NVRTC or cuBLAS may be: as the search has it, in the same environment, then on the machine.
 
-    The ladder runs in a process of its own, so what it loads says nothing about the search.
+    The ladder runs in its own process, so what it loads says nothing about the search.
     """
     name = re.compile(rf"(lib)?{stem}(64_[\d_]+\.dll|\.so\.[\d.]+)$")
     searched = [w.path for r in resolutions if name.match(r.name) and (w := r.winner)]

@@ -101,7 +101,7 @@ def _sentence(begin: str) -> str:
 
 
 class BackgroundTask:
-    """Work in a thread with a watch of its own, which ends it; the outer watch's cancellation ends it, too."""
+    """Work in a thread with its own watch, which ends it; the outer watch's cancellation ends it, too."""
 
     def __init__(
         self, work: Callable[[Progress], object], outer: Progress, heard: Callable[[BenchmarkEvent], None]

@@ -27,7 +27,7 @@ from core.benchmark.status_names import with_status_name
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host.child import ChildAnswer, ask_child
-from core.host.provenance import Verdict, obeyed
+from core.host.provenance import Verdict, trusted_environment
 from core.knowledge.cudnn_file_names import version_numbers, version_text
 from core.knowledge.gpu_rates import gpu_rates, rate_limits
 from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
@@ -238,7 +238,7 @@ class _GpuBenchmark:
 
     def _observe(self, watch: Progress) -> None:
         about = nvml_sampler.SamplerRequest(index=self._gpu.index)
-        host, env = self._request.host, obeyed(self._request.env)
+        host, env = self._request.host, trusted_environment(self._request.env)
         ask_child(
             nvml_sampler.sample_gpu, about, BenchmarkEvent, host=host, env=env, timeout=about.seconds, watch=watch
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from core.common.fact_text import fact_text, joined
+from core.common.fact_text import fact_text, join_facts
 from core.model.facts import Direction, Frozen, Layout, NumberType
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "data gradient", "weight gradient")
@@ -60,7 +60,7 @@ class Shape(Frozen, frozen=True, kw_only=True):
         """The numbers, for a table: "64x256x56x56, 256 filters 3x3"."""
         groups = fact_text(", {groups} groups", groups=self.groups) if self.groups > 1 else ""
         if self.stride > 1:
-            groups = joined((fact_text(", stride {stride}", stride=self.stride), groups), "")
+            groups = join_facts((fact_text(", stride {stride}", stride=self.stride), groups), "")
         return fact_text(
             "{n}x{c}x{size}x{size}, {k} filters {r}x{r}{groups}",
             n=self.n,
@@ -180,7 +180,7 @@ def to_layout(values: Sequence[int], dims: tuple[int, int, int, int], layout: La
 
 
 def element_offset(dims: tuple[int, int, int, int], layout: Layout, at: tuple[int, int, int, int]) -> int:
-    """Return where an element lies, counted in elements."""
+    """Return where an element is, counted in elements."""
     _, channels, height, width = dims
     n, c, h, w = at
     if layout == "NCHW":

@@ -62,7 +62,7 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
 
 
 def _stopped(arguments: list[str]) -> str:
-    if {"fix", "undo"} & set(arguments):  # what was done before stands, and what was under way is taken back
+    if {"fix", "undo"} & set(arguments):  # what was done before stands, and what was under way is undone
         return _("stopped. `convalesce undo --list` shows what was changed.")
     return _("stopped. Nothing was changed.")
 
@@ -112,7 +112,7 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     if (
         i18n.current_language() != i18n.ENGLISH
-    ):  # its own words come from gettext's default domain, which knows no language of ours
+    ):  # its own words come from gettext's default domain, which has none of our languages
         vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
 
     parser = argparse.ArgumentParser(

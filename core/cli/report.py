@@ -1,4 +1,4 @@
-"""The commands that work on recorded reports: report and triage."""
+"""The commands that work on recorded reports: report and triage; and the parts of explain that need no scan."""
 
 from __future__ import annotations
 
@@ -145,14 +145,14 @@ def _suspects(options: argparse.Namespace) -> int:
 
     from core.cli import terminal
     from core.report.triage.reading import BadFile, read_all
-    from core.report.triage.table import difference_lines, suspects
+    from core.report.triage.table import difference_lines, machine_differences
 
     _name, machine = next(
         read_all(options.suspects), ("", BadFile(file=str(options.suspects), problem=_("is no report")))
     )
     if isinstance(machine, BadFile):
         raise terminal.UsageError(f"{options.suspects} {machine.problem}")
-    found = suspects(_items(options.folder), machine)
+    found = machine_differences(_items(options.folder), machine)
     if options.json:
         terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
         return OK

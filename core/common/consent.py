@@ -6,7 +6,7 @@ from core.common.i18n import _
 
 
 def consent_hint() -> str:
-    """Return what stands behind a question: the letters for yes and no, the one that an empty line means as a capital."""
+    """Return the hint after a question: the letters for yes and no, with the default as a capital."""
     return f"[{_agreement()[:1]}/{_('no')[:1].upper()}]"
 
 

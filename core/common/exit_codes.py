@@ -3,5 +3,5 @@
 OK, FOUND, USAGE, FAILED, REFUSED, UNEXAMINED, STUCK = range(7)
 """Nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back; nothing wrong was
 found, but something that was named or would be loaded here could not be examined; a change is stuck between before and after,
-and is taken back at the next start."""
+and is undone at the next start."""
 INTERRUPTED = 130

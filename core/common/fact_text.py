@@ -34,21 +34,21 @@ def fact_text(message: str, /, **values: object) -> str:
     if not values:
         return message
     given = {name: str(value) for name, value in values.items()}
-    text = fill(message, given)
+    text = fill_form(message, given)
     _keep(text, message, given)
     return text
 
 
-def joined(words: Iterable[str], between: str = ", ") -> str:
+def join_facts(words: Iterable[str], between: str = ", ") -> str:
     """Return several words or sentences for the Snapshot in one text."""
     values = {f"part{n}": word for n, word in enumerate(words)}
     return fact_text(between.join(f"{{{name}}}" for name in values), **values)
 
 
-def remember(message: str, values: Mapping[str, str]) -> None:
+def remember_form(message: str, values: Mapping[str, str]) -> None:
     """Remember how a sentence was made that a report or a child brings; what is known of it already stays."""
     if len(message) + message.count("{") * max(map(len, values.values()), default=0) < 10 * MAX_FACT_CHARACTERS:
-        text = fill(message, values)
+        text = fill_form(message, values)
         if text not in _made:
             _keep(text, message, values)
 
@@ -93,7 +93,7 @@ def forms_in(value: object, depth: int = MAX_FACT_DEPTH) -> Iterator[Form]:
                 yield from forms_in(item, depth)
 
 
-def fill(message: str, values: Mapping[str, str]) -> str:
+def fill_form(message: str, values: Mapping[str, str]) -> str:
     """Return ``message`` with each ``{name}`` replaced by its value. Nothing else in braces has a meaning here."""
     first, *rest = message.split("{")
     parts = [first]

@@ -1,7 +1,7 @@
-"""The frozen application: what PyInstaller's start-up code changes, and how it is taken back for our children.
+"""The frozen application: what PyInstaller's start-up code changes, and how it is undone for our children.
 
 Its bootloader on Linux puts the application's own folder before LD_LIBRARY_PATH and starts itself again, since the
-loader reads that variable once; and its start-up code puts classes of its own in the place of ctypes' loaders, which
+loader reads that variable once; and its start-up code puts its own classes in the place of ctypes' loaders, which
 look into the application's folder first and replace the system's error by a sentence of theirs. A child that looks
 with a consumer's eyes must have neither.
 """

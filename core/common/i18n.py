@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from core.common.fact_text import MAX_FACT_CHARACTERS, MAX_FACT_DEPTH, fill, form_of
+from core.common.fact_text import MAX_FACT_CHARACTERS, MAX_FACT_DEPTH, fill_form, form_of
 
 ENGLISH = "en"
 LANGUAGE_VARIABLE = "CONVALESCE_LANGUAGE"
@@ -37,7 +37,7 @@ class Catalogue(Protocol):
         """Return a text's translation, or the text."""
 
     def pgettext(self, context: str, message: str) -> str:
-        """Return the translation of a text that stands in a context, or the text."""
+        """Return the translation of a text in a context, or the text."""
 
     def ngettext(self, singular: str, plural: str, number: int) -> str:
         """Return the translated form for a number."""
@@ -128,7 +128,7 @@ def n_(singular: str, plural: str, number: int, /, **values: object) -> str:
 
 
 def _in_line(value: object) -> object:
-    r"""Return a value for a sentence: a line feed, as in a folder's name, would begin a line of its own there."""
+    r"""Return a value for a sentence: a line feed, as in a folder's name, would start a new line there."""
     return value.replace("\n", "\\n") if isinstance(value, str) and "\n" in value else value
 
 
@@ -185,7 +185,7 @@ def join_sentences(*texts: str) -> str:
 
 
 def translate_fact(text: str, depth: int = MAX_FACT_DEPTH) -> str:
-    """Return a text of the Snapshot in the language in use: a sentence of ``fact_text`` or a word of ours; else as it is."""
+    """Return a text of the Snapshot in the language in use: a sentence of ``fact_text`` or one of our words; else as it is."""
     if _translation is None or not text:
         return text
     form = form_of(text)
@@ -193,7 +193,7 @@ def translate_fact(text: str, depth: int = MAX_FACT_DEPTH) -> str:
         return _of_fact(_translation, text) if len(text) < MAX_FACT_CHARACTERS else text
     message, values = form
     inner = {name: translate_fact(value, depth - 1) if depth else value for name, value in values.items()}
-    return fill(_of_fact(_translation, message), inner)
+    return fill_form(_of_fact(_translation, message), inner)
 
 
 def _of_fact(catalogue: Catalogue, message: str) -> str:

@@ -56,7 +56,7 @@ def call_patiently(call: Callable[..., T], path: str, *arguments: Any) -> T:
     """Return ``call(path, *arguments)``, a question to the file system about ``path``.
 
     Raises:
-        TimeoutError: the path lies in a place that gave no answer before. It is an OSError.
+        TimeoutError: the path is in a place that did not respond before. It is an OSError.
         OSError, ValueError: whatever the call raises.
     """
     worker: _Worker | None = getattr(_here, "worker", None)
@@ -77,7 +77,7 @@ def call_patiently(call: Callable[..., T], path: str, *arguments: Any) -> T:
 
 
 def is_silent(path: str) -> bool:
-    """Whether a path gives no answer. Within ``Patience.run``; elsewhere it asks, and waits as long as it takes."""
+    """Whether a path does not respond. Within ``Patience.run``; elsewhere it asks, and waits as long as it takes."""
     try:
         call_patiently(os.stat, path)
     except TimeoutError:
@@ -97,7 +97,7 @@ class Patience:
         self._lock = threading.Lock()
 
     def covers(self, path: str) -> bool:
-        """Whether a path is, or lies in, a silent place."""
+        """Whether a path is, or is in, a silent place."""
         path = os.fsdecode(path)
         return any(path == place or path.startswith(place.rstrip(os.sep) + os.sep) for place in self.silent)
 
@@ -139,7 +139,7 @@ class Patience:
                 return answers.get(timeout=max(left, 0.01))
 
     def note(self, path: str) -> None:
-        """Count the place that a stuck path lies in among the silent ones."""
+        """Count the place that a stuck path is in among the silent ones."""
         place = silent_place(os.fsdecode(path))
         with self._lock:
             if not self.covers(place):
@@ -157,9 +157,9 @@ def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]
 
 
 def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int = 2) -> list[R | None]:
-    """Return ``work(item)`` of each item, in order, with several threads; each item has a patience of its own.
+    """Return ``work(item)`` of each item, in order, with several threads; each item has its own patience.
 
-    None stands for an item that was given up because of places that give no answer.
+    None stands for an item that was given up because of places that do not respond.
 
     Raises:
         Exception: the first that ``work`` raised, when all are done.
@@ -198,7 +198,7 @@ def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int =
 
 
 def silent_place(path: str) -> str:
-    """Return the topmost folder above a stuck path that gives no answer either, else the path itself.
+    """Return the topmost folder above a stuck path that does not respond, either, else the path itself.
 
     A mount whose own folder still answers, out of a cache, is silent when it cannot be listed.
     """
@@ -231,7 +231,7 @@ def silent_place(path: str) -> str:
 
 
 def mount_of(path: str) -> str:
-    """Return the mount point that a path lies in, by the path's own words; empty for the root's and where nobody says."""
+    """Return the mount point that a path is in, by the path's own words; empty for the root's and where nobody says."""
     try:
         with open("/proc/self/mountinfo", "rb") as stream:  # noqa: PTH123 - a file of the kernel's, which always answers
             lines = stream.read().decode("utf-8", "surrogateescape").splitlines()

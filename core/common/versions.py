@@ -77,7 +77,7 @@ def is_in_specifier(specifier: SpecifierSet, version: str) -> bool | None:
 
 
 def is_older(one: str | None, other: str | None) -> bool | None:
-    """Whether ``one`` is older than ``other``, as far as both go (9.1 is not older than 9.1.0); None if unknown."""
+    """Whether ``one`` is older than ``other``, as far as both are given (9.1 is not older than 9.1.0); None if unknown."""
     a, b = version_tuple(one), version_tuple(other)
     if not a or not b:
         return None
@@ -86,7 +86,7 @@ def is_older(one: str | None, other: str | None) -> bool | None:
 
 
 def versions_differ(one: str | None, other: str | None) -> bool | None:
-    """Whether two versions differ, as far as both go; None if one is unknown."""
+    """Whether two versions differ, as far as both are given; None if one is unknown."""
     a, b = version_tuple(one), version_tuple(other)
     if not a or not b:
         return None

@@ -12,7 +12,7 @@ from core.doctor.examine import diagnose_snapshot, examine
 from core.host.interface import Host
 from core.model.findings import Report
 from core.model.steps import Step
-from core.report.check.expectations import Policy, answers
+from core.report.check.expectations import Policy, answer_expectations
 from core.report.check.outcome import Outcome, check_outcome, no_answer
 from core.report.redact import Cleaner
 
@@ -76,5 +76,5 @@ def check_report(
 
 
 def _concluded(report: Report, policy: Policy, seconds: float, *, full_names: bool) -> tuple[Outcome, Report]:
-    outcome = check_outcome(report, answers(policy, report), policy.accepted, seconds)
+    outcome = check_outcome(report, answer_expectations(policy, report), policy.accepted, seconds)
     return outcome if full_names else Cleaner(report.snapshot).every(outcome), report

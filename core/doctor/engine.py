@@ -31,12 +31,12 @@ class Preview:
     rehearsal: Rehearsal | None
     """What trying it out showed; None where something stands against it anyway."""
     report: Report
-    """The one that the finding stands in."""
+    """The report that has the finding."""
 
 
 @dataclass(frozen=True)
 class ActionResult:
-    """How a plan, or taking it back, ended; with what the machine looks like now."""
+    """How a plan, or undoing it, ended; with what the machine looks like now."""
 
     outcome: Outcome
     report: Report | None = None
@@ -61,7 +61,7 @@ class Engine(Protocol):
         ...
 
     def compare(self, here: Report, there: Report | None, path: str) -> str:
-        """Return in lines what differs between this computer and another, whose report may lie in a file."""
+        """Return in lines what differs between this computer and another, whose report may be in a file."""
         ...
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
@@ -77,7 +77,7 @@ class Engine(Protocol):
         ...
 
     def apply(self, preview: Preview, watch: Progress) -> ActionResult:
-        """Carry a fix out and verify it; everything is taken back where it does not cure, or on cancelling."""
+        """Carry a fix out and verify it; everything is undone where it does not cure, or on cancelling."""
         ...
 
     def undo(self, entries: tuple[str, ...], watch: Progress) -> ActionResult:
@@ -110,7 +110,7 @@ class ThisMachine:
             from core.host.this_host import this_host
 
             self._made = self._make() if self._make else repair.repair_context(this_host())
-            repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
+            repair.recover(self._made)  # what a crash interrupted is undone before anybody looks
         return self._made
 
     def examine(self, watch: Progress, named: str = "") -> Report:
@@ -120,9 +120,9 @@ class ThisMachine:
 
     def running(self) -> tuple[Choice, ...]:
         """See Engine."""
-        from core.doctor.named import running
+        from core.doctor.named import running_choices
 
-        return running()
+        return running_choices()
 
     def take(self, path: str, text: str) -> Given:
         """See Engine."""
@@ -151,7 +151,7 @@ class ThisMachine:
             chosen = scan_options((environment_in(self._named),) if self._named else (), host)
             pythons = (*chosen.pythons, *self._pythons)
             report = examine(host, watch, pythons=pythons, programs=chosen.programs, trials=bool(self._named))
-        watch.check()  # a cancelled examination is no result, and what was being verified is taken back
+        watch.check()  # a cancelled examination is no result, and what was being verified is undone
         return report
 
     def _look_again(self, shop: RepairContext, watch: Progress) -> Report | None:

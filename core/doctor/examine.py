@@ -30,7 +30,7 @@ def examine(
     pythons: tuple[str, ...] = (),
     programs: tuple[str, ...] = (),
 ) -> Report:
-    """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it lies."""
+    """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it is."""
     snapshot = take_snapshot(
         host,
         watch,

@@ -57,7 +57,7 @@ def read_text(text: str) -> Given:
 
 
 def from_elsewhere(report: Report) -> Report:
-    """Return a report of another computer, diagnosed anew, without anything that a button could change on this one."""
+    """Return a report of another computer, diagnosed again, without anything that a button could change on this one."""
     from core.doctor.examine import diagnose_snapshot
 
     def by_hand(made: Report) -> Report:
@@ -68,7 +68,7 @@ def from_elsewhere(report: Report) -> Report:
     return by_hand(replace(again, taken_out=report.taken_out, history=report.history))
 
 
-def whose(report: Report) -> str:
+def describe_computer(report: Report) -> str:
     """Return in a few words which computer a report is of: its system, its GPU, and when it was made."""
     seen = report.snapshot
     gpus = seen.driver.gpus if seen.driver else None

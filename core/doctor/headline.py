@@ -16,7 +16,7 @@ from core.model.findings import Finding, GridCell, GridRow, Report
 from core.model.paths import file_name, form_of
 from core.model.steps import Severity, Step
 from core.report.plain_causes import plain_cause
-from core.report.short_names import concerned, environment_names, shorten
+from core.report.short_names import concerned_environments, environment_names, shorten
 from core.report.standing import in_place, machine_standing
 
 if TYPE_CHECKING:
@@ -111,11 +111,11 @@ def _without_fault(report: Report) -> Headline:
 
 
 def _of_finding(report: Report, finding: Finding) -> Headline:
-    who = concerned(finding, report)
+    who = concerned_environments(finding, report)
     steps: Act = "steps" if finding.fix and finding.fix.advice else "help" if finding.cause else "look again"
     if (not finding.primary and finding.severity < Severity.WARNING) or not finding.cause:
         row = next((r for r in report.grid.rows if concerns(finding, r)), None) if report.grid else None
-        untried = row is not None and finding.consumers and row.cells and not tried(report, row.prefix)
+        untried = row is not None and finding.consumers and row.cells and not was_tried(report, row.prefix)
         prefix = row.prefix if row is not None and untried else ""
         return Headline(kind="not decided", act="try" if prefix else steps, who=who, prefix=prefix, finding=finding)
     if finding.fix and finding.fix.changes:
@@ -134,7 +134,7 @@ def headline_fixed(report: Report, finding: Finding, *, partly: bool = False) ->
     return Headline(
         kind="fixed",
         act="finish",
-        who=concerned(finding, report),
+        who=concerned_environments(finding, report),
         framework=proof[1].framework if proof else "",
         gpu=gpu_name(report),
         proved=proof is not None,
@@ -172,7 +172,7 @@ def concerns(finding: Finding, row: GridRow) -> bool:
     return not finding.consumers or full_id(row.prefix) in {split_id(c)[0] for c in finding.consumers}
 
 
-def tried(report: Report, prefix: str) -> bool:
+def was_tried(report: Report, prefix: str) -> bool:
     """Whether a framework of an environment was started."""
     return any(t.prefix == prefix for t in report.snapshot.trials or ())
 
@@ -220,7 +220,7 @@ def headline_severity(head: Headline) -> Severity:
 
 
 def who_text(who: tuple[str, ...]) -> str:
-    """Return whom it concerns, as it stands in a sentence."""
+    """Return whom it concerns, worded for a sentence."""
     return join_names(who, MOST_NAMES) if who else _("your programs")
 
 

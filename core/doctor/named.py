@@ -35,7 +35,7 @@ def _environment(named: str) -> str:
 
 
 class Choice(NamedTuple):
-    """Something that the person may name, as it stands in a list."""
+    """Something that the person may name, as a list shows it."""
 
     name: str
     says: str
@@ -60,7 +60,7 @@ def choices(report: Report) -> tuple[Choice, ...]:
     )
 
 
-def running() -> tuple[Choice, ...]:
+def running_choices() -> tuple[Choice, ...]:
     """Return the person's own programs that run now and may use the GPU; looks at /proc, and is empty on Windows."""
     from core.host.linux.processes import own_programs
 

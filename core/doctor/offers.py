@@ -19,7 +19,7 @@ CURED_IN_PLACE: frozenset[Cause] = frozenset(
         "dll_wrong_architecture",
     }
 )
-"""Causes that lie in a copy's own files: the same release makes it whole in its own folder."""
+"""Causes that are in a copy's own files: the same release makes it whole in its own folder."""
 
 CURED_BY_NEWER: frozenset[Cause] = frozenset({"zlibwapi_missing"})
 """Causes of a release: a newer one of the same major takes its place in its own folder."""

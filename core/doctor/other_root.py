@@ -63,7 +63,7 @@ class OtherRootHost:
 
     @property
     def sysroot(self) -> OtherRoot:
-        """The same, as readers take it: links inside lead to places inside."""
+        """The same as readers expect it: links inside lead to places inside."""
         return self._root
 
     def machine(self) -> Machine:

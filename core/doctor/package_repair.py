@@ -23,15 +23,15 @@ from core.transaction import package_exchange
 from core.transaction.execute import Plan
 from core.transaction.journal import Entry, Journal
 
-discard, tidy = packages.discard, packages.tidy
+discard, tidy = packages.discard, packages.clear_twin
 
 
-def unprepared(plan: Plan) -> ExchangePackages | None:
+def unprepared_exchange(plan: Plan) -> ExchangePackages | None:
     """Return the change of packages that a plan wants and does not have worked out yet."""
     return next((c for c in plan.changes if isinstance(c, ExchangePackages) and not c.is_prepared), None)
 
 
-def obstacles(wish: ExchangePackages) -> tuple[str, ...]:
+def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     """Return a sentence for everything that stands against changing an environment's packages; nothing is looked up."""
     folder = os.path.realpath(wish.folder)
     if not Path(folder).is_dir():
@@ -46,7 +46,7 @@ def obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     return ()
 
 
-def prepare(  # noqa: PLR0917 - what, from where, and the means
+def prepare_exchange(  # noqa: PLR0917 - what, from where, and the means
     wish: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
 ) -> Prepared:
     """Work a change of packages out, in a twin. See core/fixes/packages/prepare.py."""
@@ -70,7 +70,7 @@ def rehearsal(made: Prepared) -> Rehearsal | None:
     return Rehearsal(works=True, sentence=said)
 
 
-def fetched_from(wish: ExchangePackages, sources: Sources, host: Host, watch: Progress) -> str:
+def wheel_origin(wish: ExchangePackages, sources: Sources, host: Host, watch: Progress) -> str:
     """Return where packages would be fetched from, in one sentence; empty where nothing would be fetched."""
     if not sources.fetches or not (wish.install or wish.restore):
         return ""
@@ -98,7 +98,7 @@ def import_problems(changes: tuple[Change, ...], seen: Snapshot, host: Host, wat
     return ""
 
 
-def kept_bytes(entry: Entry) -> int:
-    """Return the bytes that would be free if what an entry keeps were let go."""
+def twin_bytes(entry: Entry) -> int:
+    """Return the bytes that releasing an entry's kept files would free."""
     changes = (c for c in entry.changes if isinstance(c, ExchangePackages))
     return sum(map(package_exchange.kept_bytes, changes)) if entry.state == "done" else 0

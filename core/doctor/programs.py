@@ -15,12 +15,12 @@ from core.probes.sysroot import Sysroot, sysroot_of
 
 
 class ScanOptions(msgspec.Struct, frozen=True):
-    """What a scan is told of the programs that a person chose; given to ``examine`` as they are."""
+    """The programs that a person chose, as options of a scan; given to ``examine`` as they are."""
 
     pythons: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     problem: str = ""
-    """Why a choice leads to nothing, in one sentence; the scan says so, too."""
+    """Why a choice names no program, in one sentence; the scan says so, too."""
 
 
 def scan_options(chosen: Iterable[str], host: Host) -> ScanOptions:

@@ -84,15 +84,15 @@ class Proposal(Frozen, frozen=True, kw_only=True):
     @property
     def is_prepared(self) -> bool:
         """Whether the plan says exactly what would be done; else ``prepare`` has to find out, perhaps over the network."""
-        return package_repair.unprepared(self.plan) is None
+        return package_repair.unprepared_exchange(self.plan) is None
 
 
 def propose(finding: Finding, shop: RepairContext) -> Proposal:
     """Return what the finding's fix would change here: with the hashes and values that are there now. Changes nothing."""
     fix = finding.fix or Fix(title="")
     plan = Plan(title=fix.title, changes=fix.changes, finding=finding.id)
-    if (wish := package_repair.unprepared(plan)) is not None:
-        return Proposal(finding=finding, plan=plan, problems=package_repair.obstacles(wish))
+    if (wish := package_repair.unprepared_exchange(plan)) is not None:
+        return Proposal(finding=finding, plan=plan, problems=package_repair.exchange_obstacles(wish))
     try:
         plan = replace(plan, changes=resolve(fix.changes, shop.writer))
     except (ChangeError, OSError) as e:
@@ -116,10 +116,10 @@ def prepare(
     Raises:
         ChangeError, OSError: it cannot be done; the message says why. CancelledError: the person asked to stop.
     """
-    wish = package_repair.unprepared(proposal.plan)
+    wish = package_repair.unprepared_exchange(proposal.plan)
     if wish is None:
         return proposal
-    made = package_repair.prepare(wish, report.snapshot, sources or Sources(), shop.host, shop.journal, watch)
+    made = package_repair.prepare_exchange(wish, report.snapshot, sources or Sources(), shop.host, shop.journal, watch)
     further = tuple(c for c in proposal.plan.changes if c is not wish)
     plan = replace(proposal.plan, changes=resolve((*made.changes, *further), shop.writer))
     problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
@@ -140,8 +140,8 @@ def discard(proposal: Proposal, shop: RepairContext) -> None:
 
 def fetched_from(proposal: Proposal, sources: Sources, shop: RepairContext, watch: Progress) -> str:
     """Return where preparing would fetch packages from, in one sentence; empty where it would use no network."""
-    wish = package_repair.unprepared(proposal.plan)
-    return package_repair.fetched_from(wish, sources, shop.host, watch) if wish else ""
+    wish = package_repair.unprepared_exchange(proposal.plan)
+    return package_repair.wheel_origin(wish, sources, shop.host, watch) if wish else ""
 
 
 def rehearse(proposal: Proposal, report: Report, shop: RepairContext, watch: Progress, examine: Examine) -> Rehearsal:
@@ -154,9 +154,9 @@ def rehearse(proposal: Proposal, report: Report, shop: RepairContext, watch: Pro
 def apply(
     proposal: Proposal, report: Report, shop: RepairContext, examine: Examine, watch: Progress | None = None
 ) -> Outcome:
-    """Carry the proposal out and look again; what did not cure the finding is taken back. Never raises for the machine.
+    """Carry the proposal out and look again; what did not cure the finding is undone. Never raises for the machine.
 
-    ``report`` is the one that the finding stands in. The caller has shown the plan and has the person's consent. One that
+    ``report`` is the report that has the finding. The caller has shown the plan and has the person's consent. One that
     is not prepared is prepared first, at the same press.
     """
     watch = watch or Progress()
@@ -259,8 +259,8 @@ def let_go(id: str, shop: RepairContext) -> Outcome:
 
 
 def kept_bytes(entry: Entry) -> int:
-    """Return the bytes that would be free if what an entry keeps were let go."""
-    return package_repair.kept_bytes(entry)
+    """Return the bytes that releasing an entry's kept files would free."""
+    return package_repair.twin_bytes(entry)
 
 
 def fix_from_cudnn_set(

@@ -121,7 +121,7 @@ def take_snapshot(
 
     A probe's crash, time-out or cancellation becomes a ProbeError; its section keeps what was found until then, and is None where
     that is nothing. Probes run in daemon threads: one that hangs in the operating system (a dead network folder) is left
-    behind, and starts anew without that folder, which is told in ``unexamined_places``.
+    behind, and starts again without that folder, which ``unexamined_places`` records.
     """
     wanted = wanted_sections(steps, probes)
     # an import alone takes longer than everything else together
@@ -147,7 +147,7 @@ def take_snapshot(
     told: list[Execution] = []
     kept: dict[str, list[Any]] = {}
     late: dict[str, float] = {}
-    """Section -> seconds that it lost at places which gave no answer; its time-out comes so much later."""
+    """Section -> seconds that it lost at places which did not respond; its time-out comes so much later."""
 
     def run(probe: Probe, request: ProbeRequest) -> None:
         request = replace(request, miss=missed.append, tell=told.append)

@@ -81,7 +81,7 @@ def _judge_edited(
     finding: Finding, edited: Sequence[EditLine], after: Report | None, host: Host
 ) -> tuple[VerifiedFor, ...]:
     """Return for each way of starting that reads an edited line whether the fault is gone: by a start of its shell where
-    that can be made, else by reading its files anew.
+    that can be made, else by reading its files again.
     """
     seen = {s.id: s for s in (after.snapshot.starts if after else None) or ()}
     left = next(
@@ -91,7 +91,7 @@ def _judge_edited(
     for way in dict.fromkeys(i for c in edited for i in c.starts):
         start = seen.get(way)
         if start is None:
-            continue  # the line was all that made it a way of its own
+            continue  # the line was all that made it a separate way
         holds = not (left and left.severity >= finding.severity and (not left.ways or way in left.ways))
         real = fresh_environment(start, host)
         for change in edited if real is not None and holds else ():

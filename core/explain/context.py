@@ -94,7 +94,7 @@ def decode_cudnn_version(number: str) -> Version:
 
 
 def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], so_far: set[str]) -> set[str]:
-    """The operating system from paths and words, where no file name told."""
+    """The operating system from paths and words, where no file name shows it."""
     found: set[str] = set()
     if (
         re.search(r"(?<![a-z])[a-z]:[\\/][a-z_]", low)
@@ -208,7 +208,7 @@ FIRST_LOADED_PARTS = frozenset({"ops_infer", "graph", "ops"})
 def _parts(
     _text: str, low: str, versions: dict[str, Version], libraries: tuple[LibraryName, ...], so_far: set[str]
 ) -> set[str]:
-    """Which part of cuDNN is named, and where a file lies that does not fit."""
+    """Which part of cuDNN is named, and the place of a file that does not fit."""
     found: set[str] = set()
     if any(x.part.startswith("cnn_infer") for x in libraries):
         found.add("cudnn-cnn-infer")

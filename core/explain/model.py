@@ -14,7 +14,7 @@ Link = Literal["", "proved", "possible", "contrary", "elsewhere", "not linked", 
 
 
 class RankedCause(Frozen, frozen=True, kw_only=True):
-    """One cause that may stand behind the text, and what the machine says to it."""
+    """One possible cause of the text, and what the machine says to it."""
 
     cause: str
     """A word of resources/knowledge/causes.json."""
@@ -102,7 +102,7 @@ class WrongCure(Frozen, frozen=True, kw_only=True):
     harm: str
     """Why it harms."""
     undo: str
-    """How to take it back."""
+    """How to undo it."""
     seen: str = ""
     """Where it was seen: a line of the text or a path on the machine."""
 

@@ -36,7 +36,7 @@ BUILD_FOLDERS = (
     "/croot/",
     "c:\\actions-runner",
 )
-"""Folders of the machines that build packages: they stand in messages everywhere."""
+"""Folders of the machines that build packages: messages everywhere contain them."""
 
 
 def other_machine_reasons(reading: ParsedText, seen: Snapshot | None) -> str:

@@ -1,6 +1,6 @@
 """What a text shows of the machine that it came from: a pasted nvidia-smi, pip list, collect_env or kernel log.
 
-A help-desk without a report can thereby prove and refute causes. What is read is the text's own state at the time when it
+So a help desk without a report can prove and refute causes. What is read is the text's own state at the time when it
 was written; where a machine or its report is given, that one decides.
 """
 

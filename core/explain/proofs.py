@@ -167,7 +167,7 @@ def no_toolkit(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def toolkit_beside(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The text misses a CUDA library that lies on the machine, in a folder that no search-path entry names."""
+    """The text misses a CUDA library that is on the machine, in a folder that no search-path entry names."""
     if "missing:toolkit" not in reading.marks or seen.environment is None:
         return ()
     wanted = {x.name for x in reading.libraries if x.family in TOOLKIT_FAMILIES and x.platform == seen.machine.system}

@@ -55,7 +55,7 @@ def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]]
 
 
 def _place(clue: Clue, reading: ParsedText) -> int | None:
-    """Return where what a clue is about first stands in the text; None for what is no message of the table."""
+    """Return where what a clue is about first occurs in the text; None for what is no message of the table."""
     words = (word for part in clue.when if not part.startswith("!") for word in part.split("|"))
     return min((reading.first[word] for word in words if word in reading.first), default=None)
 

@@ -139,12 +139,12 @@ def _codes(low: str) -> tuple[list[str], set[str]]:
 
 
 def first_place(message: Message, low: str) -> int | None:
-    """Return where a message first stands in the text (lower case); None for nowhere."""
+    """Return where a message first occurs in the text (lower case); None for nowhere."""
     return min((at for phrase in message.phrases if (at := _place(phrase, low)) is not None), default=None)
 
 
 def _place(phrase: str, low: str) -> int | None:
-    """Return where the text has the phrase as words; the pieces beside a ``*`` must stand in one line, near each other."""
+    """Return where the text has the phrase as words; the pieces beside a ``*`` must be on one line, near each other."""
     first, *rest = phrase.split("*")
     at = low.find(first)
     for _ in range(50):

@@ -104,7 +104,7 @@ def cudnn_found(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def cudnn_there(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """A cuDNN of the wanted major lies on the machine."""
+    """A cuDNN of the wanted major is on the machine."""
     copies = _fitting_copies(reading, seen)
     return (
         _evidence(_("cuDNN on this machine"), copies[0].version or copies[0].major, copies[0].folder) if copies else ()
@@ -210,7 +210,7 @@ def no_ld_library_path(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def toolkit_there(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """A CUDA runtime lies on the machine."""
+    """A CUDA runtime is on the machine."""
     toolkit = next((t for t in seen.toolkits or () if t.libraries), None)
     return (
         _evidence(_("CUDA on this machine"), toolkit.version or "", toolkit.folder or toolkit.root) if toolkit else ()

@@ -127,7 +127,7 @@ def named_things(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> list[Na
         ("system", [{"windows": "Windows", "linux": "Linux"}[s] for s in ("windows", "linux") if s in reading.marks]),
     ]
     return [
-        NamedThing(kind=kind, name=printable(name))  # type: ignore[arg-type]  # the kinds stand in the table above
+        NamedThing(kind=kind, name=printable(name))  # type: ignore[arg-type]  # the table above has the kinds
         for kind, all_names in found
         for name in list(dict.fromkeys(all_names))[:MAX_NAMED_THINGS]
     ]

@@ -174,7 +174,7 @@ def _in_zip(path: str, wanted: Callable[[str], bool], room: _ExtractionBudget) -
 
 
 class _Limited(io.RawIOBase):
-    """A decompressed stream of which no more than allowed is read, and never much at once."""
+    """A decompressed stream, read in small pieces and never beyond the allowed size."""
 
     def __init__(self, stream: IO[bytes], room: _ExtractionBudget) -> None:
         self._stream = stream

@@ -295,7 +295,7 @@ def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
 def repair_in_place(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
     """Return the change that makes a faulty copy this very set, in the copy's own folder; None where it is so already.
 
-    Files that are right stay; files of the same major that the set does not have are put aside.
+    Files that are right stay; files of the same major that the set does not have are quarantined.
     """
     folder = os.path.realpath(copy.folder)
     there = {name.lower(): name for name in os.listdir(folder)} if os.path.isdir(folder) else {}  # noqa: PTH208, PTH112

@@ -1,4 +1,4 @@
-"""Fixes that place or put aside files: a set completed from an identical one, stray copies, a plain name. Pure.
+"""Fixes that place or quarantine files: a set completed from an identical one, stray copies, a plain name. Pure.
 
 Hashes are not in every Snapshot: a state "?" stands for "the bytes that are there", and is settled when the plan is
 prepared (core/transaction/file_set.py).
@@ -51,7 +51,7 @@ def complete_set(remedy: CompleteSet, snapshot: Snapshot) -> tuple[Change, ...]:
 
 
 def put_aside(remedy: PutAside, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Put stray copies aside, each in its folder."""
+    """Quarantine stray copies, each in its folder."""
     return tuple(_put_copy_aside(copy, snapshot) for f in remedy.folders if (copy := copy_in(snapshot, f)) is not None)
 
 
@@ -97,7 +97,7 @@ def give_other_name(remedy: GiveOtherName, snapshot: Snapshot) -> tuple[Change, 
 
 
 def put_cache_aside(remedy: PutCacheAside) -> tuple[Change, ...]:
-    """Put the driver's cache of compiled kernels aside; the driver makes a new one."""
+    """Move the driver's cache of compiled kernels out of the way; the driver makes a new one."""
     item = FileItem(path=remedy.folder, before="folder", after="")
     return (FileSet(title=_("Quarantine the cache of compiled kernels in {path}", path=remedy.folder), items=(item,)),)
 

@@ -34,7 +34,7 @@ def take_out_line(remedy: TakeOutLine) -> tuple[EditLine, ...]:
 
 
 def edited_variable(remedy: Remedy) -> str:
-    """Return the variable that a remedy is about, as far as it may be set by a line; empty for none."""
+    """Return the variable that a remedy is about; empty unless a line may set it."""
     match remedy:
         case Unset() | PointTo() | TakeOut():
             return remedy.variable
@@ -126,6 +126,6 @@ def _edit(row: StartLine, entry: str, remedy: Remedy, finding: Finding, start: S
 
 
 def _comment(text: str) -> str:
-    """Return a sentence as it can stand in a comment: one line, and nothing in it that a program takes for its own."""
+    """Return a sentence in a form that fits a comment: one line, and nothing in it that a program takes for its own."""
     plain = "".join(c if c.isprintable() and c not in "\\%\"'`$" else " " for c in text)
     return " ".join(plain.split())[:MOST_REASON].rstrip()

@@ -76,7 +76,7 @@ def has_activation(snapshot: Snapshot, prefix: str) -> bool:
 
 
 def target_environments(snapshot: Snapshot) -> list[str]:
-    """Return the environments that the person named, else those that are active, as far as they have an activation."""
+    """Return the environments that the person named, else those that are active, if they have an activation."""
     for wanted in (0, 1):
         found = [p.prefix for p in snapshot.pythons or () if environment_rank(snapshot, p.prefix) == wanted]
         if found:

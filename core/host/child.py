@@ -4,7 +4,7 @@ The function has the form ``work(request, emit)``: it gets one frozen request an
 that what was learnt before a crash is not lost. ``core.host.child_main`` is the child's side.
 
 The order goes to the child's stdin, marshalled: it comes from ourselves, and reading it costs no import. The answer comes
-as JSON, since a library may have spoilt the memory that it came from: on a pipe of its own (``core.host.answer_pipe``) one line for each
+as JSON, since a library may have spoilt the memory that it came from: on its own pipe (``core.host.answer_pipe``) one line for each
 event (``+`` and JSON; before it ``~`` and JSON for how each of its sentences was made) and a last line: ``.`` when the
 work came to its end, ``!`` and a text when it raised. Each starts with a line feed and a token that only the order names:
 a line without it, or one after the last, is not ours, and then no line counts. What a native library prints
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from core.common import frozen
-from core.common.fact_text import fact_text, remember
+from core.common.fact_text import fact_text, remember_form
 
 if TYPE_CHECKING:
     from core.common.progress import Progress
@@ -135,7 +135,7 @@ def ask_child(
     ``account``: whose rights the child gets; one's own for None.
 
     Raises:
-        ValueError: ``work`` is not at the top level of an importable module (a mistake of ours).
+        ValueError: ``work`` is not at the top level of an importable module (our own mistake).
     """
     try:
         order = order_of(work, request, token := os.urandom(TOKEN // 2).hex())
@@ -179,7 +179,7 @@ def read_answer(completed: CompletedProcess, event: type[E], token: str = "") ->
         except msgspec.DecodeError as e:
             ended = ended or fact_text("said something that cannot be understood: {e}", e=e)
     for form in forms:
-        remember(*form)
+        remember_form(*form)
     if not ended and not finished:
         ended = fact_text("ended with status 0 before its work was done")
     output = _printable(completed.err)[:MAX_OUTPUT_BYTES]

@@ -26,7 +26,7 @@ def folder_number(path: str) -> int:
     return found.st_ino if Path(path).is_dir() and not Path(path).is_symlink() else 0
 
 
-def bring(number: int, place: str, other: str) -> None:
+def bring_folder(number: int, place: str, other: str) -> None:
     """Let ``place`` be the folder of this number, and ``other`` what is at ``place``. Can be called again after a kill.
 
     Raises:

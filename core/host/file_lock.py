@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 
-def hold(path: Path) -> int:
+def lock_file(path: Path) -> int:
     """Lock a file of one's own that is there, and return the descriptor that holds it.
 
     Raises:

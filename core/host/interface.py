@@ -29,7 +29,7 @@ class CompletedProcess(Frozen, frozen=True, kw_only=True):
     started: bool = True
     """False: the system refused to start it."""
     mapped: tuple[str, ...] = ()
-    """Files that it had mapped whenever it waited for that to be looked at, as the system told us."""
+    """Files that it had mapped whenever it waited for that to be looked at, as the system reported them."""
 
 
 class Account(Frozen, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class RunOptions(TypedDict, total=False):
     account: Account | None
     """Whose rights it gets, for an administrator alone; None for one's own."""
     kind: ProgramKind
-    """"answering": it has a pipe of its own for its answer, ``out``, as ``core.host.answer_pipe`` says, and what it prints
+    """"answering": it has its own pipe for its answer, ``out``, as ``core.host.answer_pipe`` says, and what it prints
     is in ``err``; "tool": on Linux it gets no new privileges, and nothing that it starts outlives it."""
 
 
@@ -82,7 +82,7 @@ class Host(Protocol):
         ...
 
     def fresh_environment(self) -> dict[str, str]:
-        """The environment that a newly started program gets; a frozen application's own changes are taken back.
+        """The environment that a newly started program gets; a frozen application's own changes are undone.
 
         Windows: registry values, machine before user. Linux: the environment that Convalesce was started with,
         since that is what every program started from the same place gets.

@@ -1,4 +1,4 @@
-"""Ownership: who can change a file, or what a path leads to: owners, modes and access lists of the whole way to it.
+"""Ownership: who can change a file, or what a path leads to: owners, modes and access lists of every part of the path.
 
 Principals are texts: "uid:1000", "gid:27" and "everyone" on Linux, security identifiers ("S-1-5-11") on Windows.
 """
@@ -25,7 +25,7 @@ ACCESS_LIST = "system.posix_acl_access"
 
 
 class PathPart(Frozen, frozen=True, kw_only=True):
-    """One step on the way to a file: a folder, a link, or the file itself."""
+    """One part of the path to a file: a folder, a link, or the file itself."""
 
     path: str
     kind: Literal["folder", "file", "link", "other", "missing"]
@@ -33,13 +33,13 @@ class PathPart(Frozen, frozen=True, kw_only=True):
     writers: tuple[str, ...] = ()
     """Who else may change its bytes, or make something new in it."""
     movers: tuple[str, ...] = ()
-    """Who else may put another thing in the place of what lies in it: not the writers of a sticky folder (/tmp)."""
+    """Who else may put another thing in the place of what is in it: not the writers of a sticky folder (/tmp)."""
 
 
 def who_can_write(path: str) -> tuple[PathPart, ...]:
     """Return every step from the root to an absolute path, links resolved, and who may change each.
 
-    The last part is "missing" where the way ends early.
+    The last part is "missing" where the path ends early.
 
     Raises:
         OSError: a part cannot be looked at, or links lead in a circle.
@@ -51,7 +51,7 @@ def who_can_write(path: str) -> tuple[PathPart, ...]:
 
 
 def first_loose(path: str, trusted: frozenset[str] = frozenset()) -> str:
-    """Return the first part of the way to a path that somebody can change who is neither an administrator nor
+    """Return the first part of a path that somebody can change who is neither an administrator nor
     ``trusted``; empty when there is none. What cannot be looked at counts as loose.
     """
     try:
@@ -100,7 +100,7 @@ if sys.platform == "win32":
     ADMINISTRATORS = _ADMINISTRATORS
 
     def _walk(path: str) -> Iterator[PathPart]:
-        """Yield the way as it is written, then the real one where links or junctions lead elsewhere."""
+        """Yield the path as it is written, then the real one where links or junctions lead elsewhere."""
         ways = dict.fromkeys((os.path.normpath(path), os.path.realpath(path)))
         for way in ways:
             anchor, rest = os.path.splitdrive(way)

@@ -26,7 +26,7 @@ _GRACE = 5.0
 """Seconds that a killed process gets to vanish; one that hangs inside the kernel never does."""
 
 _DRAIN = 3.0
-"""Seconds to read what is left in a pipe. Only a descendant in a session of its own can hold one open for longer."""
+"""Seconds to read what is left in a pipe. Only a descendant in its own session can hold one open for longer."""
 
 
 def run_program(
@@ -98,7 +98,7 @@ class _Group:
 
 
 class _Running:
-    """A started process: one thread for each pipe and one for its end, so that nobody ever has to poll."""
+    """A started process: one thread for each pipe and one for its end, so that nothing has to poll."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], input: bytes, hear: Callable[[bytes], None], pipe: AnswerPipe | None

@@ -1,7 +1,7 @@
 """Provenance: may a file be run or loaded, and with whose rights? Who else can change it decides.
 
 Everything that starts a program of the machine, or loads a library of it, asks ``may_run`` first. Whoever has no extra
-rights may try what was named, activated or lies on a search path, as any program would, and what nobody else can
+rights may try what was named, activated or is on a search path, as any program would, and what nobody else can
 change. An administrator's rights run only what nobody else can change; what one other account alone can change runs with that
 account's rights, if it was named.
 """
@@ -37,7 +37,7 @@ class Verdict(Frozen, frozen=True, kw_only=True):
 
     may: bool
     changeable: Changeable | None = None
-    """The first part of the way that others can change."""
+    """The first part of the path that others can change."""
     account: Account | None = None
     """Whose rights; None for one's own."""
 
@@ -54,7 +54,7 @@ class Person(Frozen, frozen=True, kw_only=True):
 def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
     """Return whether files may be run or loaded together. ``paths``: an absolute path -> whether somebody wanted it.
 
-    Wanted is what was named, is active, or lies on a search path.
+    Wanted is what was named, is active, or is on a search path.
     """
     me = person or this_person()
     foreign: dict[str, None] = {}
@@ -82,7 +82,7 @@ def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
 
 
 def _is_plain(path: str, sound: set[str], me: Person) -> bool:
-    """Whether a file lies in a folder whose way is known to be sound, and only its trusted owner may write it (Linux)."""
+    """Whether a file is in a folder whose way is known to be sound, and only its trusted owner may write it (Linux)."""
     if sys.platform == "win32" or os.path.dirname(path) not in sound:  # noqa: PTH120 - the same
         return False
     try:
@@ -92,7 +92,7 @@ def _is_plain(path: str, sound: set[str], me: Person) -> bool:
     return stat.S_ISREG(seen.st_mode) and not seen.st_mode & 0o022 and f"uid:{seen.st_uid}" in me.trusted
 
 
-def obeyed(env: Mapping[str, str], person: Person | None = None) -> dict[str, str]:
+def trusted_environment(env: Mapping[str, str], person: Person | None = None) -> dict[str, str]:
     """Return the variables that a program may get: an administrator's rights follow no search path that others can change."""
     me = person or this_person()
     out = dict(env)
@@ -125,9 +125,9 @@ def environment_for(verdict: Verdict, env: Mapping[str, str]) -> dict[str, str]:
     me = this_person()
     account = verdict.account
     if account is None:
-        return obeyed(env, me)
+        return trusted_environment(env, me)
     its = Person(trusted=ownership.ADMINISTRATORS | {f"uid:{account.uid}"}, elevated=True)
-    out = {n: v for n, v in obeyed(env, its).items() if account == me.behind or HANDED_ON.fullmatch(n)}
+    out = {n: v for n, v in trusted_environment(env, its).items() if account == me.behind or HANDED_ON.fullmatch(n)}
     return out | {"HOME": account.home or "/", "USER": account.name, "LOGNAME": account.name}
 
 
@@ -137,7 +137,7 @@ def this_person() -> Person:
 
 
 def _way(path: str) -> tuple[tuple[ownership.PathPart, ...], str]:
-    """Return the way to a path, or the part that cannot be looked at."""
+    """Return every part of a path, or the part that cannot be examined."""
     try:
         return ownership.who_can_write(path), ""
     except OSError as e:
@@ -159,7 +159,7 @@ def _loose(parts: tuple[ownership.PathPart, ...], trusted: frozenset[str]) -> Ch
 
 
 def _able(parts: tuple[ownership.PathPart, ...], trusted: frozenset[str]) -> set[str]:
-    """Return everybody who can change something on the way."""
+    """Return everybody who can change any part of the path."""
     there = [p for p in parts if p.kind != "missing"]
     trusted |= _domain(parts) if sys.platform == "win32" else frozenset()
     able = {who for p in there for who in (p.owner, *p.movers)} | {who for p in there[-1:] for who in p.writers}

@@ -35,7 +35,7 @@ def why_refused(path: str, wish: Wish) -> str:
 
 
 def _closed_folder(path: str) -> str:
-    """Return the first folder on the way that may not be entered."""
+    """Return the first folder of the path that may not be entered."""
     for folder in reversed(Path(path).parents):
         if not os.access(folder, os.X_OK, effective_ids=os.access in os.supports_effective_ids):
             return str(folder)

@@ -1,4 +1,4 @@
-"""Folder: changes inside one open folder, so that no link swapped in on the way there is ever followed."""
+"""Folder: changes inside one open folder, so that no link that is swapped in along the path is ever followed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os,
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 BY_HANDLE = os.open in os.supports_dir_fd and _NOFOLLOW != 0
-"""Whether the system opens files relative to an open folder. Windows does not: there the way is checked each time."""
+"""Whether the system opens files relative to an open folder. Windows does not: there the path is checked each time."""
 CHUNK_BYTES = 1 << 20
 
 
@@ -249,7 +249,7 @@ def split_parts(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def refuse_links(path: str) -> None:
-    """Make sure that no link or junction lies on the way to a folder.
+    """Make sure that no part of the path to a folder is a link or junction.
 
     Raises:
         ChangeError: one does. FileNotFoundError: a part of it is not there.
@@ -267,10 +267,10 @@ def refuse_links(path: str) -> None:
 
 @contextmanager
 def open_folder(path: str) -> Iterator[SafeFolder]:
-    """Open a folder without following a link anywhere on the way.
+    """Open a folder without following any link along the path.
 
     Raises:
-        ChangeError: a part of the way is a link or no folder. FileNotFoundError, PermissionError: as they say.
+        ChangeError: a part of the path is a link or no folder. FileNotFoundError, PermissionError: as they say.
     """
     if not BY_HANDLE:
         refuse_links(path)
@@ -314,7 +314,7 @@ def make_folders(path: str, mode: int = 0o755) -> None:
     """Make a folder and those above it that are not there, durably: each is synced into the one that holds it.
 
     Raises:
-        ChangeError: a part of the way is a link or a file. OSError: a folder could not be made.
+        ChangeError: a part of the path is a link or a file. OSError: a folder could not be made.
     """
     anchor, names = split_parts(path)
     here = Path(anchor)

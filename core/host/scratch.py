@@ -34,7 +34,7 @@ def make_scratch(parent: str | os.PathLike[str] | None = None) -> Path:
 
 
 def drop_scratch(place: Path) -> None:
-    """Remove a folder of ``make_scratch``, and let go of its lock: Windows keeps the name of a file that is open."""
+    """Remove a folder of ``make_scratch``, and release its lock: Windows keeps the name of a file that is open."""
     fd = _locks.pop(place, None)
     if fd is not None:
         _end(place, fd)

@@ -1,4 +1,4 @@
-"""Which system this is: its Host, and the language of its own texts. Imports neither before it is asked."""
+"""Which system this is: its Host, and the language of its own texts. Imports neither until it is called."""
 
 from __future__ import annotations
 

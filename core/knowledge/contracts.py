@@ -75,10 +75,10 @@ class Contract(Frozen, frozen=True, kw_only=True):
     most: float = 0
     pattern: str = ""
     flag: str = ""
-    """The folder stands behind this flag."""
+    """The folder follows this flag."""
     holds: tuple[str, ...] = ()
     needs: tuple[tuple[str, str], ...] = ()
-    """A word, and a pattern of the distributions ("name==version") of which one must be installed beside the reader."""
+    """A word, and a pattern of the distributions ("name==version") one of which must be installed beside the reader."""
     means: str = ""
     """A value that is right, as an example."""
     fails: bool = False

@@ -30,7 +30,7 @@ class LibraryFolders(Frozen, frozen=True, kw_only=True):
 
 
 class FrameworkBundle(Frozen, frozen=True, kw_only=True):
-    """A framework that brings CUDA libraries of its own."""
+    """A framework that brings its own CUDA libraries."""
 
     distribution: str
     path: str
@@ -71,7 +71,7 @@ class Locations(Frozen, frozen=True, kw_only=True):
 
 
 def toolkit_locations() -> Locations:
-    """Return what is known about where toolkits lie and how their files are named."""
+    """Return what is known about where toolkits are and how their files are named."""
     return tables.read_table("locations", Locations)
 
 

@@ -30,7 +30,7 @@ class Horizon(Frozen, frozen=True, kw_only=True):
     """How far one family is known."""
 
     newest: tuple[int, ...]
-    """The newest release of which there is a row: as many numbers as the rows tell apart."""
+    """The newest release that has a row: as many numbers as the rows tell apart."""
     known_until: str
     """The day on which its table was last compared with what is published: 2026-11-22."""
     listed: frozenset[tuple[int, ...]] = frozenset()

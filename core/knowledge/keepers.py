@@ -1,4 +1,4 @@
-"""Who maintains a file that no wheel, installer or distribution package owns: told from its folder."""
+"""Who maintains a file that no wheel, installer or distribution package owns: known by its folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.model.facts import Frozen
 
 
 class Keeper(SourcedRow, frozen=True, kw_only=True):
-    """A way of installing software, told by the folder."""
+    """A way of installing software, recognised by the folder."""
 
     keeper: str
     pattern: str

@@ -173,7 +173,7 @@ def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
 def _resource(path: str) -> str | None:
     """Return a PE file's FileVersion where it is cuDNN's own.
 
-    Up to 8.9.3 it is in the driver's style (6.14.11.xxxx) and lies; read in the wheels 8.9.7.29 and 9.1.0.70.
+    Up to 8.9.3 it is in the driver's style (6.14.11.xxxx) and wrong; read in the wheels 8.9.7.29 and 9.1.0.70.
     """
     try:
         with open_layout(path) as file:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 import msgspec
 
 from core import __version__
-from core.common.fact_text import forms_in, remember
+from core.common.fact_text import forms_in, remember_form
 from core.common.patience import call_patiently
 from core.loader.files import is_whole, path_under_root
 from core.model.facts import path_text
@@ -60,7 +60,7 @@ class EarlierReads:
             found = msgspec.msgpack.decode(row[1], type=kind)
             self._used[key] = row
             for message, values in row[2]:
-                remember(message, values)
+                remember_form(message, values)
             return found
         return None
 

@@ -28,7 +28,7 @@ ET_EXEC, ET_DYN = 2, 3
 PT_LOAD, PT_DYNAMIC = 1, 2
 
 NODEFLIB, PIE = 0x800, 0x08000000
-"""DF_1_NODEFLIB and DF_1_PIE in DT_FLAGS_1. A PIE is told by this flag, not by PT_INTERP: libc.so.6 has that, too."""
+"""DF_1_NODEFLIB and DF_1_PIE in DT_FLAGS_1. A PIE is recognised by this flag, not by PT_INTERP: libc.so.6 has that, too."""
 
 DT_NULL, DT_NEEDED, DT_STRTAB, DT_SONAME, DT_RPATH, DT_RUNPATH, DT_FLAGS_1 = 0, 1, 5, 14, 15, 29, 0x6FFFFFFB
 DYNAMIC_ENTRY = {
@@ -217,7 +217,7 @@ class StringTable:
         return None
 
     def read(self, index: int) -> str:
-        """Return one string; empty when it lies outside the file."""
+        """Return one string; empty when it is outside the file."""
         base = self.offset()
         raw = b"" if base is None else self._source.read(base + index, MAX_STRING_BYTES)
         return path_text(raw.split(b"\0", 1)[0])

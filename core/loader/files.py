@@ -114,7 +114,7 @@ def _place_inside(base: str, path: str) -> str:
 
 
 def path_under_root(root: str | os.PathLike[str], path: str) -> str:
-    r"""Return where an absolute path of the examined system lies; links inside are followed by the running system.
+    r"""Return where an absolute path of the examined system is; links inside are followed by the running system.
 
     In an ``OtherRoot`` they are followed here, and stay inside. A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml
     (C/ml on Windows, where no folder's name holds a colon).

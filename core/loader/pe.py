@@ -61,7 +61,7 @@ def parse_pe(source: Source, path: str) -> Image:
         pe = pefile.PE(data=LazyBytes(source), fast_load=True)
         return _describe(pe, source, path)
     except (pefile.PEFormatError, struct.error, ValueError, AttributeError, TypeError, OverflowError) as error:
-        # pefile lets these through for headers of which a part is absent
+        # pefile lets these through for incomplete headers
         brief = str(error).strip("'\"").splitlines()[0][:80] if str(error) else type(error).__name__
         raise UnfitError("damaged", fact_text("has PE headers that make no sense ({brief})", brief=brief)) from None
 
@@ -83,7 +83,7 @@ def _describe(pe: Any, source: Source, path: str) -> Image:
     if image.bits is None or not pe.sections:
         return replace(image, state="damaged", problem=fact_text("has PE headers that no loader accepts"))
     end = max(s.PointerToRawData + s.SizeOfRawData for s in pe.sections)
-    signed = _directory(pe, SECURITY)  # the only directory that holds an offset in the file; it lies at the end
+    signed = _directory(pe, SECURITY)  # the only directory that holds an offset in the file; it is at the end
     image = replace(image, mappable=end <= source.size)
     if max(end, sum(signed)) > source.size:
         words = fact_text(
@@ -119,7 +119,7 @@ def _names(pe: Any, index: int, *, size: int, at: int) -> Iterator[str]:
 
 
 def _fetch(pe: Any, rva: int, size: int) -> bytes:
-    """Return what an image address holds, as far as it lies in the file."""
+    """Return what an image address holds, if it is in the file."""
     if rva < 0:
         return b""
     try:

@@ -1,4 +1,4 @@
-"""Sections of ELF and PE files: where in the file a part lies, so that only that part is read."""
+"""Sections of ELF and PE files: where in the file a part is, so that only that part is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_SECTIONS = 2048
 
 
 class Section(msgspec.Struct, frozen=True):
-    """One section: its name (eight letters at most in a PE file), and where it lies in the file and in memory."""
+    """One section: its name (eight letters at most in a PE file), and where it is in the file and in memory."""
 
     name: str
     offset: int

@@ -77,7 +77,7 @@ def _text(table: bytes, at: int) -> str:
 
 
 class _Names:
-    """Names out of a string table, which is read in pieces: the names of versions lie together."""
+    """Names out of a string table, which is read in pieces: the names of versions are together."""
 
     def __init__(self, file: Layout, strings: Section) -> None:
         self._source, self._offset = file.source, strings.offset

@@ -52,7 +52,7 @@ class SetVariable(Frozen, frozen=True, kw_only=True, tag_field="change", tag="va
     after: Value | None = None
 
     def inverse(self) -> SetVariable:
-        """Return the change that takes this one back."""
+        """Return the change that undoes this one."""
         return msgspec.structs.replace(self, before=self.after, after=self.before)
 
     def lines(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
     after: Value | None = None
 
     def inverse(self) -> EditPath:
-        """Return the change that takes this one back."""
+        """Return the change that undoes this one."""
         return msgspec.structs.replace(self, old=self.new, new=self.old, before=self.after, after=self.before)
 
     def lines(self) -> tuple[str, ...]:
@@ -152,11 +152,11 @@ def apply_edit(change: EditPath) -> str:
 class FileItem(Frozen, frozen=True, kw_only=True):
     """One file of a set. A state is "" (not there), a SHA-256 in 64 hexadecimal digits, or "-> name" for a link.
 
-    "folder" is a whole folder, which can only be put aside: it stays beside its place under another name.
+    "folder" is a whole folder, which can only be quarantined: it stays beside its place under another name.
     """
 
     path: str
-    """Absolute, with every link on the way resolved."""
+    """Absolute, with every link along the path resolved."""
     before: str = ""
     after: str = ""
     size: int = 0
@@ -168,18 +168,18 @@ class FileItem(Frozen, frozen=True, kw_only=True):
 
 
 class FileSet(Frozen, frozen=True, kw_only=True, tag_field="change", tag="files"):
-    """Place, replace or put aside files, all of them or none. What is put aside is kept by the journal."""
+    """Place, replace or quarantine files, all of them or none. The journal keeps what is quarantined."""
 
     title: str
     """What the set is: "cuDNN 9.10.2 for CUDA 12"."""
     items: tuple[FileItem, ...]
     folders: tuple[str, ...] = ()
-    """Folders that are made (outermost first) and, when taken back, removed if they are empty."""
+    """Folders that are made (outermost first) and, when undone, removed if they are empty."""
     unmake: bool = False
     """Whether ``folders`` are removed instead of made: set in an inverse."""
 
     def inverse(self) -> FileSet:
-        """Return the change that takes this one back; the bytes come from the journal's backups."""
+        """Return the change that undoes this one; the bytes come from the journal's backups."""
         items = tuple(FileItem(path=i.path, before=i.after, after=i.before) for i in self.items)
         return msgspec.structs.replace(self, items=items, unmake=not self.unmake)
 
@@ -236,10 +236,10 @@ class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     """How the lines' bytes are written as text here."""
     back: bool = False
-    """Whether it takes one back."""
+    """Whether it undoes one."""
 
     def inverse(self) -> EditLine:
-        """Return the change that takes this one back."""
+        """Return the change that undoes this one."""
         return msgspec.structs.replace(
             self,
             before=self.after,
@@ -278,13 +278,13 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
     """Let one environment hold other packages: its folder of packages is exchanged for a twin, in one step.
 
     First it says only what is wanted. Once ``twin`` is made (core/packages), it says exactly what goes and what comes, and
-    what lies in both folders; only then can it be carried out.
+    what is in both folders; only then can it be carried out.
     """
 
     title: str
     prefix: str
     folder: str
-    """The environment's own folder of packages, with every link on the way resolved."""
+    """The environment's own folder of packages, with every link along the path resolved."""
     remove: tuple[str, ...] = ()
     """Names of distributions that are taken out first; "~orch" and a name that ends in ".dist-info" are what an interrupted
     pip left, and are removed as files."""
@@ -313,7 +313,7 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
         return bool(self.twin)
 
     def inverse(self) -> ExchangePackages:
-        """Return the change that takes this one back: the folder that was kept takes its place again."""
+        """Return the change that undoes this one: the folder that was kept takes its place again."""
         return msgspec.structs.replace(
             self,
             gone=self.come,

@@ -19,7 +19,7 @@ class Evidence(Frozen, frozen=True, kw_only=True):
 
 
 Restart = Literal["", "program", "terminal", "session", "computer"]
-"""What must be started anew before a fix takes effect."""
+"""What to restart before a fix takes effect."""
 
 
 class Fix(Frozen, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class Finding(Frozen, frozen=True, kw_only=True):
     subjects: tuple[str, ...] = ()
     """All that it is about, ``subject`` first, where that is more than one thing."""
     consumers: tuple[str, ...] = ()
-    """Whom it concerns: ``Consumer.full_id`` of each; empty for a fault that is nobody's in particular."""
+    """Whom it concerns: ``Consumer.full_id`` of each; empty for a fault that concerns no one in particular."""
     ways: tuple[str, ...] = ()
     """Where it does not hold for every way of starting a program: ``Start.id`` of those for which it does, and
     "process" for what is started from this session."""

@@ -1,7 +1,7 @@
 """Paths of the machine that was examined, as text in its own system's form: parent, name, join, inside, equal.
 
 Nothing here asks a disk. The path modules of the standard library know both forms on either system. ``pathlib``'s pure
-paths stand on them, but keep ``..``, so that /a/../b would lie in /a, and take 2 to 20 times as long (measured).
+paths stand on them, but keep ``..``, so that /a/../b would be in /a, and take 2 to 20 times as long (measured).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def form_of(path: str) -> System:
 def normalise(system: System, path: str) -> str:
     """Return a path in the form in which two names of one file compare equal (links are not followed).
 
-    POSIX lets a system give two leading slashes a meaning of their own; Linux gives them none (path_resolution(7)).
+    POSIX lets a system give two leading slashes their own meaning; Linux gives them none (path_resolution(7)).
     """
     if not path:
         return ""
@@ -46,7 +46,7 @@ def join_path(system: System, *parts: str) -> str:
 
 
 def parent(system: System, path: str) -> str:
-    """Return the folder that a path lies in."""
+    """Return the folder that a path is in."""
     return str(path_module(system).dirname(path))
 
 
@@ -61,7 +61,7 @@ def is_same(system: System, one: str, other: str) -> bool:
 
 
 def is_inside(system: System, path: str, folder: str) -> bool:
-    """Whether ``path`` is ``folder`` or lies in it."""
+    """Whether ``path`` is ``folder`` or is in it."""
     if not path or not folder:
         return False
     child, above = normalise(system, path), normalise(system, folder)

@@ -84,13 +84,13 @@ class CompleteSet(Frozen, frozen=True, kw_only=True, tag=True):
 
 
 class PutAside(Frozen, frozen=True, kw_only=True, tag=True):
-    """Put stray copies of cuDNN aside."""
+    """Quarantine stray copies of cuDNN."""
 
     folders: tuple[str, ...]
 
 
 class PutCacheAside(Frozen, frozen=True, kw_only=True, tag=True):
-    """Put the driver's cache of compiled kernels aside."""
+    """Move the driver's cache of compiled kernels out of the way."""
 
     folder: str
 

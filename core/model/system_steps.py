@@ -12,7 +12,7 @@ from core.model.facts import Frozen
 StepKind = Literal["library-folder", "device-group", "reload-uvm", "nouveau-off", "cdi", "short-path"]
 """library-folder: a folder in ld.so.conf.d, then ldconfig. device-group: a user's membership in the group of the device files.
 reload-uvm: nvidia_uvm unloaded and loaded again. nouveau-off: a file in modprobe.d. cdi: the container toolkit's specification
-written anew. short-path: a link (Windows: a junction) with a plain name to a folder."""
+rewritten. short-path: a link (Windows: a junction) with a plain name to a folder."""
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 
 StepState = Literal["absent", "present"]
@@ -35,11 +35,11 @@ class SystemStep(Frozen, frozen=True, kw_only=True, tag_field="change", tag="sys
     after: StepState = "present"
 
     def inverse(self) -> SystemStep:
-        """Return the step that takes this one back."""
+        """Return the step that undoes this one."""
         return msgspec.structs.replace(self, before=self.after, after=self.before)
 
     def lines(self) -> tuple[str, ...]:
-        """Return the preview: what is done, or taken back."""
+        """Return the preview: what is done, or undone."""
         mark = "+" if self.after == "present" else "-"
         return tuple(f"{mark} {line}" for line in step_words(self))
 

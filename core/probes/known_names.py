@@ -71,11 +71,11 @@ def with_known_names(seen: Snapshot, root: Path, env: Mapping[str, str]) -> Snap
 
 def _on_windows(seen: Snapshot) -> Snapshot:
     if sys.platform == "win32":
-        from core.host.windows.names import owners, shares
+        from core.host.windows.names import folder_owners, mapped_shares
 
         told = tuple(_texts(seen))
-        people = tuple(dict.fromkeys(n for n in owners(_windows_folders(told)) if n and n != seen.machine.user))
-        servers = tuple(dict.fromkeys(servers_in((*shares(), *told))))
+        people = tuple(dict.fromkeys(n for n in folder_owners(_windows_folders(told)) if n and n != seen.machine.user))
+        servers = tuple(dict.fromkeys(servers_in((*mapped_shares(), *told))))
         return msgspec.structs.replace(
             seen, machine=msgspec.structs.replace(seen.machine, people=people, servers=servers)
         )

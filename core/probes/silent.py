@@ -17,7 +17,7 @@ FOLDER_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX", "HOME", "USERPROFILE")
 
 
 def unexamined_places(patience: Patience, seen: Snapshot, request: ProbeRequest) -> tuple[Unexamined, ...]:
-    """Return the places that gave no answer. Asks the disk about nothing but the loader's configuration."""
+    """Return the places that did not respond. Asks the disk about nothing but the loader's configuration."""
     if not patience.silent:
         return ()
     where = sysroot_of(request.host)
@@ -58,7 +58,7 @@ def _is_related(one: str, other: str, where: Sysroot) -> bool:
 
 
 def _leads_to(folder: str, place: str, where: Sysroot) -> bool:
-    """Whether a folder of a search path lies in a place, or holds it: whoever searches the folder asks the place."""
+    """Whether a folder of a search path is in a place, or holds it: whoever searches the folder asks the place."""
     return _is_inside(folder, place, where) or (
         where.form.isabs(folder)
         and _is_inside(where.parent(place), folder, where)
@@ -67,5 +67,5 @@ def _leads_to(folder: str, place: str, where: Sysroot) -> bool:
 
 
 def _is_inside(path: str, folder: str, where: Sysroot) -> bool:
-    """Whether ``path`` is ``folder`` or lies in it, by their words alone: the disk may give no answer."""
+    """Whether ``path`` is ``folder`` or is in it, by their words alone: the disk may not respond."""
     return where.form.isabs(path) and is_inside(where.system, path, folder)

@@ -1,4 +1,4 @@
-r"""Sysroot: paths of the examined system, in its own form, and where they lie below the host's root.
+r"""Sysroot: paths of the examined system, in its own form, and where they are below the host's root.
 
 Probes carry paths as the machine writes them (``/usr/local/cuda``, ``C:\Program Files\...``) and come here whenever
 the disk is touched. Nothing here raises for what is on the disk: what cannot be read reads as empty or None.
@@ -46,7 +46,7 @@ class Sysroot(msgspec.Struct, frozen=True):
         return is_whole(self.root)
 
     def under(self, path: str) -> str:
-        """Return where ``path`` lies for the running system."""
+        """Return where ``path`` is for the running system."""
         if isinstance(self.root, OtherRoot):
             return self.root.place(path)
         if self.whole:
@@ -167,7 +167,7 @@ def _start(path: str, limit: int) -> bytes | None:
 
 
 def without_silent_folders(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:
-    """Return ``env`` for a child: without the folders of the loader's search path that give no answer, which would hang it."""
+    """Return ``env`` for a child: without the folders of the loader's search path that do not respond, which would hang it."""
     name = "PATH" if where.system == "windows" else LIBRARY_VARIABLE
     found = dict(env)
     for variable in [n for n in env if n.upper() == name]:

@@ -40,7 +40,7 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
     for path in (roll.main, *roll.preload, *(t for p in roll.parts for t in p.tries)) if roll else ():
         if where.form.isabs(path):
             paths.setdefault(where.under(path), wanted)
-    return checked(may_run(paths))
+    return verdict_within_reach(may_run(paths))
 
 
 WALK_SECONDS = 20.0
@@ -71,7 +71,7 @@ def of_interpreter(python: PythonEnvironment, where: Sysroot, request: ProbeRequ
     me = provenance.this_person()
     if me.elevated:
         paths |= dict.fromkeys(_odd(tuple(map(where.under, python.site_packages)), request), wanted)
-    return checked(may_run(paths, me))
+    return verdict_within_reach(may_run(paths, me))
 
 
 def asked_ahead(python: PythonEnvironment, where: Sysroot, request: ProbeRequest) -> Callable[[], Verdict]:
@@ -99,13 +99,15 @@ def asked_ahead(python: PythonEnvironment, where: Sysroot, request: ProbeRequest
 def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
     """Return what others can change of an environment; None for nothing, and for one of another system's."""
     places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.form.isabs(p)]
-    return shown(may_run({where.under(p): False for p in places}).changeable) if runs_here(where) else None
+    return (
+        printable_changeable(may_run({where.under(p): False for p in places}).changeable) if runs_here(where) else None
+    )
 
 
 def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
     """Return what others can change of a copy of cuDNN; None for nothing, and for one of another system's."""
     paths = {where.under(f.path): False for f in copy.files if f.state != "missing" and where.form.isabs(f.path)}
-    return shown(may_run(paths).changeable) if runs_here(where) else None
+    return printable_changeable(may_run(paths).changeable) if runs_here(where) else None
 
 
 def _odd(folders: tuple[str, ...], request: ProbeRequest | None) -> Iterable[str]:
@@ -123,7 +125,7 @@ def _odd(folders: tuple[str, ...], request: ProbeRequest | None) -> Iterable[str
     return (path for folder in folders for path in odd_files(folder))
 
 
-def checked(verdict: Verdict) -> Verdict:
+def verdict_within_reach(verdict: Verdict) -> Verdict:
     """Return a verdict that holds: another account can only run what it can reach, our own interpreter included."""
     account = verdict.account
     if not verdict.may or account is None:
@@ -154,13 +156,17 @@ def told(
     me = request.seen.machine.user
     rights = (verdict.account.name if verdict.account else me) if verdict.may else ""
     found = Execution(
-        what=what, path=path_text(path), account=rights, consumer=consumer, changeable=shown(verdict.changeable)
+        what=what,
+        path=path_text(path),
+        account=rights,
+        consumer=consumer,
+        changeable=printable_changeable(verdict.changeable),
     )
     request.tell(found)
     return found
 
 
-def shown(changeable: Changeable | None) -> Changeable | None:
+def printable_changeable(changeable: Changeable | None) -> Changeable | None:
     """Return it printable."""
     if changeable is None:
         return None
@@ -178,7 +184,7 @@ def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroo
     """Return the variables for a program of the system, and tell which entries an administrator's rights do not follow."""
     if not runs_here(where):
         return dict(env)
-    out = provenance.obeyed(env)
+    out = provenance.trusted_environment(env)
     for name in (n for n in env if n.upper() in provenance.SEARCHED and out.get(n) != env[n]):
         kept = out.get(name, "").split(os.pathsep)
         for entry in dict.fromkeys(env[name].split(os.pathsep)):

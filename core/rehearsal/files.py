@@ -18,7 +18,7 @@ from core.common.text import join_names
 from core.host import scratch
 from core.host.child import ask_child
 from core.host.interface import Host
-from core.host.provenance import may_run, obeyed
+from core.host.provenance import may_run, trusted_environment
 from core.knowledge.cudnn import cudnn_knowledge
 from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.loader import read_image
@@ -142,7 +142,7 @@ def _roll_call(
         folders=(overlay,) if host.system == "windows" else (),
         preload=_by_need(parts) if by_path else (),
     )  # fmt: skip
-    env = obeyed(host.fresh_environment())
+    env = trusted_environment(host.fresh_environment())
     if stands_for:
         env = standing_in(env, stands_for, overlay, host.system)
     return run_roll_call(roll, {}, known, ask_roll_call(host, env, watch))
@@ -178,7 +178,7 @@ def _compiler_in(overlay: str) -> str:
 def _rehearse_compiler(compiler: str, host: Host, watch: Progress) -> Rehearsal:
     """Compile an empty kernel with the compiler in an overlay, which opens its built-ins by their plain name."""
     question = CompileQuery(library=compiler)
-    env = obeyed(host.fresh_environment())
+    env = trusted_environment(host.fresh_environment())
     answer = ask_child(compile_empty, question, NvrtcResult, host=host, env=env, timeout=60, watch=watch)
     said = next(iter(answer.events), NvrtcResult(problem=answer.ended))
     if said.status == 0:

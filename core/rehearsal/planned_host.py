@@ -17,7 +17,7 @@ class PlannedHost(HostWithEnvironment, frozen=True):
 
     changes: tuple[Change, ...] = ()
     moved: Mapping[str, str] = {}
-    """Folders whose files are not there yet -> where they lie for the rehearsal."""
+    """Folders whose files are not there yet -> where they are for the rehearsal."""
 
     @property
     def planned(self) -> dict[str, str]:

@@ -68,7 +68,7 @@ def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], lis
     """Return the facts that differ, and what only one of the machines looked at."""
     mine, theirs = dict(_facts(here)), dict(_facts(there))
     unknown: list[str] = []
-    # what differs in the same way for several programs is told once
+    # what differs in the same way for several programs is reported once
     who_of: dict[tuple[str, str, str, str], list[str]] = {}
     for step, what, who in dict.fromkeys((*mine, *theirs)):
         a = mine.get((step, what, who), _absence_text(here, step, what))

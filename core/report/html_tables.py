@@ -190,7 +190,7 @@ def _attempt(number: int, a: Attempt, *, taken: bool) -> str:
 
 
 def history_table(done: Sequence[HistoryEntry] | None) -> str:
-    """Return what Convalesce changed on the machine, newest first, and what was taken back."""
+    """Return what Convalesce changed on the machine, newest first, and what was undone."""
     if done is None:
         return ""
     if not done:

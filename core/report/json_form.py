@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from core.common.fact_text import fill, forms_in, remember
+from core.common.fact_text import fill_form, forms_in, remember_form
 from core.common.i18n import _
 from core.model.facts import SCHEMA_VERSION, Frozen, Snapshot
 from core.model.findings import CompatibilityGrid, Evidence, Finding, Fix, HistoryEntry, Redaction, Report
@@ -74,7 +74,7 @@ def to_json(report: Report) -> bytes:
         grid=report.grid,
         taken_out=report.taken_out,
         history=report.history,
-        texts=tuple(_TextForm(message=m, values=v) for m, v in {fill(*f): f for f in forms_in(report)}.values()),
+        texts=tuple(_TextForm(message=m, values=v) for m, v in {fill_form(*f): f for f in forms_in(report)}.values()),
     )
     return msgspec.json.format(msgspec.json.encode(form), indent=2) + b"\n"
 
@@ -103,10 +103,10 @@ def from_json(data: bytes) -> Report:
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
         raise BadReportError(_("This report cannot be read: {e}.", e=e)) from None
     for text in form.texts[:MOST_TEXTS]:
-        remember(text.message, text.values)
+        remember_form(text.message, text.values)
     for load in form.snapshot.loads or ():  # what older reports have without texts
         for whole in (load.consumer, replace(load.consumer, framework="")):
-            remember(*whole.form)
+            remember_form(*whole.form)
     findings = tuple(
         Finding(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": Severity[f.severity.upper()]})
         for f in form.findings

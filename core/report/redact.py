@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.common.fact_text import MAX_FACT_DEPTH, form_of, remember
+from core.common.fact_text import MAX_FACT_DEPTH, form_of, remember_form
 from core.common.i18n import N_, _
 from core.model.facts import Snapshot, Variable
 from core.model.findings import Redaction, Report
@@ -54,7 +54,7 @@ IDENTIFYING_FIELDS = {
 """Fields that hold a name and nothing else: replaced however short it is."""
 
 TERMS_OF_OURS = {("Finding", "id"), ("Finding", "cause"), ("Finding", "follows_from"), ("Ranked", "cause")}
-"""Fields that hold a word of ours, whatever users and machines are called."""
+"""Fields that hold one of our words, whatever users and machines are called."""
 
 KINDS = ("user", "host", "domain")
 """Kinds of names that are known; where one name is of several kinds, the first counts."""
@@ -214,11 +214,11 @@ class Cleaner:
         return self._given[kind, folded]
 
     def _known_still(self, text: str, depth: int = MAX_FACT_DEPTH) -> str:
-        """Return a text clean; if it is a sentence of ours, what it is now is remembered as one, too."""
+        """Return a text clean; if it is one of our sentences, its new form is remembered, too."""
         form = form_of(text) if depth else None
         if form:
             message, values = form
-            remember(message, {name: self._known_still(value, depth - 1) for name, value in values.items()})
+            remember_form(message, {name: self._known_still(value, depth - 1) for name, value in values.items()})
         return self._clean(text)
 
     def _clean(self, text: str) -> str:
@@ -402,7 +402,7 @@ def _walk(value: T, change: Callable[[Any, str, str], str]) -> T:
 
     def walk(item: Any, owner: Any, field: str) -> Any:
         if isinstance(item, str):
-            # an enumeration's word is a term of ours, not a text
+            # an enumeration's word is our own term, not a text
             return item if type(item) is not str else change(owner, field, item)
         if isinstance(item, tuple):
             items = tuple([walk(i, owner, field) for i in item])

@@ -57,7 +57,7 @@ def _telling(path: str) -> list[str]:
     return parts
 
 
-def concerned(finding: Finding, report: Report) -> tuple[str, ...]:
+def concerned_environments(finding: Finding, report: Report) -> tuple[str, ...]:
     """Return the short names of the environments that a finding concerns; none for a fault of all programs."""
     names = environment_names(report)
     found = dict.fromkeys(split_id(c)[0].partition(":")[2] for c in finding.consumers)
@@ -66,7 +66,7 @@ def concerned(finding: Finding, report: Report) -> tuple[str, ...]:
 
 def concerned_text(finding: Finding, report: Report) -> str:
     """Return the environments that a finding concerns in a few words; empty for none."""
-    return join_names(concerned(finding, report), MOST_NAMES)
+    return join_names(concerned_environments(finding, report), MOST_NAMES)
 
 
 def shorten(text: str, report: Report) -> str:
@@ -94,5 +94,5 @@ def _known(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def place(prefix: str, home: str) -> str:
-    """Return where an environment lies, for those who ask: the home folder as ~."""
+    """Return where an environment is, for those who ask: the home folder as ~."""
     return "~" + prefix[len(home) :] if len(home) > 1 and prefix.startswith(home) and form_of(prefix) else prefix

@@ -1,4 +1,4 @@
-"""The state of each step: the worst of its findings, of the causes that lie in it, and of the rows shown under it."""
+"""The state of each step: the worst of its findings, of the causes that are in it, and of the rows shown under it."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def _full(f: Finding, colour: bool, width: int, before: str) -> list[str]:
 
 
 def restart_now(restart: Restart) -> str:
-    """Return what must be started anew, as a sentence; empty for nothing."""
+    """Return what to restart, as a sentence; empty if there is nothing."""
     return {
         "": "",
         "program": _("Restart the program."),
@@ -189,7 +189,7 @@ def restart_now(restart: Restart) -> str:
 
 
 def restart_after_fix(restart: Restart) -> str:
-    """Return what must be started anew after a cure, as a sentence; empty for nothing."""
+    """Return what to restart after a cure, as a sentence; empty if there is nothing."""
     return {
         "": "",
         "program": _("Restart the program afterwards."),

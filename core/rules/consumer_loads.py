@@ -30,7 +30,7 @@ class ConsumerLoad(msgspec.Struct, frozen=True):
     copy: CudnnCopy | None
     """The copy that the loader takes the main library from."""
     own: CudnnCopy | None
-    """The copy that lies in the consumer's own environment."""
+    """The copy that is in the consumer's own environment."""
     parts: tuple[tuple[str, Resolution], ...]
     """Role and search of every sub-library; of several names for one role the first that is found."""
 
@@ -77,7 +77,7 @@ def consumer_loads(seen: Snapshot) -> Iterator[ConsumerLoad]:
 
 
 def own_copy(seen: Snapshot, load: Load) -> CudnnCopy | None:
-    """Return the copy of the wanted major that lies in the consumer's environment; a wheel's before another's."""
+    """Return the copy of the wanted major that is in the consumer's environment; a wheel's before another's."""
     prefix = load.consumer.prefix
     if not prefix:
         return None
@@ -314,7 +314,7 @@ def meant_for(c: ConsumerLoad, copy: CudnnCopy) -> bool:
 
 
 def usable_copies(c: ConsumerLoad) -> list[CudnnCopy]:
-    """Return the copies of the wanted major version that are meant for this consumer, wherever they lie."""
+    """Return the copies of the wanted major version that are meant for this consumer, wherever they are."""
     return [x for x in c.seen.cudnn or () if x.major == c.load.major and meant_for(c, x)]
 
 

@@ -35,7 +35,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
         if odd:
             reading = [h for h in reading if h.python.prefix in odd]
             yield _unknown(seen, contract, value, odd, reading)
-        elif problem := broken(contract, value.value, seen):
+        elif problem := contract_breach(contract, value.value, seen):
             yield _finding(seen, contract, value, problem, reading)
 
 
@@ -151,7 +151,7 @@ def _allowed(contract: Contract) -> list[Evidence]:
 # --- what breaks a contract --------------------------------------------------------------------------------------------
 
 
-def broken(contract: Contract, value: str, seen: Snapshot) -> str:
+def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return how a value breaks a contract, in one sentence; empty where it keeps it, or where nothing decides."""
     wrong = _(
         "The variable {name} is {value}, which is none of the values that it can have.",

@@ -19,7 +19,7 @@ class CounterOutcome(StrEnum):
     CHANGED = "changed"
     """Without it, another failure: it explains the first alone, and hides the second."""
     OPEN = "open"
-    """It was not made, gave no answer, or there was no failure to explain."""
+    """It was not made, did not respond, or there was no failure to explain."""
 
 
 def cuda_starts(cuda: CudaInit | None) -> bool:

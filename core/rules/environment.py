@@ -58,7 +58,7 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _without_dead(name: str, odd: list[PathEntry]) -> DropDead | None:
-    """Return the entries that can go for good: CUDA folders that are gone, and what is listed twice.
+    """Return the entries that can be removed: CUDA folders that are gone, and what is listed twice.
 
     Other folders that are missing may be on a drive that is not connected at this moment, and stay.
     """

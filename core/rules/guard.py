@@ -28,7 +28,7 @@ def run_guarded(work: Callable[[], T], name: str, failures: list[Finding], other
     """
     try:
         return work()
-    except Exception as error:  # noqa: BLE001 - a file that nobody thought of must not cost the person the whole report
+    except Exception as error:  # noqa: BLE001 - an unforeseen file must not cost the person the whole report
         failures.append(rule_failed(name, error, step))
         return otherwise
 

@@ -53,7 +53,7 @@ def _end_text(kind: str) -> str:
 
 
 def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
-    """What gave no answer: at the top where somebody wanted it, a note where nothing leads there."""
+    """What did not respond: at the top where somebody wanted it, a note where nothing leads there."""
     for one in seen.unexamined:
         wanted = bool(one.wanted_by)
         seconds = _("{seconds} seconds", seconds=f"{one.seconds:.0f}")

@@ -49,7 +49,7 @@ def not_judged(
     evidence: Iterable[Evidence] = (),
     subject: str = "",
 ) -> Finding:
-    """Return the finding that something lies beyond the tables."""
+    """Return the finding that something is beyond the tables."""
     return make_finding(
         step,
         severity,

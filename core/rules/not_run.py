@@ -12,7 +12,7 @@ from core.model.steps import Step
 from core.rules.wording import NOTE, UNKNOWN, make_finding, manual_fix, observation
 
 STEPS = {"framework": Step.FRAMEWORKS, "nvcc": Step.TOOLKIT, "search path": Step.ENVIRONMENT}
-"""What is told here; a roll call that was not made is told of its load."""
+"""What is reported here; a roll call that was not made is reported with its load."""
 
 
 def not_run(seen: Snapshot) -> Iterator[Finding]:

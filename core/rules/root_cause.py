@@ -21,7 +21,7 @@ from core.rules.undecided import deciding_steps
 from core.rules.ways import with_other_ways
 
 PLAIN_IMPORTANCE, NOBODY_IMPORTANCE = 2, 3
-"""Importance of any program, which gets what the search path gives, and of a fault that is nobody's in particular."""
+"""Importance of any program, which gets what the search path gives, and of a fault that concerns no one in particular."""
 
 UNUSED_ID_STARTS = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
 """Starts of ids that are about something that no examined program loads: never primary."""

@@ -77,7 +77,7 @@ def make_finding(
 STEPS_SHOWN_ELSEWHERE = (Step.DRIVER, Step.ENVIRONMENT)
 """Steps whose causes show in others: a search path that leads to the wrong file, a GPU that nobody sees."""
 STEPS_SHOWING_OTHERS = (Step.FRAMEWORKS, Step.BENCHMARK)
-"""Steps in which causes of every other step show. (In the others, faulty files are at home where they lie.)"""
+"""Steps in which causes of every other step show. (In the others, faulty files are at home where they are.)"""
 
 
 def _further_steps(step: Step, cause: str) -> tuple[Step, ...]:

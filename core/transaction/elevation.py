@@ -2,7 +2,7 @@
 
 The plan travels as a file; its SHA-256 and a description are on the command line, where the consent dialog shows them.
 The elevated side trusts nothing else: ``core.transaction.broker`` judges every plan and every way back, it says in its own words what
-it will do, and the machine has a journal of its own. docs/security.md is the page about it.
+it will do, and the machine has its own journal. docs/security.md is the page about it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ElevationOrder(Frozen, frozen=True, kw_only=True):
     """What the answer is worded in; an elevated program does not get the person's variables."""
 
 
-# --- what is told ------------------------------------------------------------------------------------------------
+# --- what is reported ------------------------------------------------------------------------------------------------
 
 
 def describe_order(order: ElevationOrder, machine: Journal) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Carry out a plan: check everything, write the journal, act, verify, and take it back if anything is not as planned."""
+"""Carry out a plan: check everything, write the journal, act, verify, and undo it if anything is not as planned."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class VerifiedFor(Frozen, frozen=True, kw_only=True):
     """None: not decided."""
     supposed: bool = False
     """Whether this session is older than a change, so that its new values were supposed; of an edited line: whether its
-    files were read anew, and nothing was started."""
+    files were read again, and nothing was started."""
     edited: bool = False
     """Whether it is a way that reads a line which was edited."""
 
@@ -107,7 +107,7 @@ def execute(
     """Carry out a plan, all of it or nothing, and verify it.
 
     ``verify`` looks again afterwards and returns an empty text, or one sentence about what is not cured; then
-    everything is taken back. It is taken back, too, if ``verify`` raises; the exception goes on.
+    everything is undone. It is undone, too, if ``verify`` raises; the exception goes on.
     Never raises for what the machine does: the Outcome says it. "Nothing was changed" is said only where the journal
     has not begun; after that it is done, rolled back, or stuck.
     """
@@ -212,7 +212,7 @@ def _notes(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then how it is told
+def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then how it is reported
     entry: Entry, writer: VariableStore, journal: Journal, why: str, goal: State, gate: Gate
 ) -> Outcome:
     """Bring everything back to what it was before the entry, however far it had come. Can be called again; never raises
@@ -239,7 +239,7 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     if rows:
         words = join_sentences(why, _("It could not be undone completely: {problem}", problem=rows[0]))
         return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
-    with suppress(ChangeError, OSError):  # a backup too many harms nobody; the next end tries again
+    with suppress(ChangeError, OSError):  # a superfluous backup does no harm; the next end tries again
         journal.forget_unneeded()
         package_exchange.release_twins(entry)
         package_exchange.clear_twins(journal)

@@ -44,7 +44,7 @@ class JournalError(ChangeError):
 
 
 class BegunError(JournalError):
-    """An entry may have been written although the system said no: what it says must be taken back."""
+    """An entry may have been written although the system said no: what it says must be undone."""
 
     def __init__(self, id: str, why: ChangeError | OSError) -> None:
         words = (why.strerror if isinstance(why, OSError) else "") or str(why)
@@ -89,7 +89,7 @@ class Entry(Frozen, frozen=True, kw_only=True):
 
     @property
     def undoable(self) -> bool:
-        """Whether it can be taken back."""
+        """Whether it can be undone."""
         return self.state == "done"
 
 
@@ -127,7 +127,7 @@ class Journal:
     def check(self) -> None:
         """Make sure that nobody else can have written here: what it says is obeyed, with the rights of who reads it.
 
-        With an administrator's rights the whole way to it counts. A history that is not there is nobody's.
+        With an administrator's rights every part of its path counts. A history that is not there is nobody's.
 
         Raises:
             JournalError: somebody else can change it, or it belongs to another account.

@@ -1,4 +1,4 @@
-"""Carrying out an EditLine: compare, write beside, rename; and taking it back, from the whole file or from the lines alone."""
+"""Carrying out an EditLine: compare, write beside, rename; and undoing it, from the whole file or from the lines alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.common.i18n import _
 from core.host import safe_folder
 from core.host.environment_files import write_assignment
 from core.host.ownership import ADMINISTRATORS, who_can_write
-from core.host.startup.edit import Edit, edited
+from core.host.startup.edit import Edit, edit_text
 from core.model.changes import Change, ChangeError, EditLine, EditPath, SetVariable
 from core.model.path_list import split_entries
 from core.transaction.file_set import NotRestored
@@ -79,7 +79,7 @@ def resolve_edits(changes: Sequence[Change]) -> tuple[Change, ...]:
     for change in sorted(edits, key=lambda c: (os.path.realpath(c.path), -c.line)):
         real = os.path.realpath(change.path)
         old = texts.get(real) or _read(real)
-        new = _Text(edited(old.text, edit_of(change)), old.encoding)
+        new = _Text(edit_text(old.text, edit_of(change)), old.encoding)
         texts[real] = new
         out.append(_resolved(replace(change, path=real, file=change.file or change.path), old, new))
     return tuple(out)
@@ -148,7 +148,7 @@ def _lines_are_there(change: EditLine) -> bool:
 
 
 def _follow_none_of_others(path: str) -> None:
-    """Make sure that with an administrator's rights nobody else can lead the way to the file elsewhere.
+    """Make sure that with an administrator's rights nobody else can redirect the path to the file.
 
     Raises:
         ChangeError: somebody can.
@@ -201,7 +201,7 @@ def planned_assignments(changes: Sequence[Change]) -> dict[str, str]:
     return texts
 
 
-def stands(change: EditLine) -> bool:
+def is_edit_in_place(change: EditLine) -> bool:
     """Whether an edit that was made is still there."""
     try:
         now = _read(change.path)

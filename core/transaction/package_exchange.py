@@ -1,6 +1,6 @@
 """Carrying out an ExchangePackages: the twin takes its place in one step; the old folder is kept until it is released.
 
-A twin lies in the environment's own folder, below ``.convalesce``, so that it is on the same file system and goes with it.
+A twin is in the environment's own folder, below ``.convalesce``, so that it is on the same file system and goes with it.
 A note in the journal's folder ``twins`` says where, from before it is made on; a twin whose maker has ended, and that no
 entry needs, is removed at the next start.
 """
@@ -26,7 +26,7 @@ from core.transaction.journal import Entry, Journal, UnreadableEntry
 from core.transaction.variable_store import error_sentence
 
 TWINS = ".convalesce"
-"""Folder of an environment that its twins lie in."""
+"""Folder of an environment that its twins are in."""
 _TOKEN = re.compile(r"[0-9a-f]{8}")
 _INFO = re.compile(r"(.+)-([^-]+)\.(?:dist|egg)-info$")
 _held: dict[str, int] = {}
@@ -69,7 +69,7 @@ def recorded_packages(folder: str) -> frozenset[tuple[str, str]]:
 
 
 def kept_bytes(change: ExchangePackages) -> int:
-    """Return the bytes that would be free if what an exchange keeps were let go: of files that nothing else shares."""
+    """Return the bytes that releasing an exchange's kept files would free: of files that nothing else shares."""
     try:
         return sum(s.st_blocks * 512 for _path, s in _walk(change.twin) if stat.S_ISREG(s.st_mode) and s.st_nlink == 1)
     except OSError:
@@ -98,7 +98,7 @@ def exchange_problems(change: ExchangePackages) -> tuple[str, ...]:
 
 
 def _is_plain(change: ExchangePackages) -> bool:
-    """Whether both folders lie in the environment, the twin where twins do."""
+    """Whether both folders are in the environment, the twin where twins belong."""
     try:
         for path in (change.prefix, change.folder, change.twin):
             safe_folder.split_path(path)
@@ -153,13 +153,13 @@ def put_in_place(change: ExchangePackages) -> None:
     rows = exchange_problems(change)
     if rows:
         raise ChangeError(rows[0])
-    exchange.bring(change.new, change.folder, change.twin)
+    exchange.bring_folder(change.new, change.folder, change.twin)
 
 
 def restore_packages(change: ExchangePackages) -> tuple[NotRestored, ...]:
     """Let the folder that was there before be in place, however far the change had come. Can be called again."""
     try:
-        exchange.bring(change.old, change.folder, change.twin)
+        exchange.bring_folder(change.old, change.folder, change.twin)
     except OSError as e:
         return (NotRestored(error_sentence(e), again=True),)
     except ChangeError as e:
@@ -183,13 +183,13 @@ def new_twin(prefix: str, journal: Journal) -> Path:
     safe_folder.make_folders(str(notes), 0o700)
     note = notes / token
     note.write_text(str(root), encoding="utf-8", errors="surrogateescape")
-    _held[token] = file_lock.hold(note)
+    _held[token] = file_lock.lock_file(note)
     safe_folder.make_folders(str(root), 0o700)
     return root
 
 
 def twin_root(path: str) -> Path | None:
-    """Return the folder of a twin that a path lies in; None where it lies in none."""
+    """Return the folder of a twin that a path is in; None where it is in none."""
     for place in (Path(path), *Path(path).parents):
         if place.parent.name == TWINS and _TOKEN.fullmatch(place.name):
             return place

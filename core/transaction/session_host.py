@@ -164,7 +164,7 @@ def _of_the_active(steps: Sequence[tuple[Edit, str]], env: Mapping[str, str]) ->
 def _line_stands(change: EditLine) -> bool:
     from core.transaction import line_edit  # only where a line was ever edited
 
-    return line_edit.stands(change)
+    return line_edit.is_edit_in_place(change)
 
 
 def _line_value(change: EditLine, value: str | None) -> str | None:

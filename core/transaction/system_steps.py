@@ -21,7 +21,7 @@ from core.model.changes import ChangeError
 from core.model.system_steps import StepState, SystemStep
 
 TOOL_FOLDERS = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
-"""Where the tools lie that are run; PATH is not asked."""
+"""Where the tools are that are run; PATH is not asked."""
 TOOL_SECONDS = 60.0
 LOADER_FILE = "/etc/ld.so.conf.d/convalesce-{name}.conf"
 NOUVEAU_FILE = "/etc/modprobe.d/convalesce-nouveau.conf"
@@ -54,7 +54,7 @@ class SystemTools:
     run: Run = field(default=_run)
 
     def at(self, path: str) -> str:
-        """Return where a path of the system lies."""
+        """Return where a path of the system is."""
         return path if self.root == "/" else self.root.rstrip("/") + path
 
     def tool(self, name: str) -> str:

@@ -78,18 +78,18 @@ class LinuxVariables:
 
     @property
     def root(self) -> str:
-        """See Writer."""
+        """See VariableStore."""
         return self._root
 
     def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
-        """See Writer."""
+        """See VariableStore."""
         if scope == "environment":
             steps = self._steps(at).get(name)
             return None if steps is None else Value(text=steps, kind=activation_scripts.ACTIVATION_KIND)
         return environment_files.read_assignment(_text(self._file(scope, at)), name)
 
     def write(self, name: str, scope: PersistentScope, at: str, value: Value | None) -> None:
-        """See Writer."""
+        """See VariableStore."""
         if scope == "environment":
             steps = {k: v for k, v in self._steps(at).items() if k != name}
             if value is not None:
@@ -105,7 +105,7 @@ class LinuxVariables:
         _replace(path, "" if ours and new == environment_files.FILE_HEADER else new, missing_ok=ours)
 
     def obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
-        """See Writer."""
+        """See VariableStore."""
         try:
             self.read(name, scope, at)
             paths = [p for p, _ in self._scripts(at, {})] if scope == "environment" else [self._file(scope, at)]
@@ -117,7 +117,7 @@ class LinuxVariables:
         return ""
 
     def needs_elevation(self, change: Change) -> bool:
-        """See Writer."""
+        """See VariableStore."""
         if os.geteuid() == 0:
             return False
         if isinstance(change, ExchangePackages):
@@ -135,11 +135,11 @@ class LinuxVariables:
         return not os.access(safe_folder.nearest_existing(self._file(change.scope, change.at)), os.W_OK)
 
     def holders(self, paths: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's form
-        """See Writer. Nobody: a program goes on with the old file after another has taken its name."""
+        """See VariableStore. Nobody: a program goes on with the old file after another has taken its name."""
         return ()
 
     def broadcast(self) -> None:
-        """See Writer. Linux has no such message."""
+        """See VariableStore. Linux has no such message."""
 
     def _file(self, scope: PersistentScope, at: str) -> str:
         """Return the file of assignments (ChangeError if it is another kind of file)."""

@@ -43,7 +43,7 @@ OUTCOME_SEVERITIES = {
 
 
 class ChangeDialog(QDialog):
-    """The frame of both dialogs: a body that is made anew for each phase, and Cancel, which is real in every one."""
+    """The frame of both dialogs: a body that is rebuilt for each phase, and Cancel, which is real in every one."""
 
     def __init__(self, title: str, controller: Controller, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -275,7 +275,7 @@ class FixDialog(ChangeDialog):
 
 
 class UndoDialog(ChangeDialog):
-    """Entries of the history, taken back after a preview."""
+    """Entries of the history, undone after a preview."""
 
     def __init__(self, entries: tuple[Entry, ...], controller: Controller, theme: Theme, parent: QWidget) -> None:
         super().__init__(_("Undo"), controller, theme, parent)

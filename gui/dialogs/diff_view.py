@@ -37,7 +37,7 @@ class DiffView(MachineText):
 
 
 def restart_words(restart: Restart) -> str:
-    """Return what must be started anew, in one sentence; empty for nothing."""
+    """Return what to restart, in one sentence; empty if there is nothing."""
     return {
         "": "",
         "program": _("Restart the program afterwards."),

@@ -25,8 +25,8 @@ class LeavingDialog(QDialog):
         outer.setContentsMargins(20, 16, 20, 12)
         outer.setSpacing(8)
         outer.addWidget(heading_label(_("What leaves this machine"), 1.3))
-        self.replaced = self._listed(outer, _("Replaced by placeholders:"), replaced(clean))
-        self.stays = self._listed(outer, _("As it is:"), stays())
+        self.replaced = self._listed(outer, _("Replaced by placeholders:"), replaced_kinds(clean))
+        self.stays = self._listed(outer, _("As it is:"), kept_kinds())
         row = QHBoxLayout()
         self.act_button, self.cancel_button = (
             push_button(act, self.accept, primary=True),
@@ -54,7 +54,7 @@ class LeavingDialog(QDialog):
         return rows
 
 
-def replaced(clean: Report) -> tuple[str, ...]:
+def replaced_kinds(clean: Report) -> tuple[str, ...]:
     """Return the kinds of names that were taken out, with the number of places, the most frequent first."""
     taken = sorted(clean.taken_out or (), key=lambda t: -t.places)
     if not taken:
@@ -69,6 +69,6 @@ def replaced(clean: Report) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def stays() -> tuple[str, ...]:
+def kept_kinds() -> tuple[str, ...]:
     """Return what a report keeps."""
     return (_("versions and GPU models"), _("paths, without names"), _("variables by name, values without names"))

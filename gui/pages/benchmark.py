@@ -171,7 +171,7 @@ class SpeedBar(QWidget):
         return QSize(160, QFontMetrics(self.font()).height())
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least that can be told apart."""
+        """Return the least that can be distinguished."""
         return QSize(60, QFontMetrics(self.font()).height())
 
     def paintEvent(self, _event: QPaintEvent) -> None:

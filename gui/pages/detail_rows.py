@@ -17,7 +17,7 @@ from gui.widgets.row_model import TableRow
 
 BY_SEARCH_PATH = {How.PATH: "PATH", How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH"}
 BAD_MARKS = ("unreadable", "unexpanded", "quoted", "relative")
-"""Marks of entries that may lead nobody where they should; the loader skips the others."""
+"""Marks of entries that may not lead where they should; the loader skips the others."""
 
 
 def limit_severity(rows: tuple[TableRow, ...], page: Severity) -> tuple[TableRow, ...]:

@@ -82,7 +82,7 @@ class PageStack(QStackedWidget):
             page.show_report(report, theme)
 
     def refresh(self) -> None:
-        """Make the visible page anew; the others are made when they are shown."""
+        """Rebuild the visible page; the others are built when they are shown."""
         page = self.currentWidget()
         if isinstance(page, LazyPage) and page.isVisible():
             page.build()

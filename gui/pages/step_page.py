@@ -30,7 +30,7 @@ Details = Callable[["Report", Theme], QWidget | None]
 
 
 class LazyPage(QScrollArea):
-    """A page that is made when it is first shown, and anew whenever there is something new to show."""
+    """A page that is built when it is first shown, and rebuilt whenever there is something new to show."""
 
     def __init__(self, title: str) -> None:
         super().__init__()

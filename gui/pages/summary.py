@@ -166,7 +166,7 @@ def scan_headline(report: Report) -> str:
 
 
 def can_undo(entry: Entry | UnreadableEntry) -> bool:
-    """Whether an entry of the history can be taken back."""
+    """Whether an entry of the history can be undone."""
     from core.transaction.journal import Entry
 
     return isinstance(entry, Entry) and entry.undoable

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from core.common.i18n import _
 from gui.road.screen import Screen
 from gui.theme import Theme
-from gui.widgets.text import flat_button, shown_text, tip
+from gui.widgets.text import flat_button, shown_text, tooltip_text
 
 if TYPE_CHECKING:
     from core.doctor.named import Choice
@@ -138,7 +138,7 @@ class AskScreen(Screen):
         self.list.clear()
         for choice in self._known or ():
             item = QListWidgetItem(f"{shown_text(choice.name)}    {shown_text(choice.says)}")
-            item.setToolTip(tip(choice.where))
+            item.setToolTip(tooltip_text(choice.where))
             item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, shown_text(choice.where))
             self.list.addItem(item)
         if self._known:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.doctor.engine import Preview
 
 MOST_CHANGES = 3
-"""Changes that are told in words; the rest is counted, and stands in the exact change."""
+"""Changes that are described in words; the rest is counted, and shown in the exact change."""
 
 
 class ChangeScreen(Screen):

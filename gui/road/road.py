@@ -116,7 +116,7 @@ class Road(QWidget):
             announce(self, said)
 
     def renew(self, theme: Theme, *, other_language: bool = False) -> None:
-        """Make the screen anew: colours, text size or language changed."""
+        """Rebuild the screen: colours, text size or language changed."""
         self.theme = theme
         if other_language and self.report is not None:
             from gui.language import said_anew

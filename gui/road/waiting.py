@@ -27,7 +27,7 @@ class WaitingScreen(Screen):
         self.bar = QProgressBar()
         self.bar.setAccessibleName(_("Progress"))
         self.bar.setTextVisible(False)
-        self.bar.setRange(0, 0)  # it moves, for nobody knows how much is left
+        self.bar.setRange(0, 0)  # it moves, since the remaining time is unknown
         self.box.addWidget(self.bar)
         row = QHBoxLayout()
         self.step = plain_label(note, muted=True, selectable=False)

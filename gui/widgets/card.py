@@ -38,7 +38,7 @@ from gui.widgets.text import (
     push_button,
     severity_sign,
     shown_text,
-    tip,
+    tooltip_text,
 )
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def fix_button(finding: Finding, fix: Fix, acts: CardActions) -> QPushButton:
     """Return the button that says what it does; the dots say that it asks first."""
     button = push_button(f"{as_label(texts.fix_verb(fix))}...", partial(acts.fix, finding), primary=finding.primary)
     button.setObjectName("fix")
-    button.setToolTip(tip(fix.title))
+    button.setToolTip(tooltip_text(fix.title))
     button.setAccessibleDescription(shown_text(fix.title))
     return button
 

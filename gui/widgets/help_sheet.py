@@ -51,7 +51,7 @@ class HelpSheet(QFrame):
 
     def explain(self, word: str) -> bool:
         """Show the page of a step or a cause, and whether there is one."""
-        from core.report.help_pages import find_page  # not at the start: nobody has asked yet
+        from core.report.help_pages import find_page  # not at the start, where it is not needed
 
         found = find_page(word)
         if found is None:
@@ -77,7 +77,7 @@ class HelpSheet(QFrame):
         try:
             if back is not None and back.isVisible():
                 back.setFocus()
-        except RuntimeError:  # the page was made anew since, and the button is gone
+        except RuntimeError:  # the page has been rebuilt since, and the button is gone
             pass
 
     def dress(self) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QIcon
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
-from gui.widgets.text import shown_text, tip
+from gui.widgets.text import shown_text, tooltip_text
 
 MIN_COMMON = 8
 """Characters of common folders that are worth leaving out."""
@@ -105,7 +105,7 @@ class RowModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return shown_text(self._without_common(index, column, text))
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(text)
+            return tooltip_text(text)
         if role == Qt.ItemDataRole.FontRole and column in self._paths:
             return self._fixed
         marked = row.severity >= Severity.UNKNOWN
@@ -119,7 +119,7 @@ class RowModel(QAbstractItemModel):
         return None
 
     def _without_common(self, index: Index, column: int, text: str) -> str:
-        """Return a path without the folders that all rows of the column lie in."""
+        """Return a path without the folders that all rows of the column are in."""
         common = self._common.get(column, 0)
         return f"…{text[common:]}" if common and not index.internalId() else text
 

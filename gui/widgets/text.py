@@ -32,8 +32,8 @@ def shown_text(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}..."
 
 
-def tip(text: str) -> str:
-    """Return text for a tooltip, which Qt takes for HTML where a tag stands in it, and cannot be told otherwise."""
+def tooltip_text(text: str) -> str:
+    """Return text for a tooltip, which Qt always takes for HTML where it has a tag."""
     text = shown_text(text)
     return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
 
@@ -101,7 +101,7 @@ class MachineText(QTextEdit):
         return self._heights[width]
 
     def changeEvent(self, event: QEvent) -> None:
-        """Measure anew with another font."""
+        """Measure again with another font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._heights = {}
@@ -134,12 +134,12 @@ class ElidedLabel(QLabel):
     def say(self, text: str) -> None:
         """Show a sentence, or nothing."""
         self.whole = shown_text(text)
-        self.setToolTip(tip(text))
+        self.setToolTip(tooltip_text(text))
         self.setAccessibleName(self.whole)
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Elide anew."""
+        """Elide again."""
         super().resizeEvent(event)
         self._fit()
 
@@ -231,7 +231,7 @@ def copy_button(text: str, name: str, theme: Theme) -> QToolButton:
     side = line_height(button)
     button.setIcon(looks.make_icon("copy", theme.note, side))
     button.setIconSize(QSize(side, side))
-    button.setToolTip(tip(name))
+    button.setToolTip(tooltip_text(name))
     button.setAccessibleName(name)
     button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
     button.clicked.connect(lambda: _copy(button, text))

@@ -51,7 +51,7 @@ class AboutDialog(QDialog):
         text.setObjectName("notices")
         text.setAccessibleName(_("Licences and notices"))
         text.setReadOnly(True)
-        # a cursor of its own, so that Page Down and End scroll and Shift selects
+        # its own cursor, so that Page Down and End scroll and Shift selects
         reading = Qt.TextInteractionFlag.TextSelectableByKeyboard | Qt.TextInteractionFlag.TextSelectableByMouse
         text.setTextInteractionFlags(reading)
         text.setTabChangesFocus(True)

@@ -43,7 +43,7 @@ def main() -> int:
     frame.show()
     QTimer.singleShot(MAX_WAIT_MILLISECONDS, seen.over)
     status = app.exec()
-    frame.close()  # also where the session ended: what was begun is taken back
+    frame.close()  # also where the session ended: what was begun is undone
     if held.problem is not None:
         raise held.problem
     lock.unlock()
@@ -74,7 +74,7 @@ class WindowLoader:
         window.focus_first()
         listen_for_second(self._frame)
         gc.freeze()
-        gc.enable()  # garbage, which nobody looked for while the window was made, matters from now on
+        gc.enable()  # garbage collection was off while the window was built
         window.start()
 
 

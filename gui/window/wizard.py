@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Wizard(QWidget):
-    """Owns no thread, decides nothing about the machine. What nobody has asked for yet is not made."""
+    """Owns no thread, decides nothing about the machine. Nothing is built before it is needed."""
 
     def __init__(self, controller: Controller, settings: QSettings) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class Wizard(QWidget):
         button.changed.connect(self._dress_again)
         side = theme.icon_side(button)
         button.setIcon(theme.make_icon("settings", self._theme.note, side))
-        button.setIconSize(theme.square(side))
+        button.setIconSize(theme.icon_size(side))
         return button
 
     def _dress_again(self) -> None:
@@ -141,7 +141,7 @@ class Wizard(QWidget):
         if self.sheet is not None:
             self.sheet.put_away()
         if self.details is not None and self.stack.currentWidget() is not self.details:
-            self.details.deleteLater()  # it is made anew when it is opened
+            self.details.deleteLater()  # it is rebuilt when it is opened
             self.details = None
         self._say_whose()
         self.road.renew(self._theme, other_language=other)
@@ -227,7 +227,7 @@ class Wizard(QWidget):
             if self.whose is not None:
                 self.whose.hide()
             return
-        from core.doctor.given import whose
+        from core.doctor.given import describe_computer
         from gui.window.banner import Banner
 
         if self.whose is None:
@@ -236,7 +236,7 @@ class Wizard(QWidget):
             self.whose.close_button.clicked.connect(self._come_home)
             self._column.insertWidget(0, self.whose)
         self.whose.close_button.setText(_("Leave it"))
-        sentence = _("Another computer's report: {whose}", whose=whose(self.road.report))
+        sentence = _("Another computer's report: {whose}", whose=describe_computer(self.road.report))
         self.whose.say(sentence, Severity.NOTE, self._theme)
 
     def _come_home(self) -> None:
@@ -408,7 +408,7 @@ class Wizard(QWidget):
     def _stop_and_close(self) -> None:
         self._may_close = True
         if self.controller.busy:
-            self.controller.cancel()  # it closes as soon as everything is taken back
+            self.controller.cancel()  # it closes as soon as everything is undone
         else:
             self._leave()
 

@@ -17,7 +17,7 @@ import pytest
 from core import __main__
 from core.cli import main
 from core.common import i18n
-from core.common.fact_text import fact_text, fill, form_of, joined, remember
+from core.common.fact_text import fact_text, fill_form, form_of, join_facts, remember_form
 from core.common.i18n import _, n_
 
 
@@ -167,8 +167,8 @@ FORMS = {
         (fact_text("{problem} (error {number})", problem=fact_text("is empty"), number=5), "leer (Fehler 5)"),
         (fact_text("{n}x{c}x{size}x{size}", n=2, c=3, size=4), "2 mal 3 mal 4"),
         (fact_text("{what}: {problem}", what="a.so", problem=fact_text("is empty")), "a.so: leer"),
-        (joined(["one", fact_text("is empty")]), "one, leer"),
-        (joined([fact_text("is empty")]), "leer"),
+        (join_facts(["one", fact_text("is empty")]), "one, leer"),
+        (join_facts([fact_text("is empty")]), "leer"),
         (fact_text("{n}x{c}x{size}x{size}", n="{c}", c="{n.__class__}", size="{"), "{c} mal {n.__class__} mal {"),
         ("is cut off: 1 of at least 2 bytes are there", "is cut off: 1 of at least 2 bytes are there"),
         ("", ""),
@@ -205,8 +205,8 @@ def test_a_hostile_form_of_a_report_is_only_text(
     form: tuple[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(i18n, "_translation", Facts(FORMS))
-    remember(*form)
-    text = fill(*form)
+    remember_form(*form)
+    text = fill_form(*form)
     assert i18n.translate_fact(text) == text
 
 

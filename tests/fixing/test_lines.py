@@ -15,7 +15,7 @@ from core.doctor.repair import RepairContext
 from core.doctor.scan import PROBES, take_snapshot
 from core.host.interface import Host
 from core.host.linux.host import LinuxHost
-from core.host.startup.edit import Edit, edited
+from core.host.startup.edit import Edit, edit_text
 from core.model.changes import ChangeError, EditLine
 from core.model.facts import LineForm
 from core.model.findings import Report
@@ -23,7 +23,7 @@ from core.transaction.broker import closed_list
 from core.transaction.broker.ground import RealGround
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Entry, Journal
-from core.transaction.line_edit import stands, value_after
+from core.transaction.line_edit import is_edit_in_place, value_after
 from core.transaction.preconditions import resolve
 from core.transaction.session_host import NewSessionHost
 from core.transaction.variable_store import LinuxVariables
@@ -92,12 +92,12 @@ LESS: list[tuple[LineForm, str, tuple[str, ...], str]] = [
 
 @pytest.mark.parametrize(("form", "old", "new"), OUT)
 def test_a_line_is_taken_out(form: LineForm, old: str, new: str) -> None:
-    assert edited(f"{old}\n", Edit(form=form, line=1, name=L)) == f"{new}\n"
+    assert edit_text(f"{old}\n", Edit(form=form, line=1, name=L)) == f"{new}\n"
 
 
 @pytest.mark.parametrize(("form", "old", "among", "new"), LESS)
 def test_a_folder_is_taken_out_of_a_line(form: LineForm, old: str, among: tuple[str, ...], new: str) -> None:
-    assert edited(old, Edit(form=form, line=1, name=L, entry=A, among=among)) == new
+    assert edit_text(old, Edit(form=form, line=1, name=L, entry=A, among=among)) == new
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_folder_is_taken_out_of_a_line(form: LineForm, old: str, among: tuple[
     ],
 )
 def test_a_value_is_changed(form: LineForm, old: str, new: str) -> None:
-    assert edited(old, Edit(form=form, line=1, name="CUDA_HOME", value="/usr/cuda")) == new
+    assert edit_text(old, Edit(form=form, line=1, name="CUDA_HOME", value="/usr/cuda")) == new
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_value_is_changed(form: LineForm, old: str, new: str) -> None:
 )
 def test_what_is_more_than_an_assignment_is_left_to_a_hand(form: LineForm, old: str) -> None:
     with pytest.raises(ChangeError):
-        edited(f"{old}\n", Edit(form=form, line=1, name=L, entry=A, among=(A, B)))
+        edit_text(f"{old}\n", Edit(form=form, line=1, name=L, entry=A, among=(A, B)))
 
 
 # --- on disk -------------------------------------------------------------------------------------------------------
@@ -364,10 +364,10 @@ def test_an_edit_stands_as_long_as_its_lines_do(tmp_path: Path) -> None:
     file.write_bytes(FILES["line feeds"])
     change = plan(file).changes[0]
     assert isinstance(change, EditLine)
-    assert not stands(change)
+    assert not is_edit_in_place(change)
     execute(
         Plan(title="t", changes=(change,)),
         writer=LinuxVariables(home=str(tmp_path)),
         journal=Journal(tmp_path / "state"),
     )
-    assert stands(change)
+    assert is_edit_in_place(change)

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from core.doctor.examine import diagnose_snapshot
 from core.model.findings import Report
 from core.report.redact import every_text
-from gui.widgets.text import ElidedLabel, tip
+from gui.widgets.text import ElidedLabel, tooltip_text
 from gui.window.window import Window
 from tests.gui import recorded
 from tests.gui.conftest import Open
@@ -69,7 +69,7 @@ def test_no_page_takes_a_name_for_html(name: str, open_window: Open) -> None:
 
 @pytest.mark.parametrize("text", [HOSTILE, "a\n<i>b</i>", "plain /a/b", "<qt>x</qt>", "a < b"])
 def test_a_tooltip_shows_every_character(text: str, qtbot: QtBot) -> None:
-    assert seen_as_text(tip(text)) == text
+    assert seen_as_text(tooltip_text(text)) == text
     line = ElidedLabel()
     qtbot.addWidget(line)
     line.say(text)

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from core.host import exchange
-from core.host.startup.edit import Edit, edited
+from core.host.startup.edit import Edit, edit_text
 from core.model import changes
 from core.model.changes import (
     Change,
@@ -197,7 +197,7 @@ class Fuzzer:
         edit = Edit(
             form=form, line=number, name=name, entry=entry, among=(entry,) if entry else (), value=value, reason=reason
         )
-        new = edited(text, edit)
+        new = edit_text(text, edit)
         old_rows, new_rows = text.splitlines(keepends=True), new.splitlines(keepends=True)
         more = len(new_rows) - len(old_rows)
         return EditLine(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.host import ownership, provenance
 from core.host.interface import Account
-from core.host.provenance import Person, may_run, obeyed
+from core.host.provenance import Person, may_run, trusted_environment
 from tests.malice.conftest import EVE, Box, as_eve, give, grant, needs_root
 from tests.malice.planted import VERA
 
@@ -141,8 +141,8 @@ def test_root_follows_only_what_is_roots(box: Box) -> None:
         "LANG": "C",
         "EMPTY": "",
     }
-    assert obeyed(env, ORDINARY) == env
-    assert obeyed(env, ROOT) == {"LD_LIBRARY_PATH": own, "PATH": "/usr/bin", "LANG": "C", "EMPTY": ""}
+    assert trusted_environment(env, ORDINARY) == env
+    assert trusted_environment(env, ROOT) == {"LD_LIBRARY_PATH": own, "PATH": "/usr/bin", "LANG": "C", "EMPTY": ""}
 
 
 def test_the_number_behind_sudo_only_takes_rights_away(monkeypatch: pytest.MonkeyPatch) -> None:

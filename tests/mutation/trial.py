@@ -44,7 +44,7 @@ TESTS = (
 )
 QUICK = 0.8
 """Seconds: a test that took longer while its lines were noted is not asked, or a run would take hours."""
-PATIENCE = 60, 1800
+PATIENCE = 300, 3600
 """Seconds of the processor's and of the clock's time for one change; a program that hangs is noticed."""
 
 Line = tuple[str, int]

@@ -215,15 +215,15 @@ def test_a_kill_between_renames_leaves_old_or_new(
                     os._exit(9)
 
         sys.addaudithook(step)
-        exchange.bring(new, str(place), str(other))
+        exchange.bring_folder(new, str(place), str(other))
         os._exit(0)
     os.waitpid(child, 0)
-    exchange.bring(old, str(place), str(other))
+    exchange.bring_folder(old, str(place), str(other))
     assert (place / "name").read_text() == "place"
     assert (other / "name").read_text() == "other"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "place"]
-    exchange.bring(new, str(place), str(other))
-    exchange.bring(new, str(place), str(other))
+    exchange.bring_folder(new, str(place), str(other))
+    exchange.bring_folder(new, str(place), str(other))
     assert (place / "name").read_text() == "other"
     assert (other / "name").read_text() == "place"
 

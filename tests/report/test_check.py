@@ -21,7 +21,7 @@ from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Snapshot, Variable
 from core.model.findings import Report
 from core.model.steps import Severity
-from core.report.check.expectations import PolicyError, answers, policy_of, read_policy
+from core.report.check.expectations import PolicyError, answer_expectations, policy_of, read_policy
 from core.report.check.forms.table import FORMS, PLAIN, Form
 from core.report.check.outcome import (
     LONGEST_LINE,
@@ -30,8 +30,8 @@ from core.report.check.outcome import (
     Outcome,
     State,
     check_outcome,
+    cut_line,
     no_answer,
-    shortened,
 )
 from tests import machines as m
 from tests.test_same_everywhere import MACHINES
@@ -163,7 +163,7 @@ def test_any_text_is_safe_in_every_form(name: str, state: State, text: str, subj
 
 @given(text=st.text(max_size=300), length=st.integers(20, LONGEST_LINE))
 def test_a_line_is_cut_to_its_length(text: str, length: int) -> None:
-    got = shortened(text, length)
+    got = cut_line(text, length)
     assert len(got) <= length
     assert is_plain(got)
 
@@ -213,7 +213,7 @@ def with_home(seen: Snapshot) -> Snapshot:
 def test_an_expectation_holds_or_fails_by_what_was_seen(text: str, held: bool) -> None:
     report = diagnose_snapshot(with_home(HEALTHY))
     policy = read_policy(text.encode())
-    [answer] = answers(policy, report)
+    [answer] = answer_expectations(policy, report)
     assert answer.held is held, answer
     got = check_report(Report(snapshot=with_home(HEALTHY)), policy)[0]
     assert got.state == ("ok" if held else "critical") or report.worst >= Severity.WARNING
@@ -244,7 +244,7 @@ def test_a_healthy_machine_meets_the_policy_that_is_written_of_it(name: str) -> 
     report = diagnose_snapshot(m.HEALTHY[name]())
     text = policy_of(report)
     tomllib.loads(text)
-    assert [a for a in answers(read_policy(text.encode()), report) if not a.held] == []
+    assert [a for a in answer_expectations(read_policy(text.encode()), report) if not a.held] == []
 
 
 def test_the_golden_machine_is_a_test_for_a_sick_one() -> None:

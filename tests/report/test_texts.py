@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from core.benchmark.framework_script import FRAMEWORK_SCRIPT, SAYS
 from core.common import fact_text as made
-from core.common.fact_text import fact_text, fill, forms_in, joined, remember
+from core.common.fact_text import fact_text, fill_form, forms_in, join_facts, remember_form
 from core.common.i18n import ENGLISH, translate_fact, use_language
 from core.doctor.examine import diagnose_snapshot
 from core.loader.read_image import read_image
@@ -48,7 +48,7 @@ def report(message: str) -> Report:
 
 def said() -> str:
     inner = fact_text("could not be started: {e}", e="No such file")
-    return joined((fact_text("packages in {site}", site=SECRET), inner), "; ")
+    return join_facts((fact_text("packages in {site}", site=SECRET), inner), "; ")
 
 
 GERMAN = "Pakete in {}; konnte nicht gestartet werden: No such file"
@@ -97,7 +97,7 @@ def test_every_form_of_a_report_gives_a_text_of_that_report(recorded: Path) -> N
     strings = json.dumps(data, ensure_ascii=False)
     values = {json.dumps(v, ensure_ascii=False)[1:-1] for t in texts for v in t["values"].values()}
     for text in texts:
-        sentence = json.dumps(fill(text["message"], text["values"]), ensure_ascii=False)[1:-1]
+        sentence = json.dumps(fill_form(text["message"], text["values"]), ensure_ascii=False)[1:-1]
         assert sentence in strings or sentence in values
     for load in older.snapshot.loads or ():  # environments are told in every language, in older reports, too
         use_language("de")
@@ -113,7 +113,7 @@ def test_no_report_changes_what_another_one_says() -> None:
         ("packages in {site}", {"site": mine.removeprefix("packages in ")}),
         ("{a}; could not be started: No such file", {"a": f"packages in {SECRET}"}),
     ):
-        remember(message, values)
+        remember_form(message, values)
     use_language("de")
     assert translate_fact(mine) == GERMAN.format(SECRET)
 

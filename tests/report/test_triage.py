@@ -20,7 +20,7 @@ from core.report.json_form import to_json
 from core.report.triage.differences import ABSENT, Tally, group_differences, peer_differences
 from core.report.triage.export import COLUMNS, export_file
 from core.report.triage.reading import BadFile, read_all, read_stream
-from core.report.triage.table import suspects, tabulate, triage_folder, triage_json, triage_text
+from core.report.triage.table import machine_differences, tabulate, triage_folder, triage_json, triage_text
 from tests import machines
 from tests.benchmarks import triage as benchmark
 
@@ -238,7 +238,7 @@ def test_of_twenty_planted_faults_among_87_machines_most_are_named_first(tmp_pat
         sick = replace(broken(), snapshot=peer(pick, **{name: value}))
         [(_name, read)] = read_stream(io.BytesIO(line(sick)))
         assert not isinstance(read, BadFile)
-        found = [(d.setting, d.value) for d in suspects(read_all(tmp_path), read)]
+        found = [(d.setting, d.value) for d in machine_differences(read_all(tmp_path), read)]
         ranks.append(found.index((name, value)) if (name, value) in found else 99)
     assert sum(r == 0 for r in ranks) >= 15, dict(zip(PLANTED, ranks, strict=True))
 

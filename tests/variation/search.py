@@ -24,9 +24,11 @@ ROOT = Path(__file__).resolve().parents[2]
 WATCHED = ("core.rules", "core.fixes", "core.model.changes", "core.model.path_list")
 ENOUGH = 3
 """Machines that show an outcome; further ones show nothing new."""
+NEAR = 0.4
+"""Share of the trials with a value that is next to the fact's own."""
 
-OUTCOMES: set[tuple[int, object]] = set()
-"""What the conditions came to since the set was emptied: number of the condition, and its truth or size."""
+OUTCOMES: set[tuple[int, bool]] = set()
+"""What the conditions came to since the set was emptied: number of the condition, and its truth."""
 
 
 def _note(number: int, value: Any) -> Any:
@@ -123,7 +125,7 @@ def main() -> None:
     dice = random.Random(options.seed)
     snapshots = {name: written.machine(name) for name in written.MACHINES}
     other = facts.Alternatives(snapshots)
-    hits: Counter[object] = Counter()
+    hits: Counter[tuple[int, bool]] = Counter()
     lines: set[str] = set()
     for name in snapshots:
         OUTCOMES.clear()
@@ -140,19 +142,21 @@ def main() -> None:
         for path, key, value in found:
             by_key.setdefault(key, []).append((name, path, value))
     keys = sorted(by_key)
-    tried, end, seen_pairs = 0, time.process_time() + options.seconds, set(kept_lines(kept))
+    order = {name: number for number, name in enumerate(written.MACHINES)}
+    known = {(v.machine, v.line) for v in kept}
+    tried = 0
+    end = time.process_time() + options.seconds
     while time.process_time() < end:
         key = dice.choice(keys)
         name, path, value = dice.choice(by_key[key])
         choices = other.of(key, value)
         if not choices:
             continue
-        variation = written.Variation(
-            name, path, dice.choice(choices[:4]) if dice.random() < 0.4 else dice.choice(choices)
-        )
-        if (name, variation.line) in seen_pairs:
+        one = dice.choice(choices[:4] if dice.random() < NEAR else choices)
+        variation = written.Variation(name, path, one)
+        if (name, variation.line) in known:
             continue
-        seen_pairs.add((name, variation.line))
+        known.add((name, variation.line))
         tried += 1
         OUTCOMES.clear()
         try:
@@ -165,16 +169,10 @@ def main() -> None:
             kept.append(variation)
             lines |= new
             hits.update(OUTCOMES)
-    order = {name: number for number, name in enumerate(written.MACHINES)}
     kept.sort(key=lambda v: (order[v.machine], v.path, v.line))
     written.write(kept)
-    both = len([o for o in hits if isinstance(o, tuple) and (o[0], not o[1]) in hits])
-    print(f"{tried} tried, {len(kept)} kept; {both // 2} of {_Watch.count} conditions came to both outcomes")
-
-
-def kept_lines(kept: list[Any]) -> list[tuple[str, str]]:
-    """Return what is there already."""
-    return [(v.machine, v.line) for v in kept]
+    both = len([o for o in hits if o[1] and (o[0], False) in hits])
+    print(f"{tried} tried, {len(kept)} kept; {both} of {_Watch.count} conditions came to both outcomes")
 
 
 if __name__ == "__main__":

@@ -154,13 +154,13 @@ def test_long_and_foreign_paths_can_be_read(tmp_path: Path) -> None:
 
 def test_owners_and_mapped_drives_are_known_by_name(tmp_path: Path) -> None:
     (tmp_path / "env").mkdir()
-    assert [n.lower() for n in names.owners([str(tmp_path), str(tmp_path / "env"), "C:\\nowhere"])] == [
+    assert [n.lower() for n in names.folder_owners([str(tmp_path), str(tmp_path / "env"), "C:\\nowhere"])] == [
         os.environ["USERNAME"].lower()
     ]
     with winreg.CreateKey(winreg.HKEY_CURRENT_USER, "Network\\Q") as drive:
         winreg.SetValueEx(drive, "RemotePath", 0, winreg.REG_SZ, r"\\nas7\teams")
     try:
-        assert r"\\nas7\teams" in tuple(names.shares())
+        assert r"\\nas7\teams" in tuple(names.mapped_shares())
         seen = Snapshot(machine=Machine(system="windows", user="another"), taken=str(tmp_path / "env" / "x.dll"))
         known = with_known_names(seen, Path("C:\\"), {}).machine
         assert known.servers == ("nas7",)
@@ -197,7 +197,7 @@ def test_a_share_of_any_length_is_named_whole(monkeypatch: pytest.MonkeyPatch) -
             return 0
 
     monkeypatch.setattr(names.ctypes, "WinDLL", lambda name, **_k: Network() if name == "mpr" else OneShare())
-    assert share in set(names.shares())
+    assert share in set(names.mapped_shares())
 
 
 class OneShare:

@@ -32,12 +32,12 @@ def _about(problem: Problem, kind: str) -> Check:
 
 
 def result_type(problem: Problem) -> NumberType:
-    """Return the type in which a result lies in memory."""
+    """Return the type in which a result is stored."""
     return "fp32" if problem.type == "int8" else problem.type
 
 
 def _run_into_poison(bench: CudnnSession, problem: Problem, buffers: Buffers, plan: Plan) -> bytes:
-    """Run a plan into poisoned memory and return what lies there afterwards."""
+    """Run a plan into poisoned memory and return what is there afterwards."""
     size = problem.size(problem.result)
     bench.workspace(plan)
     bench.device.poison(buffers[problem.result], size)

@@ -25,7 +25,7 @@ def sample_positions(problem: Problem, seed: int = 5) -> list[tuple[int, int, in
 
 
 Line = tuple[range, range]
-"""Elements of the two inputs that are multiplied in pairs, as they lie in memory."""
+"""Elements of the two inputs that are multiplied in pairs, as they are in memory."""
 
 
 def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[Line]:
@@ -65,7 +65,7 @@ def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[L
 
 
 def _rows_inside(shape: Shape, tap: int) -> range:
-    """Return the rows (or columns) of the result for which a tap of the filter lies within the data."""
+    """Return the rows (or columns) of the result for which a tap of the filter is within the data."""
     first = max(0, -((tap - shape.pad) // shape.stride))
     return range(first, min(shape.out, (shape.size - 1 + shape.pad - tap) // shape.stride + 1))
 
@@ -73,7 +73,7 @@ def _rows_inside(shape: Shape, tap: int) -> range:
 def _line(
     tensor: tuple[tuple[int, int, int, int], Layout], at: tuple[int, int, int, int], axis: int, count: int, by: int = 1
 ) -> range:
-    """Return where ``count`` elements lie that follow each other along an axis, ``by`` steps apart."""
+    """Return the offsets of ``count`` elements that follow each other along an axis, ``by`` steps apart."""
     dims, layout = tensor
     start = element_offset(dims, layout, at)
     step = by * element_offset(dims, layout, (int(axis == 0), int(axis == 1), int(axis == 2), int(axis == 3)))

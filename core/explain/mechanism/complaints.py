@@ -70,7 +70,7 @@ def same_symbol(reading: ParsedText, about: FaultFacts) -> bool:
 
 
 def same_cudnn_symbol(reading: ParsedText, about: FaultFacts) -> bool:
-    """The same of cuDNN, and the very symbol is missing when this machine's parts are called."""
+    """The same of cuDNN, and exactly that symbol is missing when this machine's parts are called."""
     calls = [c.meaning for x in about.seen.loads or () if x.roll_call for c in x.roll_call.calls]
     here = {w for text in calls for w in _UNDEFINED.findall(text.lower())}
     return same_symbol(reading, about) and bool(here & set(_UNDEFINED.findall(reading.low)))
@@ -101,7 +101,7 @@ def _is_wanted(compiled: VersionNumbers, seen: Snapshot) -> bool:
 
 
 def _versions_agree(one: VersionNumbers, other: VersionNumbers) -> bool:
-    """Whether two versions agree as far as both are told."""
+    """Whether two versions agree as far as both are known."""
     shared = min(len(one), len(other), 3)
     return shared > 0 and one[:shared] == other[:shared]
 

@@ -33,7 +33,7 @@ def fault_facts(
     """Return what a finding is about, or a proof without one."""
     said = (subject, *(t for e in evidence for t in (e.label, e.value, e.source) if t))
     if cause in OF_FILES:
-        # a call that failed is told with the main library, which is not thereby at fault
+        # a call that failed names the main library, which is not therefore at fault
         files = [x for t in said for x in named_libraries(t.lower()) if x.part or x.family != "cudnn" or _in_path(t, x)]
         # zlib is opened by the parts, never by the main library
         files = [x for x in files if x.part or x.family != "cudnn" or cause != "zlibwapi_missing"] + [

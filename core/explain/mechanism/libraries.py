@@ -12,7 +12,7 @@ def blamed_libraries(reading: ParsedText) -> tuple[LibraryName, ...]:
 
 
 def is_same_library(wanted: LibraryName, had: LibraryName) -> bool:
-    """Whether two names are of one library, as far as both tell its version."""
+    """Whether two names are of one library, as far as both state its version."""
     if wanted.family != had.family or (wanted.platform and had.platform and wanted.platform != had.platform):
         return False
     if wanted.major is None or had.major is None:

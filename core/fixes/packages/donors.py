@@ -1,4 +1,4 @@
-"""Files of a package put back as its RECORD lists them: each from wherever the same bytes lie, known by their SHA-256."""
+"""Files of a package put back as its RECORD lists them: each from wherever the same bytes are, recognised by their SHA-256."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _take_from_folder(folder: str, lost: Sequence[LostFile], found: dict[str, st
 def _wheels(  # noqa: PLR0917 - as put_files_back
     change: ExchangePackages, left: Sequence[LostFile], sources: Sources, host: Host, into: Path, watch: Progress
 ) -> Iterator[str]:
-    """Yield wheels of the very releases: what was named, what pip kept, what the index has."""
+    """Yield wheels of exactly these releases: what was named, what pip kept, what the index has."""
     packages = list(dict.fromkeys((f.package, f.version) for f in left))
     if sources.named:
         named = Path(sources.named)

@@ -20,7 +20,7 @@ from core.fixes.packages.installer import (
 )
 from core.host import safe_folder, scratch
 from core.host.interface import Host
-from core.host.provenance import obeyed
+from core.host.provenance import trusted_environment
 from core.model.changes import ChangeError, Package
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.findings import Finding
@@ -34,7 +34,7 @@ ZLIB_INSIDE = "8.9.4"
 
 
 def cudnn_requirement(finding: Finding, seen: Snapshot) -> str:
-    """Return the requirement on NVIDIA's wheel that has the cuDNN a finding lacks; empty where that cannot be told.
+    """Return the requirement on NVIDIA's wheel that has the cuDNN a finding lacks; empty where that cannot be determined.
 
     A faulty copy gets its very release; a program without one the newest of the major version that it asks for.
     """
@@ -113,7 +113,7 @@ class Fetcher:
 
 
 def _python_with_pip(host: Host, watch: Progress) -> str:
-    path = obeyed(host.fresh_environment()).get("PATH", "")
+    path = trusted_environment(host.fresh_environment()).get("PATH", "")
     own = [] if getattr(sys, "frozen", False) else [sys.executable]
     found = (shutil.which(name, path=path) for name in ("python3", "python", "py"))
     for python in dict.fromkeys((*own, *(os.path.abspath(f) for f in found if f))):  # noqa: PTH100 - links stay

@@ -24,7 +24,7 @@ def guard_changes(changes: tuple[Change, ...], *, uv: bool) -> tuple[Change, ...
     A build is what a version names behind its "+": 2.8.0+cu128.
 
     Raises:
-        ChangeError: the environment has constraints of its own already, or a path that pip cannot read from its file.
+        ChangeError: the environment has its own constraints already, or a path that pip cannot read from its file.
     """
     made = next((c for c in changes if isinstance(c, ExchangePackages) and c.is_prepared), None)
     pins = [f"{p.name}=={p.version}" for p in made.come if "+" in p.version] if made else []

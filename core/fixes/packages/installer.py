@@ -21,7 +21,7 @@ from core.common.fact_text import fact_text
 from core.common.i18n import _, translate_fact
 from core.common.progress import Progress
 from core.host.interface import CompletedProcess, Host
-from core.host.provenance import may_run, obeyed
+from core.host.provenance import may_run, trusted_environment
 from core.model.changes import ChangeError, Package
 from core.model.facts import Frozen
 
@@ -39,7 +39,7 @@ class Sources(Frozen, frozen=True, kw_only=True):
     index: str = ""
     """An index to use instead of the one that the plan or the configuration has."""
     offline: bool = False
-    """Whether nothing may be fetched: only what was named, and what lies on this machine."""
+    """Whether nothing may be fetched: only what was named, and what is on this machine."""
     guard: bool = False
     """Whether later installations shall keep the builds that come."""
 
@@ -56,7 +56,7 @@ class Wanted(Frozen, frozen=True, kw_only=True):
     index: str = ""
     alone: bool = False
     folders: tuple[str, ...] = ()
-    """Folders of wheels that lie here."""
+    """Local folders of wheels."""
     fetches: bool = True
     fresh: bool = False
     """Whether what is installed already does not count."""
@@ -178,7 +178,9 @@ class Installer:
         return [*found, "--index-url", wanted.index] if wanted.index else found
 
     def _env(self) -> dict[str, str]:
-        env = {n: v for n, v in obeyed(self._host.fresh_environment()).items() if n not in _PYTHON_VARIABLES}
+        env = {
+            n: v for n, v in trusted_environment(self._host.fresh_environment()).items() if n not in _PYTHON_VARIABLES
+        }
         quiet = {
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INPUT": "1",
@@ -301,7 +303,7 @@ def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Inst
     packages = root.glob("[Ll]ib/python*/site-packages/pip/__main__.py")
     if (any(packages) or (root / "Lib/site-packages/pip/__main__.py").is_file()) and may_start(python):
         return Installer((python, "-I", "-B", "-m", "pip"), host, watch)
-    env = obeyed(host.fresh_environment())
+    env = trusted_environment(host.fresh_environment())
     places = [env.get("PATH", ""), *(f"{env['HOME']}/{d}/bin" for d in (".local", ".cargo") if env.get("HOME"))]
     found = (shutil.which("uv", path=place) for place in os.pathsep.join(places).split(os.pathsep))
     if uv := next((f for f in found if f and may_start(f)), ""):
@@ -320,7 +322,7 @@ def may_start(program: str) -> bool:
 
 def has_pip(python: str, host: Host, watch: Progress) -> bool:
     """Whether a Python answers with a pip of its own."""
-    env = obeyed(host.fresh_environment())
+    env = trusted_environment(host.fresh_environment())
     return host.run([python, "-I", "-m", "pip", "--version"], timeout=30, env=env, watch=watch).status == 0
 
 
@@ -369,7 +371,7 @@ def _installer_sentence(name: str, done: CompletedProcess) -> str:
     return _("{name} could not do it: {said}", name=name, said=said if said.endswith(".") else f"{said}.")
 
 
-# --- wheels that lie here ------------------------------------------------------------------------------------------
+# --- wheels that are here ------------------------------------------------------------------------------------------
 
 
 def cached_wheels(host: Host, into: Path) -> Path | None:

@@ -78,7 +78,7 @@ def discard(changes: tuple[Change, ...], journal: Journal) -> None:
             drop_twin(next(p for p in place.parents if p.parent.name == TWINS), journal)
 
 
-def tidy(changes: tuple[Change, ...]) -> None:
+def clear_twin(changes: tuple[Change, ...]) -> None:
     """Leave of a twin only what undoing needs, once the change is done: nothing that could be taken for an environment."""
     for change in changes:
         if isinstance(change, ExchangePackages) and change.is_prepared:
@@ -225,7 +225,7 @@ def _row(row: str, names: dict[str, bytes]) -> str:
 
 
 def _beside(change: ExchangePackages, root: Path, twin: str) -> tuple[FileSet, ...]:
-    """Return the change of what lies outside the folder of packages: scripts, and what else wheels bring."""
+    """Return the change of what is outside the folder of packages: scripts, and what else wheels bring."""
     then = {os.path.relpath(p, change.prefix): p for p in _outside(change.prefix, change.folder)}
     now = {os.path.relpath(p, root): p for p in _outside(str(root), twin)}
     items = []

@@ -1,7 +1,7 @@
 """Fixes of an environment's packages: what would be installed, removed or put back, and whether Convalesce may do it. Pure.
 
 Only an environment that is one folder of its own (venv: pip's, uv's, Poetry's) is exchanged for a twin. In the others
-(a distribution's Python, conda's environments, user site) other programs own what lies beside, so that there only files
+(a distribution's Python, conda's environments, user site) other programs own what is beside them, so that there only files
 of one package are put back into its own folder; everything else stays advice.
 """
 

@@ -2,7 +2,7 @@
 
 Where the file system can share blocks (reflinks), every file is such a copy. Elsewhere it is a hard link, but for what
 programs rewrite in place: scripts, records, configurations and .pth files. Installers unlink a file before they write
-it anew, and Python replaces byte code by renaming, so that a link's other end stays as it was. Byte code goes along: it
+it anew, and Python replaces byte code by renaming, so that a link's other end stays as it was. Byte code is included: it
 names the place of the environment, which is where it will be.
 """
 
@@ -79,7 +79,7 @@ def copy_environment(prefix: str, root: Path, watch: Progress) -> None:
 def _copy(source: str, target: str, sharing: _Sharing, watch: Progress, *, apart: bool) -> None:
     found = os.lstat(source)
     if stat.S_ISLNK(found.st_mode):
-        Path(target).symlink_to(os.readlink(source))  # noqa: PTH115 - the very text
+        Path(target).symlink_to(os.readlink(source))  # noqa: PTH115 - the exact text
     elif stat.S_ISREG(found.st_mode):
         sharing.share(source, target, apart=apart)
     elif stat.S_ISDIR(found.st_mode):

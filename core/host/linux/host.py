@@ -98,7 +98,7 @@ class LinuxHost:
         given = {**login_variables(ours), **{v.name: v.value for v in self._file_variables()}}
         shell = ours.get("SHELL") or _shell()
         home = ours.get("HOME", "")
-        verdict = may_run({p: True for p in (shell, home) if p.startswith("/")})  # the shell obeys what lies there
+        verdict = may_run({p: True for p in (shell, home) if p.startswith("/")})  # the shell obeys what is there
         if not verdict.may:
             return None
         given = environment_for(verdict, given)
@@ -110,7 +110,7 @@ class LinuxHost:
         return {n: v for n, equals, v in pairs if equals and n not in ("_", "SHLVL", "PWD", "OLDPWD")}
 
     def fresh_environment(self) -> dict[str, str]:
-        """The environment that we were started with, a frozen application's own changes taken back.
+        """The environment that we were started with, a frozen application's own changes undone.
 
         Bytes that are not UTF-8 are kept as surrogates, so that a child gets exactly the same; ``facts.text`` makes
         a value printable.

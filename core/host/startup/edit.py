@@ -37,7 +37,7 @@ class Edit(Frozen, frozen=True, kw_only=True):
     """Stands in a comment beside the line, where the format allows one."""
 
 
-def edited(text: str, edit: Edit) -> str:
+def edit_text(text: str, edit: Edit) -> str:
     """Return the file's text with the edit made; every other byte stays.
 
     Raises:
@@ -96,7 +96,7 @@ def _guard(lines: list[str], start: int, indent: str) -> str:
 
 
 def _pieces(body: str, name: str) -> tuple[str, list[str], str]:
-    """Return a value's text as what stands before it, its pieces, and what stands behind: ``${NAME:+:$NAME}``."""
+    """Return a value's text as a prefix, its pieces, and a suffix: ``${NAME:+:$NAME}``."""
     self_ref = rf"(?:\$\{{{name}\}}|\${name}(?!\w))"
     tail = re.search(rf"\$\{{{name}:?\+:{self_ref}\}}\Z", body)
     end = tail.start() if tail else len(body)
@@ -117,7 +117,7 @@ def _without_entry(body: str, edit: Edit) -> str | None:
     """Return a value's text without the entry; None where nothing of its own is left.
 
     Raises:
-        ChangeError: it cannot be told which part of the text makes the entry.
+        ChangeError: it cannot be determined which part of the text makes the entry.
     """
     head, pieces, tail = _pieces(body, edit.name)
     own = [n for n, p in enumerate(pieces) if p and not re.search(rf"\$\{{?{edit.name}(?!\w)", p)]

@@ -73,7 +73,7 @@ class ShellWords(msgspec.Struct):
         return "".join(out)
 
     def _pattern(self, raw: str) -> str:
-        """Return a pattern for fnmatch: what is quoted in it stands for itself."""
+        """Return a pattern for fnmatch: quoted parts match literally."""
         out: list[str] = []
         for part in re.findall(r"\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\"'\\]+", raw, re.DOTALL):
             text = self.expand(part)
@@ -134,7 +134,7 @@ class ShellWords(msgspec.Struct):
             return "$", at + 1
         return self._value(found[1]) or "", found.end()
 
-    def _value(self, name: str) -> str | None:  # noqa: PLR0912 - a row a form of the language
+    def _value(self, name: str) -> str | None:  # noqa: PLR0912 - one case per form of the language
         match name:
             case "-":
                 return "himBHs" if self.interactive else "hB"
@@ -165,7 +165,7 @@ class ShellWords(msgspec.Struct):
             return UNKNOWN
         return self.state.values.get(name)
 
-    def _parameter(self, text: str) -> str:  # noqa: C901, PLR0912 - a row a form of the language
+    def _parameter(self, text: str) -> str:  # noqa: C901, PLR0912 - one case per form of the language
         found = re.match(rf"(#?)({NAME}|[0-9@*#?$!-])(\[[^\]]*\])?(.*)\Z", text, re.DOTALL)
         if found is None:
             return UNKNOWN
@@ -204,7 +204,7 @@ class ShellWords(msgspec.Struct):
             return value.replace(old, new, -1 if swap[1] == "//" else 1)
         return UNKNOWN
 
-    def _output(self, command: str) -> str:  # noqa: C901, PLR0912 - a row a form of the language
+    def _output(self, command: str) -> str:  # noqa: C901, PLR0912 - one case per form of the language
         """Return what a command prints, of the few that are known; the rest is not run."""
         nodes = parse(command)
         if not nodes or len(nodes) != 1:

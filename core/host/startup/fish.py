@@ -159,7 +159,7 @@ class FishReader(msgspec.Struct):
         self.state = whole
         whole.join(ends, self._file, line, "fish")
 
-    def _command(self, words: list[str], line: int) -> bool | None:  # noqa: C901, PLR0912 - a row a word
+    def _command(self, words: list[str], line: int) -> bool | None:  # noqa: C901, PLR0912 - one case per word
         if not words:
             return True
         name, rest = words[0], words[1:]
@@ -277,7 +277,7 @@ class FishReader(msgspec.Struct):
             return None
         return value.split(":") if name.endswith("PATH") else [value]
 
-    def expand(self, raw: str) -> list[str]:  # noqa: PLR0912 - a row a word
+    def expand(self, raw: str) -> list[str]:  # noqa: PLR0912 - one case per word
         """Return the words that a word becomes."""
         home = self.state.values.get("HOME", "")
         if raw == "~" or raw.startswith("~/"):
@@ -321,7 +321,7 @@ def _bare(pattern: str) -> str:
     return pattern.strip("'\"")
 
 
-def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912, PLR0915 - a row a word
+def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912, PLR0915 - one case per word
     """Return the commands of a script, each with its line and its words, quotes kept."""
     out: list[tuple[int, list[str]]] = []
     words: list[str] = []

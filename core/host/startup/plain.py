@@ -71,7 +71,7 @@ class Unit(msgspec.Struct, frozen=True):
     user: str = ""
 
 
-def read_unit(text: str, file: str, state: State, read: Callable[[str], str | None]) -> Unit:  # noqa: PLR0912 - a row a form
+def read_unit(text: str, file: str, state: State, read: Callable[[str], str | None]) -> Unit:  # noqa: PLR0912 - one case per form
     """Take a unit's Environment=, EnvironmentFile= and UnsetEnvironment= (systemd.exec(5)), and return what it starts."""
     state.files.append(file)
     command = user = ""

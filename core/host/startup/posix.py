@@ -143,11 +143,11 @@ class ShellReader(ShellWords):
         return result
 
     def _perhaps(self, nodes: list[Node]) -> None:
-        """Run commands of which it is not known whether they are run."""
+        """Run commands that may or may not be run."""
         self._branches([nodes, []], _line_of(nodes[0]) if nodes else 0)
 
     def _branches(self, bodies: list[list[Node]], line: int) -> None:
-        """Run each of several courses on a state of its own; what differs in the end is open."""
+        """Run each of several courses on its own state; what differs in the end is open."""
         whole, ends = self.state, []
         for body in bodies:
             self.state = whole.copy()
@@ -220,7 +220,7 @@ class ShellReader(ShellWords):
             arguments = [w for word in words[1:] for w in self.words(word.text)]
         return self._command(name, arguments, node.line, given)
 
-    def _command(  # noqa: C901, PLR0912 - a row a command
+    def _command(  # noqa: C901, PLR0912 - one case per command
         self, name: str, arguments: list[str], line: int, given: list[tuple[str, str]]
     ) -> bool | None:
         match name:

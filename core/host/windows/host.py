@@ -132,7 +132,7 @@ class WindowsHost:
         """Tell all windows that variables changed (WM_SETTINGCHANGE); False when one did not answer in time (seconds).
 
         Only what listens takes note (Explorer, and so what it starts later); running programs keep their environment.
-        The system's own time-out counts for each window anew, so the call gets a thread and the wait ends for all.
+        The system's own time-out starts again for each window, so the call gets a thread and the wait ends for all.
         """
         answered = threading.Event()
 

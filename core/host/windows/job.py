@@ -66,12 +66,12 @@ def _kernel32() -> ctypes.WinDLL:
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str:
-    """Return where a program named without a folder lies on the given PATH.
+    """Return where a program named without a folder is on the given PATH.
 
     CreateProcess itself would look in our own folder, the current one and our own PATH instead.
 
     Raises:
-        FileNotFoundError: it lies in none of its folders.
+        FileNotFoundError: it is in none of its folders.
     """
     if os.path.dirname(name):  # noqa: PTH120  # text, not a path: "tool" and ".\\tool" differ
         return name
@@ -89,7 +89,7 @@ def start_process(
     """Start a process with three pipes (two where it also gets ``handles``), no window, no error dialogs and the system's own DLL search order.
 
     A frozen application's SetDllDirectory reaches the processes that it starts (PyInstaller's manual, "Launching
-    external programs"), so it is taken back while one starts.
+    external programs"), so it is undone while one starts.
 
     Raises:
         OSError, ValueError: the program could not be started.

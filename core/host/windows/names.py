@@ -28,7 +28,7 @@ _MORE_DATA = 234
 """ERROR_MORE_DATA of winerror.h."""
 
 
-def owners(folders: Iterable[str]) -> Iterator[str]:
+def folder_owners(folders: Iterable[str]) -> Iterator[str]:
     """Yield the accounts that folders belong to, each once; Windows' own are left out."""
     from core.host.windows.ownership import owner_and_rights
 
@@ -71,7 +71,7 @@ def _share(network: ctypes.WinDLL, drive: str, room: int) -> tuple[str, int]:
     return share.value if said == 0 else "", size.value if said == _MORE_DATA else 0
 
 
-def shares() -> Iterator[str]:
+def mapped_shares() -> Iterator[str]:
     r"""Yield what drives are mapped to (\\server\share): those of this session, and those that the person keeps."""
     kernel = ctypes.WinDLL("kernel32")
     network = ctypes.WinDLL("mpr")

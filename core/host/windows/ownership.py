@@ -44,7 +44,7 @@ class _AclHeader(ctypes.Structure):
 
 
 def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the owner, who else may write, and who else may replace what lies in it (or the thing itself).
+    """Return the owner, who else may write, and who else may replace what is in it (or the thing itself).
 
     Every entry that allows counts, whatever one that denies says; CREATOR OWNER stands for no one. No list at all
     allows everyone.

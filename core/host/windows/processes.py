@@ -162,7 +162,7 @@ def loaded_modules(process: int, room: int = USUAL_MODULES) -> tuple[str, ...]:
 
 
 def program_name(process: int) -> str:
-    """Return the file name of a process's program; empty when it can not be told."""
+    """Return the file name of a process's program; empty when it can not be determined."""
     buffer, size = ctypes.create_unicode_buffer(MAX_PATH_CHARACTERS), wintypes.DWORD(MAX_PATH_CHARACTERS)
     with _open_process(process, _LIMITED) as handle:
         if handle is None or not _kernel().QueryFullProcessImageNameW(handle, 0, buffer, ctypes.byref(size)):
@@ -189,7 +189,7 @@ def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
 def variables_of(process: int) -> dict[str, str]:
     """Return a running 64-bit program's own variables, their names in capitals; empty when they may not be read.
 
-    They lie where its PEB leads: ProcessParameters at 0x20, in those Environment at 0x80 and its size at 0x3f0
+    Its PEB leads to them: ProcessParameters at 0x20, in those Environment at 0x80 and its size at 0x3f0
     (winternl.h and the public symbols of ntdll for 64-bit Windows).
     """
 

@@ -68,7 +68,7 @@ def windows_display_language() -> str:
 
 
 def long_paths_enabled() -> bool | None:
-    """Whether programs that are made for it may use paths of more than 260 characters without a prefix; None: not told."""
+    """Whether programs that are made for it may use paths of more than 260 characters without a prefix; None if unknown."""
     try:
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, r"SYSTEM\CurrentControlSet\Control\FileSystem") as key:
             return bool(winreg.QueryValueEx(key, "LongPathsEnabled")[0])

@@ -192,7 +192,7 @@ class Process:
         return self._identities[path]
 
     def scope(self, roots: Iterable[LoadedLibrary]) -> list[LoadedLibrary]:
-        """Return everything that these libraries lead to among what is loaded."""
+        """Return all loaded libraries that these depend on, directly or not."""
         seen: dict[str, LoadedLibrary] = {}
         queue = list(roots)
         while queue:

@@ -111,11 +111,11 @@ class LibrarySearch:
         return LoadedFile(path, self.image(path))
 
     def program(self, path: str) -> LoadedFile:
-        """Return a program as the end of a chain; its links are followed, for its $ORIGIN is where it really lies."""
+        """Return a program as the end of a chain; its links are followed, for its $ORIGIN is where it really is."""
         return self.load(_real(path) if path_under_root(self.policy.root, path) == path else path)
 
     def resolve(self, name: str, chain: Sequence[LoadedFile] = (), *, first: bool = False) -> Resolution:
-        """Return every candidate for ``name``, in order; ``first``: as far as the one that the loader takes.
+        """Return every candidate for ``name``, in order; ``first``: up to the one that the loader takes.
 
         ``chain``: who asks, then who loaded that, up to the program itself; empty for a program without search paths
         of its own. Works for DT_NEEDED and for dlopen alike: glibc searches both in the same way.
@@ -250,14 +250,14 @@ PATH_TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?
 def _real(path: str) -> str:
     try:
         return str(call_patiently(os.path.realpath, path))
-    except OSError:  # it gives no answer
+    except OSError:  # it does not respond
         return path
 
 
 def _is_folder(path: str) -> bool:
     try:
         return call_patiently(os.path.isdir, path)
-    except OSError:  # it gives no answer
+    except OSError:  # it does not respond
         return False
 
 

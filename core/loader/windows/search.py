@@ -106,7 +106,7 @@ class DllSearch:
         """Return every candidate for ``name``, in order.
 
         ``loaded``: names in lower case that the program has loaded already, and their paths; such a name is taken from
-        there, wherever it lies.
+        there, wherever it is.
         """
         wanted = name if ntpath.splitext(name)[1] else name.rstrip(".") + ("" if name.endswith(".") else ".dll")
         base = ntpath.basename(wanted).lower()

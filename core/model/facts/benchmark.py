@@ -84,7 +84,7 @@ class RateLimit(Frozen, frozen=True, kw_only=True):
     type: NumberType
     teraflops: float
     typical: float | None = None
-    """Fraction of the limit that a large convolution reaches on a card of this kind; None: nobody measured it."""
+    """Fraction of the limit that a large convolution reaches on a card of this kind; None if never measured."""
     source: str = ""
 
 

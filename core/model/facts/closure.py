@@ -9,7 +9,7 @@ from core.model.facts.loading import Attempt, Consumer
 from core.model.facts.machine import Changeable
 
 EdgeState = Literal["absent", "unreadable", "dangling", "wrong architecture", "damaged", "not executable"]
-"""What became of a wanted name. "not executable": the file lies on a file system that is mounted noexec."""
+"""What became of a wanted name. "not executable": the file is on a file system that is mounted noexec."""
 
 
 class Edge(Frozen, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Gap(Frozen, frozen=True, kw_only=True):
     how: str = ""
     """How the loader came to the provider, in its own terms."""
     others: tuple[str, ...] = ()
-    """Files of the same name that come later in the search, or lie elsewhere in the environment."""
+    """Files of the same name that come later in the search, or are elsewhere in the environment."""
     optional: bool = False
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 from core.model.facts.base import Frozen
 
 Scope = Literal["process", "user", "machine", "login"]
-"""process: what we were started with, with a frozen application's own changes taken back; user, machine: the Windows
+"""process: what we were started with, with a frozen application's own changes undone; user, machine: the Windows
 registry (HKCU, HKLM) or files such as /etc/environment; login: what a new login shell gets."""
 
 Mark = Literal[
@@ -85,7 +85,7 @@ class Limit(Frozen, frozen=True, kw_only=True):
     """What is wrong with a whole variable."""
 
     kind: Literal["length", "kind", "no answer"]
-    """Longer than ``limit``; a registry value of a wrong kind; a folder that it names gave no answer (older reports)."""
+    """Longer than ``limit``; a registry value of a wrong kind; a folder that it names did not respond (older reports)."""
     text: str
     """It in one sentence, which stands in ``problems``, too."""
     variable: str = ""

@@ -51,7 +51,7 @@ class PythonEnvironment(Frozen, frozen=True, kw_only=True):
     site_packages: tuple[str, ...] = ()
     distributions: tuple[Distribution, ...] = ()
     installer: Literal["pip", "uv", "none", ""] = ""
-    """What installs packages here: pip if it lies there; else uv, which made it; none of the two; empty: not looked at."""
+    """What installs packages here: pip if it is there; else uv, which made it; none of the two; empty: not looked at."""
     managed: bool = False
     """Marked as the distribution's own (PEP 668): pip refuses to install into it."""
     dll_folders: tuple[str, ...] = ()
@@ -93,14 +93,14 @@ class FrameworkBuild(Frozen, frozen=True, kw_only=True):
     distribution: str
     version: str
     cuda: str | None = None
-    """CUDA version that it was built for, as far as told ("12.8", "12"); empty for a build without CUDA; None: not told."""
+    """CUDA version that it was built for, as far as known ("12.8", "12"); empty for a build without CUDA; None if unknown."""
     cuda_source: str = ""
     cudnn: str | None = None
-    """cuDNN version that it was compiled against, as far as told."""
+    """cuDNN version that it was compiled against, as far as known."""
     other: str = ""
     """Another kind of accelerator that it was built for: "ROCm 6.2"."""
     really: str = ""
-    """Name and version that the files themselves give, where another distribution's lie there."""
+    """Name and version that the files themselves give, where another distribution's are there."""
     bundled: tuple[str, ...] = ()
     """CUDA and cuDNN libraries that it brings itself, by file name."""
     binary: str = ""
@@ -115,7 +115,7 @@ class FrameworkBuild(Frozen, frozen=True, kw_only=True):
 
 
 class Frameworks(Frozen, frozen=True, kw_only=True):
-    """The frameworks of every environment, and the environments that lie further away than those in ``pythons``."""
+    """The frameworks of every environment, and the environments that matter less than those in ``pythons``."""
 
     builds: tuple[FrameworkBuild, ...] = ()
     others: tuple[PythonEnvironment, ...] = ()
@@ -194,7 +194,7 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     ended: str = ""
     """How the process ended, in one sentence; empty when it ended well."""
     timed_out: bool = False
-    """It gave no answer within its time and was stopped."""
+    """It did not respond within its time and was stopped."""
     seconds: float = 0.0
     clean: FrameworkTrial | None = None
     """The same without LD_LIBRARY_PATH, where that was set and something went wrong or came from there."""

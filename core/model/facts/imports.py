@@ -45,13 +45,13 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     entry: int = -1
     """Which of ``ImportSearch.entries`` led there; -1 for an editable installation's own finder, and for none."""
     owner: str = ""
-    """Name and version of the distribution that lies in the same folder and brings this module; empty for none."""
+    """Name and version of the distribution that is in the same folder and brings this module; empty for none."""
     hidden: tuple[str, ...] = ()
     """What would be found without it, in order: files and folders of further entries."""
     hidden_owner: str = ""
     """The distribution of the first of these that has one."""
     foreign: tuple[str, ...] = ()
-    """Extension modules without which it cannot be imported, where all that lie there are for another Python or processor."""
+    """Extension modules without which it cannot be imported, where all that are there are for another Python or processor."""
     wheel_tags: tuple[str, ...] = ()
     """The tags in its owner's WHEEL file, where they name no Python or system that this one is."""
     project: str = ""

@@ -33,7 +33,7 @@ class LibraryFile(Frozen, frozen=True, kw_only=True):
     architecture: str = ""
     """x86_64, aarch64, x86, ...; empty when the headers did not tell."""
     version: str | None = None
-    """True version: from exported version data, a call, or a versioned real file name; never from a header or a PE resource that is known to lie."""
+    """True version: from exported version data, a call, or a versioned real file name; never from a header or a PE resource that is known to be wrong."""
     version_source: str = ""
     cuda_major: int | None = None
     needed: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class CudnnCopy(Frozen, frozen=True, kw_only=True):
     owner: str = ""
     """Wheel, conda or distribution package, framework or program that it belongs to, with its version."""
     environment: str = ""
-    """Prefix of the Python environment that it lies in; empty for none."""
+    """Prefix of the Python environment that it is in; empty for none."""
     cuda_major: int | None = None
     cuda_major_source: str = ""
     files: tuple[LibraryFile, ...] = ()

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec.structs import force_setattr
 
-from core.common.fact_text import fact_text, remember
+from core.common.fact_text import fact_text, remember_form
 from core.model.facts.base import Frozen
 from core.model.facts.machine import Changeable
 
@@ -102,7 +102,7 @@ class Consumer(Frozen, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """It in plain words, with its framework."""
-        remember(*self.form)
+        remember_form(*self.form)
         return f"{self.label} ({self.framework})" if self.framework else self.label
 
     @property

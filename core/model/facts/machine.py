@@ -30,7 +30,7 @@ class Machine(Frozen, frozen=True, kw_only=True):
     container: str | None = None
     """"docker", "podman", "kubernetes", "lxc", ...; None when none was recognised."""
     instructions: tuple[str, ...] | None = None
-    """Of the processor's instruction sets those that builds ask for ("avx", "avx2", "fma", "sse4_1"); None: not told."""
+    """Of the processor's instruction sets those that builds ask for ("avx", "avx2", "fma", "sse4_1"); None if unknown."""
     commit_limit: int | None = None
     """Bytes that Windows can promise to all programs together: memory and page file."""
     commit_left: int | None = None
@@ -48,7 +48,7 @@ class Machine(Frozen, frozen=True, kw_only=True):
     tegra: str = ""
     """A Jetson or its like: the release of NVIDIA's Linux for it ("L4T 36.4.0"), else the chip ("tegra234"); empty: neither tells."""
     other_root: str = ""
-    """The folder below which this system lies, where it is not the running one: then nothing of it was loaded or run."""
+    """The folder below which this system is, where it is not the running one: then nothing of it was loaded or run."""
     long_paths: bool | None = None
     """On Windows: whether paths of more than 260 characters may be used without a prefix."""
 
@@ -61,7 +61,7 @@ def platform_machine(system: System, architecture: str) -> str:
 
 
 class Unexamined(Frozen, frozen=True, kw_only=True):
-    """A place that gave no answer, or a program that did not end: what lies in it was left alone, all else was examined."""
+    """A place that did not respond, or a program that did not end: what is in it was left alone, all else was examined."""
 
     path: str
     what: Literal["folder", "interpreter"] = "folder"
@@ -73,7 +73,7 @@ class Unexamined(Frozen, frozen=True, kw_only=True):
 
 
 class Changeable(Frozen, frozen=True, kw_only=True):
-    """The first step on the way to a file that somebody else can change: a folder, a link, or the file itself."""
+    """The first part of the path to a file that somebody else can change: a folder, a link, or the file itself."""
 
     path: str
     owner: str = ""

@@ -53,7 +53,7 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     """None: it was not asked for."""
     errors: tuple[ProbeError, ...] = ()
     unexamined: tuple[Unexamined, ...] = ()
-    """Candidates that were left alone because they gave no answer."""
+    """Candidates that were left alone because they did not respond."""
     executions: tuple[Execution, ...] = ()
     """What was run or loaded, with whose rights, and what was not, since others can change it."""
     seconds: tuple[tuple[str, float], ...] = ()

@@ -79,7 +79,7 @@ class Start(Frozen, frozen=True, kw_only=True):
     """Kind and name: "terminal:bash", "notebook:/home/ada/.../kernel.json"."""
     kind: StartKind
     at: str = ""
-    """The file or the environment that makes it a way of its own; a shell's name for the shells."""
+    """The file or the environment that makes it a separate way; a shell's name for the shells."""
     prefix: str = ""
     """The Python environment that it starts; empty for any."""
     argv: tuple[str, ...] = ()

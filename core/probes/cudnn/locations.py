@@ -1,4 +1,4 @@
-r"""Where cuDNN may lie: environments, frameworks, search paths, distributions, installers; each folder once."""
+r"""Where cuDNN may be: environments, frameworks, search paths, distributions, installers; each folder once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEFAULT_FOLDERS = (
 """Default folders of glibc's loader, and those that nearly every ld.so.conf names."""
 
 BUNDLING_FRAMEWORKS = re.compile(r"torch|tensorflow|jax.*|onnxruntime|ctranslate2|cupy|paddle|mxnet|cntk|.*\.libs")
-"""Names in site-packages that may carry a cuDNN of their own."""
+"""Names in site-packages that may carry their own cuDNN."""
 
 INNER_FOLDERS = (
     "",
@@ -136,7 +136,7 @@ def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[CudnnS
 
 
 def _spot_at(folder: str, source: str, where: Sysroot) -> CudnnSpot:
-    """Return a spot whose origin follows from where it lies."""
+    """Return a spot whose origin follows from where it is."""
     origin: Origin = "folder"
     low = folder.lower()
     if where.system == "windows":

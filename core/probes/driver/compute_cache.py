@@ -54,11 +54,11 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
 
 
 CACHE_FOLDERS = frozenset({"ComputeCache", "GLCache"})
-"""What NVIDIA's driver keeps in ~/.nv, and makes anew where it is missing."""
+"""What NVIDIA's driver keeps in ~/.nv, and recreates where it is missing."""
 
 
 def _movable_folder(path: str, where: Sysroot) -> str:
-    """Return the cache, or the .nv that holds nothing but caches, whichever lies in a folder that this user may change."""
+    """Return the cache, or the .nv that holds nothing but caches, whichever is in a folder that this user may change."""
     above = where.parent(path)
     if _is_writable(above, where) is not False:
         return path

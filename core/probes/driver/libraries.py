@@ -37,7 +37,7 @@ class DriverFolder(NamedTuple):
 
 
 def search_folders(env: Mapping[str, str], where: Sysroot) -> tuple[DriverFolder, ...]:
-    """Return the folders in which drivers lie, those of LD_LIBRARY_PATH first."""
+    """Return the folders that hold drivers, those of LD_LIBRARY_PATH first."""
     if where.system == "windows":
         system = next((v for n, v in env.items() if n.upper() == "SYSTEMROOT"), "C:\\Windows")
         programs = next((v for n, v in env.items() if n.upper() == "PROGRAMFILES"), "C:\\Program Files")

@@ -236,7 +236,7 @@ def ask_nvml(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     """Load NVML, ask it for driver and GPUs, in this process. Call it in a child only."""
     said = Nvml(problem=fact_text("It gave no answer."))
     try:
-        # first by hand: pynvml calls every failure "not found", the loader says which
+        # opened here first: pynvml calls every failure "not found", the loader says which
         library = _load_nvml(request.library)
         said = replace(said, library=mapped_file(library, "nvmlInit_v2", request.library or "libnvidia-ml.so.1"))
         emit(DriverEvent(nvml=said))

@@ -198,7 +198,7 @@ def two_worlds(
 
     Asked where the library is there and CUDA starts in no way so far. The variables are halved until one is left: a cuInit for
     each half, at most MAX_HALVES of them, and none after ``until`` (of the monotonic clock). Where only several together do it,
-    all that are left are told.
+    all that are left are reported.
     """
     answers = [a.cuda for a in asked if a and a.cuda]
     if not answers or not answers[0].library or any(a.status == 0 and a.device_count != 0 for a in answers):

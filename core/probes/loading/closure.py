@@ -42,7 +42,7 @@ GPU_LIBRARY = re.compile(
     r"|npp\w+|nccl|nvshmem\w*|nvToolsExt|nvtx\w*|nvinfer\w*|nvonnxparser|torch\w*|c10\w*|caffe2\w*|stdc\+\+|gcc_s|gomp\S*|c|m)"
     r"(-[0-9a-f]{8})?\.so(\.[\w.]+)?|ld-linux-[\w-]+\.so\.\d"
 )
-"""Libraries whose absence is told of any extension: CUDA's families, PyTorch's own, and the compiler's run time."""
+"""Libraries whose absence is reported of any extension: CUDA's families, PyTorch's own, and the compiler's run time."""
 
 COMPILERS_OWN = re.compile(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)\.so(\.[\w.]+)?")
 
@@ -77,7 +77,7 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
             continue
         request.watch.check()
         if where.system == "windows":
-            from core.probes.loading.closure_windows import environment_closures as windows_closures
+            from core.probes.loading.closure_windows import windows_closures
 
             for made in windows_closures(python, request, where):
                 found.append(made)
@@ -102,7 +102,7 @@ def _has_frameworks(python: PythonEnvironment) -> bool:
 
 
 def environment_closures(setting: Setting) -> Iterator[Closure]:
-    """Yield the closures of one environment: each framework in a process of its own, its extensions behind it."""
+    """Yield the closures of one environment: each framework in its own process, its extensions behind it."""
     known = gpu_binaries()
     its = setting.python.distributions
     rows = [(d, row) for d in its for row in known.frameworks if re.fullmatch(row.distribution, d.name)]

@@ -50,7 +50,7 @@ NOT_FOUND = 126
 """ERROR_MOD_NOT_FOUND."""
 
 
-def environment_closures(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[Closure]:
+def windows_closures(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[Closure]:
     """Yield one closure for each framework of the table; what comes behind another one is loaded into its process."""
     rows = [(d, row) for d in python.distributions for row in gpu_binaries().frameworks if _fits(row, d.name)]
     verdicts: list[Verdict] = []

@@ -15,7 +15,7 @@ from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.plan import LoadContext, LoadPlan, plan_load
 from core.probes.loading.roll_call.parent import ask_roll_call, run_roll_call
 from core.probes.sysroot import Sysroot, without_silent_folders
-from core.probes.trust import of_load, shown, told, variables
+from core.probes.trust import of_load, printable_changeable, told, variables
 
 
 def test_load(
@@ -39,7 +39,7 @@ def test_load(
         clean_roll_call=again,
         wanted_version=wish.wanted_version,
         wanted_source=wish.wanted_source,
-        changeable=shown(verdict.changeable),
+        changeable=printable_changeable(verdict.changeable),
         refused=not verdict.may,
     )
 

@@ -153,7 +153,7 @@ def _roll(
 def crash_risk(
     resolutions: tuple[Resolution, ...], checks: tuple[RollCallCheck, ...], needed: Mapping[str, tuple[str, ...]]
 ) -> dict[str, int]:
-    """Return the functions and parts that are likely to end a process: 1 for a fault of their own, 2 for a need's.
+    """Return the functions and parts that are likely to end a process: 1 for their own fault, 2 for a need's.
 
     A function suffers from a part that is missing or broken; loading a missing part only fails, a broken one may kill.
     ``needed``: a file's path -> the names that it is linked against.

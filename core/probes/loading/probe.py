@@ -86,6 +86,6 @@ def _main(copy: CudnnCopy, where: Sysroot) -> str:
 
 
 def _is_everyones(copy: CudnnCopy) -> bool:
-    """Whether a copy is no Python environment's own, or lies on the search path of every program."""
+    """Whether a copy is no Python environment's own, or is on the search path of every program."""
     on_path = copy.source in ("LD_LIBRARY_PATH", "PATH", "ld.so.cache")
     return on_path or (not copy.environment and copy.origin not in ("wheel", "framework"))

@@ -121,7 +121,7 @@ def _script(path: str, text: str, env: dict[str, str], where: Sysroot, arguments
 def _shell(  # noqa: PLR0917 - what a script is given
     path: str, text: str, env: dict[str, str], where: Sysroot, arguments: tuple[str, ...], shell: str
 ) -> Followed | None:
-    """Read a script to the command that it ends in: what it execs, else the last program that lies somewhere."""
+    """Read a script to the command that it ends in: what it execs, else the last program that exists."""
 
     def read(file: str) -> str | None:
         return text if file == path else where.text(file, MOST_SCRIPT)

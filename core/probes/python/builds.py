@@ -217,7 +217,7 @@ def _other(what: Distribution, where: Sysroot) -> BuildDescription | None:
 
 
 def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) -> BuildDescription | None:
-    """Tell whose files lie there, by the sizes in the RECORDs: both packages write the same folder."""
+    """Tell whose files are there, by the sizes in the RECORDs: both packages write the same folder."""
     if what.name not in ("onnxruntime", "onnxruntime-gpu"):
         return None
     written = _described_build(what, where)
@@ -239,7 +239,7 @@ def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) 
 
 
 def _is_owner(what: Distribution, where: Sysroot) -> bool:
-    """Whether the extension module that lies there has the size that this distribution recorded."""
+    """Whether the extension module that is there has the size that this distribution recorded."""
     folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
     record = where.text(where.join(what.location, folder, "RECORD"), MAX_RECORD_BYTES) or ""
     found = re.search(r"(?m)^(onnxruntime/capi/onnxruntime_pybind11_state[^,]*),[^,]*,(\d+)", record)
@@ -289,7 +289,7 @@ def _commit(what: Distribution, where: Sysroot) -> int | None:
                 with open_layout(where.under(where.join(folder, name))) as file:
                     total += sum(section.private for section in file.sections)
             except UnfitError:
-                continue  # damaged ones are told elsewhere
+                continue  # damaged ones are reported elsewhere
     return total or None
 
 

@@ -14,7 +14,7 @@ RELEVANT_DISTRIBUTION = re.compile(
     r"|xformers|bitsandbytes|flash-attn.*|torchao|torch-[a-z].*|pytorch3d|deepspeed|vllm|llama-cpp-python|cupy.*|paddlepaddle.*|mxnet.*"
     r"|tensorrt.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit|numpy)"
 )
-"""Normalised names of the distributions that are listed wherever they lie."""
+"""Normalised names of the distributions that are listed wherever they are."""
 
 ANCHORS = re.compile(
     r"(torch|torchvision|torchaudio|tensorflow|keras|jax|jaxlib|onnxruntime|ctranslate2|triton|cupy-cuda\d+x|numba"
@@ -54,7 +54,7 @@ def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> t
 
 @lru_cache(maxsize=4096)  # the same names come again with every environment
 def is_relevant(name: str) -> bool:
-    """Whether a distribution is listed wherever it lies; ``name`` is normalised."""
+    """Whether a distribution is listed wherever it is; ``name`` is normalised."""
     return bool(RELEVANT_DISTRIBUTION.fullmatch(name))
 
 

@@ -110,7 +110,7 @@ def _library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Ite
 
 
 def _moved(prefix: str, where: Sysroot) -> Iterator[EnvironmentFault]:
-    """Compare the folder that its scripts name with the one in which it lies."""
+    """Compare the folder that its scripts name with the one in which it is."""
     for file, line, named in _named_folders(prefix, where):
         if where.real(named) != where.real(prefix):
             kind = "copied" if where.is_folder(named) else "moved"

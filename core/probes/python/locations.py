@@ -111,7 +111,7 @@ MAX_IN_FOLDER = 100
 
 
 class ToolRoot(msgspec.Struct, frozen=True):
-    """A tool's folders, and where environments lie in them. ``~`` is the home folder, ``$NAME`` a variable."""
+    """A tool's folders, and where environments are in them. ``~`` is the home folder, ``$NAME`` a variable."""
 
     found_by: str
     folders: tuple[str, ...]

@@ -213,7 +213,7 @@ class ModuleSearch:
         return next((path_text(self.where.join(entry, n)) for n in PROJECT_FILES if n in (names or ())), "")
 
     def _owner(self, path: str, what: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
-        """Return the distribution of that name that lies beside a module."""
+        """Return the distribution of that name that is beside a module."""
         inner = self.where.name(path).startswith("__init__.")
         folder = self.where.parent(self.where.parent(path) if inner else path)
         mine = [d for d in distributions if d.location == folder]
@@ -244,7 +244,7 @@ class ModuleSearch:
         return () if not tags or any(self._takes_tag(t) for t in tags) else tags
 
     def _takes_tag(self, tag: str) -> bool:
-        """Whether a wheel's tag is one of this Python and processor, as far as can be told (PEP 425)."""
+        """Whether a wheel's tag is one of this Python and processor, as far as can be determined (PEP 425)."""
         parts = tag.split("-")
         if len(parts) != 3:
             return True

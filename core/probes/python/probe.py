@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from core.common.fact_text import fact_text, joined
+from core.common.fact_text import fact_text, join_facts
 from core.model.facts import PythonEnvironment, Way, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import find_distributions
@@ -33,7 +33,7 @@ _GPU = re.compile(
 
 
 def look(request: ProbeRequest) -> tuple[PythonEnvironment, ...]:
-    """Return every environment that was named, is active, is on the PATH, lies here or is known to conda.
+    """Return every environment that was named, is active, is on the PATH, is here or is known to conda.
 
     Our own environment is left out unless the person named it. Each is listed once, with all that led to it. Where none
     of them has a framework and none was named, the newest ones from further away that have one are taken in.
@@ -54,7 +54,7 @@ def wants_gpu(python: PythonEnvironment) -> bool:
 def find_further(
     request: ProbeRequest, near: tuple[PythonEnvironment, ...], clock: Callable[[], float]
 ) -> tuple[PythonEnvironment, ...]:
-    """Return the environments that lie in tools' folders, the registry or projects, without those in ``near``."""
+    """Return the environments that are in tools' folders, the registry or projects, without those in ``near``."""
     where = sysroot_of(request.host)
     known = {where.real(p.prefix) for p in near}
     if "further" not in request.shared:
@@ -113,7 +113,7 @@ def is_ours(prefix: str, where: Sysroot) -> bool:
 
 
 def _named_only(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment:
-    return replace(python, found_by=joined(ways), ways=tuple(dict.fromkeys(ways.values())))
+    return replace(python, found_by=join_facts(ways), ways=tuple(dict.fromkeys(ways.values())))
 
 
 def _describe(

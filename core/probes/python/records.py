@@ -92,7 +92,7 @@ def _environment(
     if not listed and not modules:
         return None
     owners = Counter(one.path for one in listed)
-    mine = [one for one in listed if owners[one.path] == 1]  # who overwrote whom is told elsewhere
+    mine = [one for one in listed if owners[one.path] == 1]  # who overwrote whom is reported elsewhere
     damaged: list[DamagedFile] = []
     whole: list[ListedLibrary] = []
     for one in mine:

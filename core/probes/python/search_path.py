@@ -63,7 +63,7 @@ class PythonSearch(msgspec.Struct, frozen=True):
 
 
 def read_interpreter(prefix: str, executable: str, where: Sysroot) -> Interpreter | None:
-    """Return what an environment's interpreter is; None where its version cannot be told."""
+    """Return what an environment's interpreter is; None where its version cannot be determined."""
     settings = read_settings(where.text(where.join(prefix, "pyvenv.cfg")))
     executable = executable or find_interpreter(prefix, where)
     base = _base_prefix(prefix, executable, settings, where)
@@ -185,7 +185,7 @@ class _Path:
                 if call["what"] == "site.addsitedir":
                     known, self._known = self._known, {str(self.where.form.normcase(e.path)) for e in self.entries}
                     self.add_site(path, "pth", file, number)
-                    self._known = known  # a call by hand keeps a list of its own
+                    self._known = known  # a direct call keeps its own list
                 else:
                     at = int(call["at"] or 0) if call["what"].endswith("insert") else None
                     self._put(SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number), at)

@@ -26,7 +26,7 @@ def look():
     os.read(_go, 1)
 
 
-def told(e):
+def error_text(e):
     words = (type(e).__name__ + ": " + str(e)).encode("utf-8", "backslashreplace").decode("utf-8")
     return words if len(words) <= 4000 else words[:2000] + " ... " + words[-2000:]
 """
@@ -233,7 +233,7 @@ try:
         os.chdir(sys.argv[2])  # the entry '' of sys.path follows
     globals()[sys.argv[1]]()
 except Exception as e:  # the edge of the trial's process: it becomes data
-    emit(problem=told(e), winerror=getattr(e, "winerror", None) or 0)
+    emit(problem=error_text(e), winerror=getattr(e, "winerror", None) or 0)
 finally:
     look()
 _out.write(b"\n.\n")

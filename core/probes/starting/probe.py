@@ -29,12 +29,12 @@ from core.probes.starting.ways import (
     Reached,
     activation_ways,
     cron_ways,
+    desktop_session,
     direnv_ways,
     editor_ways,
     module_ways,
     notebook_ways,
     service_ways,
-    session,
     shell_ways,
 )
 from core.probes.sysroot import sysroot_of
@@ -75,7 +75,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
 
         yield from windows_ways(ground, pythons)
         return
-    desktop = session(ground)
+    desktop = desktop_session(ground)
     yield Reached(kind="desktop", at=ground.person.name, state=desktop)
     terminal = desktop
     own = family(ground.person.shell)

@@ -32,7 +32,7 @@ class Reached(Frozen, frozen=True, kw_only=True):
     """It is the name that says so."""
 
 
-def session(ground: Ground) -> State:
+def desktop_session(ground: Ground) -> State:
     """Return what programs of a desktop get: pam, systemd, the login shell's files, and X's own.
 
     GNOME's, KDE's and LightDM's sessions start through a login shell, which is not interactive.
@@ -46,7 +46,7 @@ def session(ground: Ground) -> State:
 
 
 def shell_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
-    """Yield the shells that this person uses: of the account, and each that has files of its own at home."""
+    """Yield the shells that this person uses: of the account, and each that has its own files at home."""
     for shell in _shells(ground):
         full = f"/bin/{shell}"
         login = with_pam(ground, base(ground, full))

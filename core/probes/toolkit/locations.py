@@ -29,7 +29,7 @@ class ToolkitDraft(msgspec.Struct, frozen=True):
     root: str
     origin: Origin
     folders: tuple[str, ...]
-    """Where its libraries lie; those that do not exist count for nothing."""
+    """Its libraries' folders; those that do not exist count for nothing."""
     named_by: tuple[str, ...] = ()
     owner: str = ""
     source: str = ""

@@ -12,7 +12,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
 from core.probes.toolkit.contents import NVCC_RELEASE, read_toolkits
 from core.probes.toolkit.locations import ToolkitSearch, find_toolkits
-from core.probes.trust import checked, told, variables
+from core.probes.trust import told, variables, verdict_within_reach
 
 NVCC_TIMEOUT_SECONDS = 3.0
 """Seconds for ``nvcc --version``, which is asked only where no file tells."""
@@ -35,7 +35,9 @@ def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
     if "nvcc on PATH" not in toolkit.named_by or toolkit.nvcc_version or request.seen.machine.other_root:
         return toolkit
     where = sysroot_of(request.host)
-    verdict = checked(may_run({where.under(toolkit.nvcc): True})) if runs_here(where) else Verdict(may=True)
+    verdict = (
+        verdict_within_reach(may_run({where.under(toolkit.nvcc): True})) if runs_here(where) else Verdict(may=True)
+    )
     told("nvcc", toolkit.nvcc, verdict, request)
     if not verdict.may:
         return toolkit

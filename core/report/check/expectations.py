@@ -107,7 +107,7 @@ def read_policy(data: bytes) -> Policy:
         raise PolicyError(_("The policy cannot be read: {e}.", e=str(e).rstrip("."))) from None
 
 
-def answers(policy: Policy, report: Report) -> tuple[Answer, ...]:
+def answer_expectations(policy: Policy, report: Report) -> tuple[Answer, ...]:
     """Answer every expectation of a policy by a report."""
     return (*_driver(policy, report), *_gpus(policy, report), *_variables(policy, report), *_frameworks(policy, report))
 

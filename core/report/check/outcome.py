@@ -67,7 +67,7 @@ def no_answer(seconds: float, limit: float, version: str) -> Outcome:
     return Outcome(state="unknown", line=line, seconds=seconds, version=version)
 
 
-def shortened(line: str, length: int) -> str:
+def cut_line(line: str, length: int) -> str:
     """Return a line of printable characters, cut to ``length`` at most."""
     flat = " ".join(printable(line).split())
     return flat if len(flat) <= length else flat[: max(length - 3, 0)].rstrip() + "..."[:length]

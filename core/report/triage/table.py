@@ -125,7 +125,7 @@ def is_healthy(report: ReadReport) -> bool:
     return report.worst in ("note", "good")
 
 
-def suspects(items: Iterable[Item], machine: ReadReport) -> tuple[Difference, ...]:
+def machine_differences(items: Iterable[Item], machine: ReadReport) -> tuple[Difference, ...]:
     """Return what sets one machine apart from the healthy ones among others."""
     healthy = Tally()
     for _name, read in items:

@@ -41,7 +41,7 @@ def nothing_run(seen: Snapshot) -> Iterator[Finding]:
 def broken_rung(seen: Snapshot) -> Iterator[Finding]:
     """The first rung that breaks names the layer."""
     for run in gpu_runs(seen):
-        # a wrong convolution has a finding of its own
+        # a wrong convolution has its own finding
         broken = [r for r in run.rungs if r.state == "failed" and not (r.layer == "cudnn" and r.status == 0)]
         for number, rung in enumerate(broken):
             hidden = rung.call == "cuDeviceGet" and rung.status is None and bool(hiding_variable(seen))

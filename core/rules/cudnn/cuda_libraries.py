@@ -124,7 +124,7 @@ def _candidates(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Too
 
 
 def is_own(c: ConsumerLoad, toolkit: Toolkit) -> bool:
-    """Whether a toolkit lies in the consumer's own environment."""
+    """Whether a toolkit is in the consumer's own environment."""
     return bool(c.load.consumer.prefix) and is_inside(c.system, toolkit.root, c.load.consumer.prefix)
 
 

@@ -117,7 +117,7 @@ def refused(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def changeable(c: ConsumerLoad) -> Iterator[Finding]:
-    """Others can change what was loaded: it was named, is active or lies on a search path, so it was tried."""
+    """Others can change what was loaded: it was named, is active or is on a search path, so it was tried."""
     at = c.load.changeable
     if at is None or c.load.roll_call is None:
         return
@@ -242,7 +242,7 @@ REASONS: tuple[Reason, ...] = (
     without_driver,
     loads_completely,
 )
-"""Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is told."""
+"""Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is reported."""
 
 
 NEWER_CUDNN: tuple[Reason, ...] = (copy_faults, refused, newer.newer_load)
@@ -256,7 +256,7 @@ OF_CUDA = (
 
 
 def applicable_reasons(c: ConsumerLoad) -> tuple[Reason, ...]:
-    """Return what can be judged of a load: all, or what does not lie beyond the tables."""
+    """Return what can be judged of a load: all, or what is not beyond the tables."""
     copy = c.copy or c.own
     if is_beyond_horizon("cudnn", c.load.major):
         return NEWER_CUDNN

@@ -96,7 +96,7 @@ def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def _needs_overridden(c: ConsumerLoad) -> Finding:
-    """Return the finding that LD_LIBRARY_PATH, with whatever lies there, keeps a cuDNN that is found rightly from loading."""
+    """Return the finding that LD_LIBRARY_PATH, with whatever is there, keeps a cuDNN that is found rightly from loading."""
     named = [(r.name, r.winner) for r in c.load.resolutions if r.winner and found_by_ld_library_path(r.winner)]
     folders = list(dict.fromkeys(parent(c.system, w.path) for _name, w in named))
     return make_finding(
@@ -140,7 +140,7 @@ def all_overriding(seen: Snapshot, prefix: str = "") -> TakeOut | None:
 
 
 def lies_in(c: ConsumerLoad, path: str, copy: CudnnCopy) -> bool:
-    """Whether a file lies in a copy's folder."""
+    """Whether a file is in a copy's folder."""
     return normalise(c.system, parent(c.system, path)) == normalise(c.system, copy.folder)
 
 
@@ -161,7 +161,7 @@ STOP_REASONS: dict[str, tuple[str, Cause, str]] = {
 
 
 def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
-    """The loader stops at a file that does not serve, although another may lie further on."""
+    """The loader stops at a file that does not serve, although another may be further on."""
     for search in c.load.resolutions:
         winner = search.winner
         if winner is None or winner.outcome not in STOP_REASONS or search.name.startswith(("libcuda.", "nvcuda")):
@@ -243,7 +243,7 @@ def _unusable_file(c: ConsumerLoad, attempt: Attempt) -> Finding:
 
 
 def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
-    """Yield that a complete copy lies off the search path: calm if nothing needs it."""
+    """Yield that a complete copy is off the search path: calm if nothing needs it."""
     best = max(here, key=lambda x: (bool(c.own and x.folder == c.own.folder), x.version or ""))
     calm = not misses_cudnn(c)
     yield make_finding(

@@ -83,7 +83,7 @@ def behind_foreign(c: ConsumerLoad) -> CudnnCopy | None:
 
 
 def past_foreign(c: ConsumerLoad) -> Fix | None:
-    """Return how the sound copy is found first; the other one stays for programs of its own kind."""
+    """Return how the sound copy is found first; the other one stays for programs of its kind."""
     right = behind_foreign(c)
     if right is None or c.winner is None:
         return None
@@ -152,7 +152,7 @@ def preferring_remedy(c: ConsumerLoad, right: CudnnCopy) -> PreferFolder | None:
 
 
 def removing_remedy(*copies: CudnnCopy) -> PutAside | None:
-    """Return that stray copies are put aside; None where something owns one, or it lies where it was put on purpose."""
+    """Return that stray copies are put aside; None where something owns one, or it is where it was put on purpose."""
     stray = all(not x.owner and x.origin in ("system", "folder") for x in copies)
     return PutAside(folders=tuple(dict.fromkeys(x.folder for x in copies))) if copies and stray else None
 

@@ -246,7 +246,7 @@ INITRAMFS = (
     (("fedora", "red hat", "rocky", "alma", "centos", "suse"), "sudo dracut --force"),
     (("arch", "manjaro"), "sudo mkinitcpio -P"),
 )
-"""Words of a distribution's name -> how its initial file system, from which nouveau is loaded, is made anew."""
+"""Words of a distribution's name -> how its initial file system, from which nouveau is loaded, is rebuilt."""
 
 
 def _other_driver(other: str, release: str) -> list[str]:

@@ -104,7 +104,7 @@ def lost_management(seen: Snapshot) -> Iterator[Finding]:
 
 
 def unfit_files(seen: Snapshot) -> Iterator[Finding]:
-    """A library that comes with the driver lies there and is damaged, or of another version than the module: nobody was seen to use it."""
+    """A library that comes with the driver is there and is damaged, or of another version than the module: nobody was seen to use it."""
     driver = seen.driver
     if driver is None or not driver_works(driver) or seen.machine.wsl:
         return
@@ -116,7 +116,7 @@ def unfit_files(seen: Snapshot) -> Iterator[Finding]:
         if not library.problem and not _other_version(library.version, driver):
             continue
         if any(file_name(seen.machine.system, o.path) == name and _is_sound(o, driver) for o in driver.libraries or ()):
-            continue  # a sound one lies elsewhere: which of them a program finds is not known
+            continue  # a sound one is elsewhere: which of them a program finds is not known
         yield make_finding(
             Step.DRIVER,
             NOTE,
@@ -211,7 +211,7 @@ def whole_driver(seen: Snapshot, driver: Driver, name: str) -> Fix:
 
 
 CDI_COMMAND = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
-"""Writes the container toolkit's list of what belongs to the driver anew (NVIDIA Container Toolkit, "Support for CDI")."""
+"""Rewrites the container toolkit's list of the driver's files (NVIDIA Container Toolkit, "Support for CDI")."""
 
 
 def driver_library_steps(seen: Snapshot, version: str, name: str) -> list[str]:

@@ -176,7 +176,7 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The driver starts as soon as LD_LIBRARY_PATH is gone, whatever lies in its folders."""
+    """The driver starts as soon as LD_LIBRARY_PATH is gone, whatever is in its folders."""
     cuda, clean = driver.cuda, driver.cuda_clean
     if of_cuda(cuda, clean) is not CounterOutcome.PROVED or cuda is None or clean is None:
         return
@@ -217,7 +217,7 @@ def _take_out(named: list[PathEntry]) -> TakeOut | None:
 
 
 def _is_compat(path: str) -> bool:
-    """Whether a libcuda lies where NVIDIA's and conda's packages for forward compatibility put it."""
+    """Whether a libcuda is where NVIDIA's and conda's packages for forward compatibility put it."""
     return bool({"compat", "cuda-compat"} & set(path.split("/")[:-1]))
 
 

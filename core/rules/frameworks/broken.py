@@ -115,7 +115,7 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
 
 
 def _make_again(home: EnvironmentView) -> Fix:
-    """Return how to make an environment anew beside the old one, with what it has of frameworks."""
+    """Return how to recreate an environment beside the old one, with what it has of frameworks."""
     wanted = [f"{d.name}=={d.version}" for d in home.python.distributions if FRAMEWORKS.fullmatch(d.name)]
     system = home.seen.machine.system
     fresh = f"{home.python.prefix}-new"

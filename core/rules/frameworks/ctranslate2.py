@@ -30,7 +30,7 @@ FACT_SOURCE = N_("needed names, RPATH and ctranslate2/__init__.py, read in 4.4.0
 
 
 def cublas_by_name(seen: Snapshot) -> Iterator[Finding]:
-    """A CTranslate2 for CUDA whose cuBLAS is nowhere, or lies where a bare name does not lead."""
+    """A CTranslate2 for CUDA whose cuBLAS is nowhere, or is where a bare name does not lead."""
     if not gpu_side(seen).there or seen.toolkits is None:
         return
     for home in environment_views(seen):

@@ -122,7 +122,7 @@ class GpuSide(msgspec.Struct, frozen=True):
         return self.tegra or any(is_beyond_horizon("gpu", g.compute_capability) for g in self.gpus)
 
     def runs_cuda(self, cuda: str) -> bool | None:
-        """Whether the driver runs programs built for this CUDA version; None where that cannot be told.
+        """Whether the driver runs programs built for this CUDA version; None where that cannot be determined.
 
         The driver's own answer decides, also about a CUDA that is newer than the tables.
         """

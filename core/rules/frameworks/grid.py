@@ -20,7 +20,7 @@ from core.rules.frameworks.fit import GpuSide, build_fits, gpu_side
 from core.rules.frameworks.trials import trial_failed
 
 ONLY_PROCESSOR: tuple[Cause, ...] = ("framework_cpu_only_build", "tf_native_windows_unsupported")
-"""Causes that leave a framework to the processor: it runs, and the cell says so in a word of its own."""
+"""Causes that leave a framework to the processor: it runs, and the cell says so in its own word."""
 
 GRID_COLUMNS = (
     ("PyTorch", ("torch", "torch-nightly")),

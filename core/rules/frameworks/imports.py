@@ -49,7 +49,7 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
             ):
                 continue
             if found.foreign:
-                continue  # it is told as a package for another Python
+                continue  # it is reported as a package for another Python
             if not found.owner and (found.hidden_owner or found.name == "nvidia"):
                 yield _file_in_the_way(home, found, entry)
             elif found.owner and found.hidden_owner:

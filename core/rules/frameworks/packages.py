@@ -199,7 +199,7 @@ FRAMEWORKS = re.compile(
 """What a person chose and keeps: where another package does not fit it, that one is changed."""
 
 _PARTS = re.compile(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
-"""Parts of frameworks that the rules about libraries examine by themselves: those that lack are told there."""
+"""Parts of frameworks that the rules about libraries examine by themselves: those that lack are reported there."""
 
 _FOLLOWED = re.compile(r"nvidia-.*|cuda-.*")
 """Libraries: what lacks one of them is told where its binaries are followed."""
@@ -225,7 +225,7 @@ def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _without_parts_of_one(wrong: dict[str, list[UnmetRequirement]]) -> Iterator[list[UnmetRequirement]]:
-    """Yield what is told together: all that is wrong with one package; and NVIDIA's that matter little, in one."""
+    """Yield what is reported together: all that is wrong with one package; and NVIDIA's that matter little, in one."""
     mild = [
         name
         for name, its in wrong.items()
@@ -379,7 +379,7 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
 
 
 def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
-    """Extension modules that were built for NumPy 1 lie beside NumPy 2, and their metadata does not say so."""
+    """Extension modules that were built for NumPy 1 are beside NumPy 2, and their metadata does not say so."""
     for home in environment_views(seen):
         numpy = home.has("numpy")
         if home.near > 3 or numpy is None or version_tuple(numpy.version)[:1] < (2,):
@@ -463,7 +463,7 @@ def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
 
 
 def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
-    """The retired distribution pynvml lies in an environment that was named or is active."""
+    """The retired distribution pynvml is in an environment that was named or is active."""
     fact = framework_tables().fact("pynvml")
     for home in environment_views(seen):
         old = home.has("pynvml")

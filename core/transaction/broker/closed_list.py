@@ -24,7 +24,7 @@ class ChangeKind:
     """Also the end of polkit's action and of the option on the command line."""
     of: Callable[[Change], bool]
     refusal: Callable[[Change, Ground, bool], str]
-    """(change, ground, back) -> a sentence, or an empty text where it may be made; ``back``: it takes one back."""
+    """(change, ground, back) -> a sentence, or an empty text where it may be made; ``back``: it undoes one."""
     words: Callable[[Change], tuple[str, ...]]
     """What the change does, in words that the plan has no say in."""
 

@@ -1,4 +1,4 @@
-"""The file system as the broker asks about it: whose folders lie where, and who else can change them."""
+"""The file system as the broker asks about it: whose folders are where, and who else can change them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Ground(Protocol):
         ...
 
     def loose(self, path: str) -> str:
-        """Return the first part of the way that an ordinary user can change; empty when there is none."""
+        """Return the first part of the path that an ordinary user can change; empty when there is none."""
         ...
 
     def names(self, folder: str) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class Ground(Protocol):
         ...
 
     def bases(self) -> tuple[str, ...]:
-        """Return the folders below which libraries lie that are everybody's."""
+        """Return the folders below which everybody's libraries are."""
         ...
 
     def expanded(self, entry: str) -> str:
@@ -148,11 +148,11 @@ def is_plain_path(folder: str, system: System) -> bool:
 
 
 def lies_below_base(folder: str, ground: Ground) -> bool:
-    """Whether a folder lies where the system keeps everybody's libraries."""
+    """Whether a folder is where the system keeps everybody's libraries."""
     return any(base and lies_inside(folder, base) for base in ground.bases())
 
 
 def lies_inside(folder: str, base: str) -> bool:
-    """Whether a folder is another one or lies in it, by the names that this machine compares."""
+    """Whether a folder is another one or is in it, by the names that this machine compares."""
     place, top = os.path.normcase(folder) + os.sep, os.path.normcase(base).rstrip(os.sep) + os.sep
     return place.startswith(top)

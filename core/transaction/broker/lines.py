@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
-from core.host.startup.edit import Edit, edited
+from core.host.startup.edit import Edit, edit_text
 from core.model.changes import Change, ChangeError, EditLine
 from core.model.facts import LineForm
 from core.transaction.broker.ground import Ground, everybodys_folder_refusal, visible_text
@@ -28,7 +28,7 @@ LINE_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", *HIDING_VARIABLES)
 
 def refusal(change: Change, ground: Ground, back: bool) -> str:
     """A line of a listed file that gives a listed variable its value: taken out, or a folder of it; nothing is added but
-    the toolkit's folder. What is done to the line is made anew here, and must be the same.
+    the toolkit's folder. The edit is made again here, and must be the same.
     """
     assert isinstance(change, EditLine)
     form = next((form for pattern, form in editable_files(ground) if re.fullmatch(pattern, change.path)), None)
@@ -56,7 +56,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
         reason=change.reason,
     )
     try:
-        made = edited(old, edit)
+        made = edit_text(old, edit)
     except ChangeError:
         return _odd_line(change)
     if made.replace(": # ", "# ", 1) != new.replace(": # ", "# ", 1):
@@ -73,7 +73,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
 
 
 def editable_files(ground: Ground) -> tuple[tuple[str, LineForm], ...]:
-    """Return the files of which a line may be edited; none on Windows, whose variables lie in the registry."""
+    """Return the files of which a line may be edited; none on Windows, whose variables are in the registry."""
     return LINE_FILES if ground.system == "linux" else ()
 
 

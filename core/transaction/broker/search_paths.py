@@ -24,7 +24,7 @@ def _no_search_path(change: EditPath, ground: Ground) -> str:
 
 
 def enter_refusal(change: Change, ground: Ground, back: bool) -> str:
-    """An existing, absolute folder, which is the administrator's with its whole way and all that lies in it."""
+    """An existing, absolute folder, which is the administrator's with its whole way and all that is in it."""
     assert isinstance(change, EditPath)
     return _no_search_path(change, ground) or everybodys_folder_refusal(
         change.entry.strip('"'), change.name, ground, back

@@ -97,7 +97,7 @@ def is_supported(problem: Problem, capability: int, major: int) -> bool:
     """Whether a GPU of this compute capability (times 10) and this cuDNN's major compute with such numbers at all.
 
     cuDNN's support matrix: tf32 and bf16 from Ampere and cuDNN 8 on, fp16 from 5.3 on, int8 from 6.1 on, forward and
-    with channels last only (its NCHW engines want filters in an order of their own).
+    with channels last only (its NCHW engines want filters in their own order).
     """
     least = {"fp32": 0, "tf32": 80, "fp16": 53, "bf16": 80, "int8": 61}[problem.type]
     if problem.type == "int8" and (problem.direction, problem.layout) != ("forward", "NHWC"):

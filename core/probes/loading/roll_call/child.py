@@ -69,7 +69,7 @@ def _load_main(loader: Loader, load: str, path: str) -> tuple[RollCallEvent, int
 
 
 def _open_part(loader: Loader, load: str, part: LaterLibrary) -> tuple[RollCallEvent, int | None]:
-    """Load a part under the first of its names that works; the first failure is what is told otherwise."""
+    """Load a part under the first of its names that works; otherwise the first failure is reported."""
     number, problem = None, ""
     for path in part.tries:
         handle, failed, reason = loader.load(path)

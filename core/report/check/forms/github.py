@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.common.text import printable
-from core.report.check.outcome import Outcome, State, shortened
+from core.report.check.outcome import Outcome, State, cut_line
 
 STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown": 1}
 COMMANDS: Mapping[State, str] = {"critical": "error", "warning": "warning", "unknown": "notice"}
@@ -17,7 +17,7 @@ COMMANDS: Mapping[State, str] = {"critical": "error", "warning": "warning", "unk
 def render(outcome: Outcome, length: int) -> str:
     """Return the line for the log, then one annotation for each row that is not in order."""
     rows = [r for r in outcome.rows if r.kind != "step" and r.state in COMMANDS]
-    lines = [shortened(outcome.line, length)]
+    lines = [cut_line(outcome.line, length)]
     lines += [
         f"::{COMMANDS[r.state]} title={_property(r.name)}::{_data(' '.join(t for t in (r.text, r.why) if t))}"
         for r in rows

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.report.check.outcome import Outcome, State, shortened
+from core.report.check.outcome import Outcome, State, cut_line
 
 STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown": 0}
 """What is not known is no reason to change anything; its line is in Intune's table all the same."""
@@ -15,4 +15,4 @@ STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown"
 
 def render(outcome: Outcome, length: int) -> str:
     """Return the state's word and the sentence."""
-    return shortened(f"{outcome.state}: {outcome.line}", length) + "\n"
+    return cut_line(f"{outcome.state}: {outcome.line}", length) + "\n"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.report.check.outcome import Outcome, State, shortened
+from core.report.check.outcome import Outcome, State, cut_line
 
 STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown": 2}
 
 
 def render(outcome: Outcome, length: int) -> str:
     """Return the message: one line, as the monitor cuts what is longer than its ``max_output_length``."""
-    return shortened(outcome.line, length) + "\n"
+    return cut_line(outcome.line, length) + "\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.report.check.outcome import Outcome, State, shortened
+from core.report.check.outcome import Outcome, State, cut_line
 
 STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown": 0}
 """What is not known drains no node."""
@@ -16,4 +16,4 @@ STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown"
 
 def render(outcome: Outcome, length: int) -> str:
     """Return the reason, or nothing."""
-    return shortened(f"convalesce: {outcome.line}", length) + "\n" if outcome.state == "critical" else ""
+    return cut_line(f"convalesce: {outcome.line}", length) + "\n" if outcome.state == "critical" else ""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from core.common.exit_codes import FOUND, OK, UNEXAMINED
 from core.report.check.forms import github, intune, junit, nagios, npd, prom, sarif, slurm
-from core.report.check.outcome import Outcome, State, shortened
+from core.report.check.outcome import Outcome, State, cut_line
 
 
 class Form(NamedTuple):
@@ -21,7 +21,7 @@ class Form(NamedTuple):
 
 def one_line(outcome: Outcome, length: int) -> str:
     """Return the line alone."""
-    return shortened(outcome.line, length) + "\n"
+    return cut_line(outcome.line, length) + "\n"
 
 
 PLAIN = Form(one_line, {"ok": OK, "warning": OK, "critical": FOUND, "unknown": UNEXAMINED})
