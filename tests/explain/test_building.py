@@ -88,6 +88,8 @@ TABLE: dict[str, tuple[str, Snapshot, str, str]] = {
     "an nvcc that is older than another GPU": (ARCH, built(11, "11.7", "9.0"), "compiler_lacks_gpu_arch", "open"),
     "no compiler": (NO_C, bare(), "build_tools_missing", "proved"),
     "compilers": (NO_C, built(12, "12.4"), "build_tools_missing", "refuted"),
+    "no nvcc": ("RuntimeError: Could not find nvcc", bare(), "build_tools_missing", "proved"),
+    "an nvcc by its path": ("/opt/conda/pkgs/x/bin/nvcc: not found", bare(), "build_tools_missing", "open"),
     "a compiler without nvcc": (NO_C, bare(compilers=(HostCompiler(kind="gcc", path="/g"),)), "build_tools_missing", "open"),
     "no name for the linker": (LINK, bare(), "linker_lacks_libcuda", "proved"),
     "a name for the linker": (LINK, bare(libcuda_link="/usr/lib64/libcuda.so"), "linker_lacks_libcuda", "refuted"),
