@@ -1,9 +1,9 @@
-"""Measure how well explain ranks the causes of resolved public threads: ``python -m tests.measure_explain [--misses SET | --draw]``.
+"""Measure how well explain ranks the causes of resolved public threads: ``python -m tests.measure_explain [--write | --misses SET | --draw]``.
 
 Prints recall at 1, 3 and 5 and the precision of scores above 0.8: in-sample (the sets that the tables are mended by)
 beside out-of-sample (repositories that nothing is mended by), then by system, year and source. Fails when the two first
 places lie more than 12 points apart. ``--misses first`` lists what is answered wrongly; the held-out set has no such list,
-so that nobody mends by it. ``--draw`` prints 30 of the held-out cases, by a fixed seed, each with the terminal's answer.
+so that nobody mends by it. ``--write`` puts the tables into docs/explain.md. ``--draw`` prints 30 of the held-out cases, by a fixed seed, each with the terminal's answer.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.explain import explain
 from core.explain.render import render_text
@@ -26,6 +27,9 @@ MAX_GAP = 0.12
 DRAW_SEED, DRAWN = 20, 30
 MAX_STEP = 140
 """Characters of the first step that are shown of a drawn case."""
+DOCUMENT = Path(__file__).parents[1] / "docs" / "explain.md"
+BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
+"""What the tables stand between."""
 HEADER = (
     "| Texts | Cases | First | In three | In five | Scores above 0.8 | of them right |\n|---|---|---|---|---|---|---|"
 )
@@ -78,32 +82,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.measure_explain", description=__doc__)
     parser.add_argument("--misses", choices=TRAINED)
     parser.add_argument("--draw", action="store_true")
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args(argv)
     if options.draw:
         return print_drawn()
     if options.misses:
         return print_misses([answer(t) for t in all_threads((options.misses,))])
+    lines, gap = tables()
+    print("\n".join(lines))
+    if options.write:
+        write(lines)
+    print(f"\nIn-sample is {gap * 100:+.1f} points better than out-of-sample; more than {MAX_GAP * 100:.0f} fails.")
+    return 0 if gap <= MAX_GAP else 1
+
+
+def tables() -> tuple[list[str], float]:
+    """Return the lines of all tables, and how much better in-sample is than out-of-sample."""
     trained = [answer(t) for t in all_threads(TRAINED)]
     unseen = [answer(t) for t in all_threads(HELD_OUT)]
     bare = [answer(a.thread, a.thread.text) for a in unseen]
-    print(HEADER)
-    print(row("all cases", [*trained, *unseen]))
-    print(row("in-sample", trained))
-    for name in TRAINED:
-        print(row(f"in-sample, {name}", [a for a in trained if a.thread.set == name]))
-    print(row("out-of-sample", unseen))
-    print(row("out-of-sample, the message alone", bare))
+    lines = [HEADER, row("all cases", [*trained, *unseen]), row("in-sample", trained)]
+    lines += [row(f"in-sample, {name}", [a for a in trained if a.thread.set == name]) for name in TRAINED]
+    lines += [row("out-of-sample", unseen), row("out-of-sample, the message alone", bare)]
     for title, label, least in (
         ("System", lambda t: t.system, 1),
         ("Year", lambda t: str(t.year or "unknown"), 1),
         ("Source", lambda t: t.source, 5),
     ):
         for kind, answers in (("in-sample", trained), ("out-of-sample", unseen)):
-            print(f"\n{title}, {kind}:\n\n{HEADER}")
-            print("\n".join(by(answers, label, least)))
-    gap = recall(trained, 1) - recall(unseen, 1)
-    print(f"\nIn-sample is {gap * 100:+.1f} points better than out-of-sample; more than {MAX_GAP * 100:.0f} fails.")
-    return 0 if gap <= MAX_GAP else 1
+            lines += ["", f"{title}, {kind}:", "", HEADER, *by(answers, label, least)]
+    return lines, recall(trained, 1) - recall(unseen, 1)
+
+
+def write(lines: Sequence[str]) -> None:
+    """Put the tables into their place in the document."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    DOCUMENT.write_text("\n".join((f"{before}{BEGIN}", *lines, f"{END}{after}")), encoding="utf-8")
 
 
 def print_drawn() -> int:

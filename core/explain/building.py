@@ -27,6 +27,8 @@ ASKS_FOR_C = re.compile(
     r"|command '[\w-]*g(?:cc|\+\+)' failed: no such"
 )
 """Messages of build tools that miss the C compiler itself, not a header or another tool."""
+NAMED_NVCC = re.compile(r"[\\/]bin[\\/]nvcc\b")
+"""An nvcc by its path: what leads there is the fault, not that there is none."""
 BUILT_FOR = re.compile(r"\b(?:compute|sm)_(\d{2,3})[af]?\b")
 LIBDEVICE_PACKAGE = re.compile(r"nvidia-cuda-(?:nvcc|nvvm)(?:-cu\d\d)?|cuda-nvcc.*|cuda-toolkit")
 
@@ -104,7 +106,7 @@ def no_compiler(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     if ASKS_FOR_C.search(reading.low) and seen.tools is not None and not seen.tools.compilers:
         return (Evidence(label=_("C compiler"), value=_("none"), source="PATH, CC, CXX"),)
     nvcc = any(t.nvcc for t in seen.toolkits or ())
-    if "no-nvcc" in reading.marks and seen.toolkits is not None and not nvcc:
+    if "no-nvcc" in reading.marks and not NAMED_NVCC.search(reading.low) and seen.toolkits is not None and not nvcc:
         return (Evidence(label="nvcc", value=_("none"), source=_("toolkits of this machine")),)
     return ()
 

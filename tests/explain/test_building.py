@@ -9,6 +9,7 @@ from core.explain import explain
 from core.model.facts import (
     ContainerEngine,
     CudaInit,
+    DeviceNode,
     Distribution,
     Gpu,
     HostCompiler,
@@ -88,6 +89,8 @@ TABLE: dict[str, tuple[str, Snapshot, str, str]] = {
     "an nvcc that is older than another GPU": (ARCH, built(11, "11.7", "9.0"), "compiler_lacks_gpu_arch", "open"),
     "no compiler": (NO_C, bare(), "build_tools_missing", "proved"),
     "compilers": (NO_C, built(12, "12.4"), "build_tools_missing", "refuted"),
+    "no nvcc": ("RuntimeError: Could not find nvcc", bare(), "build_tools_missing", "proved"),
+    "an nvcc by its path": ("/opt/conda/pkgs/x/bin/nvcc: not found", bare(), "build_tools_missing", "open"),
     "a compiler without nvcc": (NO_C, bare(compilers=(HostCompiler(kind="gcc", path="/g"),)), "build_tools_missing", "open"),
     "no name for the linker": (LINK, bare(), "linker_lacks_libcuda", "proved"),
     "a name for the linker": (LINK, bare(libcuda_link="/usr/lib64/libcuda.so"), "linker_lacks_libcuda", "refuted"),
@@ -115,3 +118,31 @@ def test_a_message_beside_the_machine(name: str) -> None:
     if verdict != "open":
         assert told[cause].evidence
         assert explain(text, machine).link == {"proved": "proved", "refuted": "contrary"}[verdict]
+
+
+CLOSED = m.with_driver(
+    m.wheel_machine(),
+    gpus=(),
+    cuda=CudaInit(status=999, status_name="CUDA_ERROR_UNKNOWN"),
+    nodes=tuple(
+        DeviceNode(
+            path=f"/dev/{n}", mode="0660", group="video", opened=False, errno="EACCES", problem="Permission denied"
+        )
+        for n in ("nvidia0", "nvidiactl", "nvidia-uvm")
+    ),
+)
+UNKNOWN = "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment"
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    [
+        (UNKNOWN, "proved"),
+        (f"{UNKNOWN} after the computer woke from suspend", "not linked"),
+        (f"root@098b49afe624:/# python train.py\n{UNKNOWN}", "not linked"),
+        (f"rocm 6.4, agent gfx1200\n{UNKNOWN}", "not linked"),
+        (f"AMD Radeon beside an NVIDIA GeForce RTX 3090\n{UNKNOWN}", "proved"),
+    ],
+)
+def test_what_a_text_tells_of_its_own_machine_speaks_against_a_fault_of_this_one(text: str, link: str) -> None:
+    assert explain(text, CLOSED).link == link

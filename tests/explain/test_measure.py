@@ -66,3 +66,9 @@ def test_own_cases_reach_the_goals() -> None:
     ]
     assert sum(p == 1 for p in places) / len(places) >= 0.6
     assert sum(p <= 5 for p in places) / len(places) >= 0.96
+
+
+def test_the_document_has_the_tables_as_they_are() -> None:
+    text = measure_explain.DOCUMENT.read_text(encoding="utf-8")
+    written = text.split(measure_explain.BEGIN)[1].split(measure_explain.END)[0]
+    assert written.strip("\n") == "\n".join(measure_explain.tables()[0])

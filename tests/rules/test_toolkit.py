@@ -147,5 +147,5 @@ def test_compiler_without_code_for_the_gpu_is_a_note() -> None:
     snapshot = m.system_machine()
     tools = tuple(replace(t, nvcc="/usr/local/cuda-12.4/bin/nvcc") for t in snapshot.toolkits or ())
     snapshot = m.with_copy(m.with_driver(replace(snapshot, toolkits=tools), gpus=(gpu,)), sass=(90, 100))
-    found = [f for f in diagnose(snapshot) if f.cause == "gpu_arch_too_new"]
+    found = [f for f in diagnose(snapshot) if f.cause == "compiler_lacks_gpu_arch"]
     assert [f.severity for f in found] == [NOTE]

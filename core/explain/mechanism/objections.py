@@ -134,6 +134,39 @@ def the_program_hides(reading: ParsedText, about: FaultFacts) -> str:
     return _("In the message the program itself sets CUDA_VISIBLE_DEVICES.") if _is_about_start(about) else ""
 
 
+OTHER_MAKERS = frozenset({"maker-amd", "maker-apple", "hip-own", "macos"})
+_OURS = re.compile(r"nvidia|geforce|quadro|tesla")
+
+
+def another_maker(reading: ParsedText, about: FaultFacts) -> str:
+    """The text names a GPU or a computer of another maker and none of NVIDIA; this machine has one of NVIDIA."""
+    if about.cause == "other_maker_gpu" or not reading.marks & OTHER_MAKERS or _OURS.search(reading.low):
+        return ""
+    driver = about.seen.driver
+    here = driver is not None and bool(driver.gpus or any(d.vendor_id.lower() == "10de" for d in driver.pci or ()))
+    return _("The message is about a GPU of another maker.") if here else ""
+
+
+OF_A_SESSION = ("device_node_permission", "gpu_hidden_by_env")
+"""Causes that concern this user or these variables, which no container has."""
+_IN_CONTAINER = re.compile(r"root@[0-9a-f]{12}:|\(container\)|in the container")
+
+
+def of_a_container(reading: ParsedText, about: FaultFacts) -> str:
+    """The text comes from inside a container, and this machine is none: what this user may do is not what it may."""
+    if about.seen.machine.container or about.cause not in OF_A_SESSION:
+        return ""
+    return _("The message comes from a container.") if _IN_CONTAINER.search(reading.low) else ""
+
+
+def after_a_sleep(reading: ParsedText, about: FaultFacts) -> str:
+    """The text tells of a sleep, and this machine has not slept since it was started."""
+    driver = about.seen.driver
+    if "suspend" not in reading.marks or driver is None or driver.resumed != 0.0 or not _is_about_start(about):
+        return ""
+    return _("The message came after a sleep; this machine has not slept since it was started.")
+
+
 def _is_about_start(about: FaultFacts) -> bool:
     return "the driver's answer" in CAUSED_COMPLAINTS.get(about.cause, ())
 
@@ -148,6 +181,9 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_copy,
     a_driver_answers,
     the_program_hides,
+    another_maker,
+    of_a_container,
+    after_a_sleep,
 )
 
 
