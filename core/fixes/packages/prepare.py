@@ -244,10 +244,12 @@ def _beside(change: ExchangePackages, root: Path, twin: str) -> tuple[FileSet, .
 
 def _outside(prefix: str, folder: str) -> Iterator[str]:
     """Yield an environment's files outside its folder of packages, the links to its interpreter and our own apart."""
-    for path in files_below(prefix, without=folder):
-        parts = Path(os.path.relpath(path, prefix)).parts
-        if parts[0] in ("bin", "Scripts", "share", "etc", "include", "man", "Include"):
-            yield path
+    for name in ("bin", "Scripts", "share", "etc", "include", "man", "Include"):
+        top = str(Path(prefix) / name)
+        if Path(top).is_dir() and not Path(top).is_symlink():
+            yield from files_below(top, without=folder)
+        elif os.path.lexists(top):
+            yield top
 
 
 def _state(path: str | None) -> str:
@@ -267,22 +269,25 @@ def _try_out(
     if python is None:
         return (), ""
     known = (change.twin,)
-    there = replace(
+    moved = replace(
         python,
         prefix=str(root),
         executable=str(root / Path(python.executable).relative_to(python.prefix)),
         site_packages=(*known, *python.site_packages[1:]),
     )
-    done = try_frameworks(there, seen, host, watch)
+    done = try_frameworks(moved, seen, host, watch)
+    touched = {p.name for p in change.come}
     failed = [t for t in done if t.reached == "nothing"]
-    if failed:
-        before = {t.framework: t.reached for t in try_frameworks(python, seen, host, watch)}
-        touched = {p.name for p in change.come}
-        worse = [t for t in failed if before.get(t.framework, "nothing") != "nothing" or t.framework in touched]
-        if worse:
-            return done, import_problem(worse[0])
-    slow = [t for t in done if _has_gpu(seen) and t.gpu is False and t.framework in {p.name for p in change.come}]
-    if slow:
+    there = recorded_packages(change.folder)
+    new = {p.name for p in change.come if (p.name, p.version) not in there}
+    slow = [t for t in done if _has_gpu(seen) and t.gpu is False and t.framework in new]
+    if not failed and not slow:
+        return done, ""
+    before = {t.framework: t.reached for t in try_frameworks(python, seen, host, watch)}
+    worked = [name for name, reached in before.items() if reached != "nothing"]
+    if worse := [t for t in failed if t.framework in worked or t.framework in touched]:
+        return done, import_problem(worse[0])
+    if slow := [t for t in slow if t.framework in worked]:  # one that could not be imported at all is better off now
         return done, _("{name} {version} did not use the GPU.", name=slow[0].framework, version=slow[0].version)
     return done, ""
 
