@@ -8,7 +8,7 @@ from core.common.i18n import _, n_
 from core.common.text import join_names
 from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.findings import Report
-from core.model.paths import form_of, parent
+from core.model.paths import file_name, form_of, parent
 from core.report.short_names import environment_names, place, shorten
 
 MOST_PACKAGES = 2
@@ -56,6 +56,13 @@ def _files(change: FileSet, report: Report) -> str:
     items = placed or change.items
     system = form_of(items[0].path) if items else report.snapshot.machine.system
     where = join_names(dict.fromkeys(shorten(parent(system, i.path), report) for i in items), 1)
+    aside = {i.path for i in change.items if not i.after}
+    if placed and all(i.source in aside for i in placed):
+        old, new = (
+            join_names(file_name(system, p) for p in row)
+            for row in zip(*((i.source, i.path) for i in placed), strict=True)
+        )
+        return _("Rename {old} in {where} to {new}.", old=old, where=where, new=new)
     if not placed:
         return n_("Put {n} file of {where} aside.", "Put {n} files of {where} aside.", len(items), where=where)
     return n_("Put {n} file into {where}.", "Put {n} files into {where}.", len(items), where=where)

@@ -43,7 +43,7 @@ CURES: tuple[Kind, ...] = (
     Kind("runtime by package manager", "VC++ runtime or container toolkit by the package manager", "advice", ""),
     Kind("wsl folder", "WSL's library folder in ld.so.conf.d", "yes", system.KIND),
     Kind("short path", "a junction or short path", "other", ""),
-    Kind("program search path", "a search path for a program that is not Python", "other", ""),
+    Kind("program search path", "a search path for a program that is not Python", "yes", f"{WINDOWS}: not-on-path"),
     Kind("old cudnn", "a cuDNN older than 7", "advice", ""),
     Kind("driver by package manager", "the driver by the package manager", "advice", ""),
     Kind("toolkit by package manager", "another toolkit by the package manager", "advice", ""),

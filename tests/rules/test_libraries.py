@@ -206,7 +206,10 @@ def test_an_extension_comes_from_the_index_of_its_frameworks_build() -> None:
     gap = Gap(wanted_by=BINARY, name="_ZN5torch3fooEv")
     found = card(machine(closure("torchvision 0.21.0", gaps=(gap,)), pythons=(python,)))
     assert isinstance(found.remedy, InstallPackages)
-    assert (found.remedy.remove, found.remedy.install) == (("torchvision",), ("torchvision", "torch==2.8.0+cu126"))
+    assert (found.remedy.remove, found.remedy.install) == (
+        ("torchvision",),
+        ("torchvision==0.23.*", "torch==2.8.0+cu126"),
+    )
     assert found.remedy.index.endswith("/cu126")
 
 

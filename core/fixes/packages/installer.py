@@ -246,7 +246,10 @@ class UvInstaller(Installer):
             env=self._env_for(wanted),
         )
         hashes = dict(re.findall(r"^([\w.-]+)==\S+((?:\s+\\?\s*--hash=sha256:[0-9a-f]{64})+)", done.out, re.MULTILINE))
-        rows = [(n, v, re.findall(r"[0-9a-f]{64}", hashes.get(n, ""))) for n, v in found]
+        rows = [
+            (n, v, re.findall(r"[0-9a-f]{64}", hashes.get(n, "")) or _hashes_here(n, v, wanted.folders))
+            for n, v in found
+        ]
         if any(not its for _n, _v, its in rows):
             raise ChangeError(_("The index gives no hash for {name}.", name=next(n for n, _v, its in rows if not its)))
         return tuple(Package(name=n, version=v, sha256=",".join(its), source=wanted.index) for n, v, its in rows)
@@ -329,6 +332,14 @@ def has_pip(python: str, host: Host, watch: Progress) -> bool:
 def without_secrets(address: str) -> str:
     """Return an address without a user's name and password in it."""
     return _SECRET.sub("", address)
+
+
+def _hashes_here(name: str, version: str, folders: Sequence[str]) -> list[str]:
+    """Return the hashes of the wheels of a release in folders, which uv does not list."""
+    wheels = (p for folder in folders for p in sorted(Path(folder).glob("*.whl")))
+    parts = ((p, p.name.split("-")) for p in wheels)
+    spelt = re.sub(r"[-_.]+", "-", name).lower()
+    return [_digest(p) for p, part in parts if (re.sub(r"[-_.]+", "-", part[0]).lower(), part[1]) == (spelt, version)]
 
 
 def _packages(report: Path) -> Iterator[Package]:

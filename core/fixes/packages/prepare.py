@@ -19,6 +19,7 @@ from core.fixes.packages.installer import Installer, Sources, Wanted, cached_whe
 from core.fixes.packages.twin import copy_environment, files_below
 from core.host import exchange, safe_folder, scratch
 from core.host.interface import Host
+from core.host.provenance import environment_for
 from core.model.changes import Change, ChangeError, ExchangePackages, FileItem, FileSet, Package
 from core.model.facts import FrameworkTrial, Frozen, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
@@ -31,6 +32,10 @@ from core.transaction.package_exchange import TWINS, drop_twin, fingerprint, new
 
 MAX_TEXT_BYTES = 4 << 20
 """Bytes of a script or a record in which the twin's own path is looked for; torch's RECORD has about 2 MiB."""
+
+
+IMPORT_SECONDS = 180.0
+"""Limit for the import of an extension: a first one from a cold disk takes its time."""
 
 
 class Prepared(Frozen, frozen=True, kw_only=True):
@@ -244,10 +249,12 @@ def _beside(change: ExchangePackages, root: Path, twin: str) -> tuple[FileSet, .
 
 def _outside(prefix: str, folder: str) -> Iterator[str]:
     """Yield an environment's files outside its folder of packages, the links to its interpreter and our own apart."""
-    for path in files_below(prefix, without=folder):
-        parts = Path(os.path.relpath(path, prefix)).parts
-        if parts[0] in ("bin", "Scripts", "share", "etc", "include", "man", "Include"):
-            yield path
+    for name in ("bin", "Scripts", "share", "etc", "include", "man", "Include"):
+        top = str(Path(prefix) / name)
+        if Path(top).is_dir() and not Path(top).is_symlink():
+            yield from files_below(top, without=folder)
+        elif os.path.lexists(top):
+            yield top
 
 
 def _state(path: str | None) -> str:
@@ -267,24 +274,46 @@ def _try_out(
     if python is None:
         return (), ""
     known = (change.twin,)
-    there = replace(
+    moved = replace(
         python,
         prefix=str(root),
         executable=str(root / Path(python.executable).relative_to(python.prefix)),
         site_packages=(*known, *python.site_packages[1:]),
     )
-    done = try_frameworks(there, seen, host, watch)
+    done = try_frameworks(moved, seen, host, watch)
+    touched = {p.name for p in change.come}
     failed = [t for t in done if t.reached == "nothing"]
-    if failed:
-        before = {t.framework: t.reached for t in try_frameworks(python, seen, host, watch)}
-        touched = {p.name for p in change.come}
-        worse = [t for t in failed if before.get(t.framework, "nothing") != "nothing" or t.framework in touched]
-        if worse:
-            return done, import_problem(worse[0])
-    slow = [t for t in done if _has_gpu(seen) and t.gpu is False and t.framework in {p.name for p in change.come}]
-    if slow:
+    there = recorded_packages(change.folder)
+    new = {p.name for p in change.come if (p.name, p.version) not in there}
+    slow = [t for t in done if _has_gpu(seen) and t.gpu is False and t.framework in new]
+    if not failed and not slow:
+        return done, _extension_problem(change, moved, seen, host, watch)
+    before = {t.framework: t.reached for t in try_frameworks(python, seen, host, watch)}
+    worked = [name for name, reached in before.items() if reached != "nothing"]
+    if worse := [t for t in failed if t.framework in worked or t.framework in touched]:
+        return done, import_problem(worse[0])
+    if slow := [t for t in slow if t.framework in worked]:  # one that could not be imported at all is better off now
         return done, _("{name} {version} did not use the GPU.", name=slow[0].framework, version=slow[0].version)
-    return done, ""
+    return done, _extension_problem(change, moved, seen, host, watch)
+
+
+def _extension_problem(
+    change: ExchangePackages, moved: PythonEnvironment, seen: Snapshot, host: Host, watch: Progress
+) -> str:
+    """Return in a sentence which extension of a framework that came (torchvision, xformers) cannot be imported in the twin."""
+    of_prefix = (c for c in seen.closures or () if os.path.realpath(c.consumer.prefix) == change.prefix)
+    known = {c.consumer.framework.partition(" ")[0] for c in of_prefix}
+    verdict = of_interpreter(moved, sysroot_of(host))
+    for name in (p.name for p in change.come if p.name in known and verdict.may):
+        module = name.replace("-", "_")
+        if not (Path(change.twin) / module / "__init__.py").is_file():
+            continue
+        command = [moved.executable, "-c", f"import {module}"]
+        env = environment_for(verdict, host.fresh_environment())
+        run = host.run(command, timeout=IMPORT_SECONDS, env=env, watch=watch, account=verdict.account)
+        if run.status is not None and run.status > 0 and run.err.strip():
+            return _("import {name} failed: {said}", name=name, said=run.err.strip().splitlines()[-1])
+    return ""
 
 
 def _has_gpu(seen: Snapshot) -> bool:

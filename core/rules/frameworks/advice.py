@@ -106,6 +106,13 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
     )
 
 
+def fitting_companion(name: str, torch: str) -> str:
+    """Return the requirement on a package that is built for one release of PyTorch: some publish no pin of their own."""
+    rows = (r for r in framework_tables().companions if version_tuple(r.torch) == version_tuple(torch)[:2])
+    its = next(({"torchvision": r.torchvision, "torchaudio": r.torchaudio}.get(name) for r in rows), None)
+    return f"{name}=={its}.*" if its else name
+
+
 def _beside_torch(python: PythonEnvironment) -> tuple[str, ...]:
     """Return the packages that are built for one build of PyTorch, and come with it from its own index."""
     return tuple(dict.fromkeys(d.name for d in python.distributions if d.name in ("torchvision", "torchaudio")))
@@ -114,7 +121,7 @@ def _beside_torch(python: PythonEnvironment) -> tuple[str, ...]:
 def _torch_remedy(python: PythonEnvironment, choice: TorchChoice) -> InstallPackages:
     beside = _beside_torch(python)
     index = f"{framework_tables().torch_index.url}{choice.variant}"
-    install = (f"torch=={choice.version}", *beside)
+    install = (f"torch=={choice.version}", *(fitting_companion(n, choice.version) for n in beside))
     return InstallPackages(prefix=python.prefix, remove=("torch", *beside), install=install, index=index)
 
 

@@ -70,6 +70,14 @@ class RequiredInstructions(SourcedRow, frozen=True, kw_only=True):
     needs: tuple[str, ...]
 
 
+class Companions(SourcedRow, frozen=True, kw_only=True):
+    """The releases of the packages that are built for one release of PyTorch."""
+
+    torch: str
+    torchvision: str
+    torchaudio: str
+
+
 class TorchIndex(SourcedRow, frozen=True, kw_only=True):
     """PyTorch's own index of packages."""
 
@@ -84,6 +92,7 @@ class FrameworkTables(Frozen, frozen=True, kw_only=True):
     torch_index: TorchIndex
     torch: tuple[TorchBuild, ...]
     torch_code: tuple[TorchCode, ...]
+    companions: tuple[Companions, ...]
     tensorflow: tuple[TensorFlowBuild, ...]
     jax: tuple[JaxPlugin, ...]
     instructions: tuple[RequiredInstructions, ...]

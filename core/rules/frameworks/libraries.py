@@ -30,7 +30,7 @@ from core.model.remedies import (
 )
 from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
-from core.rules.frameworks.advice import framework_pip_command, index_of_build, whole_again
+from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, asked_of, environment_views
 from core.rules.frameworks.packages import FRAMEWORKS
 from core.rules.wording import NOTE, UNKNOWN, Concern, concern_row, make_finding, manual_fix, observation
@@ -552,9 +552,8 @@ def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
     options = ("--upgrade", *(("--index-url", index) if index else ()))
     command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, lack.name, anchor)
     title = _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor)
-    remedy = InstallPackages(
-        prefix=lack.home.python.prefix, remove=(lack.name,), install=(lack.name, anchor), index=index
-    )
+    wish = fitting_companion(lack.name, base.version) if base.name == "torch" else lack.name
+    remedy = InstallPackages(prefix=lack.home.python.prefix, remove=(lack.name,), install=(wish, anchor), index=index)
     return remedy, manual_fix(title, command, restart="program")
 
 

@@ -142,8 +142,11 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
     unloaded = load_error(row.loads, host.fresh_environment(), host.run) if row.loads else "?"
     lost = import_error(row.site, row.site / row.imports, host.fresh_environment(), host.run) if row.imports else ""
 
+    later: list[Report] = []
+
     def again(seen: Host) -> Report:
-        return look(seen, machine)
+        later.append(look(seen, machine))
+        return later[-1]
 
     if row.source and not (primary.fix and primary.fix.changes):
         primary = repair.fix_from_cudnn_set(source, primary, report.snapshot, shop, watch)
@@ -179,9 +182,18 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
     if not right:
         result |= {
             "right": False,
-            "detail": f"{rehearsal.sentence} {outcome.sentence} {back.sentence} {proposal.problems}",
+            "detail": f"{rehearsal.sentence} {outcome.sentence} {back.sentence} {proposal.problems} {_told(later)}",
         }
     return result
+
+
+def _told(reports: list[Report]) -> str:
+    """Return what the looks after the change found: their errors and the evidence of faults."""
+    errors = {f"{e.probe} {e.kind}: {e.message}" for r in reports for e in r.snapshot.errors}
+    rows = {
+        f"{e.label}: {e.value}" for r in reports for f in r.findings if f.severity.name == "ERROR" for e in f.evidence
+    }
+    return "; ".join(sorted(errors | rows))[:1500]
 
 
 def _without_state(seen: dict[str, object]) -> dict[str, object]:
