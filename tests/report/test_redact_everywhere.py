@@ -39,7 +39,7 @@ MACHINES: dict[str, Callable[[], Snapshot]] = {
     "whole": machines.wheel_machine,
     "cut": lambda: machines.with_file(machines.wheel_machine(), "ops", state="truncated", size=9),
     "windows": machines.windows_machine,
-    **{n: make for n, make in list(machines.HEALTHY.items())[:4]},
+    **dict(list(machines.HEALTHY.items())[:4]),
 }
 
 
