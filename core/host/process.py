@@ -195,6 +195,8 @@ def _start(
         rights: dict[str, Any] = {}
         if account:
             rights = {"user": account.uid, "group": account.gid, "extra_groups": account.groups}
+        if leashed:
+            rights["preexec_fn"] = leash.limit_processes
 
         def make() -> subprocess.Popen[bytes]:
             return subprocess.Popen(

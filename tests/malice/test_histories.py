@@ -115,16 +115,39 @@ def test_root_refuses_the_history_of_another_account(box: Box) -> None:
     assert (said.kind, "Convalesce ignores" in said.sentence) == ("refused", True)
 
 
-def test_listing_changes_nothing(box: Box) -> None:
-    file = forged(box.mine, SetVariable(name="CUDA_HOME", scope="user", after=Value(text="/usr")))
-    before = file.read_bytes()
+def everything(root: Path) -> dict[str, tuple[object, ...]]:
+    """Every file, folder and link, with its times: a write, a renaming and a change of rights each leave a trace there."""
+    found = {}
+    for path in (root, *root.rglob("*")):
+        seen = path.lstat()
+        data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+        found[str(path)] = (
+            seen.st_ino,
+            seen.st_mode,
+            seen.st_uid,
+            seen.st_nlink,
+            seen.st_mtime_ns,
+            seen.st_ctime_ns,
+            data,
+        )
+    return found
+
+
+@pytest.mark.parametrize("state", ["begun", "done", "stuck", "undone", "rolled back"])
+def test_listing_changes_nothing(box: Box, state: str) -> None:
+    forged(box.mine, SetVariable(name="CUDA_HOME", scope="user", after=Value(text="/usr")), state)
+    for name in ("staging/left", "twins"):
+        (Path(box.mine.folder) / name).mkdir(parents=True)
+    (Path(box.mine.folder) / "twins/0123abcd").write_text(str(box.root / "opt/.convalesce/0123abcd"))
+    (box.root / "opt/.convalesce/0123abcd").mkdir(parents=True)
+    (Path(box.mine.folder) / "entries/damaged.json").write_text("{")
+    before = everything(box.root)
     env = {**os.environ, "CONVALESCE_STATE": box.mine.folder, "HOME": str(box.root / "home/root")}
     done = subprocess.run(
         [sys.executable, "-m", "core", "undo", "--list"], cwd=ROOT, env=env, capture_output=True, text=True, check=False
     )
     assert (done.returncode, "20260101T000000Z-0000" in done.stdout) == (0, True), done
-    assert file.read_bytes() == before
-    assert not (Path(box.mine.folder) / "lock").exists()
+    assert everything(box.root) == before
 
 
 @pytest.mark.parametrize("spoil", ["another's bytes", "another's file", "a link", "one that all can write"])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from core.host.linux.leash import MOST_PROCESSES
 from tests.malice.conftest import EVE, ROOT, Box, needs_root
 from tests.malice.planted import VERA, owned, plant
 from tests.malice.test_planted import Street
@@ -230,3 +231,22 @@ def test_a_driver_of_hers_is_told_and_never_a_sign_that_all_is_well(street: Stre
         e for e in street.scan(0, LD_LIBRARY_PATH=str(folder)).report["snapshot"]["executions"]
         if e["path"].startswith(str(folder)) and e["what"] == "driver"
     ]  # fmt: skip
+
+
+def test_an_nvcc_that_forks_without_end_is_held(street: Street) -> None:
+    """As many copies of itself as the kernel gives it: no more than a tool may have, and none is left."""
+    evil = program(street, "nvcc")
+    evil.write_text(
+        "#!/usr/bin/python3\nimport os, time\n"
+        "made = 0\n"
+        "for _ in range(300):\n"
+        "    try:\n"
+        "        if os.fork() == 0:\n            time.sleep(600)\n"
+        "        made += 1\n"
+        "    except OSError: break\n"
+        f"open({str(street.marks)!r} + f'/made-{{made}}', 'w').close()\n"
+    )
+    seen = street.scan(VERA, PATH=f"{evil.parent}:/usr/bin:/bin")
+    (made,) = [m for m in seen.marks if m.startswith("made-")]
+    assert 0 < int(made.removeprefix("made-")) <= MOST_PROCESSES
+    assert subprocess.run(["pgrep", "-u", str(VERA)], capture_output=True, check=False).stdout == b""

@@ -94,7 +94,8 @@ class Installer:
         """Return the wheels that would come, each with its hash. Nothing is installed.
 
         Raises:
-            ChangeError: there is no solution, or the index does not answer as one should.
+            ChangeError: there is no solution, or the index does not answer as one should: it leads to a file of this
+                computer, which pip would follow.
         """
         report = into / "report.json"
         self._run(
@@ -110,7 +111,11 @@ class Installer:
             timeout=RESOLVE_SECONDS,
             env=self._env_for(wanted),
         )
-        return tuple(_packages(report))
+        packages = tuple(_packages(report))
+        here = any(p.source.startswith("file:") for p in packages)
+        if here and not wanted.folders and wanted.index.startswith(("http:", "https:")):
+            raise ChangeError(_("The index leads to a file of this computer, so nothing is taken from it."))
+        return packages
 
     def fetch(self, packages: Sequence[Package], wanted: Wanted, into: Path) -> tuple[Package, ...]:
         """Fetch wheels by hash into a folder; return them with their sizes.

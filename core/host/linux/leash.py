@@ -2,7 +2,8 @@
 
 A thread gives its privileges up and starts the tool, which inherits that. What leaves the tool's process group comes back to us
 when its parent ends (we are its subreaper for that time), and is known by the privileges that it cannot have. The number of
-processes is not limited: the kernel counts those of the account, not of a program (getrlimit(2), RLIMIT_NPROC).
+its processes is limited where the kernel counts them apart: in a user namespace of their own, from Linux 5.14 on (elsewhere it
+counts those of the account: getrlimit(2), RLIMIT_NPROC), and for no administrator, whom it limits nowhere.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ NO_NEW_PRIVILEGES, ITS_STATE, SUBREAPER = 38, 39, 36
 """PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER: prctl(2)."""
 LARGEST_FILE = 64 << 20
 """Bytes of a file that a tool may write."""
+OWN_ACCOUNTS, COUNTED_APART = 0x10000000, (5, 14)
+"""CLONE_NEWUSER, unshare(2); the release from which on a limit holds for each user namespace (the kernel's ucounts)."""
+MOST_PROCESSES = 64
+"""Processes that a tool may have at a time; nvcc starts three."""
 MAX_ROUNDS = 100
 """Whoever is ended may leave others behind."""
 
@@ -30,6 +35,20 @@ _starting = threading.Lock()
 _ours: set[int] = set()
 """What we started ourselves and have not collected."""
 _tools: set[int] = set()
+
+
+def limit_processes() -> None:
+    """Limit the processes of this process and of what it starts. For a child between its fork and its program."""
+    import resource
+
+    if os.geteuid() == 0 or _kernel() < COUNTED_APART or ctypes.CDLL(None).unshare(OWN_ACCOUNTS) != 0:
+        return
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NPROC, (MOST_PROCESSES, MOST_PROCESSES))
+
+
+def _kernel() -> tuple[int, ...]:
+    return tuple(int(n) for n in os.uname().release.split("-")[0].split(".")[:2] if n.isdigit())
 
 
 def start(make: Start, *, leashed: bool) -> subprocess.Popen[bytes]:

@@ -1,0 +1,175 @@
+"""Hostile packages, indexes and places: whatever they hold, nothing outside the environment is written, and nothing in it unasked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from core.model.changes import ChangeError
+from tests.malice.conftest import EVE, give, grant, needs_root
+from tests.packages.conftest import Bench, tree
+
+NEW = "torch-2.8.0+cu128-py3-none-any.whl"
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+def more(archive: zipfile.ZipFile, *names: str) -> None:
+    for name in names:
+        archive.writestr(name, "evil")
+
+
+def linked(archive: zipfile.ZipFile) -> None:
+    archive.writestr(link("torch/out"), "/etc")
+    more(archive, "torch/out/evil")
+
+
+def bomb(archive: zipfile.ZipFile) -> None:
+    """As large as its disk's free space would be: the wheel says so, and holds a thousandth of it."""
+    archive.writestr("torch/zeros.bin", bytes(64 << 20), compress_type=zipfile.ZIP_DEFLATED)
+
+
+WHEELS: dict[str, Callable[[zipfile.ZipFile], None]] = {
+    "a way up": lambda a: more(a, "../../../../../evil", "../" * 9 + "evil"),
+    "a way up in the midst": lambda a: more(a, "torch/../../../../../../evil"),
+    "an absolute path": lambda a: more(a, "/tmp/evil-absolute"),
+    "data beside it": lambda a: more(a, "torch-2.8.0+cu128.data/data/../../evil"),
+    "scripts beside it": lambda a: more(a, "torch-2.8.0+cu128.data/scripts/../../../evil"),
+    "a link": linked,
+    "another environment's settings": lambda a: more(a, "torch-2.8.0+cu128.data/data/pyvenv.cfg"),
+    "files without end": bomb,
+}
+
+
+def spoilt(bench: Bench, spoil: Callable[[zipfile.ZipFile], None], folder: Path) -> Path:
+    shutil.copytree(bench.wheels, folder)
+    with zipfile.ZipFile(folder / NEW, "a", zipfile.ZIP_DEFLATED) as archive:
+        spoil(archive)
+    return folder
+
+
+def outside(bench: Bench) -> dict[str, str]:
+    """Everything around the environment that is not Convalesce's own."""
+    found = tree(bench.prefix.parent)
+    return {n: v for n, v in found.items() if not n.startswith(("env/", "state", "machine", "hostile", ".cache"))}
+
+
+@pytest.mark.parametrize("kind", WHEELS)
+def test_a_wheel_reaches_nothing_outside_the_environment(bench: Bench, kind: str) -> None:
+    folder = spoilt(bench, WHEELS[kind], bench.prefix.parent / "hostile")
+    around, inside = outside(bench), tree(bench.prefix)
+    made = None
+    with suppress(ChangeError):
+        made = bench.prepared(named=str(folder), install=("torch==2.8.0+cu128",))
+    if made is not None:
+        assert tree(bench.prefix) == inside, "nothing is changed by preparing"
+        settings = (bench.prefix / "pyvenv.cfg").read_bytes()
+        bench.apply(made)
+        assert (bench.prefix / "pyvenv.cfg").read_bytes() == settings
+    assert outside(bench) == around
+    assert not Path("/tmp/evil-absolute").exists()
+
+
+@contextmanager
+def lying_index(target: str) -> Iterator[str]:
+    """An index on the loopback whose page leads to a file of this machine."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_words: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            page = f'<a href="{target}">{NEW}</a>'.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/simple"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_an_index_leads_to_no_file_of_this_machine(bench: Bench) -> None:
+    before = tree(bench.prefix)
+    target = (bench.wheels / NEW.replace("+", "%2B")).as_uri().replace("%25", "%")
+    with lying_index(target) as address, pytest.raises(ChangeError, match="leads to a file"):
+        bench.prepared(index=address, install=("torch==2.8.0+cu128",), alone=True)
+    assert tree(bench.prefix) == before
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "place", ["the packages", "the folder above", "the environment", "by its list", "a link to hers"]
+)
+def test_an_environment_that_another_account_can_change_is_left(bench: Bench, place: str) -> None:
+    lib = bench.site.parent
+    if place == "a link to hers":
+        hers = bench.prefix.parent / "hers"
+        bench.site.rename(hers)
+        bench.site.symlink_to(hers)
+        give(hers)
+    elif place == "by its list":
+        grant(bench.site)
+    else:
+        at = {"the packages": bench.site, "the folder above": lib, "the environment": bench.prefix}[place]
+        os.chown(at, 0, EVE)
+        at.chmod(0o775)
+    before = tree(bench.prefix)
+    proposal = bench.proposal(install=("torch==2.8.0+cu128",))
+    assert "Others can change" in proposal.problems[0]
+    assert bench.apply(proposal).kind == "refused"
+    assert tree(bench.prefix) == before
+    assert not (bench.prefix / ".convalesce").exists()
+
+
+@needs_root
+def test_a_name_of_hers_for_a_file_of_the_environment_keeps_its_bytes(bench: Bench) -> None:
+    """A second name for the same file, in her folder: it is not written through, and it is given to nobody."""
+    hers = bench.prefix.parent / "corner"
+    hers.mkdir()
+    files = sorted(p for p in bench.site.glob("torch*/*") if p.is_file())
+    assert files
+    for number, file in enumerate(files):
+        os.link(file, hers / f"{number}-{file.name}")
+    before = tree(hers)
+    made = bench.prepared(install=("torch==2.8.0+cu128",))
+    assert bench.apply(made).kind == "done"
+    assert tree(hers) == before
+    assert bench.version() == "2.8.0+cu128"
+
+
+@pytest.mark.parametrize("what", ["a link", "a file", "a link that leads nowhere"])
+def test_what_stands_in_the_place_of_twins_is_not_followed(bench: Bench, what: str) -> None:
+    away = bench.prefix.parent / "away"
+    away.mkdir()
+    place = bench.prefix / ".convalesce"
+    if what == "a file":
+        place.write_text("x")
+    else:
+        place.symlink_to(away if what == "a link" else away / "none")
+    before = tree(bench.prefix, without="")
+    with pytest.raises((ChangeError, OSError)):
+        bench.prepared(install=("torch==2.8.0+cu128",))
+    assert list(away.iterdir()) == []
+    assert tree(bench.prefix, without="") == before
