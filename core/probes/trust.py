@@ -116,7 +116,7 @@ def _odd(folders: tuple[str, ...], request: ProbeRequest | None) -> Iterable[str
         answer = child.ask_child(
             *(tell_odd_files, OddFolders(folders), OddFiles),
             host=request.host,
-            env=request.env,
+            env=provenance.obeyed(request.env),
             timeout=WALK_SECONDS,
             watch=request.watch,
         )
