@@ -103,6 +103,8 @@ def test_the_words_of_every_kind() -> None:
         "editor",
         "direnv",
         "module",
+        "launcher",
+        "script",
     )
     seen = replace(linux(), starts=tuple(start(f"{k}:x") for k in kinds))
     words = way_words(seen, ("process", *(f"{k}:x" for k in kinds)))

@@ -59,17 +59,21 @@ def _by_name(way: Reached, ground: Ground) -> Iterator[StartedPython]:
     if way.kind == "activation":
         seems = way.at
         mine = values.get("VIRTUAL_ENV") or values.get("CONDA_PREFIX") or seems
+        if "VIRTUAL_ENV" in way.state.open:
+            mine = seems
         if ground.where.real(mine) != ground.where.real(seems) and not ground.where.is_folder(mine):
             return  # it was moved: its scripts tell of that
     else:
         seems = values.get("VIRTUAL_ENV", "") if way.state.lines.get("VIRTUAL_ENV") else ""
-    if not seems or "PATH" in way.state.open:
+    if not seems:
         return
     for name in TYPED:
         if not ground.where.exists(posixpath.join(seems, "bin", name)):
             continue
         text, file, line = way.state.aliases.get(name, ("", "", 0))
         word = text.split()[0] if text.split() else name
+        if "PATH" in way.state.open and not word.startswith("/"):
+            continue
         path = find_named(word, {"PATH": values.get("PATH", "")}, ground.where, "/")
         if not path:
             continue
