@@ -47,7 +47,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
-    Probe("closures", closure.look, needs=("pythons",), timeout=30),
+    Probe("closures", closure.look, needs=("pythons",), timeout=90),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
     Probe("programs", programs_probe.look, needs=("environment", "cudnn", "toolkits"), timeout=60),

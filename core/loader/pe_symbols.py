@@ -20,7 +20,9 @@ PIECE = 1024
 
 
 @cached_by_file
-def imported_functions(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> dict[str, tuple[str, ...]]:
+def imported_functions(
+    path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/"
+) -> dict[str, tuple[str, ...]]:
     """Return the functions that a PE file imports when it is loaded: DLL in lower case -> names. Empty for what is no PE file."""
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:

@@ -12,19 +12,18 @@ from core.common.versions import is_older
 from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenedNames, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
-from core.loader.pe_symbols import lacking_functions
 from core.loader.windows import DllSearch, cpython_policy, dll_closure, plain_policy
 from core.loader.windows_policy import DEFAULT_DIRS, DLL_LOAD_DIR, DllPolicy
 from core.model.facts import Distribution, How, PythonEnvironment, Resolution
 from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.path_list import searched_entries
-from core.model.paths import is_inside
 from core.probes.loading.built_for import built_for
+from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, LoadOrder, LoadStep, load_libraries
 from core.probes.loading.plan import added_folders
 from core.probes.loading.windows import MSVC_RUNTIME
 from core.probes.probe import ProbeRequest
-from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
 GPU_DLL = re.compile(
@@ -43,8 +42,6 @@ STATES: Mapping[str, EdgeState] = {
     "damaged": "damaged",
 }
 
-FUNCTIONS_TOLD = 3
-"""Functions that are told of one file."""
 MAX_GAPS = 20
 NOT_FOUND = 126
 """ERROR_MOD_NOT_FOUND."""
@@ -142,7 +139,9 @@ class DllWalk:
             consumer=consumer,
             binaries=tuple(self.binaries),
             files=tuple(self._files),
-            edges=tuple({(e.name.lower(), e.wanted_by): e for by, e in reversed(edges) if by not in sound}.values())[::-1],
+            edges=tuple({(e.name.lower(), e.wanted_by): e for by, e in reversed(edges) if by not in sound}.values())[
+                ::-1
+            ],
             gaps=tuple(g for by, g in self.gaps if by not in sound)[:MAX_GAPS],
             openings=openings,
         )
@@ -164,15 +163,26 @@ class DllWalk:
             self.edges += [(path, e) for e in bad]
             self.gaps += [(path, g) for g in gaps]
         wants = tuple((ntpath.basename(g.provider), g.name) for g in gaps)
-        self.steps.append(LoadStep(path=path, flags=flags, quiet=optional, hosted=direct if hosted else (), wants=wants))
+        self.steps.append(
+            LoadStep(path=path, flags=flags, quiet=optional, hosted=direct if hosted else (), wants=wants)
+        )
 
     def _open_names(self, names: OpenedNames, major: str) -> None:
         version = self._distribution.version
-        if names.first and is_older(version, names.first) is True or names.below and is_older(version, names.below) is False:
+        if (
+            (names.first
+            and is_older(version, names.first) is True)
+            or (names.below
+            and is_older(version, names.below) is False)
+        ):
             return
         for by in self._files_of(names.by)[:1]:
             policy = self._policy(by)
-            policy = replace(policy, flags=DEFAULT_DIRS, altered=False, loading="") if names.way == "ctypes" else policy.bare()
+            policy = (
+                replace(policy, flags=DEFAULT_DIRS, altered=False, loading="")
+                if names.way == "ctypes"
+                else policy.bare()
+            )
             for name in names.names.get(major, names.names.get("", ())):
                 bad, gaps, _direct = self._followed(name, by, policy)
                 its = [replace(e, by_name=e.name == name, wanted_by=e.wanted_by or by) for e in bad]
@@ -197,7 +207,7 @@ class DllWalk:
             winner = found.winner
             if winner and winner.outcome == "found":
                 self._files.setdefault(winner.path)
-                gaps += self._gaps(found, search)
+                gaps += unmet_functions(found, search, found.wanted_by, self._elsewhere(found.name))
                 if found.wanted_by == start and winner.how is not How.API_SET:
                     direct.append(winner.path)
                 continue
@@ -213,20 +223,6 @@ class DllWalk:
         if all(e.by_name for e in bad):
             self._loaded = loaded
         return bad, gaps, tuple(direct)
-
-    def _gaps(self, found: Resolution, search: DllSearch) -> Iterator[Gap]:
-        """Yield the functions that a file imports and that the file found for it does not have (error 127)."""
-        winner = found.winner
-        if winner is None or not found.wanted_by or not winner.path:
-            return
-        system = search.policy.windows
-        if not GPU_DLL.fullmatch(found.name) and is_inside("windows", winner.path, system):
-            return  # Windows' own
-        provider, wanting = search.real_path(winner.path), search.real_path(found.wanted_by)
-        others = tuple(a.path for a in found.found if a.path != winner.path)
-        others += tuple(p for p in self._elsewhere(found.name) if p not in (winner.path, *others))
-        for name in lacking_functions(wanting, found.name, provider)[:FUNCTIONS_TOLD]:
-            yield Gap(wanted_by=found.wanted_by, name=name, provider=winner.path, how=winner.how, others=others)
 
     def _edge(self, found: Resolution) -> Edge:
         winner = found.winner

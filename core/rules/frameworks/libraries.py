@@ -395,7 +395,9 @@ def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
     places = [
         (e.path, *_right_place(e.path, e.attempts, e.elsewhere, lack.system)) for e in lack.edges if e.state != "absent"
     ]
-    places += [(g.provider, g.how, parent(lack.system, g.others[0]) if g.others else "") for g in lack.gaps if g.provider]
+    places += [
+        (g.provider, g.how, parent(lack.system, g.others[0]) if g.others else "") for g in lack.gaps if g.provider
+    ]
     places = [p for p in places if not is_inside(lack.system, p[0], lack.home.python.prefix)]
     if lack.system != "windows" or not places or any(e.state == "absent" and not e.elsewhere for e in lack.edges):
         return None
@@ -461,7 +463,15 @@ def _fitting_extension(lack: Lack) -> Fix | None:
 def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
     options = ("--force-reinstall", "--no-deps") if again else ()
     command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, *wanted)
-    return manual_fix(_("Install {packages}", packages=join_names(wanted)), command, restart="program")
+    steps = [command]
+    if lack.system == "windows" and not again and not any(_in_packages(a.path) for e in lack.edges for a in e.attempts):
+        steps.append(_("Then scan again: {who} does not search the folders of these packages, so PATH must name them.", who=lack.closure.consumer.framework))  # fmt: skip
+    return manual_fix(_("Install {packages}", packages=join_names(wanted)), *steps, restart="program")
+
+
+def _in_packages(path: str) -> bool:
+    r"""Whether a place that was searched is that of one of NVIDIA's packages: site-packages\nvidia\...\bin."""
+    return re.search(r"[\\/]site-packages[\\/]nvidia[\\/]", path, re.IGNORECASE) is not None
 
 
 def _wanted_packages(lack: Lack) -> Iterator[str]:
@@ -495,7 +505,9 @@ def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator
     number = re.search(r"\.so\.(\d+)|_(\d\d)\w*\.dll$", library)
     build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
     major = (build.cuda or "").partition(".")[0] if build else ""
-    major = major or ((number[1] or number[2]) if number and middle in ("cublas", "cuda-runtime", "cuda-nvrtc", "nvjitlink") else "")
+    major = major or (
+        (number[1] or number[2]) if number and middle in ("cublas", "cuda-runtime", "cuda-nvrtc", "nvjitlink") else ""
+    )
     if middle.startswith(("cu", "nv", "nccl")) and major:
         yield f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}"
 

@@ -89,7 +89,11 @@ def totals(results: list[dict[str, Any]]) -> str:
 def write(results: list[dict[str, Any]]) -> None:
     """Put what was run into the document's table; rows of other scenes stay as they are."""
     before, _mark, after = DOCUMENT.read_text(encoding="utf-8").partition(MARK)
-    kept = [row for row in after.splitlines() if row.startswith("| ") and "---" not in row and not row.startswith("| scene |")]
+    kept = [
+        row
+        for row in after.splitlines()
+        if row.startswith("| ") and "---" not in row and not row.startswith("| scene |")
+    ]
     rows = {row.split(" | ")[0].strip("| "): row for row in kept} | {r["name"]: _row(r) for r in results}
     faults = [row for row in rows.values() if " | - | " not in row]
     first, quiet = sum("| named first" in row for row in faults), sum("| quiet |" in row for row in rows.values())
@@ -104,7 +108,14 @@ def write(results: list[dict[str, Any]]) -> None:
 def _row(r: dict[str, Any]) -> str:
     verdict = r.get("verdict", "")
     found = verdict if verdict in ("quiet", "named first") else f"{verdict}: {r['found']}"
-    cells = (r["name"], " or ".join(r["expected"]) or "-", found, numbers(r.get("oracle", {})), r["cure"][:90], r["proof"])
+    cells = (
+        r["name"],
+        " or ".join(r["expected"]) or "-",
+        found,
+        numbers(r.get("oracle", {})),
+        r["cure"][:90],
+        r["proof"],
+    )
     return "| " + " | ".join(str(c).replace("|", "/") for c in cells) + " |"
 
 

@@ -105,14 +105,18 @@ def judged(scene: Scene, report: Report, before: Mapping[str, int]) -> dict[str,
     else:
         verdict = "named first" if found in scene.causes else "missed"
     opened = {
-        o.library.rpartition("\\")[2]: o.number or 0
-        for c in report.snapshot.closures or ()
-        for o in c.openings or ()
+        o.library.rpartition("\\")[2]: o.number or 0 for c in report.snapshot.closures or () for o in c.openings or ()
     }
     errors = [f"{e.probe} {e.kind}: {e.message}" for e in report.snapshot.errors]
     detail = "; ".join([*(f"{f.severity.name.lower()} {f.id} {f.cause} {f.title}" for f in loud), *errors])
     told = {n: v for n, v in opened.items() if v}
-    return {"found": found, "verdict": verdict, "right": verdict in ("quiet", "named first") and not errors, "told": told, "detail": detail}
+    return {
+        "found": found,
+        "verdict": verdict,
+        "right": verdict in ("quiet", "named first") and not errors,
+        "told": told,
+        "detail": detail,
+    }
 
 
 def cured(scene: Scene, primary: Finding, report: Report, machine: Machine, made: Path) -> dict[str, Any]:
@@ -136,7 +140,11 @@ def cured(scene: Scene, primary: Finding, report: Report, machine: Machine, made
         words, right = f"{words}, NOT AS BEFORE", False
     if right:
         return {"proof": words}
-    return {"proof": words, "right": False, "detail": f"{rehearsal.sentence} {outcome.sentence} {back.sentence} {proposal.problems}"}
+    return {
+        "proof": words,
+        "right": False,
+        "detail": f"{rehearsal.sentence} {outcome.sentence} {back.sentence} {proposal.problems}",
+    }
 
 
 def numbers(said: Mapping[str, int]) -> str:

@@ -153,7 +153,10 @@ def program(path: Path, env: Mapping[str, str]) -> dict[str, int]:
     if done.ended:
         return {path.name: 1}
     home = str(Path(sys.base_prefix) / "Lib/site-packages")
-    code = START + "said['x'] = 0\nos.add_dll_directory(os.path.dirname(site))\nload(site, 8)\nprint('\\n=' + json.dumps(said), flush=True)\nos._exit(0)\n"
+    code = (
+        START
+        + "said['x'] = 0\nos.add_dll_directory(os.path.dirname(site))\nload(site, 8)\nprint('\\n=' + json.dumps(said), flush=True)\nos._exit(0)\n"
+    )
     other = WindowsHost().run([sys.executable, "-I", "-S", "-c", code, str(path), home], timeout=120, env=dict(env))
     rows = [line[1:] for line in other.out.splitlines() if line.startswith("=")]
     return {path.name: dict(json.loads(rows[-1])).get(path.name, 0)} if rows else {path.name: 0}

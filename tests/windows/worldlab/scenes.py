@@ -7,20 +7,32 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.windows.faultlab.machine import HOME, SYSTEM32, TOOLKITS, Machine, environment
+from tests.windows.faultlab.machine import HOME, SYSTEM32, TOOLKITS, Machine, distribution, environment
 from tests.windows.worldlab.tables import PROGRAMS
 
 NOT_SEARCHED, NO_CUDNN_PATH = "cuda_not_on_search_path", "cudnn_not_on_search_path"
 MISSING, ABSENT, BROKEN = "cuda_runtime_missing", "cudnn_not_installed", "corrupt_or_truncated_file"
-FOREIGN, SHADOWED, NO_NVRTC, PARTS = "dll_wrong_architecture", "cuda_lib_shadowed", "nvrtc_missing_or_mismatch", "cudnn_sublibrary_missing"
+FOREIGN, SHADOWED, NO_NVRTC, PARTS = (
+    "dll_wrong_architecture",
+    "cuda_lib_shadowed",
+    "nvrtc_missing_or_mismatch",
+    "cudnn_sublibrary_missing",
+)
 
 TOOLKIT = TOOLKITS / "v12.4"
 BIN = TOOLKIT / "bin"
 OLD = HOME / "old tools (2023)"
 ODD = HOME / "Zoë [x] 猫"
-FOR_ORT = ("cublas-12", "cudart-12", "cufft-12", "cudnn-9.28")
+FOR_ORT = ("cublas-12", "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12")
 FOR_CUPY = ("cublas-12", "cudart-12", "cufft-12", "curand-12", "cusolver-12", "cusparse-12", "nvjitlink-12", "nvrtc-12")
 ALL = (*FOR_CUPY, "cudnn-9.28")
+
+
+REQUIRED = {
+    "numpy": "2.2.6", "protobuf": "5.29.3", "flatbuffers": "25.2.10", "packaging": "25.0", "coloredlogs": "15.0.1", "sympy": "1.14.0",
+    "pyyaml": "6.0.2", "fastrlock": "0.8.3",
+}  # fmt: skip
+"""What the frameworks require beside NVIDIA's: their metadata alone."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +69,12 @@ def pip(m: Machine, site: Path, *names: str) -> None:
         with record.open(newline="", encoding="utf-8") as rows:
             for row in csv.reader(rows):
                 file = Path(row[0])
-                if file.suffix in (".dll", ".pyd", ".json") or file.parts[0].endswith(".dist-info") or len(file.parts) < 5 and file.suffix == ".py":
+                if (
+                    file.suffix in (".dll", ".pyd", ".json")
+                    or file.parts[0].endswith(".dist-info")
+                    or (len(file.parts) < 5
+                    and file.suffix == ".py")
+                ):
                     kept.append(row)
                     if file.name != "RECORD":
                         m.place(base / file, site / file)
@@ -68,6 +85,8 @@ def pip(m: Machine, site: Path, *names: str) -> None:
 def venv(m: Machine, *wheels: str, home: Path = HOME) -> Path:
     """Make an environment with these wheels."""
     site = environment(m, "ml", home=home)
+    for name, version in REQUIRED.items():
+        distribution(m, site, name, version)
     pip(m, site, *wheels)
     return site
 
@@ -96,7 +115,10 @@ def torch(m: Machine, home: Path = HOME, name: str = "torch_cuda.dll") -> Path:
     info = site / "torch-2.9.0+cu126.dist-info"
     m.write(info / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.9.0+cu126\n")
     rows = [f"{f.relative_to(site).as_posix()},,{f.stat().st_size}\n" for f in sorted(lib.iterdir())]
-    m.write(info / "RECORD", "".join([*rows, "torch/version.py,,\n", f"{info.name}/METADATA,,\n", f"{info.name}/RECORD,,\n"]))
+    m.write(
+        info / "RECORD",
+        "".join([*rows, "torch/version.py,,\n", f"{info.name}/METADATA,,\n", f"{info.name}/RECORD,,\n"]),
+    )
     return site
 
 
@@ -230,7 +252,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("ort-1.20-older-cublas-system32", ORT, (SHADOWED,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), older("cublas64_12.dll", SYSTEM32))),
     Scene("ort-1.20-32-bit-first", ORT, (FOREIGN,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), unfit_first("cufft64_11.dll", "foreign")), cured=True),
     Scene("ort-1.20-wheel-part-lost", ORT, (BROKEN, PARTS), spoilt(with_wheels("ort-1.20", *FOR_ORT, named=True), gone(NV.format("cufft", "cufft64_11.dll")))),
-    Scene("ort-1.20-other-major", ORT, (MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28"))),
+    Scene("ort-1.20-other-major", ORT, (MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12"))),
     # the newest ONNX Runtime: CUDA 13, cuDNN and cuFFT optional
     Scene("ort-new-wheels-on-path", ORT, (), spoilt(with_wheels("ort-new", "cublas-13", named=True))),
     Scene("ort-new-wheels-not-searched", ORT, (NOT_SEARCHED,), spoilt(with_wheels("ort-new", "cublas-13", home=ODD)), cured=True),
@@ -240,12 +262,12 @@ SCENES: tuple[Scene, ...] = (
     Scene("ort-new-only-cuda-12", ORT, (MISSING,), spoilt(with_toolkit("ort-new", *FOR_ORT))),
     Scene("ort-new-truncated-first", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), unfit_first("cublasLt64_13.dll", "cut")), cured=True),
     # CTranslate2
-    Scene("ct2-toolkit", "ctranslate2", (), spoilt(with_toolkit("ctranslate2", "cublas-12", "cudnn-9.28", home=ODD))),
+    Scene("ct2-toolkit", "ctranslate2", (), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12", "cudnn-9.28", home=ODD))),
     Scene("ct2-wheels-not-searched", "ctranslate2", (NOT_SEARCHED,), spoilt(with_wheels("ctranslate2", "cublas-12")), cured=True),
     Scene("ct2-no-cublas", "ctranslate2", (MISSING,), spoilt(with_wheels("ctranslate2"))),
-    Scene("ct2-openmp-lost", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12"), gone("ctranslate2\\libiomp5md.dll"))),
-    Scene("ct2-cublas-truncated", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12"), cut(str(BIN / "cublas64_12.dll")))),
-    Scene("ct2-older-cublaslt-first", "ctranslate2", (SHADOWED,), spoilt(with_toolkit("ctranslate2", "cublas-12"), older("cublasLt64_12.dll", OLD, on_path=True)), cured=True),
+    Scene("ct2-openmp-lost", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), gone("ctranslate2\\libiomp5md.dll"))),
+    Scene("ct2-cublas-truncated", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), cut(str(BIN / "cublas64_12.dll")))),
+    Scene("ct2-older-cublaslt-first", "ctranslate2", (SHADOWED,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), older("cublasLt64_12.dll", OLD, on_path=True)), cured=True),
     Scene("ct2-only-cuda-13", "ctranslate2", (MISSING,), spoilt(with_wheels("ctranslate2", "cublas-13", named=True))),
     # CuPy 13
     Scene("cupy-13-toolkit", "cupy-13", (), spoilt(with_toolkit("cupy-13", *FOR_CUPY, on_path=False))),
@@ -298,7 +320,13 @@ def program_scenes() -> tuple[Scene, ...]:
         )
         out += [
             Scene(f"{stem}-whole", name, (), spoilt(whole)),
-            Scene(f"{stem}-not-searched", name, (off, NOT_SEARCHED), spoilt(program(name, *wheels, on_path=False)), cured=True),
+            Scene(
+                f"{stem}-not-searched",
+                name,
+                (off, NOT_SEARCHED),
+                spoilt(program(name, *wheels, on_path=False)),
+                cured=True,
+            ),
             Scene(f"{stem}-missing", name, (lost,), spoilt(whole, gone(str(BIN / dll)))),
             Scene(f"{stem}-truncated", name, (BROKEN,), spoilt(whole, cut(str(BIN / dll)))),
             Scene(f"{stem}-32-bit-first", name, (FOREIGN,), spoilt(whole, unfit_first(dll, "foreign"))),

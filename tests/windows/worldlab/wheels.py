@@ -55,7 +55,7 @@ def consumers(found: Mapping[str, str]) -> Path:
             for name, imports in CONSUMERS.items():
                 build(new / name, {dll: functions_of(real[dll.lower()], wanted) for dll, wanted in imports.items()})
             for name, leave_out in OLDER.items():
-                first, *rest = functions_of(real[name.lower()], (), most=100_000)
+                _first, *rest = functions_of(real[name.lower()], (), most=100_000)
                 older(new / "older" / name, [f for f in rest if f not in leave_out])
             new.rename(folder)
     return folder
@@ -104,5 +104,7 @@ def older(target: Path, functions: list[str]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         code, definition = Path(scratch) / "older.c", Path(scratch) / "older.def"
         code.write_text("int standin(void) { return 1; }\n")
-        definition.write_text("\n".join((f"LIBRARY {target.name}", "EXPORTS", *(f"{f} = standin" for f in functions))) + "\n")
+        definition.write_text(
+            "\n".join((f"LIBRARY {target.name}", "EXPORTS", *(f"{f} = standin" for f in functions))) + "\n"
+        )
         subprocess.run(["x86_64-w64-mingw32-gcc", "-shared", "-s", code, definition, "-o", target], check=True)
