@@ -87,6 +87,7 @@ class DllWalk:
         where: Sysroot,
         distribution: Distribution,
         row: GpuFramework,
+        *,
         base: DllWalk | None = None,
     ) -> None:
         self._python, self._request, self._where = python, request, where
@@ -155,7 +156,7 @@ class DllWalk:
         flags = ALTERED if policy.altered else DLL_LOAD_DIR | DEFAULT_DIRS
         if self._row.windows_way == "then PATH":
             flags |= AFTER_PATH
-            if any(e.state == "absent" for e in bad):
+            if any(e.state == "absent" and not e.by_name for e in bad):
                 added = ";".join((*self.folders, ntpath.dirname(path)))
                 again = plain_policy(policy.application, f"{added};{policy.path}", root=self._where.root)
                 bad, gaps, direct = self._followed(path, path, again)
@@ -169,11 +170,8 @@ class DllWalk:
 
     def _open_names(self, names: OpenedNames, major: str) -> None:
         version = self._distribution.version
-        if (
-            (names.first
-            and is_older(version, names.first) is True)
-            or (names.below
-            and is_older(version, names.below) is False)
+        if (names.first and is_older(version, names.first) is True) or (
+            names.below and is_older(version, names.below) is False
         ):
             return
         for by in self._files_of(names.by)[:1]:

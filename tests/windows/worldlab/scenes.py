@@ -72,8 +72,7 @@ def pip(m: Machine, site: Path, *names: str) -> None:
                 if (
                     file.suffix in (".dll", ".pyd", ".json")
                     or file.parts[0].endswith(".dist-info")
-                    or (len(file.parts) < 5
-                    and file.suffix == ".py")
+                    or (len(file.parts) < 5 and file.suffix == ".py")
                 ):
                     kept.append(row)
                     if file.name != "RECORD":
