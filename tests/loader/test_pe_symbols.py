@@ -41,3 +41,13 @@ def test_what_cannot_be_read_lacks_nothing_that_is_known(consumer: Path, tmp_pat
 
 def test_a_name_that_nobody_imports(consumer: Path) -> None:
     assert lacking_functions(consumer, "cufft64_11.dll", consumer) == ()
+
+
+def test_long_decorated_names_are_compared_whole(tmp_path: Path) -> None:
+    long = "?generate@" + "V?$vector@" * 380
+    wants = {"ctranslate2.dll": (long, "x" * 20_000)}
+    consumer, provider = tmp_path / "_ext.pyd", tmp_path / "ctranslate2.dll"
+    consumer.write_bytes(build.pe(tuple(wants), functions=wants))
+    provider.write_bytes(build.pe(exports=(long,)))
+    assert imported_functions(consumer) == {"ctranslate2.dll": (long,)}
+    assert lacking_functions(consumer, "ctranslate2.dll", provider) == ()
