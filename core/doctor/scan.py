@@ -52,7 +52,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("tools", tools.look),
     Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
-    Probe("closures", closure.look, needs=("pythons",), timeout=30),
+    Probe("closures", closure.look, needs=("pythons",), timeout=90),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
     Probe("vocabularies", vocabulary.look, needs=("pythons", "starts")),

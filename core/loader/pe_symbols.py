@@ -15,7 +15,9 @@ from core.loader.sections import Layout, open_layout
 from core.model.facts import path_text
 
 BY_ORDINAL = {64: 1 << 63, 32: 1 << 31}
-MAX_DLLS, MAX_FUNCTIONS, MAX_NAME_BYTES = 1024, 60_000, 512
+MAX_DLLS, MAX_FUNCTIONS = 1024, 60_000
+USUAL_NAME_BYTES, MAX_NAME_BYTES = 256, 16 << 10
+"""Decorated names of C++ have up to 4096 characters; a longer one is left out."""
 PIECE = 1024
 """Entries of a lookup table that are read at a time."""
 
@@ -71,11 +73,17 @@ def _functions(file: Layout, table: int) -> tuple[str, ...]:
             if not entry:
                 return tuple(names)
             if not entry & BY_ORDINAL.get(file.bits, 0):
-                names.append(_text(file, int(entry) + 2))
+                name = _text(file, int(entry) + 2)
+                names += [name] if name else []
         if len(raw) < width * PIECE:
             break
     return tuple(names)
 
 
 def _text(file: Layout, address: int) -> str:
-    return path_text(file.at(address, MAX_NAME_BYTES).split(b"\0", 1)[0])
+    """Return the whole text at an address; empty where it does not end."""
+    for size in (USUAL_NAME_BYTES, MAX_NAME_BYTES):
+        text, end, _rest = file.at(address, size).partition(b"\0")
+        if end:
+            return path_text(text)
+    return ""

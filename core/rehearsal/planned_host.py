@@ -45,7 +45,10 @@ class PlannedHost(HostWithEnvironment, frozen=True):
             and c.before is None
             and c.after is not None
         )
-        known = (*kept, *new)
+        known = (
+            *kept,
+            *(v for v in map(self._after, new) if v is not None),
+        )  # a later change goes on from an earlier one
         if self.system == "windows":
             return known
         env = self.fresh_environment()

@@ -8,9 +8,10 @@ from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.text import join_names
 from core.knowledge.causes import OptionalCause
 from core.knowledge.library_names import parse_library_name
-from core.model.facts import Attempt, ExaminedProgram, Resolution, Snapshot
+from core.model.facts import Attempt, ExaminedProgram, How, Resolution, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent, path_module
+from core.model.remedies import AddFolder, Place, PreferFolder, Remedy
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path
 from core.rules.snapshot_queries import candidate_evidence
@@ -112,6 +113,7 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
         evidence=evidence,
         subject=program.named,
         fix=_cure(there, names, seen),
+        remedy=_folders_remedy(there, names, seen),
     )
 
 
@@ -157,6 +159,64 @@ def _cure(there: dict[str, str], names: list[str], seen: Snapshot) -> Fix:
     )
 
 
+def _folders_remedy(there: dict[str, str], names: list[str], seen: Snapshot) -> Remedy | None:
+    """Return how a program on Windows comes to what the machine has, where that is all that it lacks."""
+    if seen.machine.system != "windows" or not names or any(name not in there for name in names):
+        return None
+    first, *more = dict.fromkeys(there.values())
+    return AddFolder(folder=first, more=tuple(more))
+
+
+def _past(path: str, how: str, right: str, seen: Snapshot) -> tuple[Fix, Remedy | None]:
+    """Return how an unfit file that comes first is passed: the folder of a sound one goes before it in PATH."""
+    folder = parent(seen.machine.system, path)
+    if seen.machine.system == "windows" and how == How.PATH and right:
+        fix = manual_fix(
+            _("Make sure that {folder} is found before {other}", folder=right, other=folder),
+            _("Move {folder} before {other} in PATH.", folder=right, other=folder),
+            restart="program",
+        )
+        return fix, PreferFolder(over=folder, by="PATH", places=(Place(folder=right),))
+    words = _("It was found through: {how}.", how=how)
+    return manual_fix(_("Replace the file, or take it off the search path"), words), None
+
+
+def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
+    """A library is found first that does not have a function which the program imports (error 127)."""
+    system = seen.machine.system
+    for program in seen.programs or ():
+        for provider in dict.fromkeys(g.provider for g in program.gaps):
+            gaps = [g for g in program.gaps if g.provider == provider]
+            name, gap = file_name(system, provider), gaps[0]
+            fix, remedy = _past(provider, gap.how, parent(system, gap.others[0]) if gap.others else "", seen)
+            yield make_finding(
+                Step.CUDNN,
+                ERROR,
+                "program-library-misfit",
+                _(
+                    "{offers} does not have {what}, which {wants} of {who} needs.",
+                    offers=name,
+                    what=gap.name,
+                    wants=file_name(system, gap.wanted_by),
+                    who=_name(program, seen),
+                ),
+                cause="cuda_lib_shadowed",
+                why=_("The two libraries belong to different releases of CUDA and do not work together."),
+                evidence=[
+                    *_way(program),
+                    *(
+                        observation(g.name, _("is not in {path}", path=provider), _("wanted by {by}", by=g.wanted_by))
+                        for g in gaps
+                    ),
+                    *(observation(_("Also there"), other) for other in gap.others[:2]),
+                ],
+                subject=program.named,
+                subjects=(program.named, provider),
+                fix=fix,
+                remedy=remedy,
+            )
+
+
 def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
     """A library is found first that the program cannot load."""
     for program in seen.programs or ():
@@ -167,6 +227,9 @@ def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
             first = winner or next(iter(_unfit(r)), None)
             if first is None:
                 continue
+            sound = next((a.path for a in r.attempts if a.outcome == "found"), "")
+            how = first.via or first.how.value if seen.machine.system != "windows" else first.how.value
+            fix, remedy = _past(first.path, how, parent(seen.machine.system, sound) if sound else "", seen)
             causes: dict[str, OptionalCause] = {
                 "wrong architecture": "dll_wrong_architecture",
                 "unreadable": "library_unreadable",
@@ -183,10 +246,8 @@ def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 evidence=[*_way(program), *candidate_evidence(r)],
                 subject=program.named,
                 subjects=(program.named, first.path),
-                fix=manual_fix(
-                    _("Replace the file, or take it off the search path"),
-                    _("It was found through: {how}.", how=first.via or first.how.value),
-                ),
+                fix=fix,
+                remedy=remedy,
             )
 
 
@@ -229,7 +290,7 @@ def older_process(seen: Snapshot) -> Iterator[Finding]:
 
 def whole_programs(seen: Snapshot) -> Iterator[Finding]:
     """Everything that a program needs of CUDA is found and sound."""
-    rules = (unexamined_programs, missing_libraries, unfit_libraries)
+    rules = (unexamined_programs, missing_libraries, unfit_libraries, misfit_libraries)
     bad = {f.subject for rule in rules for f in rule(seen)}
     for program in seen.programs or ():
         if program.named in bad:
@@ -261,4 +322,4 @@ def _way(program: ExaminedProgram) -> list[Evidence]:
     return rows
 
 
-RULES = (unexamined_programs, missing_libraries, unfit_libraries, older_process, whole_programs)
+RULES = (unexamined_programs, missing_libraries, unfit_libraries, misfit_libraries, older_process, whole_programs)

@@ -7,6 +7,7 @@ import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 MINGW = {"x86_64": "x86_64-w64-mingw32-gcc", "x86": "i686-w64-mingw32-gcc"}
@@ -77,8 +78,13 @@ def pe(
     data: bytes = b"",
     extra: tuple[tuple[bytes, bytes], ...] = (),
     dll: bool = True,
+    functions: Mapping[str, tuple[str, ...]] | None = None,
+    exports: tuple[str, ...] = (),
 ) -> bytes:
-    """Return a small DLL, written by hand: one .rdata section with its import tables, and any further sections."""
+    """Return a small DLL, written by hand: one .rdata section with its import and export tables, and any further sections.
+
+    ``functions``: DLL of ``imports`` -> names that it is asked for.
+    """
     wide = machine != 0x14C
     base = 0x1000
     tables, strings = bytearray(), bytearray()
@@ -90,8 +96,34 @@ def pe(
             tables += row
             strings += name.encode() + b"\0"
         tables += bytes(size)
-    sections = ((b".rdata", bytes(tables + strings) + data), *extra)
+    rest = bytearray(-(len(tables) + len(strings)) % 8)
+    start = base + len(tables) + len(strings)
+    for at, name in enumerate(imports):
+        names = (functions or {}).get(name, ())
+        if names:
+            table, hints = start + len(rest), 8 * (len(names) + 1)
+            entries, words = b"", b""
+            for each in names:
+                entries += struct.pack("<Q", table + hints + len(words))
+                words += b"\0\0" + each.encode() + b"\0"
+            rest += entries + bytes(8) + words
+            rest += bytes(-len(rest) % 8)
+            struct.pack_into("<I", tables, 20 * at, table)
     directories = [(0, 0)] * 16
+    if exports:
+        ordered, at = sorted(exports), start + len(rest)
+        count, words = len(ordered), b""
+        addresses = b"".join(struct.pack("<I", base) for _each in ordered)
+        for each in ordered:
+            addresses += struct.pack("<I", at + 40 + 10 * count + len(words))
+            words += each.encode() + b"\0"
+        addresses += b"".join(struct.pack("<H", n) for n in range(count))
+        head = struct.pack(
+            "<IIHHIIIIIII", 0, 0, 0, 0, 0, 1, count, count, at + 40, at + 40 + 4 * count, at + 40 + 8 * count
+        )
+        rest += head + addresses + words
+        directories[0] = (at, len(head))
+    sections = ((b".rdata", bytes(tables + strings + rest) + data), *extra)
     directories[1] = (base, 20 * (len(imports) + 1)) if imports else (0, 0)
     directories[13] = (base + 20 * (len(imports) + 1), 32 * (len(delayed) + 1)) if delayed else (0, 0)
     optional = struct.pack("<HBBIIIII", 0x20B if wide else 0x10B, 14, 0, 0, 0, 0, 0, base)

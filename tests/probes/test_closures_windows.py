@@ -97,3 +97,63 @@ def test_two_links_away(tmp_path: Path) -> None:
     assert edges(its) == {"cublasLt64_12.dll": "absent"}
     assert its is not None
     assert its.edges[0].wanted_by == "C:\\cuda\\bin\\cublas64_12.dll"
+
+
+def test_a_dll_of_another_release_lacks_a_function(tmp_path: Path) -> None:
+    wants = {"cublas64_12.dll": ("cublasCreate_v2", "cublasNew")}
+    write(tmp_path, PROVIDER.replace("\\", "/"), build.pe(tuple(wants), functions=wants))
+    write(tmp_path, "C:/old/cublas64_12.dll", build.pe(exports=("cublasCreate_v2",)))
+    write(tmp_path, "C:/new/cublas64_12.dll", build.pe(exports=("cublasCreate_v2", "cublasNew")))
+    old_first = looked(tmp_path, "onnxruntime-gpu", "1.20.0", PATH="C:\\old;C:\\new")
+    assert old_first is not None
+    (gap,) = old_first.gaps
+    assert (gap.name, gap.provider, gap.how) == ("cublasNew", "C:\\old\\cublas64_12.dll", "PATH")
+    assert gap.others == ("C:\\new\\cublas64_12.dll",)
+    new_first = looked(tmp_path, "onnxruntime-gpu", "1.20.0", PATH="C:\\new;C:\\old")
+    assert new_first is not None
+    assert not new_first.gaps
+
+
+def test_ctranslate2_opens_cublas_by_name_and_finds_it_on_path(tmp_path: Path) -> None:
+    put(tmp_path, SITE + "\\ctranslate2\\ctranslate2.dll")
+    its = looked(tmp_path, "ctranslate2", "4.8.5")
+    assert edges(its) == {"cublas64_12.dll": "absent"}
+    assert its is not None
+    assert its.edges[0].by_name
+    put(tmp_path, "C:\\cuda\\bin\\cublas64_12.dll")
+    assert edges(looked(tmp_path, "ctranslate2", "4.8.5", PATH="C:\\cuda\\bin")) == {}
+
+
+def test_what_torch_lacks_in_its_folder_comes_from_path(tmp_path: Path) -> None:
+    put(tmp_path, SITE + "\\torch\\lib\\torch_cuda.dll", "curand64_10.dll")
+    assert edges(looked(tmp_path, "torch", "2.9.0")) == {"curand64_10.dll": "absent"}
+    put(tmp_path, "C:\\cuda\\bin\\curand64_10.dll")
+    assert edges(looked(tmp_path, "torch", "2.9.0", PATH="C:\\cuda\\bin")) == {}
+
+
+def test_a_delayed_dll_is_told_as_opened_later(tmp_path: Path) -> None:
+    path = SITE + "\\torch\\lib\\torch_cuda.dll"
+    write(tmp_path, path.replace("\\", "/"), build.pe(delayed=("nvrtc64_120_0.dll",)))
+    its = looked(tmp_path, "torch", "2.9.0")
+    assert its is not None
+    assert [(e.name, e.by_name) for e in its.edges] == [("nvrtc64_120_0.dll", True)]
+
+
+@pytest.mark.parametrize(("version", "found"), [("13.6.0", False), ("14.2.0", True)])
+def test_cupy_finds_nvidias_wheels_since_14(tmp_path: Path, version: str, found: bool) -> None:
+    put(tmp_path, CUBLAS, "cublas64_12.dll")
+    put(tmp_path, WHEEL, "cublasLt64_12.dll")
+    put(tmp_path, WHEEL.replace("cublas64_12", "cublasLt64_12"))
+    assert (edges(looked(tmp_path, "cupy-cuda12x", version)) == {}) is found
+
+
+def test_cupy_takes_the_folder_of_nvcc_where_cuda_path_names_none(tmp_path: Path) -> None:
+    put(tmp_path, CUBLAS, "cublas64_12.dll")
+    put(tmp_path, "C:\\cuda\\bin\\cublas64_12.dll")
+    put(tmp_path, "C:\\cuda\\bin\\nvcc.exe")
+    assert edges(looked(tmp_path, "cupy-cuda12x", "13.6.0", PATH="C:\\cuda\\bin")) == {}
+
+
+def test_a_driver_that_is_not_there_is_no_lack_of_the_framework(tmp_path: Path) -> None:
+    put(tmp_path, PROVIDER, "nvcuda.dll")
+    assert edges(looked(tmp_path, "onnxruntime-gpu", "1.20.0")) == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from core.model.facts.base import Frozen
-from core.model.facts.closure import Closure
+from core.model.facts.closure import Closure, Gap
 from core.model.facts.environment import Environment, Variable
 from core.model.facts.imports import ImportSearch
 from core.model.facts.loading import Load, Mapped, Resolution
@@ -129,6 +129,8 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     """Every library that it needs, and those that these need, each with its candidates in search order."""
     linked: tuple[str, ...] = ()
     """Names of these that are linked against: who wants them cannot be loaded without. The others are opened by name."""
+    gaps: tuple[Gap, ...] = ()
+    """Functions that it imports, or what it leads to, and that the file found for them does not have (Windows)."""
     mapped: tuple[Mapped, ...] | None = None
     """CUDA and cuDNN files that the running process has mapped; None: not a running process, or closed to this user."""
     gone: tuple[str, ...] = ()

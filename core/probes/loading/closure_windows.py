@@ -12,14 +12,13 @@ from core.common.versions import is_older
 from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenedNames, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
-from core.loader.pe_symbols import lacking_functions
 from core.loader.windows.policy import DEFAULT_DIRS, DLL_LOAD_DIR, DllPolicy
 from core.loader.windows.search import DllSearch, cpython_policy, dll_closure, plain_policy
 from core.model.facts import Distribution, How, PythonEnvironment, Resolution
 from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.path_list import searched_entries
-from core.model.paths import is_inside
 from core.probes.loading.built_for import built_for
+from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, LoadOrder, LoadStep, load_libraries
 from core.probes.loading.plan import added_folders
 from core.probes.loading.windows import MSVC_RUNTIME
@@ -43,8 +42,6 @@ STATES: Mapping[str, EdgeState] = {
     "damaged": "damaged",
 }
 
-FUNCTIONS_TOLD = 3
-"""Functions that are told of one file."""
 MAX_GAPS = 20
 NOT_FOUND = 126
 """ERROR_MOD_NOT_FOUND."""
@@ -159,7 +156,7 @@ class DllWalk:
         flags = ALTERED if policy.altered else DLL_LOAD_DIR | DEFAULT_DIRS
         if self._row.windows_way == "then PATH":
             flags |= AFTER_PATH
-            if any(e.state == "absent" for e in bad):
+            if any(e.state == "absent" and not e.by_name for e in bad):
                 added = ";".join((*self.folders, ntpath.dirname(path)))
                 again = plain_policy(policy.application, f"{added};{policy.path}", root=self._where.root)
                 bad, gaps, direct = self._followed(path, path, again)
@@ -208,7 +205,7 @@ class DllWalk:
             winner = found.winner
             if winner and winner.outcome == "found":
                 self._files.setdefault(winner.path)
-                gaps += self._gaps(found, search)
+                gaps += unmet_functions(found, search, found.wanted_by, self._elsewhere(found.name))
                 if found.wanted_by == start and winner.how is not How.API_SET:
                     direct.append(winner.path)
                 continue
@@ -224,20 +221,6 @@ class DllWalk:
         if all(e.by_name for e in bad):
             self._loaded = loaded
         return bad, gaps, tuple(direct)
-
-    def _gaps(self, found: Resolution, search: DllSearch) -> Iterator[Gap]:
-        """Yield the functions that a file imports and that the file found for it does not have (error 127)."""
-        winner = found.winner
-        if winner is None or not found.wanted_by or not winner.path:
-            return
-        system = search.policy.windows
-        if not GPU_DLL.fullmatch(found.name) and is_inside("windows", winner.path, system):
-            return  # Windows' own
-        provider, wanting = search.real_path(winner.path), search.real_path(found.wanted_by)
-        others = tuple(a.path for a in found.found if a.path != winner.path)
-        others += tuple(p for p in self._elsewhere(found.name) if p not in (winner.path, *others))
-        for name in lacking_functions(wanting, found.name, provider)[:FUNCTIONS_TOLD]:
-            yield Gap(wanted_by=found.wanted_by, name=name, provider=winner.path, how=winner.how, others=others)
 
     def _edge(self, found: Resolution) -> Edge:
         winner = found.winner

@@ -56,7 +56,7 @@ def _cudnn_requirement(
     newer = is_beyond_horizon(release_family(distribution.name), distribution.version)
     majors = (where.system == "windows" and framework.windows_majors) or framework.majors
     since = None if newer else _major_since(distribution.version, majors)
-    major = major or (0 if since == 0 else pinned_major or since)
+    major = major or (0 if since == 0 or _links_without(askers, where) else pinned_major or since)
     if askers and major:
         yield CudnnRequirement(
             framework=f"{distribution.name} {distribution.version}",
@@ -83,6 +83,19 @@ def _binaries(
             if what and not what.role and what.major:
                 return (*(p for p in there if p != path), path), what.major
     return tuple(there), None
+
+
+def _links_without(askers: tuple[str, ...], where: Sysroot) -> bool:
+    """Whether a framework for Windows links cuBLAS and no cuDNN: it loads without one, and opens it only where it is asked to.
+
+    ONNX Runtime does so since its pull request 29252 (read in 1.31.1).
+    """
+    if where.system != "windows":
+        return False
+    images = [read_image.read_image(path, root=where.root) for path in askers]
+    return all(i.state == "good" for i in images) and any(
+        n.lower().startswith("cublas") for i in images for n in i.needed
+    )
 
 
 def pinned_cudnn(distribution: Distribution, system: System, architecture: str) -> tuple[str | None, str, int | None]:

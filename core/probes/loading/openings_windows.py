@@ -67,7 +67,9 @@ for step in order["steps"]:
     path = step["path"]
     emit(library=path, begun=True)
     number, lacking = load(path, step["flags"]), ""
-    if step["hosted"] and number in (998, 1114):
+    if step["hosted"] and number == 998:
+        number = 0
+    if step["hosted"] and number == 1114:
         failed = [(p, n) for p, n in ((p, load(p, 8)) for p in step["hosted"]) if n]
         number = failed[0][1] if failed else 0
         lacking = failed[0][0] if failed else ""
@@ -92,7 +94,8 @@ class LoadStep(msgspec.Struct, frozen=True, kw_only=True):
     quiet: bool = False
     """The framework goes on without it."""
     hosted: tuple[str, ...] = ()
-    """Its start fails outside its own program (998, 1114) once all that it imports was found: these files are loaded instead."""
+    """What it imports. Its start fails outside its own program once all of that was found and started: 998 is that; 1114 may be
+    that of an import, so these files are loaded instead."""
     wants: tuple[tuple[str, str], ...] = ()
     """DLL and function: what it imports and the file on disk does not have. The one in memory is asked."""
 

@@ -20,7 +20,8 @@ from core.loader.linux.search import LibrarySearch, library_closure
 from core.loader.read_image import read_image
 from core.loader.windows.policy import plain_policy
 from core.loader.windows.search import DllSearch, dll_closure
-from core.model.facts import ExaminedProgram, Mapped, Resolution, Variable, path_text
+from core.model.facts import ExaminedProgram, Gap, Mapped, Resolution, Variable, path_text
+from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest
 from core.probes.programs.follow import Followed, find_named, follow
@@ -79,7 +80,11 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
     if image.state != "good" or image.format not in ("ELF", "PE"):
         words = fact_text("{path} cannot be started.", path=path_text(its.path))
         return replace(known, path=path_text(its.path), chain=_texts(its.chain), problem=words)
-    closure = _dlls(its, where) if image.format == "PE" else _libraries(its, request, where)
+    gaps: tuple[Gap, ...] = ()
+    if image.format == "PE":
+        closure, gaps = _dlls(its, where)
+    else:
+        closure = _libraries(its, request, where)
     return replace(
         known,
         path=path_text(its.path),
@@ -87,6 +92,7 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
         interpreter=path_text(its.interpreter),
         architecture=image.architecture,
         resolutions=closure,
+        gaps=gaps,
         linked=_linked(closure, its.path, where),
     )
 
@@ -162,11 +168,14 @@ def _is_nvidias(name: str) -> bool:
     return known is not None and known.family not in ("", "framework")
 
 
-def _dlls(its: Followed, where: Sysroot) -> tuple[Resolution, ...]:
+def _dlls(its: Followed, where: Sysroot) -> tuple[tuple[Resolution, ...], tuple[Gap, ...]]:
+    """Return what a program's DLLs are, and the functions that what was found does not have."""
     env = {n.upper(): v for n, v in its.env.items()}
     policy = plain_policy(where.parent(its.path), env.get("PATH", ""), root=where.root)
-    closure = dll_closure(its.path, DllSearch(policy), opens=lambda p: _opened(p, where))
-    return tuple(r for r in closure if "\\" not in r.name and "/" not in r.name)
+    search = DllSearch(policy)
+    closure = dll_closure(its.path, search, opens=lambda p: _opened(p, where))
+    found = tuple(r for r in closure if "\\" not in r.name and "/" not in r.name)
+    return found, tuple(g for r in found for g in unmet_functions(r, search, r.wanted_by or its.path))
 
 
 # --- a process -----------------------------------------------------------------------------------------------------

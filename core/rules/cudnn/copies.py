@@ -45,7 +45,9 @@ def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
     usable = seen.driver is not None and driver_works(seen.driver)
     yield make_finding(
         Step.CUDNN,
-        WARNING if usable and not seen.closures else NOTE,  # what is here was followed, and asks for none
+        WARNING
+        if usable and not (seen.closures or seen.programs)
+        else NOTE,  # what is here was followed, and asks for none
         "none",
         _("There is no cuDNN in the folders that were searched."),
         cause="cudnn_not_installed",

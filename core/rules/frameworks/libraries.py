@@ -560,7 +560,15 @@ def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
 def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
     options = ("--force-reinstall", "--no-deps") if again else ()
     command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, *wanted)
-    return manual_fix(_("Install {packages}", packages=join_names(wanted)), command, restart="program")
+    steps = [command]
+    if lack.system == "windows" and not again and not any(_in_packages(a.path) for e in lack.edges for a in e.attempts):
+        steps.append(_("Then scan again: {who} does not search the folders of these packages, so PATH must name them.", who=lack.closure.consumer.framework))  # fmt: skip
+    return manual_fix(_("Install {packages}", packages=join_names(wanted)), *steps, restart="program")
+
+
+def _in_packages(path: str) -> bool:
+    r"""Whether a place that was searched is that of one of NVIDIA's packages: site-packages\nvidia\...\bin."""
+    return re.search(r"[\\/]site-packages[\\/]nvidia[\\/]", path, re.IGNORECASE) is not None
 
 
 def _wanted_packages(lack: Lack) -> Iterator[str]:

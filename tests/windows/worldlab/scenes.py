@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.windows.faultlab.machine import HOME, SYSTEM32, TOOLKITS, Machine, environment
+from tests.windows.faultlab.machine import HOME, SYSTEM32, TOOLKITS, Machine, distribution, environment
 from tests.windows.worldlab.tables import PROGRAMS
 
 NOT_SEARCHED, NO_CUDNN_PATH = "cuda_not_on_search_path", "cudnn_not_on_search_path"
@@ -23,9 +23,16 @@ TOOLKIT = TOOLKITS / "v12.4"
 BIN = TOOLKIT / "bin"
 OLD = HOME / "old tools (2023)"
 ODD = HOME / "Zoë [x] 猫"
-FOR_ORT = ("cublas-12", "cudart-12", "cufft-12", "cudnn-9.28")
+FOR_ORT = ("cublas-12", "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12")
 FOR_CUPY = ("cublas-12", "cudart-12", "cufft-12", "curand-12", "cusolver-12", "cusparse-12", "nvjitlink-12", "nvrtc-12")
 ALL = (*FOR_CUPY, "cudnn-9.28")
+
+
+REQUIRED = {
+    "numpy": "2.2.6", "protobuf": "5.29.3", "flatbuffers": "25.2.10", "packaging": "25.0", "coloredlogs": "15.0.1", "sympy": "1.14.0",
+    "pyyaml": "6.0.2", "fastrlock": "0.8.3",
+}  # fmt: skip
+"""What the frameworks require beside NVIDIA's: their metadata alone."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,8 @@ def pip(m: Machine, site: Path, *names: str) -> None:
 def venv(m: Machine, *wheels: str, home: Path = HOME) -> Path:
     """Make an environment with these wheels."""
     site = environment(m, "ml", home=home)
+    for name, version in REQUIRED.items():
+        distribution(m, site, name, version)
     pip(m, site, *wheels)
     return site
 
@@ -242,7 +251,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("ort-1.20-older-cublas-system32", ORT, (SHADOWED,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), older("cublas64_12.dll", SYSTEM32))),
     Scene("ort-1.20-32-bit-first", ORT, (FOREIGN,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), unfit_first("cufft64_11.dll", "foreign")), cured=True),
     Scene("ort-1.20-wheel-part-lost", ORT, (BROKEN, PARTS), spoilt(with_wheels("ort-1.20", *FOR_ORT, named=True), gone(NV.format("cufft", "cufft64_11.dll")))),
-    Scene("ort-1.20-other-major", ORT, (MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28"))),
+    Scene("ort-1.20-other-major", ORT, (MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12"))),
     # the newest ONNX Runtime: CUDA 13, cuDNN and cuFFT optional
     Scene("ort-new-wheels-on-path", ORT, (), spoilt(with_wheels("ort-new", "cublas-13", named=True))),
     Scene("ort-new-wheels-not-searched", ORT, (NOT_SEARCHED,), spoilt(with_wheels("ort-new", "cublas-13", home=ODD)), cured=True),
@@ -252,12 +261,12 @@ SCENES: tuple[Scene, ...] = (
     Scene("ort-new-only-cuda-12", ORT, (MISSING,), spoilt(with_toolkit("ort-new", *FOR_ORT))),
     Scene("ort-new-truncated-first", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), unfit_first("cublasLt64_13.dll", "cut")), cured=True),
     # CTranslate2
-    Scene("ct2-toolkit", "ctranslate2", (), spoilt(with_toolkit("ctranslate2", "cublas-12", "cudnn-9.28", home=ODD))),
+    Scene("ct2-toolkit", "ctranslate2", (), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12", "cudnn-9.28", home=ODD))),
     Scene("ct2-wheels-not-searched", "ctranslate2", (NOT_SEARCHED,), spoilt(with_wheels("ctranslate2", "cublas-12")), cured=True),
     Scene("ct2-no-cublas", "ctranslate2", (MISSING,), spoilt(with_wheels("ctranslate2"))),
-    Scene("ct2-openmp-lost", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12"), gone("ctranslate2\\libiomp5md.dll"))),
-    Scene("ct2-cublas-truncated", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12"), cut(str(BIN / "cublas64_12.dll")))),
-    Scene("ct2-older-cublaslt-first", "ctranslate2", (SHADOWED,), spoilt(with_toolkit("ctranslate2", "cublas-12"), older("cublasLt64_12.dll", OLD, on_path=True)), cured=True),
+    Scene("ct2-openmp-lost", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), gone("ctranslate2\\libiomp5md.dll"))),
+    Scene("ct2-cublas-truncated", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), cut(str(BIN / "cublas64_12.dll")))),
+    Scene("ct2-older-cublaslt-first", "ctranslate2", (SHADOWED,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), older("cublasLt64_12.dll", OLD, on_path=True)), cured=True),
     Scene("ct2-only-cuda-13", "ctranslate2", (MISSING,), spoilt(with_wheels("ctranslate2", "cublas-13", named=True))),
     # CuPy 13
     Scene("cupy-13-toolkit", "cupy-13", (), spoilt(with_toolkit("cupy-13", *FOR_CUPY, on_path=False))),

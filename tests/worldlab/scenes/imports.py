@@ -12,7 +12,12 @@ from tests.worldlab.scenes.python import configured, loses_trees, sets, works_in
 
 Plant = Callable[[World], None]
 
-TORCH, JAX, TENSORFLOW, CUPY = imports("torch"), runs("import jax; jax.devices('cpu')"), imports("tensorflow"), imports("cupy")
+TORCH, JAX, TENSORFLOW, CUPY = (
+    imports("torch"),
+    runs("import jax; jax.devices('cpu')"),
+    imports("tensorflow"),
+    imports("cupy"),
+)
 ONNX = runs("import onnxruntime; onnxruntime.InferenceSession")
 PLUGIN = runs("from jaxlib import plugin_support as p; assert p.import_from_plugin('cuda', '_versions'), 'no plug-in'")
 BROKEN, SHADOWED, CUT, STOPPED = (
@@ -72,7 +77,9 @@ def finder_gone(world: World) -> None:
     loses_trees("torchvision*")(world)
     info = world.site / "torchvision-0.21.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torchvision\nVersion: 0.21.0\nRequires-Dist: torch==2.6.0\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: torchvision\nVersion: 0.21.0\nRequires-Dist: torch==2.6.0\n"
+    )
     (info / "RECORD").write_text("__editable__.torchvision-0.21.0.pth,,\n__editable___torchvision_0_21_0_finder.py,,\n")
     (world.site / "__editable__.torchvision-0.21.0.pth").write_text(
         "import __editable___torchvision_0_21_0_finder; __editable___torchvision_0_21_0_finder.install()\n"

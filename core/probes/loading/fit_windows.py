@@ -1,0 +1,42 @@
+"""Whether the DLLs that were found have the functions that are imported from them: a program without one is refused with error 127."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from core.knowledge.library_names import parse_library_name
+from core.loader.pe_symbols import lacking_functions
+from core.loader.windows.search import DllSearch
+from core.model.facts import Gap, Resolution
+from core.model.paths import is_inside, normalise
+
+FUNCTIONS_TOLD = 3
+"""Functions that are told of one file."""
+
+
+def unmet_functions(
+    found: Resolution, search: DllSearch, importer: str, elsewhere: Iterable[str] = ()
+) -> Iterator[Gap]:
+    """Yield the functions that ``importer`` imports and that the file found for it does not have. Windows' own are not asked.
+
+    ``elsewhere``: files of the same name that the search does not come to.
+    """
+    winner = found.winner
+    if winner is None or winner.outcome != "found" or not winner.path or not importer:
+        return
+    home = search.policy.windows
+    if is_inside("windows", importer, home) or (
+        is_inside("windows", winner.path, home) and _is_windows_own(found.name)
+    ):
+        return
+    mine = normalise("windows", winner.path)
+    others = dict.fromkeys(p for p in (*(a.path for a in found.found), *elsewhere) if normalise("windows", p) != mine)
+    names = lacking_functions(search.real_path(importer), found.name, search.real_path(winner.path))
+    for name in names[:FUNCTIONS_TOLD]:
+        yield Gap(wanted_by=importer, name=name, provider=winner.path, how=winner.how, others=tuple(others))
+
+
+def _is_windows_own(name: str) -> bool:
+    """Whether a DLL in Windows' folders belongs there: CUDA's do not, but for the driver's."""
+    known = parse_library_name(name.lower())
+    return known is None or known.family in ("driver", "nvml", "libcuda", "vcruntime")
