@@ -1,10 +1,18 @@
-"""ELF headers, read as ld.so reads them: program headers and the dynamic segment, not sections."""
+"""ELF headers by pyelftools, read as ld.so reads them: program headers and the dynamic segment, not sections."""
 
 from __future__ import annotations
 
+import io
 import struct
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any
 
+import msgspec
+from elftools.common.exceptions import ELFError
+from elftools.common.utils import struct_parse
+from elftools.construct import ConstructError
+from elftools.elf.enums import ENUM_D_TAG_COMMON
+from elftools.elf.structs import ELFStructs
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
@@ -13,24 +21,23 @@ from core.loader.image import Image
 from core.model.facts import path_text
 
 ELF_MACHINE_NAMES = {
-    (62, 64): "x86_64",
-    (62, 32): "x32",
-    (3, 32): "x86",
-    (183, 64): "aarch64",
-    (40, 32): "arm",
-    (21, 64): "ppc64",
-    (243, 64): "riscv64",
-    (22, 64): "s390x",
+    ("EM_X86_64", 64): "x86_64",
+    ("EM_X86_64", 32): "x32",
+    ("EM_386", 32): "x86",
+    ("EM_AARCH64", 64): "aarch64",
+    ("EM_ARM", 32): "arm",
+    ("EM_PPC64", 64): "ppc64",
+    ("EM_RISCV", 64): "riscv64",
+    ("EM_S390", 64): "s390x",
 }
 """e_machine and class -> the processor family's usual name."""
-
-ET_EXEC, ET_DYN = 2, 3
-PT_LOAD, PT_DYNAMIC = 1, 2
 
 NODEFLIB, PIE = 0x800, 0x08000000
 """DF_1_NODEFLIB and DF_1_PIE in DT_FLAGS_1. A PIE is recognised by this flag, not by PT_INTERP: libc.so.6 has that, too."""
 
-DT_NULL, DT_NEEDED, DT_STRTAB, DT_SONAME, DT_RPATH, DT_RUNPATH, DT_FLAGS_1 = 0, 1, 5, 14, 15, 29, 0x6FFFFFFB
+DT_NULL, DT_NEEDED, DT_STRTAB, DT_SONAME, DT_RPATH, DT_RUNPATH, DT_FLAGS_1 = (
+    ENUM_D_TAG_COMMON[f"DT_{tag}"] for tag in ("NULL", "NEEDED", "STRTAB", "SONAME", "RPATH", "RUNPATH", "FLAGS_1")
+)
 DYNAMIC_ENTRY = {
     (bits, little): struct.Struct(("<" if little else ">") + ("qQ" if bits == 64 else "iI"))
     for bits in (32, 64)
@@ -43,58 +50,72 @@ MAX_TAGS = 4096
 MAX_STRING_BYTES = 4096
 
 
-class ElfHeaders(NamedTuple):
-    """An ELF file's class and byte order, and its first header."""
+class RawSource(io.RawIOBase):
+    """A Source as the seekable stream that pyelftools wants (through a BufferedReader)."""
 
-    bits: int
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self._source = source
+        self._at = 0
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Move to an offset; what is outside the file reads as its end."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill ``buffer`` from here, up to the end of the file."""
+        data = self._source.read(self._at, len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+class ElfHeaders(msgspec.Struct, frozen=True):
+    """An ELF file's first header, and the forms of the others. Not pyelftools' ELFFile, which makes them for each file."""
+
+    stream: Any
+    header: Any
+    structs: Any
+    elfclass: int
     little_endian: bool
-    type: int
-    machine: int
-    segments: int
-    """Offset of the program headers."""
-    sections: int
-    """Offset of the section headers."""
-    segment_size: int
-    segment_count: int
-    section_size: int
-    section_count: int
 
 
-class Segment(NamedTuple):
-    """A program header."""
-
-    type: int
-    offset: int
-    address: int
-    size: int
-    """Bytes in the file."""
+@lru_cache(maxsize=16)
+def _structs(little_endian: bool, bits: int, machine: str = "", system: str = "") -> Any:
+    """Return pyelftools' forms of the headers; those behind the first one depend on the processor and the system."""
+    structs = ELFStructs(little_endian=little_endian, elfclass=bits)
+    structs.create_basic_structs()
+    if machine:
+        structs.create_advanced_structs(None, machine, system)
+    return structs
 
 
 def _headers(source: Source) -> ElfHeaders:
     """Read the first header.
 
     Raises:
-        ValueError: it makes no sense.
-        struct.error: it is cut off.
+        ELFError: it makes no sense.
     """
     kind = source.read(4, 2)
     if kind[:1] not in (b"\1", b"\2"):
-        raise ValueError(fact_text("Invalid EI_CLASS {kind}", kind=f"{kind[:1]!r}"))
+        raise ELFError(fact_text("Invalid EI_CLASS {kind}", kind=f"{kind[:1]!r}"))
     if kind[1:] not in (b"\1", b"\2"):
-        raise ValueError(fact_text("Invalid EI_DATA {kind}", kind=f"{kind[1:]!r}"))
+        raise ELFError(fact_text("Invalid EI_DATA {kind}", kind=f"{kind[1:]!r}"))
     bits, little = 32 if kind[:1] == b"\1" else 64, kind[1:] == b"\1"
-    form = ("<" if little else ">") + ("HH4xQQQ6xHHHH" if bits == 64 else "HH4xIII6xHHHH")
-    its, machine, _entry, segments, sections, size, count, section_size, section_count = struct.unpack(
-        form, source.read(16, struct.calcsize(form))
-    )
-    return ElfHeaders(bits, little, its, machine, segments, sections, size, count, section_size, section_count)
-
-
-def _segments(elf: ElfHeaders, source: Source) -> list[Segment]:
-    """Read the program headers, which lie within the file."""
-    form = struct.Struct(("<" if elf.little_endian else ">") + ("I4xQQ8xQ16x" if elf.bits == 64 else "IIIxxxxI12x"))
-    raw = source.read(elf.segments, elf.segment_count * elf.segment_size)
-    return [Segment(*row) for row in form.iter_unpack(raw)]
+    stream = io.BufferedReader(RawSource(source))
+    header = struct_parse(_structs(little, bits).Elf_Ehdr, stream, 0)
+    machine, system = str(header["e_machine"]), str(header["e_ident"]["EI_OSABI"])
+    return ElfHeaders(stream, header, _structs(little, bits, machine, system), bits, little)
 
 
 def parse_elf(source: Source, path: str) -> Image:
@@ -114,11 +135,11 @@ def parse_elf(source: Source, path: str) -> Image:
             size=source.size,
             format="ELF",
             architecture=_machine(elf),
-            bits=elf.bits,
+            bits=elf.elfclass,
             little_endian=elf.little_endian,
         )
         return _describe(elf, source, image)
-    except (struct.error, ValueError, OverflowError) as error:
+    except (ELFError, ConstructError, ValueError, OverflowError) as error:
         problem = fact_text("has ELF headers that make no sense ({error})", error=_brief(error))
         if image is None:
             raise UnfitError("damaged", problem) from None
@@ -130,34 +151,28 @@ def _brief(error: Exception) -> str:
 
 
 def _machine(elf: ElfHeaders) -> str:
-    machine = ELF_MACHINE_NAMES.get((elf.machine, elf.bits)) or _rare_machine(elf.machine)
+    named = str(elf.header["e_machine"])
+    machine = ELF_MACHINE_NAMES.get((named, elf.elfclass), named.removeprefix("EM_").lower())
     return "ppc64le" if machine == "ppc64" and elf.little_endian else machine
 
 
-def _rare_machine(number: int) -> str:
-    from elftools.elf.enums import ENUM_E_MACHINE  # takes longer than all the rest, and is hardly ever needed
-
-    names = {its: str(name) for name, its in ENUM_E_MACHINE.items() if its != ENUM_E_MACHINE["_default_"]}
-    return names.get(number, str(number)).removeprefix("EM_").lower()
-
-
 def _describe(elf: ElfHeaders, source: Source, image: Image) -> Image:
-    size = source.size
-    if elf.type not in (ET_DYN, ET_EXEC):
+    header, size = elf.header, source.size
+    if header["e_type"] not in ("ET_DYN", "ET_EXEC"):
         return replace(
             image, state="not a library", problem=fact_text("is an ELF file, but neither a library nor a program")
         )
-    step, count = 56 if elf.bits == 64 else 32, elf.segment_count
-    if elf.segment_size != step or not 0 < count <= MAX_SEGMENTS:
+    step, count = elf.structs.Elf_Phdr.sizeof(), header["e_phnum"]
+    if header["e_phentsize"] != step or not 0 < count <= MAX_SEGMENTS:
         return replace(image, state="damaged", problem=fact_text("has program headers that no loader accepts"))
-    if elf.segments + count * step > size:
+    if header["e_phoff"] + count * step > size:
         return replace(image, state="truncated", problem=fact_text("ends before its program headers do"))
-    segments = _segments(elf, source)
-    loads = [s for s in segments if s.type == PT_LOAD]
+    segments = [struct_parse(elf.structs.Elf_Phdr, elf.stream, header["e_phoff"] + n * step) for n in range(count)]
+    loads = [s for s in segments if s["p_type"] == "PT_LOAD"]
     if not loads:
         return replace(image, state="damaged", problem=fact_text("has no segment to load"))
-    end = max(s.offset + s.size for s in loads)
-    image = replace(image, library=elf.type == ET_DYN, mappable=end <= size)
+    end = max(s["p_offset"] + s["p_filesz"] for s in loads)
+    image = replace(image, library=header["e_type"] == "ET_DYN", mappable=end <= size)
     if end > size:
         image = replace(
             image,
@@ -170,7 +185,7 @@ def _describe(elf: ElfHeaders, source: Source, image: Image) -> Image:
             state="truncated",
             problem=fact_text("lacks its end: {size} of {elf} bytes are there", size=size, elf=_tail(elf)),
         )
-    dynamic = next((s for s in segments if s.type == PT_DYNAMIC), None)
+    dynamic = next((s for s in segments if s["p_type"] == "PT_DYNAMIC"), None)
     if dynamic is None:
         if image.library and image.state == "good":
             return replace(
@@ -182,17 +197,18 @@ def _describe(elf: ElfHeaders, source: Source, image: Image) -> Image:
 
 def _tail(elf: ElfHeaders) -> int:
     """Return where the section headers end; 0 when there are none. A whole file is at least so long."""
-    return elf.sections + elf.section_count * elf.section_size if elf.sections else 0
+    header = elf.header
+    return int(header["e_shoff"] + header["e_shnum"] * header["e_shentsize"]) if header["e_shoff"] else 0
 
 
-def _tags(elf: ElfHeaders, source: Source, dynamic: Segment) -> list[tuple[int, int]]:
+def _tags(elf: ElfHeaders, source: Source, dynamic: Any) -> list[tuple[int, int]]:
     """Return the dynamic section's entries up to its end marker; those beyond the file's end are left out.
 
     Most of what a header holds are these pairs, so they are taken all at once.
     """
-    form = DYNAMIC_ENTRY[elf.bits, elf.little_endian]
-    size = min(dynamic.size // form.size, MAX_TAGS) * form.size
-    raw = source.read(dynamic.offset, size)
+    form = DYNAMIC_ENTRY[elf.elfclass, elf.little_endian]
+    size = min(dynamic["p_filesz"] // form.size, MAX_TAGS) * form.size
+    raw = source.read(dynamic["p_offset"], size)
     tags: list[tuple[int, int]] = []
     for tag, value in form.iter_unpack(raw[: len(raw) // form.size * form.size]):
         if tag == DT_NULL:
@@ -204,7 +220,7 @@ def _tags(elf: ElfHeaders, source: Source, dynamic: Segment) -> list[tuple[int, 
 class StringTable:
     """The dynamic string table, found by its address through the loaded segments, as ld.so finds it."""
 
-    def __init__(self, source: Source, loads: list[Segment]) -> None:
+    def __init__(self, source: Source, loads: list[Any]) -> None:
         self._source = source
         self._loads = loads
         self.address: int | None = None
@@ -212,8 +228,8 @@ class StringTable:
     def offset(self) -> int | None:
         """Return the table's place in the file; None when no segment holds it."""
         for load in self._loads:
-            if self.address is not None and 0 <= self.address - load.address < load.size:
-                return self.address - load.address + load.offset
+            if self.address is not None and 0 <= self.address - load["p_vaddr"] < load["p_filesz"]:
+                return int(self.address - load["p_vaddr"] + load["p_offset"])
         return None
 
     def read(self, index: int) -> str:
