@@ -370,9 +370,11 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
         return _fitting_extension(lack)
     wanted = list(dict.fromkeys(_wanted_packages(lack)))
     if there := _installed_already(lack, wanted):
-        more = tuple(d.name for d in there[1:])
-        remedy = PutPackageBack(prefix=prefix, package=there[0].name, version=there[0].version, more=more)
-        return remedy, _install(lack, [f"{d.name}=={d.version}" for d in there], again=True)
+        names, exact = tuple(d.name for d in there), [f"{d.name}=={d.version}" for d in there]
+        remedy: Remedy = PutPackageBack(prefix=prefix, package=names[0], version=there[0].version, more=names[1:])
+        if any(e.state == "dangling" for e in lack.edges):  # a link that leads out of its folder is no file to put back
+            remedy = InstallPackages(prefix=prefix, remove=names, install=tuple(exact), alone=True)
+        return remedy, _install(lack, exact, again=True)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
 
 
