@@ -371,9 +371,9 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
     wanted = list(dict.fromkeys(_wanted_packages(lack)))
     if there := _installed_already(lack, wanted):
         names, exact = tuple(d.name for d in there), [f"{d.name}=={d.version}" for d in there]
-        remedy: Remedy = PutPackageBack(prefix=prefix, package=names[0], version=there[0].version, more=names[1:])
-        if any(e.state == "dangling" for e in lack.edges):  # a link that leads out of its folder is no file to put back
-            remedy = InstallPackages(prefix=prefix, remove=names, install=tuple(exact), alone=True)
+        if any(e.state == "dangling" for e in lack.edges):
+            return None, _install(lack, exact, again=True)  # a link out of its folder could not be brought back
+        remedy = PutPackageBack(prefix=prefix, package=names[0], version=there[0].version, more=names[1:])
         return remedy, _install(lack, exact, again=True)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
 
