@@ -187,6 +187,17 @@ def test_of_two_releases_that_do_not_fit_the_older_one_goes_unless_a_release_is_
         )
 
 
+def test_a_package_that_is_there_and_whose_file_is_not_is_put_back() -> None:
+    its = Distribution(name="torch", version="2.8.0", requires=("nvidia-nccl-cu12==2.27.3",))
+    python = replace(PYTHON, distributions=(its, Distribution(name="nvidia-nccl-cu12", version="2.27.3")))
+    found = card(machine(closure(edges=(edge(state="dangling", path=NCCL),)), pythons=(python,)))
+    assert found.remedy is None
+    found = card(machine(closure(edges=(edge(state="damaged", path=NCCL),)), pythons=(python,)))
+    assert found.remedy == PutPackageBack(prefix=PYTHON.prefix, package="nvidia-nccl-cu12", version="2.27.3")
+    assert found.fix is not None
+    assert "--force-reinstall" in found.fix.advice
+
+
 def test_several_packages_are_put_back_at_once() -> None:
     other = replace(
         lost, path=f"{SITE}/nvidia/cufft/lib/libcufft.so.11", distribution="nvidia-cufft-cu12", version="11.3"

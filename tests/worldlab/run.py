@@ -171,7 +171,9 @@ def _listed(folder: Path) -> set[tuple[str, int, int]]:
     """Return every file of a scene with its mode and size, byte code apart, and what programs and undoing keep."""
     found = set()
     for place, folders, names in os.walk(folder):
-        folders[:] = [f for f in folders if f not in ("__pycache__", ".convalesce", ".cache", ".local", ".triton")]
+        folders[:] = [
+            f for f in folders if f not in ("__pycache__", ".convalesce", ".cache", ".local", ".triton", ".keras")
+        ]
         for name in names:
             path = Path(place, name)
             found.add((str(path.relative_to(folder)), path.lstat().st_mode, path.lstat().st_size))

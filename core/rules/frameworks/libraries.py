@@ -442,7 +442,21 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
     if cause == "extension_abi_mismatch":
         return _fitting_extension(lack)
     wanted = list(dict.fromkeys(_wanted_packages(lack)))
+    if there := _installed_already(lack, wanted):
+        names, exact = tuple(d.name for d in there), [f"{d.name}=={d.version}" for d in there]
+        if any(e.state == "dangling" for e in lack.edges):
+            return None, _install(lack, exact, again=True)  # a link out of its folder could not be brought back
+        remedy = PutPackageBack(prefix=prefix, package=names[0], version=there[0].version, more=names[1:])
+        return remedy, _install(lack, exact, again=True)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
+
+
+def _installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
+    """Return the distributions that are wanted, where all of them are there in a fitting release: their files are not."""
+    there = {d.name: d for d in lack.home.python.distributions}
+    wishes = [wish for w in wanted if (wish := parse_requirement(w))]
+    found = [d for w in wishes if (d := there.get(w.name)) and is_in_specifier(w.specifier, d.version)]
+    return found if found and len(found) == len(wanted) and not lack.gaps else []
 
 
 def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
