@@ -56,7 +56,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("tensorflow-unknown-flag", "E", "tensorflow", TENSORFLOW, sets(TF_XLA_FLAGS="--tf_xla_autojit=2"), VALUE, "tensorflow", "tf_xla_autojit", "Unknown flag"),
     Scene("triton-compiler-may-not-run", "E", "torch-2.8", TRITON_BUILD, then(writes({"tools/gcc": "#!/bin/sh\nexec gcc \"$@\"\n"}), sets(CC="{home}/tools/gcc")), VALUE, "", "tools/gcc", "Permission denied"),
     # --- tools that frameworks run
-    Scene("triton-cut-ptxas", "A", "torch-2.6", runs("import os, subprocess, triton; p = os.path.join(os.path.dirname(triton.__file__), 'backends/nvidia/bin/ptxas'); subprocess.check_call([p, '--version'])"), cuts("triton/backends/nvidia/bin/ptxas"), ("corrupt_or_truncated_file",), "", "ptxas", ""),
+    Scene("triton-cut-ptxas", "A", "torch-2.6", runs("import os, subprocess, sysconfig; p = os.path.join(sysconfig.get_paths()['purelib'], 'triton/backends/nvidia/bin/ptxas'); subprocess.check_call([p, '--version'])"), cuts("triton/backends/nvidia/bin/ptxas"), ("corrupt_or_truncated_file",), "", "ptxas", "ptxas"),
     Scene("odd-lost-cuobjdump", "healthy", "torch-2.8", PTXAS, loses("triton/backends/nvidia/bin/cuobjdump", "triton/backends/nvidia/bin/nvdisasm")),
     # --- which Python runs, launchers, scripts, services
     Scene("torch-behind-an-alias", "D", "torch-2.6", ALIASED, then(BASH, writes({".bashrc": "alias python=/usr/bin/python3\n"})), ("wrong_environment_active",), "", ".bashrc:1", "No module named 'torch'"),
