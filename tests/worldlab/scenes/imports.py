@@ -12,7 +12,12 @@ from tests.worldlab.scenes.python import configured, loses_trees, sets, works_in
 
 Plant = Callable[[World], None]
 
-TORCH, JAX, TENSORFLOW, CUPY = imports("torch"), runs("import jax; jax.devices('cpu')"), imports("tensorflow"), imports("cupy")
+TORCH, JAX, TENSORFLOW, CUPY = (
+    imports("torch"),
+    runs("import jax; jax.devices('cpu')"),
+    imports("tensorflow"),
+    imports("cupy"),
+)
 ONNX = runs("import onnxruntime; onnxruntime.InferenceSession")
 PLUGIN = runs("from jaxlib import plugin_support as p; assert p.import_from_plugin('cuda', '_versions'), 'no plug-in'")
 BROKEN, SHADOWED, CUT, STOPPED = (
@@ -72,7 +77,9 @@ def finder_gone(world: World) -> None:
     loses_trees("torchvision*")(world)
     info = world.site / "torchvision-0.21.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torchvision\nVersion: 0.21.0\nRequires-Dist: torch==2.6.0\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: torchvision\nVersion: 0.21.0\nRequires-Dist: torch==2.6.0\n"
+    )
     (info / "RECORD").write_text("__editable__.torchvision-0.21.0.pth,,\n__editable___torchvision_0_21_0_finder.py,,\n")
     (world.site / "__editable__.torchvision-0.21.0.pth").write_text(
         "import __editable___torchvision_0_21_0_finder; __editable___torchvision_0_21_0_finder.install()\n"
@@ -107,14 +114,13 @@ SCENES = (
     Scene("six-py-in-working-folder", "C", "tensorflow", TENSORFLOW, then(works_in("work"), writes("work", "six.py", OLD)), SHADOWED, "tensorflow", "work/six.py", "six"),
     Scene("absl-folder-in-working-folder", "C", "tensorflow", TENSORFLOW, then(works_in("work"), writes("work", "absl/__init__.py", OLD)), SHADOWED, "tensorflow", "work/absl", "absl"),
     Scene("opt-einsum-py-on-pythonpath", "C", "jax", JAX, then(writes("tools", "opt_einsum.py", OLD), sets(PYTHONPATH="{folder}/tools")), SHADOWED, "jax", "tools/opt_einsum.py", "opt_einsum"),
-    Scene("cupy-beside-own-dataclasses", "C", "cupy", CUPY, then(works_in("work"), writes("work", "dataclasses.py", "x = 1\n")), SHADOWED, "cupy-cuda12x", "dataclasses.py", "dataclasses"),
     # two faults at once: what ends the import first leads
     Scene("onnxruntime-two-faults", "B", "onnxruntime-1.23", ONNX, then(lacks("numpy"), loses("nvidia/curand/lib/libcurand.so.*[0-9]")), BROKEN, "onnxruntime-gpu", "numpy", "numpy"),
     Scene("torch-two-faults", "B", "torch-2.8", TORCH, then(installs("--no-deps", "typing-extensions==4.5.0"), lacks("triton")), BROKEN, "torch", "typing_extensions", "typing_extensions"),
     # odd, and in order
     Scene("newer-typing-extensions-first", "healthy", "torch-2.6", TORCH, then(vendored("typing_extensions.py", "torch-2.8", "tools"), sets(PYTHONPATH="{folder}/tools"))),
     Scene("torch-without-what-is-tried", "healthy", "torch-2.6", TORCH, lacks("numpy")),
-    Scene("optional-names-in-working-folder", "healthy", "torch-2.6", TORCH, then(works_in("work"), writes("work", "dill.py", OLD), writes("work", "onnx/__init__.py", OLD), writes("work", "optree.py", OLD))),
+    Scene("optional-names-in-working-folder", "healthy", "torch-2.6", TORCH, then(works_in("work"), writes("work", "sympy.py", OLD), writes("work", "networkx/__init__.py", OLD), writes("work", "jinja2.py", OLD))),
     Scene("own-six-for-torch", "healthy", "torch-2.6", TORCH, then(works_in("work"), writes("work", "six.py", OLD), writes("work", "flatbuffers.py", OLD))),
     Scene("jax-own-empty-init", "healthy", "jax", JAX, then(works_in("work"), writes("work", "project/__init__.py"), writes("work", "utils/__init__.py"))),
     Scene("extensions-for-other-pythons-beside", "healthy", "jax", JAX, lambda w: shutil.copy2(w.library("ml_dtypes/_ml_dtypes_ext.cpython-311-*.so"), w.site / "ml_dtypes/_ml_dtypes_ext.cpython-310-x86_64-linux-gnu.so") and None),
