@@ -176,7 +176,7 @@ def test_of_two_with_one_name_the_first_on_the_path_counts():
         ("torch", "2.2.2", "2.2.6", Severity.WARNING),
         ("torch", "2.2.2", "1.26.4", None),
         ("torch", "2.3.0", "2.2.6", None),
-        ("onnxruntime-gpu", "1.18.1", "2.0.0", Severity.WARNING),
+        ("onnxruntime-gpu", "1.18.1", "2.0.0", Severity.ERROR),
         ("pandas", "2.2.1", "2.0.0", Severity.NOTE),
         ("opencv-python-headless", "4.9.0.80", "2.0.0", Severity.NOTE),
         ("opencv-python-headless", "4.10.0.84", "2.0.0", None),
