@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -18,6 +19,8 @@ class KnownModule(Frozen, frozen=True, kw_only=True):
     """A pattern of the names of those that bring it."""
     extension: str = ""
     """Paths of extension modules, with | between them and without their tags: one of them is imported with it."""
+    needed_by: str = ""
+    """Pattern of the distributions whose start is known to import it; empty for what matters by itself."""
     follow: bool = False
     """A framework, or an extension of one, whose import is followed to where it ends."""
     code_imports: tuple[str, ...] = ()
@@ -87,3 +90,10 @@ def distribution_of(module: str) -> str:
         next((d for d, m in names.items() if m in (module, module.partition(".")[0])), "")
         or module.partition(".")[0].replace("_", "-").lower()
     )
+
+
+def needed_at_start(distribution: str, wanted: str) -> bool:
+    """Whether the start of a distribution is known to import what another one brings."""
+    module = module_of(wanted).partition(".")[0]
+    rows = (row for row in module_table().modules if row.module == module and row.needed_by)
+    return any(re.fullmatch(row.needed_by, distribution) for row in rows)

@@ -141,9 +141,9 @@ def test_what_a_framework_requires_and_nobody_brings():
             )
         )
     )
-    assert (told.id, told.severity) == ("frameworks.lacks-torch", Severity.WARNING)
+    assert (told.id, told.severity) == ("frameworks.lacks-torch", Severity.ERROR)
     assert "typing-extensions" in told.title
-    assert "triton" not in told.title
+    assert "triton" in told.title
     conda = environment_with(("torch", "2.8.0", ("typing-extensions>=4.10",)))
     assert conda.pythons
     assert found(replace(conda, pythons=(replace(conda.pythons[0], kind="conda"),))) == []
@@ -176,7 +176,7 @@ def test_of_two_with_one_name_the_first_on_the_path_counts():
         ("torch", "2.2.2", "2.2.6", Severity.WARNING),
         ("torch", "2.2.2", "1.26.4", None),
         ("torch", "2.3.0", "2.2.6", None),
-        ("onnxruntime-gpu", "1.18.1", "2.0.0", Severity.WARNING),
+        ("onnxruntime-gpu", "1.18.1", "2.0.0", Severity.ERROR),
         ("pandas", "2.2.1", "2.0.0", Severity.NOTE),
         ("opencv-python-headless", "4.9.0.80", "2.0.0", Severity.NOTE),
         ("opencv-python-headless", "4.10.0.84", "2.0.0", None),
@@ -191,3 +191,21 @@ def test_what_metadata_says_is_told_once():
     seen = environment_with(("tensorflow", "2.17.0", ("numpy<2.0.0,>=1.26.0",)), ("numpy", "2.2.6", ()))
     assert list(numpy_abi(seen)) == []
     assert len(found(seen)) == 1
+
+
+def test_what_stops_no_import_is_a_warning():
+    (told,) = found(environment_with(("torch", "2.8.0", ("triton==3.4.0; platform_system == 'Linux'",))))
+    assert (told.id, told.severity) == ("frameworks.lacks-torch", Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("wish", "installed", "severity"),
+    [
+        ("jaxlib<=0.6.2,>=0.6.2", ("jaxlib", "0.7.2"), Severity.ERROR),
+        ("jax-cuda12-plugin<=0.6.2,>=0.6.2; extra == 'cuda12'", ("jax-cuda12-plugin", "0.6.1"), Severity.ERROR),
+        ("opt-einsum>=3", ("opt-einsum", "2.0"), Severity.WARNING),
+    ],
+)
+def test_what_a_framework_compares_at_its_start_is_loud(wish: str, installed: tuple[str, str], severity: Severity):
+    told = found(environment_with(("jax", "0.6.2", (wish,)), (*installed, ())))
+    assert [t.severity for t in told] == [severity]

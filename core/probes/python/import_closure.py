@@ -30,7 +30,7 @@ CuPy, and of PyTorch and TensorFlow the part that asks for others first."""
 MOST_BYTES = 48 << 20
 """Source that is read where something does: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
-MOST_SECONDS = 2.0
+MOST_SECONDS = 3.0
 """Seconds for one environment; on a busy machine or a slow disk what was followed until then has to do."""
 
 MAX_FILE_BYTES = 4 << 20

@@ -23,6 +23,8 @@ from core.probes.sysroot import Sysroot
 MAX_FINDER_BYTES, MAX_WHEEL_BYTES, MAX_ZIP_BYTES = 256 << 10, 16 << 10, 64 << 20
 """Bytes that are read of an editable installation's finder and of a WHEEL file, and of archives that are opened at most."""
 
+MAX_MODULE_BYTES = 1 << 20
+
 _EXTENSION = re.compile(r"\.(?P<tag>cpython-\d+t?-[\w-]+|cp\d+t?-[\w]+|abi3|pypy[\w-]+)?\.?(?:so|pyd)$")
 _MAPPING = re.compile(r"(?m)^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$")
 _MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu"}
@@ -174,6 +176,19 @@ class ModuleSearch:
                 return self.where.join(folder, one)
         return ""
 
+    def is_alike(self, one: str, other: str) -> bool:
+        """Whether a module is a release of another one: it has most of its functions and classes, or of its files."""
+        if self.where.name(one).startswith("__init__.") and self.where.name(other).startswith("__init__."):
+            mine, theirs = (
+                set(self._folders.names(self.where.parent(p)) or ()) - {"__pycache__"} for p in (one, other)
+            )
+        else:
+            texts = (self.where.text(p, MAX_MODULE_BYTES) or "" for p in (one, other))
+            mine, theirs = (set(re.findall(r"(?m)^[ \t]*(?:def|class)[ \t]+(\w+)", t)) for t in texts)
+            if self.where.name(one).startswith("__init__.") or self.where.name(other).startswith("__init__."):
+                return False  # a file in the place of a package
+        return bool(theirs) and len(mine & theirs) * 2 >= len(theirs)
+
     @property
     def has_unknown_finders(self) -> bool:
         """Whether code that runs at every start may find modules in ways that reading does not show."""
@@ -296,9 +311,18 @@ def _editable_modules(paths: Mapping[str, str], where: Sysroot) -> Iterator[tupl
 
 
 def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...]) -> tuple[FoundModule, ...]:
-    """Return who wins for each module that matters here and that is there."""
-    found = (search.known(what, distributions) for what in module_table().modules)
-    return tuple(f for f in found if f.kind != "none")
+    """Return who wins for each module that matters here and that is there.
+
+    What only the start of a framework imports matters where that is installed; a copy of the same module before it is no fault.
+    """
+    found = []
+    for what in module_table().modules:
+        if what.needed_by and not any(re.fullmatch(what.needed_by, d.name) for d in distributions):
+            continue
+        its = search.known(what, distributions)
+        if its.kind != "none" and not (what.needed_by and its.hidden and search.is_alike(its.path, its.hidden[0])):
+            found.append(its)
+    return tuple(found)
 
 
 def hidden_standard_modules(search: ModuleSearch, distributions: Iterable[Distribution]) -> tuple[FoundModule, ...]:

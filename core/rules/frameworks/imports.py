@@ -81,12 +81,18 @@ def _rows(found: FoundModule, entry: SearchEntry) -> list[Evidence]:
     return rows
 
 
+def _importers(home: EnvironmentView, module: str) -> list[str]:
+    """Return the distributions here whose start is known to import a module."""
+    rows = [r for r in module_table().modules if r.module == module and r.needed_by]
+    return [d.name for d in home.python.distributions if any(re.fullmatch(r.needed_by, d.name) for r in rows)]
+
+
 def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Finding:
-    mild = found.name == "nvidia" or not FRAMEWORKS.fullmatch(found.hidden_owner.partition(" ")[0])
+    own = found.hidden_owner.partition(" ")[0]
+    importers = _importers(home, found.name)
+    mild = found.name == "nvidia" or not (FRAMEWORKS.fullmatch(own) or importers)
     severity = min(home.severity, WARNING) if mild and found.name != "numpy" else home.severity
-    concerned = (
-        found.hidden_owner.partition(" ")[0] if FRAMEWORKS.fullmatch(found.hidden_owner.partition(" ")[0]) else ""
-    )
+    concerned = list(dict.fromkeys(importers)) or [own if FRAMEWORKS.fullmatch(own) else ""]
     return make_finding(
         Step.FRAMEWORKS,
         severity,
@@ -102,7 +108,7 @@ def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEnt
             "Python takes the first module of a name, and {way} comes before the environment's packages.",
             way=way_of(entry),
         ),
-        evidence=[*_rows(found, entry), home.concerns(concerned)],
+        evidence=[*_rows(found, entry), *(home.concerns(name) for name in concerned)],
         subject=found.path,
         fix=_out_of_the_way(home, found, entry),
         remedy=_other_names(home, [found], entry),
@@ -321,7 +327,10 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
             *(observation(_("Extension module"), path) for path in found.foreign),
             *([observation(_("Tags of its wheel"), join_names(found.wheel_tags), "WHEEL")] if found.wheel_tags else []),
             observation(_("import {name} finds", name=found.name), found.path, way_of(entry) if entry else ""),
-            home.concerns(name if FRAMEWORKS.fullmatch(name) else ""),
+            *(
+                home.concerns(one)
+                for one in _importers(home, found.name) or [name if FRAMEWORKS.fullmatch(name) else ""]
+            ),
         ],
         subject=found.path,
         fix=fix,
@@ -342,7 +351,8 @@ def empty_packages(seen: Snapshot) -> Iterator[Finding]:
     for home, search in views_with_imports(seen):
         for found in search.modules:
             name, _space, version = found.owner.partition(" ")
-            left = any(r.distribution in (name, found.name) for r in search.remains)
+            importers = _importers(home, found.name)
+            left = bool(importers) or any(r.distribution in (name, found.name) for r in search.remains)
             if found.kind != "namespace" or found.name == "nvidia" or not found.owner or not left:
                 continue
             yield make_finding(
@@ -353,7 +363,8 @@ def empty_packages(seen: Snapshot) -> Iterator[Finding]:
                   package=found.owner, prefix=home.python.prefix),
                 cause="installation_interrupted",
                 why=_("import {name} gives an empty module: its __init__.py is not there.", name=found.name),
-                evidence=[observation(_("import {name} finds", name=found.name), found.path), home.concerns(name)],
+                evidence=[observation(_("import {name} finds", name=found.name), found.path),
+                          *(home.concerns(one) for one in importers or [name])],
                 subject=found.path,
                 fix=whole_again(home.seen, home.python, name, version),
                 remedy=PutPackageBack(prefix=home.python.prefix, package=name, version=version) if version else None,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
-from core.common.versions import is_in_specifier, parse_requirement, version_tuple
+from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.cuda_wheels import release_beside
 from core.knowledge.gpu_binaries import gpu_binaries
@@ -274,13 +274,15 @@ CUDA_NUMBERED = re.compile(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupti)
 
 
 def _majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
-    """Return the CUDA that is asked for, and those that the environment's packages and the toolkits are of; majors alone."""
+    """Return the CUDA that is asked for, and those that the environment's own packages are of; majors alone.
+
+    A toolkit elsewhere on the machine was not necessarily meant for it.
+    """
     build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
     numbers = [m[1] for e in absent if (m := CUDA_NUMBERED.match(e.name))]
     wanted = next(iter(numbers), (build.cuda or "").partition(".")[0] if build else "")
     packages = [m[1] for d in lack.home.python.distributions if (m := re.fullmatch(r"nvidia-.*-cu(\d+)", d.name))]
-    toolkits = [str(n) for t in lack.home.seen.toolkits or () for n in version_tuple(t.version)[:1]]
-    return wanted, list(dict.fromkeys((*packages, *toolkits)))
+    return wanted, list(dict.fromkeys(packages))
 
 
 def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:

@@ -9,7 +9,7 @@ from core.common.i18n import _, join_sentences, n_
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
-from core.knowledge.modules import CheckedRequirement, NumpyTwo, module_table
+from core.knowledge.modules import CheckedRequirement, NumpyTwo, module_table, needed_at_start
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise
@@ -345,14 +345,17 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
     """What a framework requires and nobody brings: it says so at its import."""
     if home.python.kind in _WITHOUT_RECORDS:
         return
-    asking = (b for b in lacking if FRAMEWORKS.fullmatch(b.of.name) or check_of(b))
+    followed = [row.distributions for row in module_table().modules if row.follow]
+    asking = (b for b in lacking if check_of(b) or any(re.fullmatch(p, b.of.name) for p in followed))
     mine = [b for b in asking if not _FOLLOWED.fullmatch(b.wanted)]
     for name in dict.fromkeys(b.of.name for b in mine):
         its = [b for b in mine if b.of.name == name]
         names = join_names(b.wanted for b in its)
         yield make_finding(
             Step.FRAMEWORKS,
-            home.severity if any(check_of(b) for b in its) else min(home.severity, WARNING),
+            home.severity
+            if any(check_of(b) or needed_at_start(name, b.wanted) for b in its)
+            else min(home.severity, WARNING),
             f"lacks-{name}",
             _(
                 "{name} {version} requires packages that are not installed: {names}.",
@@ -376,6 +379,29 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
             subject=home.python.prefix,
             fix=reinstall_requirement(home.seen, home.python, *(f"{b.wanted}{b.specifier}" for b in its)),
         )
+
+
+def jax_without_its_other_half(seen: Snapshot) -> Iterator[Finding]:
+    """One of the two packages of JAX for CUDA is there and the other is not: JAX uses the processor alone."""
+    for home in environment_views(seen):
+        jax = home.has("jax")
+        for d in home.python.distributions if jax and home.near <= 3 else ():
+            half = re.fullmatch(r"jax-cuda(\d+)-pjrt", d.name)
+            other = f"jax-cuda{half[1]}-plugin" if half else ""
+            if other and jax and not home.has(other):
+                wanted = f"{other}=={d.version}"
+                yield make_finding(
+                    Step.FRAMEWORKS,
+                    home.severity if gpu_side(seen).there is not False else min(home.severity, WARNING),
+                    "lacks-jax-plugin",
+                    _("{package} is installed in {prefix}, but {other} is not: JAX uses no GPU.",
+                      package=f"{d.name} {d.version}", other=other, prefix=home.python.prefix),
+                    cause="requirement_broken",
+                    why=_("JAX comes to CUDA by two packages of one release, and loads the first through the second."),
+                    evidence=[observation(_("Installed"), f"{d.name} {d.version}", d.location), home.concerns("jax")],
+                    subject=home.python.prefix,
+                    fix=reinstall_requirement(seen, home.python, wanted),
+                )  # fmt: skip
 
 
 def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
@@ -491,4 +517,4 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-RULES = (duplicate_packages, shared_files, broken_requirements, numpy_abi, retired_pynvml)
+RULES = (duplicate_packages, shared_files, broken_requirements, jax_without_its_other_half, numpy_abi, retired_pynvml)

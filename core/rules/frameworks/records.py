@@ -8,7 +8,7 @@ from core.common.i18n import _, format_number, n_
 from core.common.text import join_names
 from core.model.facts import DamagedFile, PackageRecords, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.paths import file_name, normalise
+from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import whole_again
@@ -59,9 +59,17 @@ def _is_broken(file: DamagedFile) -> bool:
     return file.state == "hash differs" or (file.state == "size differs" and file.header not in ("", WHOLE_STATE))
 
 
+def _is_start(home: EnvironmentView, file: DamagedFile) -> bool:
+    """Whether it is the file that is run when a package itself is imported."""
+    system = home.seen.machine.system
+    above = normalise(system, parent(system, parent(system, file.path)))
+    inner = file_name(system, file.path) == "__init__.py" and file.distribution in ("numpy", *LIBRARY_OWNERS)
+    return inner and above in {normalise(system, f) for f in home.python.site_packages}
+
+
 def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
-    if any(_is_broken(f) or f.needed_by for f in files):
+    if any(_is_broken(f) or f.needed_by or _is_start(home, f) for f in files):
         return home.severity
     followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
     if followed and all(f.state == "missing" for f in files):

@@ -114,14 +114,13 @@ SCENES = (
     Scene("six-py-in-working-folder", "C", "tensorflow", TENSORFLOW, then(works_in("work"), writes("work", "six.py", OLD)), SHADOWED, "tensorflow", "work/six.py", "six"),
     Scene("absl-folder-in-working-folder", "C", "tensorflow", TENSORFLOW, then(works_in("work"), writes("work", "absl/__init__.py", OLD)), SHADOWED, "tensorflow", "work/absl", "absl"),
     Scene("opt-einsum-py-on-pythonpath", "C", "jax", JAX, then(writes("tools", "opt_einsum.py", OLD), sets(PYTHONPATH="{folder}/tools")), SHADOWED, "jax", "tools/opt_einsum.py", "opt_einsum"),
-    Scene("cupy-beside-own-dataclasses", "C", "cupy", CUPY, then(works_in("work"), writes("work", "dataclasses.py", "x = 1\n")), SHADOWED, "cupy-cuda12x", "dataclasses.py", "dataclasses"),
     # two faults at once: what ends the import first leads
     Scene("onnxruntime-two-faults", "B", "onnxruntime-1.23", ONNX, then(lacks("numpy"), loses("nvidia/curand/lib/libcurand.so.*[0-9]")), BROKEN, "onnxruntime-gpu", "numpy", "numpy"),
     Scene("torch-two-faults", "B", "torch-2.8", TORCH, then(installs("--no-deps", "typing-extensions==4.5.0"), lacks("triton")), BROKEN, "torch", "typing_extensions", "typing_extensions"),
     # odd, and in order
     Scene("newer-typing-extensions-first", "healthy", "torch-2.6", TORCH, then(vendored("typing_extensions.py", "torch-2.8", "tools"), sets(PYTHONPATH="{folder}/tools"))),
     Scene("torch-without-what-is-tried", "healthy", "torch-2.6", TORCH, lacks("numpy")),
-    Scene("optional-names-in-working-folder", "healthy", "torch-2.6", TORCH, then(works_in("work"), writes("work", "dill.py", OLD), writes("work", "onnx/__init__.py", OLD), writes("work", "optree.py", OLD))),
+    Scene("optional-names-in-working-folder", "healthy", "torch-2.6", TORCH, then(works_in("work"), writes("work", "sympy.py", OLD), writes("work", "networkx/__init__.py", OLD), writes("work", "jinja2.py", OLD))),
     Scene("own-six-for-torch", "healthy", "torch-2.6", TORCH, then(works_in("work"), writes("work", "six.py", OLD), writes("work", "flatbuffers.py", OLD))),
     Scene("jax-own-empty-init", "healthy", "jax", JAX, then(works_in("work"), writes("work", "project/__init__.py"), writes("work", "utils/__init__.py"))),
     Scene("extensions-for-other-pythons-beside", "healthy", "jax", JAX, lambda w: shutil.copy2(w.library("ml_dtypes/_ml_dtypes_ext.cpython-311-*.so"), w.site / "ml_dtypes/_ml_dtypes_ext.cpython-310-x86_64-linux-gnu.so") and None),

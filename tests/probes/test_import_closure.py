@@ -1,0 +1,121 @@
+"""Where an import ends, by reading, against what this interpreter does with the same files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import Distribution, EndedImport, SearchEntry
+from core.probes.python.import_closure import ended_imports
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.sysroot import Sysroot
+
+VERSION = sys.version_info[:2]
+OTHERS = "def override(f):\n    return f\n"
+REQUIRES = ("typing-extensions>=4",)
+
+Case = tuple[dict[str, str], tuple[str, str, str] | None]
+
+CASES: dict[str, Case] = {
+    "all is there": ({"torch/__init__.py": "from typing_extensions import override\n", "typing_extensions.py": OTHERS}, None),
+    "a module is absent": ({"torch/__init__.py": "import os\nimport typing_extensions\n"}, ("absent", "typing_extensions", "")),
+    "a name is absent": (
+        {"torch/__init__.py": "from typing_extensions import TypeIs\n", "typing_extensions.py": OTHERS},
+        ("no name", "typing_extensions", "TypeIs"),
+    ),
+    "deeper, by a relative import": (
+        {"torch/__init__.py": "from . import a\n", "torch/a.py": "from .b import (\n    x,\n)\n", "torch/b.py": "import gone\nx = 1\n"},
+        ("absent", "gone", ""),
+    ),
+    "tried": ({"torch/__init__.py": "try:\n    import gone\nexcept ImportError:\n    gone = None\n"}, None),
+    "in a function": ({"torch/__init__.py": "def f():\n    import gone\n"}, None),
+    "in a docstring": ({"torch/__init__.py": '"""Use it:\n\nimport gone\n"""\nx = 1\n'}, None),
+    "in another text": ({"torch/__init__.py": 'x = 1\nexample = """\nimport gone\n"""\n'}, None),
+    "for the checker alone": ({"torch/__init__.py": "import typing\nif typing.TYPE_CHECKING:\n    import gone\n"}, None),
+    "made by __getattr__": (
+        {"torch/__init__.py": "from typing_extensions import TypeIs\n", "typing_extensions.py": "x = 1\ndef __getattr__(name):\n    return name\n"},
+        None,
+    ),
+    "from a star": (
+        {"torch/__init__.py": "from typing_extensions import ParamSpec\n", "typing_extensions.py": "from typing import *\n"},
+        None,
+    ),
+    "not from a star": (
+        {"torch/__init__.py": "from typing_extensions import NoSuchName\n", "typing_extensions.py": "from typing import *\n"},
+        ("no name", "typing_extensions", "NoSuchName"),
+    ),
+    "a module of a package": ({"torch/__init__.py": "from parts import one\n", "parts/__init__.py": "", "parts/one.py": ""}, None),
+    "a module that a package lacks": (
+        {"torch/__init__.py": "from parts import two\n", "parts/__init__.py": "x = 1\n", "parts/one.py": ""},
+        ("no name", "parts", "two"),
+    ),
+    "a folder that is left": ({"torch/__init__.py": "from parts import one\n", "parts/data.txt": ""}, ("absent", "parts", "one")),
+    "an empty file": ({"torch/__init__.py": "from typing_extensions import x\n", "typing_extensions.py": ""}, ("no name", "typing_extensions", "x")),
+    "round in a circle": ({"torch/__init__.py": "from . import a\n", "torch/a.py": "import torch\nfrom torch import b\n", "torch/b.py": ""}, None),
+    "code for another Python": (
+        {"torch/__init__.py": "from parts import _code\n", "parts/__init__.py": "x = 1\n", "parts/_code.cpython-27-riscv64.so": ""},
+        ("foreign", "parts._code", ""),
+    ),
+}  # fmt: skip
+
+
+def ended(site: Path, *before: Path) -> tuple[EndedImport, ...]:
+    """Return what reading says of a framework in a folder of packages, with folders before it."""
+    entries = (
+        *(SearchEntry(path=str(f), origin="PYTHONPATH", source="PYTHONPATH") for f in before),
+        *(
+            SearchEntry(path=p, origin="standard library")
+            for p in sys.path
+            if p.endswith(f"python{VERSION[0]}.{VERSION[1]}")
+        ),
+        SearchEntry(path=str(site), origin="site-packages"),
+    )
+    python = Interpreter("/env", "/env", (VERSION[0], VERSION[1]))
+    search = ModuleSearch(python, PythonSearch(entries), "x86_64", Sysroot(system="linux"))
+    mine = Distribution(name="torch", version="2.8.0", location=str(site), pins=REQUIRES)
+    return ended_imports(search, (mine,), Sysroot(system="linux"))
+
+
+def really_ends(site: Path, *before: Path) -> bool:
+    """Whether this interpreter fails to import it."""
+    code = f"import sys; sys.path[:0] = {[str(f) for f in before]!r}; sys.path.append({str(site)!r}); import torch"
+    return (
+        subprocess.run([sys.executable, "-I", "-S", "-B", "-c", code], capture_output=True, check=False).returncode != 0
+    )
+
+
+def plant(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
+    files, expected = CASES[case]
+    site = plant(tmp_path, files)
+    told = ended(site)
+    assert [(e.kind, e.wanted, e.name) for e in told] == ([expected] if expected else [])
+    assert really_ends(site) == bool(expected)
+    assert all(e.starts == ("torch",) for e in told)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+def test_a_file_before_the_packages_is_named_with_what_it_hides(tmp_path: Path):
+    site = plant(
+        tmp_path / "site",
+        {"torch/__init__.py": "from typing_extensions import override\n", "typing_extensions.py": OTHERS},
+    )
+    tools = plant(tmp_path / "tools", {"typing_extensions.py": "# override comes later\nx = 1\n"})
+    (told,) = ended(site, tools)
+    assert (told.kind, told.path, told.entry) == ("no name", str(tools / "typing_extensions.py"), 0)
+    assert told.hidden == str(site / "typing_extensions.py")
+    assert (Path(told.importer), told.line) == (site / "torch" / "__init__.py", 1)
+    assert really_ends(site, tools)
+    assert not ended(site, plant(tmp_path / "newer", {"typing_extensions.py": OTHERS + "y = 2\n"}))
