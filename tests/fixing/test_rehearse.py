@@ -89,6 +89,14 @@ def test_variables_are_as_they_would_be_on_windows(tmp_path: Path) -> None:
     assert next(v for n, v in env.items() if n.upper() == "CUDA_PATH") == "C:\\CUDA"
 
 
+def test_a_path_that_the_user_did_not_have_gets_every_folder_on_windows(tmp_path: Path) -> None:
+    first = insert_entry(None, "C:\\one", 0, "windows", name="Path", scope="user")
+    second = insert_entry(first.after, "C:\\two", 1, "windows", name="Path", scope="user")
+    host = fake(tmp_path, "windows")
+    (path,) = [v for v in PlannedHost(host, changes=(first, second)).variables() if v.name.upper() == "PATH"]
+    assert path.value == "C:\\one;C:\\two"
+
+
 def test_children_get_the_supposed_environment(tmp_path: Path) -> None:
     gone = SetVariable(
         name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="unset", kind=ACTIVATION_KIND)

@@ -157,3 +157,14 @@ def test_cupy_takes_the_folder_of_nvcc_where_cuda_path_names_none(tmp_path: Path
 def test_a_driver_that_is_not_there_is_no_lack_of_the_framework(tmp_path: Path) -> None:
     put(tmp_path, PROVIDER, "nvcuda.dll")
     assert edges(looked(tmp_path, "onnxruntime-gpu", "1.20.0")) == {}
+
+
+def test_what_a_file_elsewhere_needs_is_lacking_as_well(tmp_path: Path) -> None:
+    put(tmp_path, CUBLAS, "cusparse64_12.dll")
+    put(tmp_path, SITE + "\\nvidia\\cusparse\\bin\\cusparse64_12.dll", "nvJitLink_120_0.dll", "KERNEL32.dll")
+    linker = SITE + "\\nvidia\\nvjitlink\\bin\\nvJitLink_120_0.dll"
+    put(tmp_path, linker)
+    its = looked(tmp_path, "cupy-cuda12x", "13.6.0")
+    assert edges(its) == {"cusparse64_12.dll": "absent", "nvJitLink_120_0.dll": "absent"}
+    assert its is not None
+    assert its.edges[1].elsewhere == (linker,)

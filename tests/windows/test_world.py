@@ -63,5 +63,5 @@ def test_the_providers_own_number_is_found_and_cured(scene: Scene, number: int) 
     result = examined(scene, Machine(places()), "")
     assert result["oracle"][PROVIDER] == number
     assert result["told"][PROVIDER] == number
-    assert result["right"], result
+    assert result["right"], f"{result['proof']} {result['detail']}"
     assert "loaded, undone" in result["proof"]

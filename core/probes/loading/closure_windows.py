@@ -220,7 +220,24 @@ class DllWalk:
                 self._others.append((by, edge))
         if all(e.by_name for e in bad):
             self._loaded = loaded
+        bad += self._behind(bad, search)
         return bad, gaps, tuple(direct)
+
+    def _behind(self, absent: Sequence[Edge], search: DllSearch) -> Iterator[Edge]:
+        """Yield what files that are only elsewhere need in turn, and that is not found either: a cure needs their folders, too."""
+        known = {e.name.lower() for e in absent}
+        queue = [e.elsewhere[0] for e in absent if e.elsewhere]
+        while queue:
+            image = search.image(path := queue.pop(0))
+            for name in image.needed:
+                if name.lower() in known or name in image.delayed or not GPU_DLL.fullmatch(name):
+                    continue
+                known.add(name.lower())
+                found = search.resolve(name, wanted_by=path)
+                if found.winner is None:
+                    edge = self._edge(found)
+                    queue += edge.elsewhere[:1]
+                    yield edge
 
     def _edge(self, found: Resolution) -> Edge:
         winner = found.winner

@@ -144,19 +144,27 @@ def framework(way: str, site: Path, env: Mapping[str, str]) -> dict[str, int]:
     return dict(json.loads(rows[-1]))
 
 
-def program(path: Path, env: Mapping[str, str]) -> dict[str, int]:
-    """Return what a program's start comes to: 0, or 1 where Windows could not put it together; 127 for a function that is lacking.
+IMPORTS = r"""
+sys.path.append(home)
+import pefile
+image = pefile.PE(site, fast_load=True)
+image.parse_data_directories([1])
+for entry in image.DIRECTORY_ENTRY_IMPORT:
+    if entry.dll.lower().startswith((b"cu", b"nv")):
+        load(entry.dll.decode(), 0)
+said[os.path.basename(site)] = lacking(site)
+"""
+"""LoadLibrary of a program resolves no imports of its own: each is loaded by its name, from the program's variables."""
 
-    The import table is also resolved as a module's, which gives the loader's own number.
-    """
-    done = WindowsHost().run([str(path)], timeout=120, env=dict(env))
-    if done.ended:
+
+def program(path: Path, env: Mapping[str, str]) -> dict[str, int]:
+    """Return what a program's start comes to: 0, 1 where it could not be put together, 127 for a function that is lacking."""
+    started = WindowsHost().run([str(path)], timeout=120, env=dict(env))
+    if started.ended:
         return {path.name: 1}
     home = str(Path(sys.base_prefix) / "Lib/site-packages")
-    code = (
-        START
-        + "said['x'] = 0\nos.add_dll_directory(os.path.dirname(site))\nload(site, 8)\nprint('\\n=' + json.dumps(said), flush=True)\nos._exit(0)\n"
-    )
-    other = WindowsHost().run([sys.executable, "-I", "-S", "-c", code, str(path), home], timeout=120, env=dict(env))
-    rows = [line[1:] for line in other.out.splitlines() if line.startswith("=")]
-    return {path.name: dict(json.loads(rows[-1])).get(path.name, 0)} if rows else {path.name: 0}
+    code = f"{START}{IMPORTS}print('\\n=' + json.dumps(said), flush=True)\nos._exit(0)\n"
+    command = [sys.executable, "-I", "-S", "-c", code, str(path), home]
+    done = WindowsHost().run(command, timeout=120, env=dict(env))
+    rows = [line[1:] for line in done.out.splitlines() if line.startswith("=")]
+    return dict(json.loads(rows[-1])) if rows else {path.name: -1}
