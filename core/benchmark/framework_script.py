@@ -277,7 +277,7 @@ def main(name):
             emit(number=n, milliseconds=timed(prepare(p, (None, None))[0]))
             measured.append(n)
         except Exception as e:  # what it cannot do is what is told of it
-            emit(number=n, problem=told(e).splitlines()[0][:300])
+            emit(number=n, problem=error_text(e).splitlines()[0][:300])
     for n in measured if ask["kernels"] else ():  # after all figures: a profiler slows down what comes after it
         if now() > ask["seconds"]:
             break
@@ -292,7 +292,7 @@ def main(name):
 try:
     main(sys.argv[1])
 except Exception as e:  # the edge of the process: it becomes data
-    emit(problem=told(e)[:600])
+    emit(problem=error_text(e)[:600])
 finally:
     emit(at=now())
     look()
