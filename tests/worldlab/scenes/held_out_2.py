@@ -34,10 +34,6 @@ GPU_PROVIDER = runs(
 )
 GPU_OPTIONS = runs("from jaxlib import xla_client; xla_client.generate_pjrt_gpu_plugin_options()")
 """What JAX asks for before it starts its client of the GPU."""
-JAX_VERSIONS = runs(
-    "import jax; from jax_plugins import xla_cuda12 as p; p._check_cuda_versions(raise_on_first_error=True)"
-)
-"""What JAX checks before it starts its client of the GPU."""
 
 
 def oracle_of_script(world: World) -> Ran:
@@ -244,12 +240,12 @@ SCENES: tuple[Scene, ...] = (
     Scene("onnxruntime-over-onnxruntime-gpu", "B", "onnxruntime-1.23", GPU_PROVIDER, then(sets(LD_LIBRARY_PATH=ALL_SEARCHED), installs("--no-deps", "onnxruntime==1.23.2")), ("duplicate_framework_packages", "framework_cpu_only_build"), "", "onnxruntime", "Available providers"),
     # https://github.com/pytorch/text/issues/2288
     Scene("torchtext-of-torch-2.3", "B", "torch-2.6", imports("torch", "torchtext"), installs("--no-deps", "torchtext==0.18.0", "tqdm", "requests"), ("extension_abi_mismatch", "requirement_broken"), "", "torchtext", "undefined symbol"),
-    # https://github.com/sympy/sympy/issues/26273
-    Scene("torch-newer-mpmath", "B", "torch-2.6", imports("torch", "torch._dynamo"), installs("--no-deps", "mpmath==1.4.0a0"), BROKEN, "", "mpmath", "mpmath"),
+    # class only: another package asked for the old Keras
+    Scene("tensorflow-2.20-older-keras", "B", "tensorflow", TF_KERAS, installs("--no-deps", "keras==2.15.0"), BROKEN, "", "keras", "keras"),
     # https://github.com/pytorch/pytorch/issues/119932
     Scene("torch-preloaded-older-nccl", "B", "torch-2.8", TORCH, preloads("torch-2.6", "nvidia/nccl/lib/libnccl.so.2"), ("cuda_lib_shadowed", "ld_library_path_override", "variable_value_wrong"), "torch", "nccl-2.21", "undefined symbol: nccl"),
-    # https://github.com/jax-ml/jax/issues/18027
-    Scene("jax-older-cufft", "B", "jax", JAX_VERSIONS, installs("--no-deps", "nvidia-cufft-cu12==11.2.1.3"), ("requirement_broken", "cuda_toolkit_version_mismatch"), "", "cufft", "cuFFT"),
+    # https://github.com/jax-ml/jax/issues/2606
+    Scene("jax-older-numpy", "B", "jax", JAX, installs("--no-deps", "numpy==1.26.4"), (*BROKEN, "numpy_abi_mismatch"), "", "numpy", "numpy"),
     # --- C: Python finds another file than one thinks
     # https://github.com/pytorch/pytorch/issues/14014
     Scene("torch-script-named-dis", "C", "torch-2.8", oracle_of_script, writes({"work/dis.py": "import torch\nprint(torch.ones(3))\n"}, "work"), SHADOWED, "", "dis.py", "dis"),
