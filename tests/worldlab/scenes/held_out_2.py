@@ -197,10 +197,20 @@ def slim(world: World) -> None:
 
 
 SEARCHED = "{site}/nvidia/cublas/lib:{site}/nvidia/cudnn/lib"
-ALL_SEARCHED = ":".join(
-    f"{{site}}/nvidia/{n}/lib"
-    for n in ("cublas", "cudnn", "cufft", "curand", "cuda_runtime", "cuda_nvrtc", "nvjitlink")
+FOLDERS = (
+    "cublas",
+    "cuda_cupti",
+    "cuda_nvrtc",
+    "cuda_runtime",
+    "cudnn",
+    "cufft",
+    "curand",
+    "cusolver",
+    "cusparse",
+    "nccl",
+    "nvjitlink",
 )
+ALL_SEARCHED = sets(LD_LIBRARY_PATH=":".join(f"{{site}}/nvidia/{name}/lib" for name in FOLDERS))
 CT2_PATHS = sets(LD_LIBRARY_PATH=SEARCHED)
 SET_PATH = "LD_LIBRARY_PATH={env}/lib/python3.11/site-packages/nvidia/cublas/lib:{env}/lib/python3.11/site-packages/nvidia/cudnn/lib"
 STUB = "def is_available():\n    return False\n"
@@ -220,7 +230,7 @@ SCENES: tuple[Scene, ...] = (
     # https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1190
     Scene("bitsandbytes-lost-its-binary", "A", "torch-2.8", BNB, then(installs("packaging"), loses("bitsandbytes/libbitsandbytes_cuda128.so")), LOST, "bitsandbytes", "libbitsandbytes_cuda128.so", "not found"),
     # class only: a cleaner took the file between the providers
-    Scene("onnxruntime-lost-shared-provider", "A", "onnxruntime-1.23", PROVIDER, then(sets(LD_LIBRARY_PATH=ALL_SEARCHED), loses("onnxruntime/capi/libonnxruntime_providers_shared.so")), LOST, "onnxruntime-gpu", "libonnxruntime_providers_shared.so", "providers_shared"),
+    Scene("onnxruntime-lost-shared-provider", "A", "onnxruntime-1.23", PROVIDER, then(ALL_SEARCHED, loses("onnxruntime/capi/libonnxruntime_providers_shared.so")), LOST, "onnxruntime-gpu", "libonnxruntime_providers_shared.so", "providers_shared"),
     # class only
     Scene("triton-lost-libtriton", "A", "torch-2.8", imports("torch", "triton"), loses("triton/_C/libtriton.so"), LOST, "", "libtriton", "libtriton"),
     # class only
@@ -237,15 +247,15 @@ SCENES: tuple[Scene, ...] = (
     # https://github.com/tensorflow/tensorflow/issues/98406
     Scene("tensorflow-h5py-of-numpy-1", "B", "tensorflow", TF_KERAS, installs("--no-deps", "h5py==3.10.0"), ("numpy_abi_mismatch", "requirement_broken"), "", "h5py", "numpy"),
     # https://github.com/microsoft/onnxruntime/issues/26996
-    Scene("onnxruntime-over-onnxruntime-gpu", "B", "onnxruntime-1.23", GPU_PROVIDER, then(sets(LD_LIBRARY_PATH=ALL_SEARCHED), installs("--no-deps", "onnxruntime==1.23.2")), ("duplicate_framework_packages", "framework_cpu_only_build"), "", "onnxruntime", "Available providers"),
+    Scene("onnxruntime-over-onnxruntime-gpu", "B", "onnxruntime-1.23", GPU_PROVIDER, then(ALL_SEARCHED, installs("--no-deps", "onnxruntime==1.23.2")), ("duplicate_framework_packages", "framework_cpu_only_build"), "", "onnxruntime", "Available providers"),
     # https://github.com/pytorch/text/issues/2288
     Scene("torchtext-of-torch-2.3", "B", "torch-2.6", imports("torch", "torchtext"), installs("--no-deps", "torchtext==0.18.0", "tqdm", "requests"), ("extension_abi_mismatch", "requirement_broken"), "", "torchtext", "undefined symbol"),
     # class only: another package asked for the old Keras
     Scene("tensorflow-2.20-older-keras", "B", "tensorflow", TF_KERAS, installs("--no-deps", "keras==2.15.0"), BROKEN, "", "keras", "keras"),
     # https://github.com/pytorch/pytorch/issues/119932
     Scene("torch-preloaded-older-nccl", "B", "torch-2.8", TORCH, preloads("torch-2.6", "nvidia/nccl/lib/libnccl.so.2"), ("cuda_lib_shadowed", "ld_library_path_override", "variable_value_wrong"), "torch", "nccl-2.21", "undefined symbol: nccl"),
-    # https://github.com/jax-ml/jax/issues/2606
-    Scene("jax-older-numpy", "B", "jax", JAX, installs("--no-deps", "numpy==1.26.4"), (*BROKEN, "numpy_abi_mismatch"), "", "numpy", "numpy"),
+    # class only: another package asked for the old SymPy
+    Scene("torch-older-sympy", "B", "torch-2.8", imports("torch", "torch._dynamo", "torch._inductor.sizevars"), installs("--no-deps", "sympy==1.9"), BROKEN, "torch", "sympy", "sympy"),
     # --- C: Python finds another file than one thinks
     # https://github.com/pytorch/pytorch/issues/14014
     Scene("torch-script-named-dis", "C", "torch-2.8", oracle_of_script, writes({"work/dis.py": "import torch\nprint(torch.ones(3))\n"}, "work"), SHADOWED, "", "dis.py", "dis"),
@@ -258,13 +268,13 @@ SCENES: tuple[Scene, ...] = (
     # https://github.com/keithrozario/Klayers/issues/154
     Scene("pillow-of-a-layer-for-3.12", "C", "torch-2.6", imports("torch", "torchvision"), then(target("layer/python", "--python-version", "3.12", "pillow==11.3.0"), sets(PYTHONPATH="{home}/layer/python")), (*FOREIGN, "module_shadowed"), "", "layer/python", "_imaging"),
     # class only: the packages were installed in an image of Alpine
-    Scene("numpy-of-alpine", "C", "onnxruntime-1.23", NUMPY, installs("--no-deps", "--reinstall", "--python-platform", "x86_64-unknown-linux-musl", "numpy==2.3.5"), FOREIGN, "", "numpy", "numpy"),
+    Scene("numpy-of-alpine", "C", "onnxruntime-1.23", NUMPY, then(ALL_SEARCHED, installs("--no-deps", "--reinstall", "--python-platform", "x86_64-unknown-linux-musl", "numpy==2.3.5")), FOREIGN, "", "numpy", "numpy"),
     # class only: copied by a tool that leaves settings out
     Scene("torch-environment-without-cfg", "C", "torch-2.6", TORCH, loses_cfg, ("python_environment_broken", "wrong_environment_active"), "", "pyvenv.cfg", "No module named 'torch'"),
     # class only: an archive on the path
     Scene("typing-extensions-in-an-archive", "C", "torch-2.6", TORCH, then(zipped("spark/deps.zip", "typing_extensions.py", "from typing import *\n"), sets(PYTHONPATH="{home}/spark/deps.zip")), (*SHADOWED, "requirement_broken"), "", "deps.zip", "typing_extensions"),
     # https://github.com/microsoft/onnxruntime/issues/3326
-    Scene("onnxruntime-gpu-after-its-twin-left", "C", "onnxruntime-1.20", runs("import onnxruntime; onnxruntime.InferenceSession"), then(sets(LD_LIBRARY_PATH=ALL_SEARCHED), installs("--no-deps", "onnxruntime==1.20.0"), lacks("onnxruntime")), (*LOST, "duplicate_framework_packages"), "", "onnxruntime"),
+    Scene("onnxruntime-gpu-after-its-twin-left", "C", "onnxruntime-1.20", runs("import onnxruntime; onnxruntime.InferenceSession"), then(ALL_SEARCHED, installs("--no-deps", "onnxruntime==1.20.0"), lacks("onnxruntime")), (*LOST, "duplicate_framework_packages"), "", "onnxruntime"),
     # --- D: the program is started in another way than the scan
     # https://github.com/microsoft/vscode-jupyter/issues/10927
     Scene("ctranslate2-kernel-by-a-script", "D", "ctranslate2", command(kernel, CUBLAS), then(CT2_PATHS, kernel_script('#!/bin/bash\nsource /etc/profile.d/cuda.sh 2>/dev/null\nexport LD_LIBRARY_PATH=/opt/cuda-11.8/lib64\nexec {env}/bin/python "$@"\n')), NOT_SEARCHED, "ctranslate2", "kernel.sh", "libcublas"),
@@ -277,7 +287,7 @@ SCENES: tuple[Scene, ...] = (
     # https://github.com/jhj0517/Whisper-WebUI/issues/114, with a drop-in
     Scene("ctranslate2-service-with-a-drop-in", "D", "ctranslate2", command(unit, CUBLAS), then(CT2_PATHS, writes({".config/systemd/user/whisper.service": UNIT % f"Environment={SET_PATH}\n", ".config/systemd/user/whisper.service.d/override.conf": "[Service]\nEnvironment=LD_LIBRARY_PATH=/usr/local/cuda/lib64\n"})), NOT_SEARCHED, "ctranslate2", "override.conf", "libcublas"),
     # https://github.com/microsoft/vscode-python/issues/6429
-    Scene("onnxruntime-in-the-terminal-of-vscode", "D", "onnxruntime-1.23", command(terminal, "import onnxruntime; onnxruntime.InferenceSession"), writes({"work/.vscode/settings.json": '{"terminal.integrated.env.linux": {"PYTHONPATH": "${workspaceFolder}/mocks"}, "python.defaultInterpreterPath": "{env}/bin/python"}\n', "work/mocks/onnxruntime/__init__.py": "class Session:\n    pass\n"}, "work"), SHADOWED, "", "settings.json", "has no attribute"),
+    Scene("onnxruntime-in-the-terminal-of-vscode", "D", "onnxruntime-1.23", command(terminal, "import onnxruntime; onnxruntime.InferenceSession"), then(ALL_SEARCHED, writes({"work/.vscode/settings.json": '{"terminal.integrated.env.linux": {"PYTHONPATH": "${workspaceFolder}/mocks"}, "python.defaultInterpreterPath": "{env}/bin/python"}\n', "work/mocks/onnxruntime/__init__.py": "class Session:\n    pass\n"}, "work")), SHADOWED, "", "settings.json", "has no attribute"),
     # class only: a wrapper that changes the folder
     Scene("torch-by-a-wrapper-elsewhere", "D", "torch-2.6", command(lambda w: [w.home / "bin/train"]), then(writes({"experiments/tokenize.py": "def tokenize(text):\n    return text.split()\n"}), wrapper('#!/bin/bash\nset -e\ncd "{home}/experiments"\nexec {env}/bin/python "$@"\n')), SHADOWED, "", "experiments/tokenize.py", "tokenize"),
     # --- E: variables that name places or mean a contract
@@ -288,7 +298,7 @@ SCENES: tuple[Scene, ...] = (
     # class only
     Scene("jax-share-of-memory-in-percent", "E", "jax", GPU_OPTIONS, sets(XLA_PYTHON_CLIENT_MEM_FRACTION="80%"), VALUE, "", "XLA_PYTHON_CLIENT_MEM_FRACTION", "80%"),
     # class only
-    Scene("cupy-switch-is-no-number", "E", "cupy", imports("cupy"), then(sets(LD_LIBRARY_PATH=ALL_SEARCHED), sets(CUPY_CUDA_PER_THREAD_DEFAULT_STREAM="yes")), VALUE, "", "CUPY_CUDA_PER_THREAD_DEFAULT_STREAM", "'yes'"),
+    Scene("cupy-switch-is-no-number", "E", "cupy", imports("cupy"), then(ALL_SEARCHED, sets(CUPY_CUDA_PER_THREAD_DEFAULT_STREAM="yes")), VALUE, "", "CUPY_CUDA_PER_THREAD_DEFAULT_STREAM", "'yes'"),
     # https://github.com/huggingface/transformers/pull/40391
     Scene("tensorflow-legacy-keras-absent", "E", "tensorflow", TF_KERAS, sets(TF_USE_LEGACY_KERAS="1"), (*VALUE, "requirement_broken"), "", "TF_USE_LEGACY_KERAS", "Keras cannot be imported"),
     # class only
@@ -315,5 +325,5 @@ SCENES: tuple[Scene, ...] = (
     # class only: torch 2.6 runs with both
     Scene("odd-older-numpy", "healthy", "torch-2.6", runs("import torch, numpy; torch.from_numpy(numpy.ones(3)).numpy()"), installs("numpy==1.26.4")),
     # class only: the session's file says nothing that matters
-    Scene("odd-session", "healthy", "onnxruntime-1.23", command(session, "import onnxruntime; onnxruntime.InferenceSession"), then(sets(LD_LIBRARY_PATH=ALL_SEARCHED), writes({".config/environment.d/10-editor.conf": "EDITOR=vim\nMAX_JOBS=2\n"}))),
+    Scene("odd-session", "healthy", "onnxruntime-1.23", command(session, "import onnxruntime; onnxruntime.InferenceSession"), then(ALL_SEARCHED, writes({".config/environment.d/10-editor.conf": "EDITOR=vim\nMAX_JOBS=2\n"}))),
 )  # fmt: skip
