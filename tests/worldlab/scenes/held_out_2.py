@@ -242,8 +242,8 @@ SCENES: tuple[Scene, ...] = (
     # --- B: all files are there and do not fit each other
     # https://github.com/unslothai/unsloth/issues/2403
     Scene("torch-2.6-newer-triton", "B", "torch-2.6", INDUCTOR, installs("--no-deps", "triton==3.4.0"), BROKEN, "", "triton", "triton"),
-    # https://github.com/jax-ml/jax/issues/17638
-    Scene("jax-older-than-jaxlib", "B", "jax", JAX, installs("--no-deps", "jax==0.6.2"), BROKEN, "", "jax", "incompatible"),
+    # https://github.com/tensorflow/text/issues/961
+    Scene("tensorflow-text-of-an-older-tensorflow", "B", "tensorflow", imports("tensorflow", "tensorflow_text"), installs("--no-deps", "tensorflow-text==2.18.1"), ("extension_abi_mismatch", "requirement_broken"), "", "text", "undefined symbol"),
     # https://github.com/tensorflow/tensorflow/issues/98406
     Scene("tensorflow-h5py-of-numpy-1", "B", "tensorflow", TF_KERAS, installs("--no-deps", "h5py==3.10.0"), ("numpy_abi_mismatch", "requirement_broken"), "", "h5py", "numpy"),
     # https://github.com/microsoft/onnxruntime/issues/26996
