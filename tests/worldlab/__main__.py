@@ -13,11 +13,14 @@ from pathlib import Path
 
 from tests.worldlab.run import CHECKOUT, RIGHT, Outcome, examine
 from tests.worldlab.scene import Scene
-from tests.worldlab.scenes import table
+from tests.worldlab.scenes import HELD_OUT, table
 
 DOCUMENT = CHECKOUT / "docs" / "world-lab.md"
 MARK = "<!-- table: python -m tests.worldlab --markdown -->"
-HELD_OUT_MARK = "<!-- held-out table: python -m tests.worldlab --held-out --markdown -->"
+HELD_OUT_MARKS = {
+    "1": "<!-- held-out table: python -m tests.worldlab --held-out --markdown -->",
+    "2": "<!-- second held-out table: python -m tests.worldlab --held-out 2 --markdown -->",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,7 +28,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.worldlab", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--list", action="store_true", help="only list the scenes")
-    parser.add_argument("--held-out", action="store_true", help="the scenes that the rules were not made with")
+    parser.add_argument(
+        "--held-out",
+        nargs="?",
+        const="1",
+        default="",
+        choices=tuple(HELD_OUT),
+        help="a set of scenes that the rules were not made with",
+    )
     parser.add_argument("--oracle-only", action="store_true", help="ask the real programs alone; no scan is run")
     parser.add_argument("--markdown", action="store_true", help=f"write the table into {DOCUMENT.name}")
     parser.add_argument("--cures", action="store_true", help="carry out each offered change of files or packages")
@@ -35,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     rows = [
         s
-        for s in table(held_out=options.held_out)
+        for s in table(options.held_out)
         if (not options.names or any(fnmatch(s.name, n) for n in options.names)) and (s.causes or not options.cures)
     ]
     if not rows:
@@ -52,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for outcome in pool.map(lambda row: staged(row, options), rows):
             outcomes.append(outcome)
             if options.markdown:
-                write(outcomes, HELD_OUT_MARK if options.held_out else MARK)
+                write(outcomes, HELD_OUT_MARKS.get(options.held_out, MARK))
             print(line(outcome, verbose=options.verbose), flush=True)
     borne_out = sum(o.verdict == "borne out" for o in outcomes)
     print(

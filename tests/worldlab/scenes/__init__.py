@@ -7,11 +7,14 @@ import pkgutil
 
 from tests.worldlab.scene import Scene
 
+HELD_OUT = {"1": "held_out", "2": "held_out_2"}
+"""The name of each held-out set -> its module."""
 
-def table(*, held_out: bool = False) -> tuple[Scene, ...]:
-    """Return all scenes that the rules may be made with, or those that are held out."""
+
+def table(held_out: str = "") -> tuple[Scene, ...]:
+    """Return all scenes that the rules may be made with, or the held-out set of this name."""
     found: list[Scene] = []
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        if module.startswith("held_out") == held_out:
+        if module == HELD_OUT[held_out] if held_out else module not in HELD_OUT.values():
             found += importlib.import_module(f"{__name__}.{module}").SCENES
     return tuple(found)
