@@ -143,6 +143,7 @@ def earlier_or_new(
     kind: Any,
     read: Callable[[], Any],
     lasts: Callable[[Any], bool] = _is_there,
+    *,
     holds: Callable[[Any], bool] = _is_there,
 ) -> Any:
     """Return what an earlier run found if it still ``holds``, else what ``read`` finds now, which is kept if it ``lasts``."""

@@ -26,7 +26,7 @@ class Kept(msgspec.Struct, frozen=True):
 class WatchedSysroot(Sysroot, frozen=True):
     """Notes each place that is looked at."""
 
-    places: dict[str, None] = {}
+    places: dict[str, None] = msgspec.field(default_factory=dict)
 
     def under(self, path: str) -> str:
         """Return where ``path`` is for the running system."""
@@ -50,7 +50,9 @@ def kept_look(name: str, given: object, kind: Any, look: Callable[[Sysroot], tup
         places = tuple(watched.places)
         return Kept(msgspec.Raw(msgspec.msgpack.encode(found)), places, _identity(places, where) if lasts else "")
 
-    kept = earlier_or_new(key, name, Kept, read, lambda k: bool(k.identity), lambda k: k.identity == _identity(k.places, where))
+    kept = earlier_or_new(
+        key, name, Kept, read, lambda k: bool(k.identity), holds=lambda k: k.identity == _identity(k.places, where)
+    )
     return msgspec.msgpack.decode(kept.found, type=kind)  # type: ignore[no-any-return]  # kind is T's
 
 

@@ -134,7 +134,7 @@ class ShellWords(msgspec.Struct):
             return "$", at + 1
         return self._value(found[1]) or "", found.end()
 
-    def _value(self, name: str) -> str | None:  # noqa: PLR0912 - one case per form of the language
+    def _value(self, name: str) -> str | None:  # noqa: C901, PLR0912 - one case per form of the language
         match name:
             case "-":
                 return "himBHs" if self.interactive else "hB"
