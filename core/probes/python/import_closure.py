@@ -420,8 +420,10 @@ class _Follower:
         if owner is None:
             return False
         spelt = "/".join(dotted.split(".")) + ("/__init__.py" if its.kind == "package" else ".py")
-        row = re.search(rf"(?m)^{re.escape(spelt)},[^,]*,(\d{{1,12}})\r?$", read_record(owner, self._where))
-        return bool(row and int(row[1]))
+        record = read_record(owner, self._where)
+        at = 0 if record.startswith(f"{spelt},") else record.find(f"\n{spelt},") + 1  # plain: TensorFlow's has 4 MB
+        row = re.compile(r"[^\n]*,(\d{1,12})\r?(?:\n|\Z)").match(record, at)
+        return bool(record.startswith(f"{spelt},", at) and row and int(row[1]))
 
     def _owner(self, dotted: str) -> Distribution | None:
         """Return the distribution that a module is of, by its name; the one that lies beside the module first."""
