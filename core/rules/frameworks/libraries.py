@@ -708,7 +708,9 @@ def _one_of_a_mount(found: list[Finding]) -> Iterator[Finding]:
     for f in found:
         same = [o for o in on_mounts if o.subject == f.subject] if f in on_mounts else [f]
         lead = next((o for o in same if FRAMEWORKS.fullmatch(o.id.partition(LIBRARIES_ID)[2])), same[0])
-        if f is lead:
+        if len(same) == 1:
+            yield f
+        elif f is lead:
             yield replace(
                 f,
                 evidence=tuple(dict.fromkeys((*f.evidence, *(e for o in same for e in o.evidence)))),
