@@ -34,6 +34,10 @@ SETTLED_NANOSECONDS = 2_000_000_000
 """Nanoseconds after which a change shows in a file's times for certain: FAT's clock ticks every two seconds."""
 
 
+MISSING = "missing"
+"""Stands in the place of an identity for what is not there, or may not be looked at."""
+
+
 Row = tuple[str, msgspec.Raw, list[tuple[str, dict[str, str]]]]
 """A file's identity, what was read, and how the sentences in it were made."""
 
@@ -87,7 +91,8 @@ def _stamp() -> str:
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip())
     with suppress(OSError):
-        readers = ((p, p.stat()) for p in Path(__file__).parent.rglob("*.py"))
+        places = (Path(__file__).parent, Path(__file__).parent.parent / "probes" / "python")
+        readers = ((p, p.stat()) for place in places for p in place.rglob("*.py"))
         parts += sorted(f"{p} {s.st_size} {s.st_mtime_ns}" for p, s in readers)
     return "\n".join(parts)
 
@@ -133,14 +138,20 @@ def _is_there(found: object) -> bool:
 
 
 def earlier_or_new(
-    key: str, identity: str, kind: Any, read: Callable[[], Any], lasts: Callable[[Any], bool] = _is_there
+    key: str,
+    identity: str,
+    kind: Any,
+    read: Callable[[], Any],
+    lasts: Callable[[Any], bool] = _is_there,
+    *,
+    holds: Callable[[Any], bool] = _is_there,
 ) -> Any:
-    """Return what an earlier run found, else what ``read`` finds now, which is kept if it ``lasts``."""
+    """Return what an earlier run found if it still ``holds``, else what ``read`` finds now, which is kept if it ``lasts``."""
     store = _store[-1] if _store and identity else None
     if store is None:
         return read()
     found = store.find(key, identity, kind)
-    if found is None:
+    if found is None or not holds(found):
         found = read()
         if lasts(found):
             store.keep(key, identity, found)

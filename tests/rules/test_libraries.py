@@ -233,3 +233,25 @@ def test_no_cure_that_touches_none_of_the_files() -> None:
 def test_a_crash_alone_decides_nothing() -> None:
     found = card(machine(closure(openings=(Opening(library=BINARY, ended="The process was killed by SIGSEGV."),))))
     assert (found.cause, found.severity, found.remedy) == ("", Severity.UNKNOWN, None)
+
+
+def test_a_library_of_another_cuda_is_brought_by_wheels_of_that_cuda() -> None:
+    beside = ("nvidia-cublas-cu12", "12.8.4.1"), ("nvidia-cudnn-cu12", "9.10.2.21")
+    own = Distribution(
+        name="onnxruntime-gpu", version="1.18.0", requires=("nvidia-cublas-cu12", "nvidia-cudnn-cu12~=9.0")
+    )
+    python = replace(PYTHON, distributions=(own, *(Distribution(name=n, version=v) for n, v in beside)))
+    edges = tuple(edge(name=n) for n in ("libcublas.so.11", "libcudnn.so.8", "libcufft.so.10"))
+    found = card(machine(closure("onnxruntime-gpu 1.18.0", edges=edges), pythons=(python,)))
+    assert found.cause == "cuda_toolkit_version_mismatch"
+    assert isinstance(found.remedy, InstallPackages)
+    assert found.remedy.install == ("nvidia-cublas-cu11", "nvidia-cudnn-cu11==8.*", "nvidia-cufft-cu11")
+    assert not found.remedy.remove
+
+
+def test_a_file_system_without_programs_is_one_finding_and_its_framework_leads() -> None:
+    edges = (edge(state="not executable", path=NCCL),)
+    seen = machine(closure("numpy 2.2.6", edges=edges), closure(edges=edges))
+    told = [f for f in diagnose(seen) if f.cause == "noexec_mount"]
+    assert [f.id for f in told] == ["frameworks.libraries-torch"]
+    assert {who.partition(":")[0] for who in told[0].consumers} == {"python/torch", "python/numpy"}

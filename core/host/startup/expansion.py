@@ -134,7 +134,7 @@ class ShellWords(msgspec.Struct):
             return "$", at + 1
         return self._value(found[1]) or "", found.end()
 
-    def _value(self, name: str) -> str | None:  # noqa: PLR0912 - one case per form of the language
+    def _value(self, name: str) -> str | None:  # noqa: C901, PLR0912 - one case per form of the language
         match name:
             case "-":
                 return "himBHs" if self.interactive else "hB"
@@ -152,6 +152,8 @@ class ShellWords(msgspec.Struct):
                 return "$ " if self.interactive else None
             case "BASH" | "BASH_VERSION" if name not in self.state.values:
                 return "5.2" if self.shell == "bash" else None
+            case "OSTYPE" if name not in self.state.values:
+                return {"bash": "linux-gnu", "zsh": "linux-gnu"}.get(self.shell)
             case "ZSH_VERSION":
                 return "5.9" if self.shell == "zsh" else None
             case "HOSTNAME" | "RANDOM" | "PPID":

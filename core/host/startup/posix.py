@@ -127,9 +127,21 @@ class ShellReader(ShellWords):
                 self._functions[node.name] = node.body
                 return True
             case Block():
-                if not node.own:
-                    return self._run(node.body)
-                return None
+                return self._subshell(node.body) if node.own else self._run(node.body)
+
+    def _subshell(self, body: list[Node]) -> bool | None:
+        """Run commands on a copy of everything: nobody sees what they set, and ``exit`` ends them alone."""
+        if not body:
+            return None
+        before, functions, started = self.state, dict(self._functions), len(self.commands)
+        self.state = before.copy()
+        try:
+            return self._run(body)
+        except (_Return, _Exit):
+            return None
+        finally:
+            self.state, self._functions = before, functions
+            del self.commands[started:]
 
     def _chain(self, node: Chain) -> bool | None:
         result: bool | None = None
@@ -238,7 +250,7 @@ class ShellReader(ShellWords):
             case "." | "source":
                 return self._source(arguments)
             case "unset":
-                for each in arguments:
+                for each in arguments if "-f" not in arguments else ():
                     if not each.startswith("-"):
                         self.state.take(each, self._file, line, "posix")
                 return True

@@ -88,7 +88,7 @@ class State(msgspec.Struct):
     def join(self, others: list[State], file: str, line: int, form: LineForm) -> None:
         """Take what one of several courses left, where it is not known which was run: what differs is open."""
         first = others[0]
-        names = {n for s in others for n in (*s.values, *self.values)}
+        names = dict.fromkeys(n for s in (self, *others) for n in s.values)
         for name in names:
             if any(s.values.get(name) != first.values.get(name) or name in s.open for s in others):
                 self.open.add(name)

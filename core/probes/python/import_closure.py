@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import Distribution, EndedImport, path_text
+from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import normalise_name
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
@@ -98,6 +99,21 @@ def ended_imports(
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts:
         return ()
+
+    def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
+        return _followed(starts, search.seen_through(watched), distributions, watched)
+
+    given = (sys.version, sorted(sys.builtin_module_names), search.given, distributions, starts)
+    return kept_look("imports", given, tuple[EndedImport, ...], look, where)
+
+
+def _followed(
+    starts: list[tuple[KnownModule, Distribution]],
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+) -> tuple[tuple[EndedImport, ...], bool]:
+    """Return the faults, and whether there was time for all of them."""
     hint = _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
     follower = _Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES)
     found: dict[EndedImport, list[str]] = {}
@@ -105,7 +121,7 @@ def ended_imports(
         ended = follower.start(row, distribution)
         if ended is not None:
             found.setdefault(ended, []).append(row.module)
-    return tuple(_with_starts(ended, names) for ended, names in found.items())
+    return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
 
 
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
@@ -186,6 +202,11 @@ class _Follower:
         """Modules that were entered, each with where its import ends."""
         self._statements: dict[str, Mapping[int, object] | None] = {}
 
+    @property
+    def had_time(self) -> bool:
+        """Whether the clock has stopped nothing."""
+        return time.monotonic() < self._end_of_time
+
     def start(self, row: KnownModule, distribution: Distribution) -> EndedImport | None:
         """Return where the import of one framework ends; None where nothing shows that it does."""
         its = self.module(row.module)
@@ -236,7 +257,7 @@ class _Follower:
     def _run(self, start: str) -> None:
         stack: list[_Frame] = []
         self._enter(start, stack)
-        while stack and self._left > 0 and time.monotonic() < self._end_of_time:
+        while stack and self._left > 0 and self.had_time:
             frame = stack[-1]
             if frame.tasks:
                 self._do(frame.tasks.pop(0), frame, stack)
@@ -399,8 +420,10 @@ class _Follower:
         if owner is None:
             return False
         spelt = "/".join(dotted.split(".")) + ("/__init__.py" if its.kind == "package" else ".py")
-        row = re.search(rf"(?m)^{re.escape(spelt)},[^,]*,(\d{{1,12}})\r?$", read_record(owner, self._where))
-        return bool(row and int(row[1]))
+        record = read_record(owner, self._where)
+        at = 0 if record.startswith(f"{spelt},") else record.find(f"\n{spelt},") + 1  # plain: TensorFlow's has 4 MB
+        row = re.compile(r"[^\n]*,(\d{1,12})\r?(?:\n|\Z)").match(record, at)
+        return bool(record.startswith(f"{spelt},", at) and row and int(row[1]))
 
     def _owner(self, dotted: str) -> Distribution | None:
         """Return the distribution that a module is of, by its name; the one that lies beside the module first."""

@@ -98,6 +98,15 @@ class ModuleSearch:
         self._owners: dict[str, tuple[Distribution, ...]] = {}
         self._tops: dict[str, frozenset[str]] = {}
 
+    @property
+    def given(self) -> object:
+        """All that decides an answer beside the files themselves."""
+        return self._python, self.search, self._architecture
+
+    def seen_through(self, where: Sysroot) -> ModuleSearch:
+        """Return the same search, which looks at files by other means and remembers nothing yet."""
+        return ModuleSearch(self._python, self.search, self._architecture, where)
+
     # --- one name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str) -> FoundModule:

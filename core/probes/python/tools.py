@@ -124,10 +124,10 @@ def _state(
     if not _may(path, os.R_OK, where) and not tool.runs:
         return "unreadable", ""
     if tool.runs:
+        if _is_noexec(path, where):  # first: nothing there may be run, whatever its mode
+            return "noexec", ""
         if not _may(path, os.X_OK, where):
             return "not executable", oct(seen.st_mode & 0o777)[2:]
-        if _is_noexec(path, where):
-            return "noexec", ""
     head = where.read(path, 4) or b""
     if tool.runs and head == b"\x7fELF":
         image = read_image.read_image(path, root=where.root)

@@ -98,7 +98,9 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
     state = way.state
     env = state.environment()
     matter = [
-        n for n in {**env, **dict.fromkeys(state.open)} if is_relevant(Variable(name=n, value=env.get(n, "")), known)
+        n
+        for n in {**env, **dict.fromkeys(sorted(state.open))}
+        if is_relevant(Variable(name=n, value=env.get(n, "")), known)
     ]
     lines = [row for n in matter for row in state.lines.get(n, ()) if n in env or n in state.open]
     variables = tuple(

@@ -34,7 +34,8 @@ def ended_imports(seen: Snapshot) -> Iterator[Finding]:
 
 def _is_told(ended: EndedImport, search: ImportSearch) -> bool:
     """Whether the rules about modules that are in the way, or for another Python, tell of this very file."""
-    return any(m.path == ended.path and (m.foreign or m.hidden) for m in search.modules if m.name == ended.wanted)
+    top = ended.wanted.partition(".")[0]
+    return any(m.path == ended.path and (m.foreign or m.hidden) for m in search.modules if m.name == top)
 
 
 def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:

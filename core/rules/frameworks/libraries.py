@@ -616,18 +616,37 @@ def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator
     middle = _middle(library)
     if path and not is_inside(lack.system, path, lack.home.python.prefix):
         return
-    named = [w for w in wishes if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE)]
+    major, number = _cuda_wanted(lack), _cudnn_number(library)
+    named = [
+        w
+        for w in wishes
+        if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE) and _brings(w, major, number)
+    ]
     if named:
         yield _spelt(named[0], lack)
-        return
-    number = re.search(r"\.so\.(\d+)|_(\d\d)\w*\.dll$", library)
-    build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
-    major = (build.cuda or "").partition(".")[0] if build else ""
-    major = major or (
-        (number[1] or number[2]) if number and middle in ("cublas", "cuda-runtime", "cuda-nvrtc", "nvjitlink") else ""
-    )
-    if middle.startswith(("cu", "nv", "nccl")) and major:
-        yield _spelt(f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}", lack)
+    elif middle.startswith(("cu", "nv", "nccl")) and major:
+        name = f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}"
+        yield _spelt(f"{name}=={number}.*" if number else name, lack)
+
+
+def _cuda_wanted(lack: Lack) -> str:
+    """Return the CUDA whose libraries are lacking: by their own numbers, else the one that the consumer was built for."""
+    return _majors(lack, [e for e in lack.edges if e.state == "absent"] or list(lack.edges))[0]
+
+
+def _cudnn_number(library: str) -> str:
+    found = re.search(r"cudnn\w*?(?:\.so\.|64_)(\d+)", library)
+    return found[1] if found else ""
+
+
+def _brings(requirement: str, major: str, number: str) -> bool:
+    """Whether a requirement on one of NVIDIA's wheels can bring a library of this CUDA, and of this release of cuDNN."""
+    wish = parse_requirement(requirement)
+    of = re.search(r"[-_.]cu(\d+)$", wish.name) if wish else None
+    if wish is None or (major and (of[1] != major if of else int(major) < 13)):
+        return False
+    named = [s.version.partition(".")[0] for s in wish.specifier if s.operator in ("==", "===", "~=")]
+    return not number or all(n == number for n in named)
 
 
 def _spelt(requirement: str, lack: Lack) -> str:
@@ -680,7 +699,24 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
             rows = (e for f in majors for e in f.evidence if e not in card.evidence)
             whole[id(card)] = replace(card, evidence=(*card.evidence, *rows))
         gone |= {id(f) for f in others if f.cause != "requirement_broken" or "nvidia" in f.subject}
-    return [whole.get(id(f), f) for f in found if id(f) not in gone]
+    return list(_one_of_a_mount([whole.get(id(f), f) for f in found if id(f) not in gone]))
+
+
+def _one_of_a_mount(found: list[Finding]) -> Iterator[Finding]:
+    """Yield the findings with one for each environment from whose file system nothing may be run: a framework's leads."""
+    on_mounts = [f for f in found if f.cause == "noexec_mount" and f.step is Step.FRAMEWORKS]
+    for f in found:
+        same = [o for o in on_mounts if o.subject == f.subject] if f in on_mounts else [f]
+        lead = next((o for o in same if FRAMEWORKS.fullmatch(o.id.partition(LIBRARIES_ID)[2])), same[0])
+        if len(same) == 1:
+            yield f
+        elif f is lead:
+            yield replace(
+                f,
+                evidence=tuple(dict.fromkeys((*f.evidence, *(e for o in same for e in o.evidence)))),
+                subjects=f.subjects and tuple(dict.fromkeys(s for o in (f, *same) for s in o.about)),
+                consumers=tuple(dict.fromkeys((*f.consumers, *(c for o in same for c in o.consumers)))),
+            )
 
 
 RULES = (lacking_libraries,)

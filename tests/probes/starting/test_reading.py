@@ -41,6 +41,10 @@ POSIX = {
     "negation": "if ! [ -d /no ]; then export CUDA_HOME=/opt/a; fi\n",
     "return": "export CUDA_HOME=/opt/a\nreturn 0\nexport CUDA_HOME=/no\n",
     "subshell": "(export CUDA_HOME=/no)\nexport LD_LIBRARY_PATH=/opt/a\n",
+    "subshell as a condition": 'if ([ "$USER" = bob ] || [ "$USER" = eve ]) && $(command -v none >/dev/null); then\n'
+    "  export CUDA_HOME=/no\nfi\nexport LD_LIBRARY_PATH=/opt/a\n",
+    "exit in a subshell": "(exit 1) || true\nexport CUDA_HOME=/opt/a\n",
+    "unset of a function": "export CUDA_HOME=/opt/a\nunset -f CUDA_HOME\n",
     "while": "while false; do export CUDA_HOME=/no; done\n",
     "empty entry": "export LD_LIBRARY_PATH=/opt/a:\n",
     "nested default": 'export LD_LIBRARY_PATH="${A:-${B:-/opt/c}}"\n',
@@ -50,6 +54,8 @@ BASH = {
     "append operator": "export LD_LIBRARY_PATH=/opt/a\nLD_LIBRARY_PATH+=:/opt/b\n",
     "declare": "declare -x CUDA_HOME=/opt/a\n",
     "interactive only": "case $- in *i*) export CUDA_HOME=/i ;; *) export CUDA_HOME=/n ;; esac\n",
+    "system's kind": 'if ([ "$OSTYPE" = cygwin ] || [ "$OSTYPE" = msys ]); then export CUDA_HOME=/c; '
+    "else export CUDA_HOME=/l; fi\n",
     "replace": 'X=/opt/cuda-11/bin\nexport CUDA_HOME="${X/11/12}"\n',
     "function word": "function f { export CUDA_HOME=/opt/a; }\nf\n",
 }
@@ -131,6 +137,15 @@ def test_each_value_has_its_lines(tmp_path: Path) -> None:
     rows = [(r.does, r.file.rsplit("/", 1)[1], r.line, r.added) for r in state.lines["LD_LIBRARY_PATH"]]
     assert rows == [("set", ".bashrc", 2, ""), ("prepend", ".bashrc", 4, "/opt/b"), ("append", "more.sh", 2, "/opt/c")]
     assert state.values["LD_LIBRARY_PATH"] == "/opt/b:/opt/a:/opt/c"
+
+
+def test_what_is_open_keeps_the_order_of_the_file(tmp_path: Path) -> None:
+    """Reading the same files twice gives the same report."""
+    names = [f"CUDA_{n}" for n in range(20)]
+    (tmp_path / ".bashrc").write_text("if some-program; then\n" + "".join(f"export {n}=1\n" for n in names) + "fi\n")
+    state = begin(tmp_path)
+    read_shell(ground(tmp_path), state, "bash", interactive=True)
+    assert [n for n in state.lines if n in names] == names
 
 
 @pytest.mark.parametrize("text", ["case x in", 'export A="', "f() {", "${", "$((", "`", "for", "if", "a=(", "((", "\0"])

@@ -119,8 +119,8 @@ SCENES = (
     Scene("torch-two-faults", "B", "torch-2.8", TORCH, then(installs("--no-deps", "typing-extensions==4.5.0"), lacks("triton")), BROKEN, "torch", "typing_extensions", "typing_extensions"),
     # odd, and in order
     Scene("newer-typing-extensions-first", "healthy", "torch-2.6", TORCH, then(vendored("typing_extensions.py", "torch-2.8", "tools"), sets(PYTHONPATH="{folder}/tools"))),
-    Scene("torch-without-what-is-tried", "healthy", "torch-2.6", TORCH, lacks("numpy")),
-    Scene("optional-names-in-working-folder", "healthy", "torch-2.6", TORCH, then(works_in("work"), writes("work", "sympy.py", OLD), writes("work", "networkx/__init__.py", OLD), writes("work", "jinja2.py", OLD))),
+    Scene("torch-without-what-is-tried", "healthy", "torch-2.6", TORCH, lacks("numpy", "torchvision")),
+    Scene("optional-names-in-working-folder", "healthy", "torch-2.6", TORCH, then(lacks("torchvision"), works_in("work"), writes("work", "sympy.py", OLD), writes("work", "networkx/__init__.py", OLD), writes("work", "jinja2.py", OLD))),
     Scene("own-six-for-torch", "healthy", "torch-2.6", TORCH, then(works_in("work"), writes("work", "six.py", OLD), writes("work", "flatbuffers.py", OLD))),
     Scene("jax-own-empty-init", "healthy", "jax", JAX, then(works_in("work"), writes("work", "project/__init__.py"), writes("work", "utils/__init__.py"))),
     Scene("extensions-for-other-pythons-beside", "healthy", "jax", JAX, lambda w: shutil.copy2(w.library("ml_dtypes/_ml_dtypes_ext.cpython-311-*.so"), w.site / "ml_dtypes/_ml_dtypes_ext.cpython-310-x86_64-linux-gnu.so") and None),

@@ -1,0 +1,70 @@
+"""Answers kept for as long as nothing changes of what they were read from: every file and folder that was asked for, absent ones included."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from core.loader.earlier_reads import MISSING, earlier_or_new, file_identity
+from core.probes.sysroot import Sysroot
+
+T = TypeVar("T")
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """An answer, and what it was read from."""
+
+    found: msgspec.Raw
+    places: tuple[str, ...]
+    identity: str
+    """Of all places together; empty where one of them is so young that a change might not show."""
+
+
+class WatchedSysroot(Sysroot, frozen=True):
+    """Notes each place that is looked at."""
+
+    places: dict[str, None] = msgspec.field(default_factory=dict)
+
+    def under(self, path: str) -> str:
+        """Return where ``path`` is for the running system."""
+        self.places[path] = None
+        return super().under(path)
+
+
+def kept_look(name: str, given: object, kind: Any, look: Callable[[Sysroot], tuple[T, bool]], where: Sysroot) -> T:
+    """Return what ``look`` finds through the Sysroot that it is given, or found earlier from the same places.
+
+    ``given``: all else that the answer depends on, as it can be encoded. ``look`` says besides whether the answer lasts: one that was
+    cut short for lack of time does not.
+    """
+    if not where.whole or where.planned or where.gone:
+        return look(where)[0]
+    key = f"{name} {hashlib.blake2b(msgspec.msgpack.encode(given), digest_size=16).hexdigest()}"
+
+    def read() -> Kept:
+        watched = WatchedSysroot(system=where.system, root=where.root, places={})
+        found, lasts = look(watched)
+        places = tuple(watched.places)
+        return Kept(msgspec.Raw(msgspec.msgpack.encode(found)), places, _identity(places, where) if lasts else "")
+
+    kept = earlier_or_new(
+        key, name, Kept, read, lambda k: bool(k.identity), holds=lambda k: k.identity == _identity(k.places, where)
+    )
+    return msgspec.msgpack.decode(kept.found, type=kind)  # type: ignore[no-any-return]  # kind is T's
+
+
+def _identity(places: tuple[str, ...], where: Sysroot) -> str:
+    """Return what tells one state of all places from another; empty where one is too young."""
+    digest = hashlib.blake2b(digest_size=16)
+    for place in places:
+        try:
+            one = file_identity(where.under(place))
+        except (OSError, ValueError):
+            one = MISSING
+        if not one:
+            return ""
+        digest.update(one.encode() + b"\n")
+    return digest.hexdigest()
