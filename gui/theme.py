@@ -80,7 +80,7 @@ CONTRAST_THEME = Theme(
     raised="#1a1a1a",
     text="#ffffff",
     muted="#ffffff",
-    line="#ffffff",
+    line="#808080",
     accent="#ffff00",
     on_accent="#000000",
     good="#3ff23f",
@@ -165,7 +165,7 @@ def style_sheet(t: Theme) -> str:
     QListWidget#steps {{ background: {t.window}; border: none; outline: none; padding: 4px; }}
     QListWidget#steps::item {{ padding: 8px 10px; border-radius: 8px; border: 2px solid transparent; color: {t.text}; }}
     QListWidget#steps::item:hover {{ background: {t.raised}; }}
-    QListWidget#steps::item:selected {{ background: {t.base}; border: 2px solid {t.line}; color: {t.text}; }}
+    QListWidget#steps::item:selected {{ background: {t.base}; border-left: 4px solid {t.accent}; color: {t.text}; }}
     QListWidget#steps::item:selected:focus {{ {focus} }}
     QFrame#rail {{ background: {t.window}; border-right: 1px solid {t.line}; }}
     QFrame#sheet {{ background: {t.base}; border-left: 1px solid {t.line}; }}
@@ -183,10 +183,10 @@ def style_sheet(t: Theme) -> str:
     QPushButton:hover, QToolButton:hover {{ border-color: {t.line}; }}
     QPushButton:focus, QToolButton:focus {{ {focus} }}
     QPushButton:disabled, QToolButton:disabled {{ color: {t.muted}; background: {t.window}; }}
-    QPushButton[primary="true"] {{ background: {t.accent}; border-color: {t.accent}; color: {t.on_accent};
-        font-weight: 600; }}
+    QPushButton[primary="true"] {{ background: {t.accent}; background-clip: padding; border-color: transparent;
+        color: {t.on_accent}; font-weight: 600; }}
     QPushButton[primary="true"]:focus {{ border: 2px solid {t.text}; }}
-    QPushButton[primary="true"]:disabled {{ background: {t.raised}; border-color: {t.raised}; color: {t.muted}; }}
+    QPushButton[primary="true"]:disabled {{ background: {t.raised}; color: {t.muted}; }}
     QToolButton[flat="true"], QPushButton[flat="true"] {{ background: transparent; border-color: transparent;
         color: {t.note}; padding: 4px 2px; text-align: left; }}
     QToolButton[flat="true"]:hover, QPushButton[flat="true"]:hover {{ text-decoration: underline; }}

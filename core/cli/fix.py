@@ -233,7 +233,7 @@ def _preview(proposal: Proposal) -> str:
 
 
 def _restart_text(finding: Finding, outcome: Outcome) -> str:
-    lines = [*verification_sentences(outcome.verified_for), *outcome.notes]
+    lines = [*verification_sentences(outcome.verified_for), *filter(None, (outcome.proved,)), *outcome.notes]
     if finding.fix and finding.fix.restart:
         lines.append(join_sentences(restart_now(finding.fix.restart), _("Running programs keep the old values.")))
     lines.append(_("To undo it: convalesce undo {entry}", entry=outcome.entry))

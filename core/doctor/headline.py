@@ -21,6 +21,7 @@ from core.report.standing import in_place, machine_standing
 
 if TYPE_CHECKING:
     from core.explain import Explanation
+    from core.transaction.execute import Outcome
 
 Kind = Literal[
     "works", "fixed", "cause", "not decided", "no gpu", "no framework", "not examined", "by hand"
@@ -50,10 +51,12 @@ class Headline(Frozen, frozen=True, kw_only=True):
     """works, fixed: the framework was imported and convolved on the GPU. Otherwise nothing was found against it."""
     partly: bool = False
     """fixed: for some ways of starting a program only."""
+    seen: str = ""
+    """fixed: what was proved, or a way of starting a program in which the fault is still there, in a sentence."""
     finding: Finding | None = None
     """The one that it is about."""
     text: str = ""
-    """What is said of an error message instead of a sentence about the computer."""
+    """What is said of an error message, or of a change, instead of a sentence about the computer."""
 
     @property
     def cause(self) -> OptionalCause:
@@ -127,9 +130,20 @@ def _of_finding(report: Report, finding: Finding) -> Headline:
     return Headline(kind="by hand", act=steps, who=who, finding=finding)
 
 
-def headline_fixed(report: Report, finding: Finding, *, partly: bool = False) -> Headline:
-    """Return the headline after a cure that was verified: ``report`` was made after it, ``finding`` is what was cured."""
+def headline_fixed(report: Report, finding: Finding, outcome: Outcome | None = None) -> Headline:
+    """Return the headline after a cure: ``report`` was made after it, ``finding`` is what was cured, ``outcome``
+    how the change ended, where Convalesce made it.
+    """
+    if outcome and outcome.kind == "stuck":  # the computer is neither as before nor as planned
+        return Headline(kind="not decided", act="look again", finding=finding, text=outcome.sentence)
+    verified = outcome.verified_for if outcome else ()
+    if verified and not any(v.holds for v in verified):
+        unseen = _("The change was made, but nothing shows that it has helped.")
+        return Headline(kind="not decided", act="look again", finding=finding, text=unseen)
+    from core.doctor.verify import way_sentence  # only after a change
+
     rows = [r for r in report.grid.rows if concerns(finding, r) and r.cells] if report.grid else []
+    left = [v for v in verified if v.holds is False]
     proof = next(((r, c) for r in rows for c in r.cells if c.verdict == "runs"), None)
     return Headline(
         kind="fixed",
@@ -138,7 +152,8 @@ def headline_fixed(report: Report, finding: Finding, *, partly: bool = False) ->
         framework=proof[1].framework if proof else "",
         gpu=gpu_name(report),
         proved=proof is not None,
-        partly=partly,
+        partly=bool(left),
+        seen=shorten(way_sentence(left[0]), report) if left else outcome.proved if outcome else "",
         finding=finding,
     )
 
@@ -207,6 +222,8 @@ def headline_word(kind: Kind) -> str:
 
 def headline_severity(head: Headline) -> Severity:
     """Return how bad it is."""
+    if head.partly:
+        return Severity.WARNING
     return {
         "works": Severity.GOOD,
         "fixed": Severity.GOOD,
@@ -231,6 +248,8 @@ def headline_sentence(head: Headline) -> str:
         return head.text
     if head.kind in ("cause", "by hand") and head.cause:
         return plain_cause(head.cause, who)
+    if head.kind == "fixed" and head.partly:
+        return _("The fault is gone for some ways of starting a program, but not for all.")
     if head.kind == "works" and head.framework:
         if head.proved:
             return _(
@@ -263,11 +282,11 @@ def headline_detail(head: Headline, report: Report) -> str:
         return _("Tried: imported, and convolved.") if head.proved else proof
     if head.kind == "fixed":
         if head.partly:
-            return _("Some ways of starting a program still have the old settings.")
+            return head.seen
         if head.proved:
             who = who_text(head.who)
             return _("{framework} in {who} convolved on your {gpu}.", framework=head.framework, who=who, gpu=head.gpu)
-        return _("A new scan has shown it.")
+        return head.seen or _("A new scan has shown it.")
     if head.kind == "no gpu":
         return _("For more speed, use a computer or a cloud service that has one.")
     return shorten(head.finding.title, report) if head.finding else ""

@@ -17,7 +17,7 @@ from core.fixes.packages.prepare import Prepared
 from core.host import ownership
 from core.host.interface import Host
 from core.model.changes import Change, ChangeError, ExchangePackages
-from core.model.facts import Snapshot
+from core.model.facts import FrameworkTrial, Snapshot
 from core.rehearsal.rehearse import Rehearsal
 from core.transaction import package_exchange
 from core.transaction.execute import Plan
@@ -85,8 +85,13 @@ def wheel_origin(wish: ExchangePackages, sources: Sources, host: Host, watch: Pr
     return _("The packages come from {name}'s default index.", name=installer.name)
 
 
-def import_problems(changes: tuple[Change, ...], seen: Snapshot, host: Host, watch: Progress) -> str:
-    """Return in one sentence which framework of a changed environment cannot be imported in its place; empty for none."""
+def import_in_place(
+    changes: tuple[Change, ...], seen: Snapshot, host: Host, watch: Progress
+) -> tuple[str, tuple[str, ...]]:
+    """Import the frameworks of a changed environment in their place. Return in one sentence which cannot be, and in others
+    what was proved; empty where there is none.
+    """
+    proved: list[FrameworkTrial] = []
     for change in changes:
         if not isinstance(change, ExchangePackages):
             continue
@@ -94,8 +99,13 @@ def import_problems(changes: tuple[Change, ...], seen: Snapshot, host: Host, wat
         touched = {p.name for p in change.come}
         for trial in packages.try_frameworks(python, seen, host, watch) if python else ():
             if trial.reached == "nothing" and trial.framework in touched:
-                return packages.import_problem(trial)
-    return ""
+                return packages.import_problem(trial), ()
+            if trial.reached != "nothing":
+                proved.append(trial)
+    names = join_names(dict.fromkeys(f"{t.framework} {t.version}" for t in proved))
+    convolved = join_names(dict.fromkeys(f"{t.framework} {t.version}" for t in proved if t.gpu and t.right))
+    imported = (_("Imported: {names}.", names=names),) if names else ()
+    return "", (*imported, *((_("Convolved on the GPU: {names}.", names=convolved),) if convolved else ()))
 
 
 def twin_bytes(entry: Entry) -> int:

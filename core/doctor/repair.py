@@ -177,6 +177,7 @@ def apply(
         )
 
     found: list[VerifiedFor] = []
+    proved: list[str] = []
 
     def check() -> str:
         made = [replace(e, state="done") if isinstance(e, Entry) and e.state == "begun" else e for e in history(shop)]
@@ -188,7 +189,11 @@ def apply(
             inherited=current_host(without_active(shop.host), made, shop.writer.read),
             examine=examine,
         )
-        return problem or package_repair.import_problems(proposal.plan.changes, report.snapshot, shop.host, watch)
+        if not problem:
+            problem, proved[:] = package_repair.import_in_place(
+                proposal.plan.changes, report.snapshot, shop.host, watch
+            )
+        return problem
 
     if not proposal.elevated:
         outcome = execute.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
@@ -197,14 +202,14 @@ def apply(
             package_repair.tidy(proposal.plan.changes)
         elif outcome.kind != "stuck":
             discard(proposal, shop)
-        return _with_verification(outcome, proposal.plan, found)
+        return _with_verification(outcome, proposal.plan, found, proved)
     outcome = elevation.ask_elevated(elevation.ElevationOrder(plan=proposal.plan), host=shop.host, journal=shop.journal)
     try:
         problem = check() if outcome.kind == "done" else ""
     except CancelledError:
         problem = _("It was cancelled before it was verified.")
     if not problem:
-        return _with_verification(outcome, proposal.plan, found)
+        return _with_verification(outcome, proposal.plan, found, proved)
     back = elevation.ask_elevated(elevation.ElevationOrder(undo=outcome.entry), host=shop.host, journal=shop.journal)
     if back.kind == "undone":
         return Outcome(
@@ -217,12 +222,12 @@ def apply(
     )
 
 
-def _with_verification(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor]) -> Outcome:
-    """Return the outcome with what it was verified for, and with a note on the running programs that still have the old
-    PATH (Windows tells them).
+def _with_verification(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor], proved: Sequence[str]) -> Outcome:
+    """Return the outcome with what it was verified for and what was proved, and with a note on the running programs that
+    still have the old PATH (Windows tells them).
     """
     if outcome.kind == "done":
-        outcome = replace(outcome, verified_for=tuple(found))
+        outcome = replace(outcome, verified_for=tuple(found), proved=join_sentences(*proved))
     if sys.platform == "win32" and outcome.kind == "done":
         from core.host.windows.processes import programs_with_old_value
 

@@ -72,7 +72,7 @@ def verify(
     fresh = _judge_edited(finding, edited, reports[0], inherited)
     for again in fresh:
         if again.holds is False:
-            return _sentence(again), ()
+            return way_sentence(again), ()
     judged = tuple(_judge_start(finding, s, environments, r) for s, r in zip(starts, reports, strict=True))
     return "", (*judged, *fresh)
 
@@ -307,10 +307,11 @@ def verification_sentences(found: Sequence[VerifiedFor]) -> tuple[str, ...]:
         first = _("Verified: the fault is gone, and nothing got worse.")
     else:
         first = _("Verified: the fault is gone for some ways of starting a program, and nothing got worse.")
-    return (first, *map(_sentence, found))
+    return (first, *map(way_sentence, found))
 
 
-def _sentence(found: VerifiedFor) -> str:
+def way_sentence(found: VerifiedFor) -> str:
+    """Return in a sentence whether the fault is gone in one way of starting a program."""
     if found.edited:
         row = 3 if found.supposed and found.holds else (True, False, None).index(found.holds)
         return _(FRESH_TEXTS[found.way][row], at=found.at)

@@ -89,6 +89,8 @@ class Outcome(Frozen, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     verified_for: tuple[VerifiedFor, ...] = ()
     """What a look in each way of starting a program showed afterwards; empty where nothing was cured."""
+    proved: str = ""
+    """What starting a program afterwards has proved, in a sentence; empty where none was started."""
 
 
 # --- doing -----------------------------------------------------------------------------------------------------

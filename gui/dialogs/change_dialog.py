@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QProgressBar, QScrollArea, QVBoxLayout, QWidget
 
 from core.common.i18n import _
 from core.doctor.engine import ActionResult, Preview
@@ -18,6 +18,7 @@ from gui import theme as looks
 from gui.controller import Controller
 from gui.dialogs.diff_view import DiffView, restart_words
 from gui.theme import Theme
+from gui.widgets.elapsed import ElapsedLabel
 from gui.widgets.text import (
     ElidedLabel,
     VerdictRow,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from core.transaction.journal import Entry
 
 MAX_SHOWN_PROGRAMS = 12
+PROGRESS_WIDTH = 120
 OUTCOME_SEVERITIES = {
     "done": Severity.GOOD,
     "undone": Severity.GOOD,
@@ -87,9 +89,17 @@ class ChangeDialog(QDialog):
         bar.setObjectName("bar")
         row = QHBoxLayout(bar)
         row.setContentsMargins(20, 10, 20, 10)
+        self.progress = QProgressBar()
+        self.progress.setAccessibleName(_("Progress"))
+        self.progress.setTextVisible(False)
+        self.progress.setMaximumWidth(PROGRESS_WIDTH)
+        self.progress.setRange(0, 0)  # it moves, since the remaining time is unknown
+        self.elapsed = ElapsedLabel()
         self.saying = ElidedLabel()
         self.commit = push_button("", self._commit, primary=True)
         self.cancel = push_button(_("Cancel"), self.reject)
+        row.addWidget(self.progress)
+        row.addWidget(self.elapsed)
         row.addWidget(self.saying, 1)
         row.addWidget(self.commit)
         row.addWidget(self.cancel)
@@ -110,6 +120,12 @@ class ChangeDialog(QDialog):
         self._scroll.setWidget(body)
         self._working = working
         self.saying.say(_("Working") + " ..." if working else "")
+        self.progress.setVisible(working)
+        self.elapsed.setVisible(working)
+        if working:
+            self.elapsed.begin()
+        else:
+            self.elapsed.stop()
         self.commit.setText(commit)
         self.commit.setVisible(bool(commit))
         self.cancel.setText(close or _("Cancel"))
@@ -261,7 +277,7 @@ class FixDialog(ChangeDialog):
             return ()
         from core.doctor.verify import verification_sentences
 
-        rows = list(verification_sentences(done.outcome.verified_for))
+        rows = [*verification_sentences(done.outcome.verified_for), *filter(None, (done.outcome.proved,))]
         if self._finding.fix and self._finding.fix.restart:
             rows.append(restart_words(self._finding.fix.restart))
         if done.running:

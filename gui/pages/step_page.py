@@ -27,6 +27,8 @@ FINDINGS_AT_ONCE = 5
 """Findings that are shown at first; the next ones come on request, so that no page is slow to make."""
 Details = Callable[["Report", Theme], QWidget | None]
 """Makes the part of a page that shows what was seen."""
+ROOMY_CHARACTERS = 72
+"""Average characters beside which a page has room for more than its text."""
 
 
 class LazyPage(QScrollArea):
@@ -54,7 +56,7 @@ class LazyPage(QScrollArea):
         self.cards = []
         body = QWidget()
         outer = QHBoxLayout(body)
-        side, top = (28, 24) if self.width() > 500 else (12, 12)
+        side, top = (28, 24) if self.is_roomy() else (4, 12)
         outer.setContentsMargins(side, top, side, top)
         column = QWidget()
         column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * MAX_LINE_CHARACTERS)
@@ -66,6 +68,10 @@ class LazyPage(QScrollArea):
         outer.addWidget(column, 1)
         outer.addStretch(0)
         self.setWidget(body)
+
+    def is_roomy(self) -> bool:
+        """Whether there is room for air around the text, and for words beside each other."""
+        return self.width() > QFontMetrics(QApplication.font()).averageCharWidth() * ROOMY_CHARACTERS
 
     def showEvent(self, event: QShowEvent) -> None:
         """Make the page now."""

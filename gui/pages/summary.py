@@ -80,7 +80,7 @@ class SummaryPage(LazyPage):
             box.addWidget(self.cards[0])
         elif texts.in_place(report):
             box.addWidget(plain_label(_("Every part was examined; the result of each:"), muted=True))
-        box.addWidget(_verdicts(report, theme, self._to))
+        box.addWidget(_verdicts(report, theme, self._to, beside=self.is_roomy()))
         self._left_to_do(box, report)
         self._changed(box, theme)
         row = FlowLayout()
@@ -132,7 +132,8 @@ def _has_gpu(report: Report) -> bool:
     return bool(driver and driver.gpus)
 
 
-def _verdicts(report: Report, theme: Theme, to: Callable[[Step], None]) -> QFrame:
+def _verdicts(report: Report, theme: Theme, to: Callable[[Step], None], *, beside: bool) -> QFrame:
+    """Return every step's verdict, beside the step's name or below it."""
     card = QFrame()
     card.setObjectName("card")
     grid = QGridLayout(card)
@@ -144,8 +145,12 @@ def _verdicts(report: Report, theme: Theme, to: Callable[[Step], None]) -> QFram
         name = flat_button(texts.step_title(step), partial(to, step))
         severity, sentence = texts.step_verdict(report, step)
         name.setAccessibleDescription(f"{looks.severity_word(severity)}: {sentence}")
-        grid.addWidget(name, i, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(VerdictRow(severity, sentence, theme), i, 1)
+        grid.addWidget(name, 2 * i, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        verdict = VerdictRow(severity, sentence, theme)
+        if beside:
+            grid.addWidget(verdict, 2 * i, 1)
+        else:
+            grid.addWidget(verdict, 2 * i + 1, 0, 1, 2)
     return card
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.common.i18n import _, n_
 from core.doctor.headline import (
@@ -27,11 +28,9 @@ from gui.road.screen import Screen
 from gui.theme import Theme
 from gui.widgets.answers import AnswerRows
 from gui.widgets.card import observation_rows
-from gui.widgets.text import MachineText, as_label, copy_text_button, enlarge, heading_label
+from gui.widgets.text import MachineText, as_label, copy_text_button, enlarge, heading_label, prose_label
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
     from core.explain import Explanation
     from core.model.findings import Finding, Report
 
@@ -60,7 +59,7 @@ class AnswerActions:
 
 
 class AnswerScreen(Screen):
-    """Screens 2 and 4: an answer. ``again``: programs to start again; ``entry``: what can be undone."""
+    """Screens 2 and 4: an answer. ``again``: programs to start again; ``checked``: what was looked at afterwards."""
 
     def __init__(
         self,
@@ -71,6 +70,7 @@ class AnswerScreen(Screen):
         *,
         back: Callable[[], object],
         again: str = "",
+        checked: tuple[str, ...] = (),
         undo: bool = False,
         code: str = "",
     ) -> None:
@@ -84,7 +84,7 @@ class AnswerScreen(Screen):
             self.add_text(again)
         if code:
             self._add_code(code)
-        self._add_links(head, acts, undo=undo)
+        self._add_links(head, acts, checked, undo=undo)
         self.end()
         if head.kind in LAST:
             self.add_button(_("Something &else does not work"), acts.anew)
@@ -95,9 +95,11 @@ class AnswerScreen(Screen):
         if head.act == "fix" and head.finding and head.finding.fix:
             button.setAccessibleDescription(head.finding.fix.title)
 
-    def _add_links(self, head: Headline, acts: AnswerActions, *, undo: bool) -> None:
+    def _add_links(self, head: Headline, acts: AnswerActions, checked: tuple[str, ...], *, undo: bool) -> None:
         finding = head.finding
-        if head.kind == "fixed":
+        if checked:
+            self.add_fold(n_("How we know ({n})", "How we know ({n})", len(checked)), lambda: sentence_rows(checked))
+        if head.kind == "fixed" or undo:
             self.add_fold(_("What was changed"), acts.history)
             if undo:
                 self.add_link(_("&Undo..."), acts.undo)
@@ -143,6 +145,16 @@ class AnswerScreen(Screen):
         if head.act == "look again":
             return _("&Look again"), acts.again
         return _("&Finish"), acts.finish
+
+
+def sentence_rows(sentences: tuple[str, ...]) -> QWidget:
+    """Return sentences one below the other."""
+    body = QWidget()
+    box = QVBoxLayout(body)
+    box.setContentsMargins(0, 0, 0, 0)
+    for sentence in sentences:
+        box.addWidget(prose_label(sentence))
+    return body
 
 
 class StepsScreen(Screen):

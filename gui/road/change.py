@@ -39,11 +39,11 @@ class ChangeScreen(Screen):
         for problem in proposal.problems[:1]:
             self.add_sign(Severity.WARNING, problem)
         works = rehearsal.works if rehearsal else None
-        if rehearsal is not None:
+        if not proposal.problems and not proposal.is_prepared:
+            self.add_text(_("It is fetched, and tried in a copy first; if that fails, nothing is changed."))
+        elif rehearsal is not None:
             severity = {True: Severity.GOOD, False: Severity.ERROR, None: Severity.NOTE}[works]
             self.add_sign(severity, rehearsed_sentence(works))
-        elif not proposal.problems and not proposal.is_prepared:
-            self.add_text(_("It is fetched, and tried in a copy first; if that fails, nothing is changed."))
         if proposal.elevated:
             self.add_text(_("The system asks for an administrator's password."), muted=True)
         again = restart_words(proposal.finding.fix.restart) if proposal.finding.fix else ""

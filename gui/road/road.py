@@ -183,9 +183,21 @@ class Road(QWidget):
             self.theme,
             back=self.ask,
             again=self._start_again(),
+            checked=self._checks(),
             undo=bool(self._done and self._done.outcome.entry),
             code=self.code() if self._head.kind in LAST else "",
         )
+
+    def _checks(self) -> tuple[str, ...]:
+        """Return what was looked at after a cure, in sentences."""
+        if self._done is None or self.report is None:
+            return ()
+        from core.doctor.verify import way_sentence
+        from core.report.short_names import shorten
+
+        outcome = self._done.outcome
+        told = (*filter(None, (outcome.proved,)), *outcome.notes)
+        return (*told, *(shorten(way_sentence(v), self.report) for v in outcome.verified_for))
 
     def _acts(self) -> AnswerActions:
         from gui.road.answer import AnswerActions
@@ -442,17 +454,18 @@ class Road(QWidget):
         from core.doctor.headline import headline_fixed
 
         done = self._done
+        if done is not None and done.outcome.kind == "stuck":
+            self._head, self._done = headline_fixed(preview.report, preview.proposal.finding, done.outcome), None
+            self.show_screen(self._answer_screen)
+            return
         if done is None or done.outcome.kind != "done" or done.report is None:
             self._done = None
             self.show_screen(self._answer_screen)
             if done is not None:
-                self.told.emit(
-                    Severity.ERROR if done.outcome.kind == "stuck" else Severity.WARNING, done.outcome.sentence
-                )
+                self.told.emit(Severity.WARNING, done.outcome.sentence)
             return
         self.report = done.report
-        partly = any(v.holds is False for v in done.outcome.verified_for)
-        self._head = headline_fixed(done.report, preview.proposal.finding, partly=partly)
+        self._head = headline_fixed(done.report, preview.proposal.finding, done.outcome)
         self.show_screen(self._answer_screen)
 
     def undone(self, done: ActionResult) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QElapsedTimer, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar
 
 from core.common.i18n import _
 from core.model.steps import SECTIONS_OF_STEP
 from gui.road.screen import Screen
 from gui.theme import Theme
+from gui.widgets.elapsed import ElapsedLabel
 from gui.widgets.text import announce, plain_label, shown_text
 
 SECTIONS = len({s for sections in SECTIONS_OF_STEP.values() for s in sections})
@@ -32,24 +32,13 @@ class WaitingScreen(Screen):
         row = QHBoxLayout()
         self.step = plain_label(note, muted=True, selectable=False)
         self.step.setObjectName("step")
-        self.elapsed = plain_label("0:00", muted=True, selectable=False)
-        self.elapsed.setWordWrap(False)
-        self.elapsed.setAccessibleName(_("Time that has passed"))
+        self.elapsed = ElapsedLabel()
         row.addWidget(self.step, 1)
         row.addWidget(self.elapsed)
         self.box.addLayout(row)
         self.end()
         self.stop = self.add_button(_("Cancel"), self._stop)
-        self._clock = QElapsedTimer()
-        self._clock.start()
-        self._timer = QTimer(self)
-        self._timer.setInterval(500)
-        self._timer.timeout.connect(self._tick)
-        self._timer.start()
-
-    def _tick(self) -> None:
-        seconds = self._clock.elapsed() // 1000
-        self.elapsed.setText(f"{seconds // 60}:{seconds % 60:02}")
+        self.elapsed.begin()
 
     def _stop(self) -> None:
         self.stop.setEnabled(False)

@@ -182,7 +182,7 @@ class FoldedEvidence(QWidget):
         self.button.setCheckable(True)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._chevron(opened=False)
-        self.button.setText(n_("How we know ({n} observation)", "How we know ({n} observations)", len(evidence)))
+        self.button.setText(n_("How we know ({n})", "How we know ({n})", len(evidence)))
         self.button.setAccessibleDescription(shown_text(about))
         self.button.toggled.connect(self._fold)
         row = QHBoxLayout()

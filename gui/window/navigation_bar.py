@@ -1,4 +1,4 @@
-"""NavigationBar: progress, the current activity, Cancel, Back and Next; and the layout of the window's parts."""
+"""NavigationBar: progress, the current activity, the time it has taken, Cancel, Back and Next; and the layout of the window's parts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QW
 
 from core.common.i18n import _
 from core.model.steps import SECTIONS_OF_STEP
+from gui.widgets.elapsed import ElapsedLabel
 from gui.widgets.text import ElidedLabel, push_button
+
+SECTIONS = len({s for sections in SECTIONS_OF_STEP.values() for s in sections})
 
 
 class NavigationBar(QFrame):
-    """Nothing in it moves by itself: progress is a part of a whole."""
+    """While the parts of a scan end, progress is a part of a whole; other work has no known end, so the bar moves."""
 
     def __init__(self, cancel: Callable[[], None], go: Callable[[int], None]) -> None:
         super().__init__()
@@ -23,12 +26,13 @@ class NavigationBar(QFrame):
         self.progress.setAccessibleName(_("Progress"))
         self.progress.setTextVisible(False)
         self.progress.setMaximumWidth(160)
-        self.progress.setRange(0, len({s for sections in SECTIONS_OF_STEP.values() for s in sections}))
         self.saying = ElidedLabel()
+        self.elapsed = ElapsedLabel()
         self.cancel = push_button(_("&Cancel"), cancel)
         self.back = push_button(_("&Back"), lambda: go(-1))
         self.next = push_button(_("&Next"), lambda: go(1), primary=True)
         row.addWidget(self.progress)
+        row.addWidget(self.elapsed)
         row.addWidget(self.saying, 1)
         for button in (self.cancel, self.back, self.next):
             row.addWidget(button)
@@ -36,10 +40,19 @@ class NavigationBar(QFrame):
     def set_busy(self, busy: bool) -> None:
         """Show that work is under way, or that it has ended."""
         self.progress.setVisible(busy)
-        self.progress.setValue(0)
+        self.progress.setRange(0, 0)
+        self.elapsed.setVisible(busy)
         self.cancel.setVisible(busy)
-        if not busy:
+        if busy:
+            self.elapsed.begin()
+        else:
+            self.elapsed.stop()
             self.saying.say("")
+
+    def show_part(self, ended: int) -> None:
+        """Show how many parts of a scan have ended."""
+        self.progress.setRange(0, SECTIONS)
+        self.progress.setValue(ended)
 
     def arm(self, *, back: bool, forth: bool) -> None:
         """Let Back and Next do what they can from here; the keyboard's focus goes to the other one at an end."""

@@ -36,12 +36,18 @@ MIN_WIDTH_PIXELS = 232
 """Pixels; wider where the longest title needs it."""
 MIN_LINES = 34
 """Lines of text that a window must be high for the rail's buttons to have words beside the steps."""
+NARROW_PADDING = 84
+"""Pixels around a name: margins, the item's padding, the space after its icon, and the scroll bar."""
 MIN_PAGE_ROOM_CHARACTERS = 64
-"""Average characters that a page must have room for; with less, the rail shows its icons alone."""
+"""Average characters that a page must have room for; with less, the rail breaks its names into lines."""
+MIN_NARROW_ROOM_CHARACTERS = 36
+"""Average characters that a page must have room for beside a rail of broken names; with less, the rail shows its icons alone."""
 
 
 class StepList(QFrame):
-    """Shows where one is, and how each step stands. Narrow windows get its icons alone; their names stay."""
+    """Shows where one is, and how each step stands. In a narrow window the names are broken into lines, and the buttons are
+    icons; only the narrowest get icons alone, whose names are told.
+    """
 
     setting_changed = Signal()
 
@@ -56,7 +62,7 @@ class StepList(QFrame):
         super().__init__()
         self._titles = titles
         self._says = [""] * len(titles)
-        self._compact, self._low = False, False
+        self._narrow, self._compact, self._low = False, False, False
         self.setObjectName("rail")
         self.steps = QListWidget()
         self.steps.setObjectName("steps")
@@ -123,9 +129,11 @@ class StepList(QFrame):
         """Choose between words and icons for a window of this size (pixels): where it is low, the steps keep their words."""
         low = height < QFontMetrics(QApplication.font()).height() * MIN_LINES
         room = QFontMetrics(QApplication.font()).averageCharWidth() * MIN_PAGE_ROOM_CHARACTERS
-        compact = window - self._full_width() < room
-        if (compact, low) != (self._compact, self._low):
-            self._compact, self._low = compact, low
+        narrow = window - self._full_width() < room
+        least = QFontMetrics(QApplication.font()).averageCharWidth() * MIN_NARROW_ROOM_CHARACTERS
+        compact = window - self._narrow_width() < least
+        if (narrow, compact, low) != (self._narrow, self._compact, self._low):
+            self._narrow, self._compact, self._low = narrow, compact, low
             self._arrange()
 
     def _full_width(self) -> int:
@@ -136,10 +144,18 @@ class StepList(QFrame):
             max(metrics.horizontalAdvance(line) for line in lines) + 72 + self.steps.iconSize().width(),
         )
 
+    def _narrow_width(self) -> int:
+        """Return the width at which the longest word of a name stands in one line."""
+        metrics = QFontMetrics(QApplication.font())
+        words = [w for title in self._titles for w in title.split()]
+        return max(metrics.horizontalAdvance(w) for w in words) + NARROW_PADDING + self.steps.iconSize().width()
+
     def _arrange(self) -> None:
-        small = self._compact
+        small = self._narrow
+        icon_width = self.steps.iconSize().width() + 44
+        width = icon_width if self._compact else self._narrow_width() if small else self._full_width()
         self._column.setContentsMargins(*((2, 8, 2, 6) if small else (8, 16, 8, 12)))
-        self.setFixedWidth(self.steps.iconSize().width() + 44 if small else self._full_width())
+        self.setFixedWidth(width)
         self.brand.setVisible(not small)
         icons = small or self._low
         for button, says in self._words():
@@ -194,6 +210,6 @@ class StepList(QFrame):
 
     def _write(self, row: int) -> None:
         item, title, says = self.steps.item(row), self._titles[row], self._says[row]
-        item.setText("" if self._compact else f"{title}\n{says}" if says else title)
+        item.setText("" if self._compact else f"{title}\n{says}" if says and not self._narrow else title)
         item.setToolTip(f"{title}: {says} (Ctrl+{row + 1})" if says else f"{title} (Ctrl+{row + 1})")
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{title}: {says}" if says else title)

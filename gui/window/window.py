@@ -271,7 +271,7 @@ class Window(QWidget):
             return
         if state != "looking":
             self._ended.add(section)
-            self.bottom.progress.setValue(len(self._ended))
+            self.bottom.show_part(len(self._ended))
         self.rail.show_section(section, state, self._ended, self._theme)
 
     def _know_history(self, history: History) -> None:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from core.common import i18n
 from gui.controller import Controller
 from gui.dialogs.change_dialog import FixDialog, UndoDialog
+from gui.theme import THEMES_BY_NAME
 from gui.window.app import make_application
 from gui.window.window import Window
 from gui.window.wizard import Wizard
@@ -38,6 +39,10 @@ RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
 """
 
 
+UNDECIDED = "CUDA error: an illegal memory access was encountered"
+"""A message that several causes can have; one question decides."""
+
+
 class Variant(NamedTuple):
     """How the window is shown."""
 
@@ -45,6 +50,7 @@ class Variant(NamedTuple):
     text: str = "100"
     theme: str = "light"
     long: bool = False
+    language: str = "en"
 
 
 VARIANTS = {
@@ -82,7 +88,10 @@ class Album:
         self.folder, self.name, self.variant = folder, name, variant
         self.only = ""
         folder.mkdir(parents=True, exist_ok=True)
-        i18n._translation = LongWords() if variant.long else gettext.NullTranslations()
+        os.environ[i18n.LANGUAGE_VARIABLE] = variant.language
+        i18n.use_language(variant.language)
+        if variant.long:
+            i18n._translation = LongWords()
         self._scratch = tempfile.TemporaryDirectory()
         self.settings = QSettings(f"{self._scratch.name}/settings.ini", QSettings.Format.IniFormat)
         self.settings.setValue("theme", variant.theme)
@@ -195,11 +204,21 @@ def road(album: Album) -> None:
             pressed.click()
             album.take(window, name)
         window.close()
+    question(album)
     for machine in ("no gpu", "no driver"):
         window = album.wizard(Showing(recorded.report(machine)))
         window.road.answer()
         album.take(window, f"2-{machine.replace(' ', '-')}")
         window.close()
+
+
+def question(album: Album) -> None:
+    """Take the one question that decides about an error message."""
+    window = album.wizard(Showing(recorded.report("healthy")))
+    window.road.take(text=UNDECIDED)
+    window.road.current.primary.click()  # type: ignore[union-attr]  # an AnswerScreen has one
+    album.take(window, "2-one-question")
+    window.close()
 
 
 def everything(folder: Path, names: list[str]) -> None:
@@ -222,7 +241,12 @@ def everything(folder: Path, names: list[str]) -> None:
 
 
 def for_the_docs() -> None:
-    """Take the small set that README shows, each page once."""
+    """Take the small set that README shows, each page once, and the four screens in every theme and language."""
+    for theme in THEMES_BY_NAME:
+        for language in ("en", "de", "zh_CN"):
+            if (theme, language) != ("light", "en"):
+                name = f"{theme}-{language.partition('_')[0]}"
+                road(Album(DOCS / "themes", name, Variant(QSize(1000, 700), theme=theme, language=language)))
     album = Album(DOCS, "", VARIANTS["usual"])
     road(album)
     for machine, row, name in (

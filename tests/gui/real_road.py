@@ -14,9 +14,9 @@ from collections.abc import Callable
 import msgspec
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QListWidget, QPushButton
 
-from core.doctor.engine import ThisMachine
+from core.doctor.engine import Engine, ThisMachine
 from core.transaction.journal import Journal, state_folder
 from gui.controller import Controller
 from gui.road.ask import AskScreen
@@ -31,7 +31,7 @@ Look = Callable[[], object]
 
 
 def walk(
-    pythons: tuple[str, ...],
+    engine: Engine,
     settings: QSettings,
     look: Look,
     *,
@@ -40,7 +40,7 @@ def walk(
     keyboard: bool = False,
 ) -> dict[str, object]:
     """Go from screen to screen by the one primary button, and undo at the end. ``look``: what the cure changes, as it is."""
-    window = Wizard(Controller(ThisMachine(pythons)), settings)
+    window = Wizard(Controller(engine), settings)
     frame = Frame(settings)
     frame.hold(window)
     hand = Hand(window, keyboard=keyboard)  # type: ignore[arg-type]  # a wizard has what a hand presses
@@ -61,7 +61,7 @@ def walk(
             screen.text.setPlainText(message)
         if named and screen.list is not None:
             rows = [i for i, c in enumerate(screen._known or ()) if c.named == named]
-            screen.list.setCurrentRow(rows[0])
+            _choose_row(screen.list, rows[0], keyboard=keyboard)
             presses += 1
     said: list[tuple[str, str]] = []
     before = look()
@@ -95,6 +95,17 @@ def walk(
     return result
 
 
+def _choose_row(rows: QListWidget, row: int, *, keyboard: bool) -> None:
+    if keyboard:
+        rows.setFocus()
+        for _ in range(row):
+            QTest.keyClick(rows, Qt.Key.Key_Down)
+    else:
+        place = rows.visualItemRect(rows.item(row)).center()
+        QTest.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+    assert rows.currentRow() == row
+
+
 def _choose(screen: AskScreen, way: str, *, keyboard: bool) -> None:
     button = screen.buttons[way]  # type: ignore[index]  # a word of the screen's
     if not keyboard:
@@ -113,7 +124,7 @@ def main(arguments: list[str]) -> int:
     named = "" if message else prefix
     with tempfile.TemporaryDirectory() as scratch:
         settings = QSettings(f"{scratch}/s.ini", QSettings.Format.IniFormat)
-        print(json.dumps(walk((prefix,), settings, lambda: None, named=named, message=" ".join(message))))
+        print(json.dumps(walk(ThisMachine((prefix,)), settings, lambda: None, named=named, message=" ".join(message))))
     return 0
 
 

@@ -100,15 +100,36 @@ def test_what_a_profile_breaks_is_cured_for_the_window_and_for_every_terminal(di
         assert not found, f"{way}: verified said that it is gone"
 
 
-def road(display: dict[str, str], *arguments: str) -> dict[str, Any]:
+def walked(module: str, env: dict[str, str], *arguments: str) -> dict[str, Any]:
     """Walk along the four screens in a program of its own, and return what was read."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.gui.real_road", *arguments],
-        cwd=ROOT, env=display, capture_output=True, text=True, timeout=300, check=False,
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Xvfb is Linux'")
+def test_a_build_for_the_processor_is_exchanged_in_five_clicks(display: str, tmp_path: Path) -> None:
+    work = Path(os.path.realpath(tmp_path))
+    env = {
+        "PATH": os.environ["PATH"], "HOME": str(work), "LANG": "C.UTF-8", "DISPLAY": display, "QT_QPA_PLATFORM": "xcb",
+        "CONVALESCE_STATE": str(work / "window"), "XDG_RUNTIME_DIR": str(work), "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }  # fmt: skip
+    said = walked("tests.gui.real_packages", env, str(work))
+    titles = [title for title, _text in said["screens"]]
+    assert titles == ["What does not work?", "The cause", "What will change", "Fixed"]
+    _ask, cause, change, fixed = (text for _title, text in said["screens"])
+    assert "The variant without GPU support is installed in" in cause
+    assert "tried in a copy first; if that fails, nothing is changed." in change
+    assert "Imported: torch 2.8.0+cu128." in fixed
+    assert (said["before"], said["after"], said["in the end"]) == ("2.8.0+cpu", "2.8.0+cu128", "2.8.0+cpu")
+    assert any("cu128" in path for path in said["fetched"])
+    assert said["seconds"] <= 90
+    assert said["presses"] <= 5
+    assert said["journal"] == ["undone"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="variables come from a shell and an activation on Linux")
@@ -119,7 +140,7 @@ def test_a_folder_that_a_profile_leaks_from_the_question_to_fixed(display: str, 
         **terminals.here, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", "LANG": "C.UTF-8", "XDG_RUNTIME_DIR": str(tmp_path),
         "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
     }  # fmt: skip
-    said = road(env, str(terminals.prefix))
+    said = walked("tests.gui.real_road", env, str(terminals.prefix))
     assert said["platform"] == "xcb"
     assert [title for title, _text in said["screens"]] == [
         "What does not work?",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace as replace_fields
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,14 @@ from pytestqt.qtbot import QtBot
 
 from core.common import i18n
 from core.common.progress import Progress
+from core.doctor.engine import ActionResult, Preview
 from core.doctor.examine import diagnose_snapshot
 from core.model.findings import Report
 from core.report.json_form import to_json
 from core.report.reading import MAX_WORDS, count_words
 from core.report.redact import redact
 from core.report.session_code import encode_report, summarise
+from core.transaction.execute import Outcome, VerifiedFor
 from core.transaction.journal import Entry
 from gui.dialogs.text_dialog import TextDialog
 from gui.road.answer import QuestionScreen
@@ -31,7 +34,7 @@ from tests.gui import recorded, reports
 from tests.gui.conftest import OpenedWizard
 from tests.gui.engines import Repairing, Showing
 from tests.gui.hand import Hand
-from tests.gui.screen import read_text
+from tests.gui.screen import primary_buttons, read_text
 from tests.gui.test_access import assert_whole
 from tests.gui.test_behaviour import Slow
 from tests.gui.test_walk import AFTER, BEFORE
@@ -301,6 +304,73 @@ def test_a_cure_that_does_not_help_leads_back_to_the_cause(wizard: OpenedWizard,
     person.press("Cancel")
     assert person.headline == "The cause"
     assert not engine.journal.entries()
+
+
+class Ending(Repairing):
+    """Makes the change, and says of its end what it is given."""
+
+    end: Outcome
+
+    def apply(self, preview: Preview, watch: Progress) -> ActionResult:
+        done = super().apply(preview, watch)
+        kept = replace(self.end, entry=done.outcome.entry)
+        return replace_fields(done, outcome=kept, report=done.report if kept.kind == "done" else None)
+
+
+def change_that_ends(end: Outcome, wizard: OpenedWizard, folder: Path) -> Person:
+    """Walk until a change has ended so."""
+    engine = Ending(folder, recorded.windows(BEFORE["shadowed"]), recorded.on_windows)
+    engine.end = end
+    person = Person(wizard(engine), keyboard=False)
+    person.press("Look")
+    for _ in range(2):
+        [primary] = primary_buttons(person.wizard)
+        person.press(primary.text())
+    assert count_words(person.reads) <= MAX_WORDS
+    assert_whole(person.wizard.road.current)
+    return person
+
+
+def test_a_cure_that_holds_for_some_ways_of_starting_says_for_which_it_does_not(
+    wizard: OpenedWizard, tmp_path: Path
+) -> None:
+    ways = (VerifiedFor(way="process", holds=True), VerifiedFor(way="login", holds=False))
+    person = change_that_ends(Outcome(kind="done", sentence="Done.", verified_for=ways), wizard, tmp_path)
+    assert person.headline == "Fixed"
+    assert "for some ways of starting a program, but not for all" in person.reads
+    assert "Started after a new sign-in: the fault is still there." in person.reads
+    assert "nothing got worse" not in person.reads
+    person.press("How we know (2)")
+    assert "Started from here: the fault is gone." in person.reads
+    assert person.button("Undo...")
+
+
+def test_a_cure_that_nobody_could_verify_is_not_called_fixed(wizard: OpenedWizard, tmp_path: Path) -> None:
+    ways = (VerifiedFor(way="process"), VerifiedFor(way="login"))
+    person = change_that_ends(Outcome(kind="done", sentence="Done.", verified_for=ways), wizard, tmp_path)
+    assert person.headline == "Not decided"
+    assert "nothing shows that it has helped" in person.reads
+    assert "Fixed" not in person.reads
+    assert person.button("Undo...")
+    person.press("Look again")
+    assert person.headline == "No framework", "the fault is gone"
+
+
+def test_what_a_cure_has_proved_is_on_the_last_screen(wizard: OpenedWizard, tmp_path: Path) -> None:
+    ways = (VerifiedFor(way="process", holds=True),)
+    end = Outcome(kind="done", sentence="Done.", verified_for=ways, proved="Imported: torch 2.8.0.")
+    assert "Imported: torch 2.8.0." in change_that_ends(end, wizard, tmp_path).reads
+
+
+def test_a_change_that_is_stuck_is_said_and_never_called_fixed(wizard: OpenedWizard, tmp_path: Path) -> None:
+    said = "The disk is full. What was changed is taken back at the next start."
+    person = change_that_ends(Outcome(kind="stuck", sentence=said), wizard, tmp_path)
+    assert person.headline == "Not decided"
+    assert said in person.reads
+    assert "Fixed" not in person.reads
+    assert person.button("Undo...") is None, "nothing stands that could be undone"
+    [primary] = primary_buttons(person.wizard)
+    assert primary.text().replace("&", "") == "Look again"
 
 
 @pytest.mark.parametrize("end", ["html", "md", "json"])

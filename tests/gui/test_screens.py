@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QSize
-from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QWidget
 
 from core.common import i18n
 from core.doctor.examine import diagnose_snapshot
@@ -56,13 +56,19 @@ def screens(window: Wizard, report: Report) -> Iterator[Screen]:
 
 def reach(screen: Screen) -> None:
     """Hold that all of a screen can be reached, and that nothing lies beside it."""
-    window = screen.window()
     area = screen.findChild(QScrollArea)
     assert area is not None
     inside = area.widget()
     assert inside.width() <= area.viewport().width()
-    for button in screen.findChildren(QAbstractButton):
-        if button.isVisible() and not inside.isAncestorOf(button):
+    reach_buttons(screen, inside)
+
+
+def reach_buttons(whole: QWidget, *scrolled: QWidget) -> None:
+    """Hold that every button lies in the window, but for those that scroll into it."""
+    window = whole.window()
+    inside = [*scrolled, *(a.widget() for a in whole.findChildren(QScrollArea) if a.widget() is not None)]
+    for button in whole.findChildren(QAbstractButton):
+        if button.isVisible() and not any(part.isAncestorOf(button) for part in inside):
             corner = button.mapTo(window, QPoint(button.width(), button.height()))
             assert 0 < corner.x() <= window.width(), button.text()
             assert 0 < corner.y() <= window.height(), button.text()
@@ -121,6 +127,10 @@ SIZES = {
     for p in (100, 125, 150, 200)
 }
 """What a screen has for a window, in pixels of the window's own, without the desktop's bar."""
+NAMES_FROM = {"en": 900, "de": 900, "zh_CN": 600}
+"""Pixels that a window needs for the rail's names at a text size of 200 %; with less, the page's heading has the name."""
+ITEM_PADDING = 32
+"""Pixels beside a name and its icon in the rail."""
 
 
 @pytest.mark.parametrize("text", ["100", "200"])
@@ -136,6 +146,35 @@ def test_it_fits_every_screen(size: str, text: str, wizard: OpenedWizard) -> Non
             assert window.size() == SIZES[size], "it asks for more room than there is"
             assert_whole(screen)
             reach(screen)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("size", SIZES)
+def test_the_rail_keeps_its_names_and_the_page_its_room(
+    size: str, language: str, wizard: OpenedWizard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(i18n.LANGUAGE_VARIABLE, language)
+    i18n.use_language(language)
+    window = wizard(Showing(recorded.report("shadowed")))
+    window.resize(SIZES[size])
+    details = window.open_details()
+    steps = details.steps
+    for text in ("100", "200"):
+        window._settings.setValue("text size", text)
+        details._apply_theme()
+        QApplication.processEvents()
+        for row, page in enumerate(details.pages):
+            steps.setCurrentRow(row)
+            QApplication.processEvents()
+            assert page.horizontalScrollBar().maximum() == 0, page.title
+            item = steps.item(row)
+            if text == "200" and SIZES[size].width() < NAMES_FROM[language]:
+                assert item.toolTip().startswith(page.title)  # there is room for its icon alone
+                continue
+            room = steps.viewport().width() - steps.iconSize().width() - ITEM_PADDING
+            assert page.title in item.text()
+            assert all(steps.fontMetrics().horizontalAdvance(w) <= room for w in page.title.split())
+        reach_buttons(details)
 
 
 @pytest.mark.parametrize("name", MACHINES)

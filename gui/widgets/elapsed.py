@@ -1,0 +1,37 @@
+"""ElapsedLabel: the time that work has taken so far."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QElapsedTimer, QTimer
+from PySide6.QtWidgets import QLabel
+
+from core.common.i18n import _
+
+TICK_MILLISECONDS = 500
+
+
+class ElapsedLabel(QLabel):
+    """Minutes and seconds since ``begin``; they stand still after ``stop``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("muted", True)
+        self.setAccessibleName(_("Time that has passed"))
+        self._clock = QElapsedTimer()
+        self._timer = QTimer(self)
+        self._timer.setInterval(TICK_MILLISECONDS)
+        self._timer.timeout.connect(self._tick)
+
+    def begin(self) -> None:
+        """Count from now."""
+        self._clock.start()
+        self._timer.start()
+        self._tick()
+
+    def stop(self) -> None:
+        """Count no more."""
+        self._timer.stop()
+
+    def _tick(self) -> None:
+        seconds = self._clock.elapsed() // 1000
+        self.setText(f"{seconds // 60}:{seconds % 60:02}")
