@@ -22,3 +22,4 @@
 !insertmacro Say TakeBackText "&Take these changes back before ${NAME} is removed" "Diese Änderungen &zurücknehmen, bevor ${NAME} entfernt wird" "在删除 ${NAME} 之前撤销这些更改(&T)"
 !insertmacro Say ForgetText "Remove the &history, too (then what was changed cannot be taken back any more)" "Auch den &Verlauf entfernen (dann lässt sich nichts mehr zurücknehmen)" "同时删除历史记录(&H)（之后将无法再撤销更改）"
 !insertmacro Say NotTakenBack "Not everything could be taken back. ${NAME} stays, so that you can see why in its history." "Nicht alles ließ sich zurücknehmen. ${NAME} bleibt, damit Sie im Verlauf den Grund sehen können." "有些更改无法撤销。${NAME} 将保留，以便您在历史记录中查看原因。"
+!insertmacro Say Needs64Bits "${NAME} needs a 64-bit Windows." "${NAME} braucht ein 64-Bit-Windows." "${NAME} 需要 64 位 Windows。"

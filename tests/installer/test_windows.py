@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import struct
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import pefile
 import pytest
 
 from core.common import frozen
 from gui.window.app import stored_settings
 from installer.windows import build, nsis
+
+WITHOUT = ("fcntl", "grp", "pty", "pwd", "resource", "termios")
+"""Modules of the standard library that are not on Windows."""
 
 
 @pytest.fixture
@@ -74,6 +81,55 @@ def test_a_portable_copy_keeps_its_settings_in_its_folder(
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert frozen.portable_folder() == (str(tmp_path) if mark else "")
     assert (Path(stored_settings().fileName()) == tmp_path / "settings.ini") is mark
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> tuple[Path, Path]:
+    """A frozen folder and an icon, as small as makensis takes them."""
+    frozen = tmp_path / "small"
+    for name in ("convalesce.exe", "convalesce-gui.exe", "_internal/a.dll", "LICENSE.txt"):
+        (frozen / name).parent.mkdir(parents=True, exist_ok=True)
+        (frozen / name).write_bytes(b"MZ")
+    icon = tmp_path / "convalesce.ico"
+    pixels = struct.pack("<IiiHHIIiiII", 40, 16, 32, 1, 32, 0, 0, 0, 0, 0, 0) + bytes(16 * 16 * 4 + 16 * 4)
+    icon.write_bytes(struct.pack("<HHHBBBBHHII", 0, 1, 1, 16, 16, 0, 0, 1, 32, len(pixels), 22) + pixels)
+    picture = struct.pack("<IiiHHIIiiII", 40, 8, 8, 1, 24, 0, 0, 0, 0, 0, 0) + bytes(8 * 24)
+    icon.with_suffix(".bmp").write_bytes(b"BM" + struct.pack("<IHHI", 14 + len(picture), 0, 0, 54) + picture)
+    return frozen, icon
+
+
+@pytest.mark.skipif(not shutil.which("makensis"), reason="makensis comes with the installers' build")
+def test_setup_is_made_by_every_nsis(small: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NSIS as it is published has no stubs and no plug-ins of 64 bits: Debian's without them stands for it."""
+    told = subprocess.run(["makensis", "-HDRINFO"], capture_output=True, text=True, check=True).stdout
+    own = Path(told.rpartition("NSISDIR=")[2].partition(",")[0].strip())
+    published = tmp_path / "nsis"
+    shutil.copytree(own, published, ignore=shutil.ignore_patterns("*amd64*"))
+    machines = set()
+    for home in (own, published):
+        monkeypatch.setenv("NSISDIR", str(home))
+        setup = nsis.make_setup(*small, tmp_path / "Convalesce-Setup.exe", "1.2.3", fast=True)
+        with pefile.PE(str(setup), fast_load=True) as image:
+            machines.add((home == published, image.FILE_HEADER.Machine))
+    assert (True, 0x14C) in machines, "32 bits, as every NSIS has them"
+    assert len(machines) == 2
+
+
+def test_the_trial_needs_nothing_that_windows_lacks() -> None:
+    """Each module that Windows' Python does not have fails to import, as it does there."""
+    program = f"""
+import sys
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name in {WITHOUT!r}:
+            raise ImportError(name)
+for name in {WITHOUT!r}:
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Lacking())
+import tests.installer.windows, tests.installer.__main__, installer.windows.build
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_only_a_named_program_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
