@@ -6,10 +6,15 @@ upgrade code and our space of names never change.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
+import struct
 import subprocess
+import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +27,11 @@ WINDOW, TERMINAL = "convalesce-gui.exe", "convalesce.exe"
 NEWER = "A newer Convalesce is installed. Remove it first if you want this one."
 BESIDE = "Setup.exe installed Convalesce for everybody on this computer. Remove that one first."
 OLD_WINDOWS = "Convalesce needs a 64-bit Windows."
+VT_FILETIME = b"\x40\0\0\0"
+"""Stands before a time in a summary (propidl.h)."""
+FROM_1601 = 11_644_473_600
+"""Seconds from the beginning of Windows' time to that of Unix."""
+LONGEST_BUILD = 3600
 SETUP_KEY = r"Software\Microsoft\Windows\CurrentVersion\Uninstall\Convalesce"
 OWN_KEY = r"Software\convalesce"
 APP_PATHS = r"Software\Microsoft\Windows\CurrentVersion\App Paths"
@@ -36,7 +46,30 @@ def make_msi(frozen: Path, icon: Path, target: Path, version: str) -> Path:
         (Path(folder) / "frozen").symlink_to(frozen.resolve())  # wixl takes relative paths alone
         subprocess.run([wixl(), "-a", "x64", "-o", target.resolve(), source.name], check=True, cwd=folder)
         _protect_history(target, Path(folder))
+    _pin(target)
     return target
+
+
+def _pin(msi: Path) -> None:
+    """Replace what differs from run to run: two times, and the package's code, which then follows from the content."""
+    told = subprocess.run(["msiinfo", "suminfo", msi], capture_output=True, text=True, check=True).stdout
+    drawn = told.partition("UUID): ")[2].split()[0].encode()
+    now, wanted = int(time.time()), int(os.environ.get("SOURCE_DATE_EPOCH", "0")) or int(time.time())
+    place = (data := msi.read_bytes()).index(drawn)
+    data = data.replace(drawn, bytes(len(drawn)))
+    for second in re.findall(re.escape(VT_FILETIME) + b"(.{8})", data, re.DOTALL):
+        if abs(_seconds(second) - now) < LONGEST_BUILD:
+            data = data.replace(VT_FILETIME + second, VT_FILETIME + _file_time(wanted))
+    code = guid(hashlib.sha256(data).hexdigest()).encode()
+    msi.write_bytes(data[:place] + code + data[place + len(code) :])
+
+
+def _seconds(file_time: bytes) -> float:
+    return struct.unpack("<Q", file_time)[0] / 10_000_000 - FROM_1601
+
+
+def _file_time(seconds: int) -> bytes:
+    return struct.pack("<Q", (seconds + FROM_1601) * 10_000_000)
 
 
 def wixl() -> str:
@@ -170,3 +203,14 @@ def _id(kind: str, path: Path) -> str:
 
 def _add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
     return ElementTree.SubElement(parent, tag, attributes)
+
+
+def main(arguments: list[str]) -> int:
+    """FROZEN ICON TARGET VERSION: pack a folder that was frozen elsewhere, on Windows for example."""
+    frozen, icon, target, version = arguments
+    make_msi(Path(frozen), Path(icon), Path(target), version)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -16,7 +16,7 @@ import pytest
 
 from core.common import frozen
 from gui.window.app import stored_settings
-from installer.windows import build, nsis
+from installer.windows import build, msi, nsis
 
 WITHOUT = ("fcntl", "grp", "pty", "pwd", "resource", "termios")
 """Modules of the standard library that are not on Windows."""
@@ -115,6 +115,29 @@ def test_setup_is_made_by_every_nsis(small: tuple[Path, Path], tmp_path: Path, m
     assert len(machines) == 2
 
 
+@pytest.mark.skipif(not shutil.which("wixl"), reason="wixl comes with the installers' build")
+def test_one_folder_gives_one_msi(small: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    one, two = (msi.make_msi(*small, tmp_path / name, "1.2.3") for name in ("one.msi", "two.msi"))
+    assert one.read_bytes() == two.read_bytes()
+    (small[0] / "_internal/a.dll").write_bytes(b"MZ another")
+    other = msi.make_msi(*small, tmp_path / "other.msi", "1.2.3")
+    codes = [subprocess.check_output(["msiinfo", "suminfo", f], text=True).split("UUID): ")[1] for f in (one, other)]
+    assert codes[0].split()[0] != codes[1].split()[0], "another content is another package"
+    rows = subprocess.check_output(["msiinfo", "export", one, "LaunchCondition"], text=True)
+    assert "NOT WIX_DOWNGRADE_DETECTED" in rows
+    assert "NOT BESIDE" in rows
+    lists = subprocess.check_output(["msiinfo", "export", one, "MsiLockPermissionsEx"], text=True)
+    for name in ("MACHINE_HISTORY", "MACHINE_BACKUPS"):
+        assert verified_list(name) in lists
+
+
+def verified_list(name: str) -> str:
+    """Return an access list of core/host/windows/ownership.py, which only Windows can import."""
+    source = (Path(__file__).parents[2] / "core/host/windows/ownership.py").read_text()
+    return re.findall(rf'^{name} = "(.*)"', source, re.MULTILINE)[0]
+
+
 def test_the_trial_needs_nothing_that_windows_lacks() -> None:
     """Each module that Windows' Python does not have fails to import, as it does there."""
     program = f"""
@@ -150,10 +173,8 @@ def test_only_a_named_program_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_setup_makes_the_history_with_the_list_that_is_verified() -> None:
     root = Path(__file__).parents[2]
     script = (root / "installer/windows/history.nsh").read_text()
-    source = (root / "core/host/windows/ownership.py").read_text()
     for name, ours in (("HISTORY_LIST", "MACHINE_HISTORY"), ("BACKUPS_LIST", "MACHINE_BACKUPS")):
         (made,) = re.findall(rf'!define {name} "(.*)"', script)
-        (verified,) = re.findall(rf'^{ours} = "(.*)"', source, re.MULTILINE)
-        assert made == verified
+        assert made == verified_list(ours)
     setup = (root / "installer/windows/setup.nsi").read_text()
     assert setup.index("!insertmacro MakeHistory") < setup.index("Section Uninstall") < setup.index("DropEmptyHistory")

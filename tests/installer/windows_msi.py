@@ -49,9 +49,9 @@ def tried(folder: Path, told: Mapping[str, str]) -> None:
     answered("the older version once more", REFUSED, "/i", older)
     assert tree(HOME) == kept, "a refused downgrade changed files"
     (HOME / "convalesce.exe").unlink()
-    answered("a repair", 0, "/fa", newer, told["product"])
+    answered("a repair", 0, "/i", newer, "REINSTALL=ALL", "REINSTALLMODE=amus")  # wine's msiexec has no /f
     whole(folder, told, "repaired")
-    answered("the removal", 0, "/x", newer, told["product"])
+    answered("the removal", 0, "/x", newer)
     until("the end of the removal", lambda: not HOME.exists())
     left = [d for d in difference(before, state()) if not any(part in d for part in OF_WINDOWS_INSTALLER)]
     assert not left, left
@@ -64,11 +64,10 @@ def whole(folder: Path, told: Mapping[str, str], how: str) -> None:
     assert got == wanted, (how, difference(wanted, got))
 
 
-def answered(what: str, status: int, action: str, package: Path, product: str = "") -> None:
-    """Have msiexec do something silently, to a package or (wine repairs nothing else) a product; see its status."""
-    log = package.with_suffix(".log")
-    got = run_silently("msiexec", action, product or package, "/qn", "/norestart", "/l*v", log)
-    say(f"msiexec {action} {product or package.name} /qn: {what}, status {got}")
+def answered(what: str, status: int, action: str, package: Path, *properties: str) -> None:
+    """Have msiexec do something silently; its status must be this one."""
+    got = run_silently("msiexec", action, package, *properties, "/qn", "/norestart")
+    say(f"msiexec {action} {package.name} /qn: {what}, status {got}")
     assert got == status, (what, got)
 
 
