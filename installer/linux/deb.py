@@ -6,8 +6,13 @@ it and keeps it up to date. Qt and Python stay inside: their versions are the on
 
 from __future__ import annotations
 
+import email.utils
+import gzip
+import hashlib
+import os
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 from installer.generate import manual
@@ -15,10 +20,11 @@ from installer.linux import desktop, elf, tarball
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+MAINTAINER = "The Convalesce maintainers <maintainers@convalesce.invalid>"
 CONTROL = """Package: convalesce
 Version: {version}
 Architecture: amd64
-Maintainer: The Convalesce maintainers <maintainers@convalesce.invalid>
+Maintainer: {maintainer}
 Installed-Size: {size}
 Depends: {depends}
 Recommends: fonts-dejavu-core | fonts-noto-core, pkexec
@@ -47,10 +53,14 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
     papers.mkdir(parents=True)
     shutil.copy2(ROOT / "LICENSE", papers / "copyright")
     (papers / "THIRD-PARTY.txt").write_text(tarball.notices(), encoding="utf-8")
+    (papers / "changelog.gz").write_bytes(gzip.compress(changelog(version).encode(), mtime=0))
     size = sum(f.lstat().st_size for f in stage.rglob("*") if not f.is_dir()) // 1024
     control = stage / "DEBIAN"
     control.mkdir()
-    (control / "control").write_text(CONTROL.format(version=version, size=size, depends=depends), encoding="utf-8")
+    (control / "control").write_text(
+        CONTROL.format(version=version, size=size, depends=depends, maintainer=MAINTAINER), encoding="utf-8"
+    )
+    (control / "md5sums").write_text(sums(stage), encoding="utf-8")
     for script in ("prerm", "postrm"):
         shutil.copy2(HERE / script, control / script)
         (control / script).chmod(0o755)
@@ -64,6 +74,19 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
         stdout=2,
     )
     return target
+
+
+def changelog(version: str) -> str:
+    """Return the changelog that Debian asks of a package."""
+    when = email.utils.format_datetime(datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), UTC))
+    return f"convalesce ({version}) unstable; urgency=medium\n\n  * Release {version}.\n\n -- {MAINTAINER}  {when}\n"
+
+
+def sums(stage: Path) -> str:
+    """Return the sums with which dpkg --verify compares the installed files."""
+    kept = sorted(f for f in stage.rglob("*") if f.is_file() and not f.is_symlink() and "DEBIAN" not in f.parts)
+    lines = ((hashlib.md5(f.read_bytes(), usedforsecurity=False).hexdigest(), f.relative_to(stage)) for f in kept)
+    return "".join(f"{digest}  {name}\n" for digest, name in lines)
 
 
 def depend_on(home: Path) -> str:
