@@ -66,6 +66,7 @@ Var FolderGiven   ; /D= named the folder
 Var TakeBack      ; "1": undo what Convalesce changed
 Var Forget        ; "1": remove the journal
 Var Changes       ; what still holds of what Convalesce changed
+Var Others        ; other accounts with a history of changes
 Var Control
 Var Control2
 
@@ -427,6 +428,29 @@ Function un.onInit
   ${EndIf}
 FunctionEnd
 
+Function un.OtherHistories   ; fills $Others: an administrator can look into the other accounts' folders, nobody else
+  StrCpy $Others ""
+  ReadEnvStr $R3 "PUBLIC"
+  ${GetParent} "$R3" $R3
+  FindFirst $R4 $R5 "$R3\*.*"
+  ${DoWhile} $R5 != ""
+    ${If} "$R3\$R5" != $PROFILE
+    ${AndIf} ${FileExists} "$R3\$R5\AppData\Local\convalesce\entries\*.json"
+      StrCpy $Others "$Others $R5"
+    ${EndIf}
+    FindNext $R4 $R5
+  ${Loop}
+  FindClose $R4
+  ${If} $Others != ""
+    StrCpy $Others "$(OthersHave)$Others"
+  ${Else}
+    !insertmacro IsAdministrator $R2
+    ${If} $R2 == 0
+      StrCpy $Others "$(OthersUnknown)"
+    ${EndIf}
+  ${EndIf}
+FunctionEnd
+
 Function un.HistoryPage
   !insertmacro MUI_HEADER_TEXT "$(HistoryTitle)" "$(HistorySubtitle)"
   nsExec::ExecToStack '"$INSTDIR\${TERMINAL}" undo --all'
@@ -451,6 +475,9 @@ Function un.HistoryPage
   ${EndIf}
   ${NSD_CreateCheckBox} 0 104u 100% 20u "$(ForgetText)"
   Pop $Control2
+  Call un.OtherHistories
+  ${NSD_CreateLabel} 0 124u 100% 16u "$Others"
+  Pop $R3
   ${If} $Forget == 1
     ${NSD_Check} $Control2
   ${EndIf}
