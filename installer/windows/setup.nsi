@@ -7,8 +7,8 @@
 ; Exit status: 0 done, 2 aborted, 32 a running program could not be closed, 183 the folder is in use for something
 ; else, 216 this Windows has 32 bits, 740 an administrator is needed. SYSTEM installs for everybody.
 ; uninstall.exe: /S, /UNDO (takes back what Convalesce changed), /REMOVEHISTORY (the journal, too). With _?=FOLDER at the end
-; of the command line, as Windows' list of programs has it, it stays until all is done and answers 0, 2, 32 or 740; without,
-; a copy of it goes on alone.
+; of the command line, as Windows' list of programs has it, it stays until all but its own file is gone and answers 0, 2, 32
+; or 740; without, a copy of it goes on alone.
 
 Unicode true
 Target ${STUB}
@@ -508,14 +508,13 @@ Section Uninstall
   !insertmacro Drop "${TERMINAL}"
   !include "${FILES}.un"
   SetOutPath "$TEMP"   ; a folder in which a program works cannot be removed
-  ${If} $EXEPATH == "$INSTDIR\uninstall.exe"   ; no program can remove itself, but Windows lets it be moved
-    GetTempFileName $0
-    Delete $0
-    Rename "$INSTDIR\uninstall.exe" $0
-    Delete /REBOOTOK $0
+  ${If} $EXEPATH == "$INSTDIR\uninstall.exe"   ; no program can remove itself: somebody else does so as soon as it has ended
+    StrCpy $0 'del "$INSTDIR\uninstall.exe" & if not exist "$INSTDIR\uninstall.exe" (rmdir "$INSTDIR" & exit)'
+    ExecShell "open" "$SYSDIR\cmd.exe" '/d /s /c "for /l %i in (1,1,60) do ($0 & ping -n 2 127.0.0.1)"' SW_HIDE
+  ${Else}
+    Delete "$INSTDIR\uninstall.exe"
+    RMDir "$INSTDIR"
   ${EndIf}
-  Delete "$INSTDIR\uninstall.exe"
-  RMDir "$INSTDIR"
   Delete "$SMPROGRAMS\${NAME}.lnk"
   Delete "$DESKTOP\${NAME}.lnk"
   DeleteRegKey SHCTX "${INSTALLED}"
