@@ -19,7 +19,6 @@ from installer.generate import manual
 from installer.linux import desktop, elf, tarball
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 MAINTAINER = "The Convalesce maintainers <maintainers@convalesce.invalid>"
 CONTROL = """Package: convalesce
 Version: {version}
@@ -31,9 +30,27 @@ Recommends: fonts-dejavu-core | fonts-noto-core, pkexec
 Section: utils
 Priority: optional
 Description: finds out why a GPU deep-learning set-up does not work
- Convalesce looks at the driver, the CUDA toolkit, cuDNN, the environment variables and the Python frameworks of this
- machine, and names one root cause with the evidence for it. A cure is shown before anything changes, tried without
- touching anything, applied so that it can be undone, and verified. It uses no network.
+ Convalesce looks at the driver, the CUDA toolkit, cuDNN, the environment
+ variables and the Python frameworks of this machine, and names one root cause
+ with the evidence for it. A cure is shown before anything changes, tried
+ without touching anything, applied so that it can be undone, and verified.
+ It uses no network but for what a cure fetches with consent.
+"""
+COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: Convalesce
+
+Files: *
+Copyright: The Convalesce project
+License: Apache-2.0
+ On Debian systems, the full text of the Apache License 2.0 is in
+ /usr/share/common-licenses/Apache-2.0.
+Comment: Parts of others, with their licences: THIRD-PARTY.txt beside this file.
+"""
+OVERRIDES = """# Qt's and CPython's files stay as their makers built them; their linkage and what they embed are theirs
+convalesce: unstripped-binary-or-object
+convalesce: library-not-linked-against-libc
+convalesce: embedded-library
+convalesce: custom-library-search-path
 """
 
 
@@ -51,7 +68,10 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
     shutil.copy2(HERE / "convalesce.policy", actions)
     papers = stage / "usr/share/doc/convalesce"
     papers.mkdir(parents=True)
-    shutil.copy2(ROOT / "LICENSE", papers / "copyright")
+    (papers / "copyright").write_text(COPYRIGHT, encoding="utf-8")
+    overrides = stage / "usr/share/lintian/overrides"
+    overrides.mkdir(parents=True)
+    (overrides / "convalesce").write_text(OVERRIDES, encoding="utf-8")
     (papers / "THIRD-PARTY.txt").write_text(tarball.notices(), encoding="utf-8")
     (papers / "changelog.gz").write_bytes(gzip.compress(changelog(version).encode(), mtime=0))
     size = sum(f.lstat().st_size for f in stage.rglob("*") if not f.is_dir()) // 1024
@@ -66,7 +86,8 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
         (control / script).chmod(0o755)
     for item in stage.rglob("*"):
         if not item.is_symlink():
-            item.chmod(0o755 if item.is_dir() or item.stat().st_mode & 0o100 else 0o644)
+            runs = item.is_dir() or (item.stat().st_mode & 0o100 and ".so" not in item.name)
+            item.chmod(0o755 if runs else 0o644)
     target = out / f"convalesce_{version}_amd64.deb"
     subprocess.run(
         ["dpkg-deb", "--build", "--root-owner-group", "-Zxz", f"-z{tarball.LEVEL}", "--threads-max=2", stage, target],
