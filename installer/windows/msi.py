@@ -65,7 +65,7 @@ def _pin(msi: Path) -> None:
 
 
 def _seconds(file_time: bytes) -> float:
-    return struct.unpack("<Q", file_time)[0] / 10_000_000 - FROM_1601
+    return int(struct.unpack("<Q", file_time)[0]) / 10_000_000 - FROM_1601
 
 
 def _file_time(seconds: int) -> bytes:

@@ -135,7 +135,7 @@ def test_one_folder_gives_one_msi(small: tuple[Path, Path], tmp_path: Path, monk
 def verified_list(name: str) -> str:
     """Return an access list of core/host/windows/ownership.py, which only Windows can import."""
     source = (Path(__file__).parents[2] / "core/host/windows/ownership.py").read_text()
-    return re.findall(rf'^{name} = "(.*)"', source, re.MULTILINE)[0]
+    return str(re.findall(rf"^{name} = \"(.*)\"", source, re.MULTILINE)[0])
 
 
 def test_the_trial_needs_nothing_that_windows_lacks() -> None:
