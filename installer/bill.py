@@ -15,7 +15,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from core import __version__
-from installer.parts import Part
+from installer.parts import Part, locked_hashes
 
 SPACE = uuid.UUID("7c6ad7a4-5d2c-5a53-9f0e-0c6c8d6c4f61")
 """Our own space of names, so that an artefact's serial number follows from its name, version and content."""
@@ -36,7 +36,8 @@ def write(artefact: Path, parts: tuple[Part, ...], digest: str) -> Path:
     bom = Bom(serial_number=uuid.uuid5(SPACE, f"{artefact.name} {digest}"))
     bom.metadata.timestamp = datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), UTC)
     bom.metadata.component = program
-    made = [_component(part, licences) for part in parts]
+    hashes = locked_hashes()
+    made = [_component(part, licences, hashes.get(part.name.lower(), ())) for part in parts]
     for component in made:
         bom.components.add(component)
     bom.register_dependency(program, made)
@@ -45,7 +46,7 @@ def write(artefact: Path, parts: tuple[Part, ...], digest: str) -> Path:
     return file
 
 
-def _component(part: Part, licences: LicenseFactory) -> Component:
+def _component(part: Part, licences: LicenseFactory, locked: tuple[str, ...]) -> Component:
     space = "debian" if part.kind == "deb" else None
     purl = PackageURL(part.kind, space, part.name, part.version)
     kind = ExternalReferenceType.WEBSITE
@@ -56,5 +57,16 @@ def _component(part: Part, licences: LicenseFactory) -> Component:
         bom_ref=purl.to_string(),
         purl=purl,
         licenses=[licences.make_from_string(part.licence)],
-        external_references=[ExternalReference(type=kind, url=XsUri(part.home))] if part.home else [],
+        external_references=[
+            *([ExternalReference(type=kind, url=XsUri(part.home))] if part.home else []),
+            *(
+                ExternalReference(
+                    type=ExternalReferenceType.DISTRIBUTION,
+                    url=XsUri(purl.to_string()),
+                    comment="a file of this release that the lock allows",
+                    hashes=[HashType(alg=HashAlgorithm.SHA_256, content=digest)],
+                )
+                for digest in locked
+            ),
+        ],
     )

@@ -87,6 +87,16 @@ def packages() -> tuple[Part, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
+def locked_hashes() -> dict[str, tuple[str, ...]]:
+    """Return the SHA-256 of every file that the lock allows for each package: one for each system and Python."""
+    text = (Path(__file__).parents[1] / "requirements/build.txt").read_text(encoding="utf-8")
+    return {
+        entry.partition("==")[0].lower(): tuple(re.findall(r"--hash=sha256:([0-9a-f]{64})", entry))
+        for entry in re.split(r"\n(?=\w)", text.replace("\\\n", " "))
+        if "==" in entry.partition(" ")[0]
+    }
+
+
 def _home(name: str) -> str:
     told = distribution(name).metadata
     links = dict(line.split(", ", 1) for line in told.get_all("Project-URL") or ())

@@ -116,7 +116,13 @@ class ThisMachine:
     def examine(self, watch: Progress, named: str = "") -> Report:
         """See Engine."""
         self._named = named  # what is cured is tried as it was found
-        return self._look(self._shop().seen(), watch)
+        shop = self._shop()
+        report = self._look(shop.seen(), watch)
+        if shop.policy.report_share:
+            from core.doctor.report_share import share_report
+
+            watch.say(share_report(report, shop.policy))
+        return report
 
     def running(self) -> tuple[Choice, ...]:
         """See Engine."""

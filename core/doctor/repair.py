@@ -22,6 +22,7 @@ from core.fixes.packages.installer import Sources
 from core.fixes.search_paths import add_folder, add_folder_for_concerned
 from core.host import scratch
 from core.host.interface import Host
+from core.host.policy import UNDECIDED, Policy, change_obstacle, this_policy
 from core.model.changes import ChangeError, EditPath
 from core.model.facts import CudnnCopy, Frozen, Snapshot
 from core.model.findings import Finding, Fix, Report
@@ -45,6 +46,7 @@ class RepairContext:
     journal: Journal
     machine_journal: Journal
     """What was done with an administrator's rights; only such a Convalesce writes it."""
+    policy: Policy = UNDECIDED
 
     def seen(self) -> Host:
         """Return the machine as newly started programs find it, also where this session is older than a change."""
@@ -66,6 +68,7 @@ def repair_context(host: Host) -> RepairContext:
         writer=writer,
         journal=Journal(state_folder()),
         machine_journal=Journal(machine_state_folder()),
+        policy=this_policy(),
     )
 
 
@@ -91,6 +94,8 @@ def propose(finding: Finding, shop: RepairContext) -> Proposal:
     """Return what the finding's fix would change here: with the hashes and values that are there now. Changes nothing."""
     fix = finding.fix or Fix(title="")
     plan = Plan(title=fix.title, changes=fix.changes, finding=finding.id)
+    if not_allowed := change_obstacle(shop.policy, elevated=False):
+        return Proposal(finding=finding, plan=plan, problems=(not_allowed,))
     if (wish := package_repair.unprepared_exchange(plan)) is not None:
         return Proposal(finding=finding, plan=plan, problems=package_repair.exchange_obstacles(wish))
     try:
@@ -98,7 +103,9 @@ def propose(finding: Finding, shop: RepairContext) -> Proposal:
     except (ChangeError, OSError) as e:
         return Proposal(finding=finding, plan=plan, problems=(error_sentence(e),))
     elevated = elevation.needs_elevation(plan.changes, shop.writer)
-    if elevated:  # what is never made with an administrator's rights is not even offered
+    if elevated and (not_allowed := change_obstacle(shop.policy, elevated=True)):
+        problems: tuple[str, ...] = (not_allowed,)
+    elif elevated:  # what is never made with an administrator's rights is not even offered
         problems = elevation.not_allowed(plan.changes, os.environ)
     else:
         problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)

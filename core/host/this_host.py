@@ -48,9 +48,10 @@ def prepared_streams() -> Iterator[tuple[Reader, Reader]]:
 
 
 def display_language() -> str:
-    """Return the language in which Windows shows its own texts; empty on Linux, where variables name it."""
+    """Return the language that a policy names, else that of Windows' own texts; empty on Linux, where variables name it."""
     if sys.platform == "win32":
+        from core.host.policy import this_policy
         from core.host.windows import system as windows_system
 
-        return windows_system.windows_display_language()
+        return this_policy().language or windows_system.windows_display_language()
     return ""

@@ -24,6 +24,7 @@ from core.common.exit_codes import REFUSED, STUCK
 from core.common.i18n import _, join_sentences, n_
 from core.host import ownership, safe_folder
 from core.host.interface import CompletedProcess, Host
+from core.host.policy import UNDECIDED, Policy, change_obstacle, elevation_obstacle, this_policy
 from core.model.changes import Change, ChangeError
 from core.model.facts import Frozen
 from core.transaction import file_preconditions
@@ -124,6 +125,8 @@ def loose_installation(trusted: frozenset[str] = frozenset()) -> str:
 
 def ask_elevated(order: ElevationOrder, *, host: Host, journal: Journal) -> Outcome:
     """Have an order carried out by pkexec, which asks for the password. Never raises; a refusal changes nothing."""
+    if words := elevation_obstacle(this_policy()):
+        return _refusal(words)
     rows = not_allowed(order.plan.changes, os.environ) if order.plan else ()
     if rows:
         return _refusal(rows[0], rows)
@@ -198,6 +201,7 @@ def execute_order(
     env: Mapping[str, str],
     agreed: Agreed,
     summary: str = "",
+    policy: Policy = UNDECIDED,
 ) -> Outcome:
     """Read an order, check it, say what it does, and do it if that is agreed to; never raises for what the order is.
 
@@ -209,7 +213,8 @@ def execute_order(
 
     try:
         order = _read(path, digest, trusted := _trusted_users(env))
-        rows = gate(_changes(order, journal), order.plan is None)
+        words = change_obstacle(policy, elevated=True) if order.plan else elevation_obstacle(policy)
+        rows = (words,) if words else gate(_changes(order, journal), order.plan is None)
         if not rows and summary and summary != describe_order(order, journal)[1]:
             rows = (_("The command line and the plan differ."),)
         if not rows and (words := agreed(closed_list.describe_changes(_changes(order, journal)))):
@@ -270,6 +275,7 @@ def main(argv: list[str]) -> NoReturn:
         env=os.environ,
         agreed=_consent_question(os.environ),
         summary=summary or "-",
+        policy=this_policy(),
     )
     answer = msgspec.json.encode(outcome)
     if sys.platform == "win32":

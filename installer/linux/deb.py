@@ -6,28 +6,51 @@ it and keeps it up to date. Qt and Python stay inside: their versions are the on
 
 from __future__ import annotations
 
+import email.utils
+import gzip
+import hashlib
+import os
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 from installer.generate import manual
 from installer.linux import desktop, elf, tarball
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+MAINTAINER = "The Convalesce maintainers <maintainers@convalesce.invalid>"
 CONTROL = """Package: convalesce
 Version: {version}
 Architecture: amd64
-Maintainer: The Convalesce maintainers <maintainers@convalesce.invalid>
+Maintainer: {maintainer}
 Installed-Size: {size}
 Depends: {depends}
 Recommends: fonts-dejavu-core | fonts-noto-core, pkexec
 Section: utils
 Priority: optional
 Description: finds out why a GPU deep-learning set-up does not work
- Convalesce looks at the driver, the CUDA toolkit, cuDNN, the environment variables and the Python frameworks of this
- machine, and names one root cause with the evidence for it. A cure is shown before anything changes, tried without
- touching anything, applied so that it can be undone, and verified. It uses no network.
+ Convalesce looks at the driver, the CUDA toolkit, cuDNN, the environment
+ variables and the Python frameworks of this machine, and names one root cause
+ with the evidence for it. A cure is shown before anything changes, tried
+ without touching anything, applied so that it can be undone, and verified.
+ It uses no network but for what a cure fetches with consent.
+"""
+COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: Convalesce
+
+Files: *
+Copyright: The Convalesce project
+License: Apache-2.0
+ On Debian systems, the full text of the Apache License 2.0 is in
+ /usr/share/common-licenses/Apache-2.0.
+Comment: Parts of others, with their licences: THIRD-PARTY.txt beside this file.
+"""
+OVERRIDES = """# Qt's and CPython's files stay as their makers built them; their linkage and what they embed are theirs
+convalesce: unstripped-binary-or-object
+convalesce: library-not-linked-against-libc
+convalesce: embedded-library
+convalesce: custom-library-search-path
 """
 
 
@@ -45,18 +68,26 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
     shutil.copy2(HERE / "convalesce.policy", actions)
     papers = stage / "usr/share/doc/convalesce"
     papers.mkdir(parents=True)
-    shutil.copy2(ROOT / "LICENSE", papers / "copyright")
+    (papers / "copyright").write_text(COPYRIGHT, encoding="utf-8")
+    overrides = stage / "usr/share/lintian/overrides"
+    overrides.mkdir(parents=True)
+    (overrides / "convalesce").write_text(OVERRIDES, encoding="utf-8")
     (papers / "THIRD-PARTY.txt").write_text(tarball.notices(), encoding="utf-8")
+    (papers / "changelog.gz").write_bytes(gzip.compress(changelog(version).encode(), mtime=0))
     size = sum(f.lstat().st_size for f in stage.rglob("*") if not f.is_dir()) // 1024
     control = stage / "DEBIAN"
     control.mkdir()
-    (control / "control").write_text(CONTROL.format(version=version, size=size, depends=depends), encoding="utf-8")
+    (control / "control").write_text(
+        CONTROL.format(version=version, size=size, depends=depends, maintainer=MAINTAINER), encoding="utf-8"
+    )
+    (control / "md5sums").write_text(sums(stage), encoding="utf-8")
     for script in ("prerm", "postrm"):
         shutil.copy2(HERE / script, control / script)
         (control / script).chmod(0o755)
     for item in stage.rglob("*"):
         if not item.is_symlink():
-            item.chmod(0o755 if item.is_dir() or item.stat().st_mode & 0o100 else 0o644)
+            runs = item.is_dir() or (item.stat().st_mode & 0o100 and ".so" not in item.name)
+            item.chmod(0o755 if runs else 0o644)
     target = out / f"convalesce_{version}_amd64.deb"
     subprocess.run(
         ["dpkg-deb", "--build", "--root-owner-group", "-Zxz", f"-z{tarball.LEVEL}", "--threads-max=2", stage, target],
@@ -64,6 +95,19 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
         stdout=2,
     )
     return target
+
+
+def changelog(version: str) -> str:
+    """Return the changelog that Debian asks of a package."""
+    when = email.utils.format_datetime(datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), UTC))
+    return f"convalesce ({version}) unstable; urgency=medium\n\n  * Release {version}.\n\n -- {MAINTAINER}  {when}\n"
+
+
+def sums(stage: Path) -> str:
+    """Return the sums with which dpkg --verify compares the installed files."""
+    kept = sorted(f for f in stage.rglob("*") if f.is_file() and not f.is_symlink() and "DEBIAN" not in f.parts)
+    lines = ((hashlib.md5(f.read_bytes(), usedforsecurity=False).hexdigest(), f.relative_to(stage)) for f in kept)
+    return "".join(f"{digest}  {name}\n" for digest, name in lines)
 
 
 def depend_on(home: Path) -> str:

@@ -3,7 +3,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd -P)
 share=${XDG_DATA_HOME:-$HOME/.local/share}
-files="applications/convalesce.desktop icons/hicolor/scalable/apps/convalesce.svg metainfo/convalesce.metainfo.xml"
+files="applications/convalesce.desktop icons/hicolor/scalable/apps/convalesce.svg metainfo/io.github.convalesce.Convalesce.metainfo.xml"
 
 case ${1:-} in
 install)

@@ -55,6 +55,8 @@ def finish(frozen: Path) -> None:
         if "lib-dynload" in file.parts and brought:
             up = "/".join([".."] * (len(file.relative_to(internal).parts) - 1))
             subprocess.run([patchelf, "--set-rpath", f"$ORIGIN/{up}", file], check=True)
+        elif "lib-dynload" in file.parts:  # where the building Python lies is nobody's business
+            subprocess.run([patchelf, "--remove-rpath", file], check=True)
     prune(internal)
     for cache in frozen.rglob("__pycache__"):
         shutil.rmtree(cache)

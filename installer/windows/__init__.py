@@ -1,1 +1,1 @@
-"""Setup.exe and the portable zip."""
+"""Setup.exe, the MSI and the portable zip."""

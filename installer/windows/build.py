@@ -1,4 +1,4 @@
-"""``installer/build_windows.sh [FOLDER]``: from this checkout to Setup.exe and the portable zip.
+"""``installer/build_windows.sh [FOLDER]``: from this checkout to Setup.exe, the portable zip and, on Debian, the MSI.
 
 A clean environment gets the locked packages of requirements/build.txt and the project's wheel, PyInstaller freezes both
 programs there, and makensis packs them. Two builds of one commit give the same files.
@@ -18,6 +18,7 @@ from pathlib import Path
 from core import __version__
 from core.common.frozen import PORTABLE_MARKER
 from installer.windows.environment import Environment, environment
+from installer.windows.msi import make_msi
 from installer.windows.nsis import make_setup
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +41,11 @@ def main(arguments: list[str]) -> int:
         pack(frozen, portable, epoch())
         setup = folder / f"Convalesce-{__version__}-Setup.exe"
         make_setup(frozen, icon(folder), setup, __version__, sign=os.environ.get("CONVALESCE_SIGN", ""))
-        builder.run("-m", "installer.windows.bills", frozen, setup, portable)
+        packages = [setup, portable]
+        if sys.platform != "win32":  # wixl is Debian's; elsewhere: python -m installer.windows.msi
+            packages.append(make_msi(frozen, icon(folder), folder / f"Convalesce-{__version__}.msi", __version__))
+            sign(packages[-1])
+        builder.run("-m", "installer.windows.bills", frozen, *packages)
     made = sorted(f for f in folder.iterdir() if f.is_file())
     sums = "".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in made)
     (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")

@@ -10,7 +10,11 @@
   Push $2
   System::Call 'advapi32::ConvertStringSecurityDescriptorToSecurityDescriptorW(w "${list}", i 1, *p .r1, p 0) i .r0'
   ${If} $0 != 0
-    System::Call '*(&i4 24, &i4 0, p r1, &i4 0, &i4 0) p .r2'   ; SECURITY_ATTRIBUTES, as a 64-bit program has it
+    !if ${NSIS_PTR_SIZE} == 8   ; SECURITY_ATTRIBUTES
+      System::Call '*(&i4 24, &i4 0, p r1, &i4 0, &i4 0) p .r2'
+    !else
+      System::Call '*(&i4 12, p r1, &i4 0) p .r2'
+    !endif
     System::Call 'kernel32::CreateDirectoryW(w "${folder}", p r2)'
     System::Free $2
     System::Call 'kernel32::LocalFree(p r1)'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ def make_setup(frozen: Path, icon: Path, target: Path, version: str, *, sign: st
     Path(f"{installed}.un").write_text(remove, encoding="utf-8")
     defined = {
         "VERSION": version,
+        "STUB": stub(),
         "OUTPUT": target,
         "FROZEN": frozen,
         "FILES": installed,
@@ -46,6 +48,13 @@ def makensis() -> str:
         dev.system_packages({DEBIAN: "makensis"})
         found = "makensis"
     return found
+
+
+def stub() -> str:
+    """Return the kind of stub that Setup.exe is made of. Only Debian's NSIS has 64 bits; all others have 32 alone."""
+    told = subprocess.run([makensis(), "-HDRINFO"], capture_output=True, text=True, check=True).stdout
+    folder = Path(os.environ.get("NSISDIR") or told.rpartition("NSISDIR=")[2].partition(",")[0].strip())
+    return "amd64-unicode" if (folder / "Stubs/lzma_solid-amd64-unicode").exists() else "x86-unicode"
 
 
 def lists(frozen: Path) -> tuple[str, str]:

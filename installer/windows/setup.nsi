@@ -5,15 +5,18 @@
 ;   /S             silent, for software distribution     /D=FOLDER   where to (the last one, without quotes)
 ;   /ALLUSERS      for everybody; needs an administrator  /DESKTOP    a link on the desktop
 ; Exit status: 0 done, 2 aborted, 32 a running program could not be closed, 183 the folder is in use for something
-; else, 740 an administrator is needed.
-; uninstall.exe: /S, /UNDO (takes back what Convalesce changed), /REMOVEHISTORY (the journal, too).
+; else, 216 this Windows has 32 bits, 740 an administrator is needed. SYSTEM installs for everybody.
+; uninstall.exe: /S, /UNDO (takes back what Convalesce changed), /REMOVEHISTORY (the journal, too). With _?=FOLDER at the end
+; of the command line, as Windows' list of programs has it, it stays until all but its own file is gone and answers 0, 2, 32
+; or 740; without, a copy of it goes on alone.
 
 Unicode true
-Target amd64-unicode
+Target ${STUB}
 !include MUI2.nsh
 !include LogicLib.nsh
 !include FileFunc.nsh
 !include nsDialogs.nsh
+!include x64.nsh
 
 !define NAME "Convalesce"
 !define WINDOW "convalesce-gui.exe"
@@ -22,6 +25,7 @@ Target amd64-unicode
 !define IN_USE 32
 !define OCCUPIED 183
 !define ADMINISTRATOR_NEEDED 740
+!define OTHER_MACHINE 216
 
 Name "${NAME}"
 OutFile "${OUTPUT}"
@@ -62,6 +66,7 @@ Var FolderGiven   ; /D= named the folder
 Var TakeBack      ; "1": undo what Convalesce changed
 Var Forget        ; "1": remove the journal
 Var Changes       ; what still holds of what Convalesce changed
+Var Others        ; other accounts with a history of changes
 Var Control
 Var Control2
 
@@ -98,7 +103,26 @@ UninstPage custom un.HistoryPage un.HistoryChosen
   ${EndIf}
 !macroend
 
+; SYSTEM, whom software distribution runs as, has no desktop and no folder that anybody sees.
+!macro IsSystem result
+  StrCpy ${result} 0
+  System::Call 'advapi32::ConvertStringSidToSidW(w "S-1-5-18", *p .r1) i .r0'
+  ${If} $0 <> 0
+    System::Call 'advapi32::CheckTokenMembership(p 0, p r1, *i .r2) i .r0'
+    ${If} $0 <> 0
+    ${AndIf} $2 <> 0
+      StrCpy ${result} 1
+    ${EndIf}
+    System::Call 'kernel32::LocalFree(p r1)'
+  ${EndIf}
+!macroend
+
 Function .onInit
+  ${IfNot} ${RunningX64}
+    SetErrorLevel ${OTHER_MACHINE}
+    MessageBox MB_OK|MB_ICONEXCLAMATION "$(Needs64Bits)" /SD IDOK
+    Quit
+  ${EndIf}
   SetRegView 64
   ${GetParameters} $R0
   StrCpy $FolderGiven 0
@@ -111,7 +135,7 @@ Function .onInit
   ${IfNot} ${Errors}
     StrCpy $OnDesktop 1
   ${EndIf}
-  StrCpy $Everybody 0
+  !insertmacro IsSystem $Everybody
   ClearErrors
   ${GetOptions} $R0 "/ALLUSERS" $R1
   ${IfNot} ${Errors}
@@ -349,8 +373,8 @@ Section
   WriteRegStr SHCTX "${INSTALLED}" "Publisher" "The Convalesce project"
   WriteRegStr SHCTX "${INSTALLED}" "DisplayIcon" "$INSTDIR\${WINDOW},0"
   WriteRegStr SHCTX "${INSTALLED}" "InstallLocation" "$INSTDIR"
-  WriteRegStr SHCTX "${INSTALLED}" "UninstallString" '"$INSTDIR\uninstall.exe"'
-  WriteRegStr SHCTX "${INSTALLED}" "QuietUninstallString" '"$INSTDIR\uninstall.exe" /S'
+  WriteRegStr SHCTX "${INSTALLED}" "UninstallString" '"$INSTDIR\uninstall.exe" _?=$INSTDIR'
+  WriteRegStr SHCTX "${INSTALLED}" "QuietUninstallString" '"$INSTDIR\uninstall.exe" /S _?=$INSTDIR'
   WriteRegDWORD SHCTX "${INSTALLED}" "EstimatedSize" ${KILOBYTES}
   WriteRegDWORD SHCTX "${INSTALLED}" "NoModify" 1
   WriteRegDWORD SHCTX "${INSTALLED}" "NoRepair" 1
@@ -368,6 +392,10 @@ FunctionEnd
 
 Function un.onInit
   SetRegView 64
+  ${IfNot} ${FileExists} "$INSTDIR\uninstall.exe"   ; _?= named another folder, or swallowed an option behind it
+    SetErrorLevel 2
+    Quit
+  ${EndIf}
   ${GetParameters} $R0
   ReadRegStr $0 HKLM "${INSTALLED}" "InstallLocation"
   StrCpy $Everybody 0
@@ -400,6 +428,29 @@ Function un.onInit
   ${EndIf}
 FunctionEnd
 
+Function un.OtherHistories   ; fills $Others: an administrator can look into the other accounts' folders, nobody else
+  StrCpy $Others ""
+  ReadEnvStr $R3 "PUBLIC"
+  ${GetParent} "$R3" $R3
+  FindFirst $R4 $R5 "$R3\*.*"
+  ${DoWhile} $R5 != ""
+    ${If} "$R3\$R5" != $PROFILE
+    ${AndIf} ${FileExists} "$R3\$R5\AppData\Local\convalesce\entries\*.json"
+      StrCpy $Others "$Others $R5"
+    ${EndIf}
+    FindNext $R4 $R5
+  ${Loop}
+  FindClose $R4
+  ${If} $Others != ""
+    StrCpy $Others "$(OthersHave)$Others"
+  ${Else}
+    !insertmacro IsAdministrator $R2
+    ${If} $R2 == 0
+      StrCpy $Others "$(OthersUnknown)"
+    ${EndIf}
+  ${EndIf}
+FunctionEnd
+
 Function un.HistoryPage
   !insertmacro MUI_HEADER_TEXT "$(HistoryTitle)" "$(HistorySubtitle)"
   nsExec::ExecToStack '"$INSTDIR\${TERMINAL}" undo --all'
@@ -424,6 +475,9 @@ Function un.HistoryPage
   ${EndIf}
   ${NSD_CreateCheckBox} 0 104u 100% 20u "$(ForgetText)"
   Pop $Control2
+  Call un.OtherHistories
+  ${NSD_CreateLabel} 0 124u 100% 16u "$Others"
+  Pop $R3
   ${If} $Forget == 1
     ${NSD_Check} $Control2
   ${EndIf}
@@ -453,8 +507,14 @@ Section Uninstall
   !insertmacro Drop "${WINDOW}"
   !insertmacro Drop "${TERMINAL}"
   !include "${FILES}.un"
-  Delete "$INSTDIR\uninstall.exe"
-  RMDir "$INSTDIR"
+  SetOutPath "$TEMP"   ; a folder in which a program works cannot be removed
+  ${If} $EXEPATH == "$INSTDIR\uninstall.exe"   ; no program can remove itself: somebody else does so as soon as it has ended
+    StrCpy $0 'del "$INSTDIR\uninstall.exe" & if not exist "$INSTDIR\uninstall.exe" (rmdir "$INSTDIR" & exit)'
+    ExecShell "open" "$SYSDIR\cmd.exe" '/d /s /c "for /l %i in (1,1,60) do ($0 & ping -n 2 127.0.0.1)"' SW_HIDE
+  ${Else}
+    Delete "$INSTDIR\uninstall.exe"
+    RMDir "$INSTDIR"
+  ${EndIf}
   Delete "$SMPROGRAMS\${NAME}.lnk"
   Delete "$DESKTOP\${NAME}.lnk"
   DeleteRegKey SHCTX "${INSTALLED}"

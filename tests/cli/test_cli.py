@@ -15,9 +15,12 @@ from msgspec.structs import replace
 from core.cli import main, terminal
 from core.common.exit_codes import INTERRUPTED
 from core.doctor.examine import diagnose_snapshot
+from core.doctor.history import with_history
+from core.host.policy import Policy
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
 from core.report.json_form import from_json, to_json
+from core.report.redact import redact
 from core.report.session_code import encode_report, summarise
 from tests import machines as m
 from tests.test_snapshots import RECORDED
@@ -187,6 +190,20 @@ def test_out_writes_the_same_report_that_json_prints(
     run("scan", "--json", "--out", tmp_path / "r.json")
     assert (tmp_path / "r.json").read_text(encoding="utf-8") == capsys.readouterr().out
     assert run("scan", "--out", tmp_path / "no" / "r.json") == USAGE
+
+
+def test_a_policys_share_gets_the_report_without_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scanned(monkeypatch, broken())
+    monkeypatch.setattr("core.host.policy.this_policy", lambda: Policy(report_share=str(tmp_path)))
+    assert run("scan", "--full-names") == FOUND
+    (file,) = tmp_path.iterdir()
+    assert str(file) in capsys.readouterr().err
+    assert file.read_bytes() == to_json(redact(with_history(broken())))
+    monkeypatch.setattr("core.host.policy.this_policy", lambda: Policy(report_share=str(tmp_path / "gone")))
+    assert run("scan") == FOUND, "a share that is not there changes no verdict"
+    assert "which failed" in capsys.readouterr().err
 
 
 def test_scan_tells_a_code_and_explain_shows_its_findings(

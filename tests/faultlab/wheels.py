@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.lock import one_at_a_time
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,8 @@ def unpacked(wheel: Wheel) -> Path:
     folder = cache() / "unpacked" / wheel.file
     if folder.is_dir():
         return folder
-    with _one_at_a_time(wheel):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with one_at_a_time(folder.with_name(f".lock-{wheel.file}")):
         if folder.is_dir():
             return folder
         archive = _fetched(wheel)
@@ -123,15 +123,6 @@ def _fetched(wheel: Wheel) -> Path:
     if found != wheel.sha256:
         raise RuntimeError(f"{archive} is not the wheel that was published: remove it and try again.")
     return archive
-
-
-@contextmanager
-def _one_at_a_time(wheel: Wheel) -> Iterator[None]:
-    folder = cache() / "unpacked"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f".lock-{wheel.file}").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def link_tree(source: Path, target: Path) -> None:

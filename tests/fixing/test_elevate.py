@@ -15,6 +15,8 @@ import pytest
 from core.common import i18n
 from core.host import ownership
 from core.host.interface import CompletedProcess
+from core.host.linux.host import LinuxHost
+from core.host.policy import UNDECIDED, Policy
 from core.model import changes
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.transaction import elevation
@@ -105,7 +107,7 @@ class Machine:
         self.mine = Journal(self.root / "mine")
         self.machines = Journal(self.root / "machine")
 
-    def carry_out(self, path: str, digest: str, **env: str) -> Outcome:
+    def carry_out(self, path: str, digest: str, policy: Policy = UNDECIDED, **env: str) -> Outcome:
         return elevation.execute_order(
             path,
             digest,
@@ -113,6 +115,7 @@ class Machine:
             journal=self.machines,
             env={"PKEXEC_UID": str(os.getuid()), **env},
             agreed=lambda _rows: "",
+            policy=policy,
         )
 
 
@@ -138,6 +141,24 @@ def test_the_confirmed_plan_is_carried_out_and_undone(box: Machine) -> None:
     path, digest = elevation.write_order(ElevationOrder(undo=done.entry), box.mine)
     assert box.carry_out(path, digest).kind == "undone"
     assert (box.root / "etc/environment").read_text() == "LANG=C\n"
+
+
+@pytest.mark.parametrize("policy", [Policy(scan_only=True), Policy(no_elevation=True)])
+def test_the_elevated_side_obeys_the_administrators_policy(box: Machine, policy: Policy) -> None:
+    plan = ElevationOrder(plan=Plan(title="Repair CUDA_PATH", changes=(CUDA_PATH,)))
+    refusal = box.carry_out(*elevation.write_order(plan, box.mine), policy=policy)
+    assert refusal.kind == "refused"
+    assert "Your administrator" in refusal.sentence
+    done = box.carry_out(*elevation.write_order(plan, box.mine))
+    back = box.carry_out(*elevation.write_order(ElevationOrder(undo=done.entry), box.mine), policy=policy)
+    assert back.kind == ("undone" if policy.scan_only else "refused"), "to look only does not forbid the way back"
+
+
+def test_where_the_policy_forbids_it_nobody_is_asked(box: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elevation, "this_policy", lambda: Policy(no_elevation=True))
+    plan = ElevationOrder(plan=Plan(title="Repair CUDA_PATH", changes=(CUDA_PATH,)))
+    refusal = elevation.ask_elevated(plan, host=LinuxHost(environ={}), journal=box.mine)
+    assert (refusal.kind, "NoElevation" in refusal.sentence) == ("refused", True)
 
 
 def test_the_elevated_side_answers_in_the_persons_language(box: Machine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from core.doctor.repair import RepairContext
 from core.doctor.scan import PROBES, take_snapshot
 from core.host.interface import Host
 from core.host.linux.host import LinuxHost
+from core.host.policy import Policy
 from core.host.startup.edit import Edit, edit_text
 from core.model.changes import ChangeError, EditLine
 from core.model.facts import LineForm
@@ -289,6 +291,9 @@ def test_a_terminals_fault_is_found_cured_and_verified_from_anywhere(inside: boo
     assert "terminal:bash" in finding.ways
     assert ("process" in finding.ways) is inside
     assert any(e.source == f"{file}:2" for e in finding.evidence)
+    looking = dataclasses.replace(shop, policy=Policy(scan_only=True))
+    forbidden = repair.apply(repair.propose(finding, looking), report, looking, examine)
+    assert (forbidden.kind, "ScanOnly" in forbidden.sentence) == ("refused", True)
     proposal = repair.propose(finding, shop)
     assert proposal.problems == ()
     rehearsal = repair.rehearse(proposal, report, shop, Progress(), examine)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from core import __version__
 from installer.windows import build
+from installer.windows.msi import make_msi
 from installer.windows.nsis import make_setup
 from tests.installer import ROOT
 from tests.installer.windows_files import faults
@@ -58,6 +59,10 @@ def tried(folder: Path) -> int:
         shutil.copytree(frozen, older)
         (older / ONLY_OLDER).write_text("An update takes this away.\n")
         make_setup(older, build.icon(folder), Path(scratch) / "Older-Setup.exe", "0.0.1", fast=True)
+        msi = f"Convalesce-{__version__}.msi"
+        with_msi = (folder / msi).exists()  # only where wixl is
+        if with_msi:
+            make_msi(older, build.icon(folder), Path(scratch) / "Older.msi", "0.0.1")
         shutil.rmtree(older)
         told = {
             "version": __version__,
@@ -65,6 +70,7 @@ def tried(folder: Path) -> int:
             "portable": f"Convalesce-{__version__}-portable.zip",
             "older": f"{Path(scratch).name}/Older-Setup.exe",
             "only_older": ONLY_OLDER,
+            **({"msi": msi, "older_msi": f"{Path(scratch).name}/Older.msi"} if with_msi else {}),
             "frozen": str(frozen.relative_to(folder)),
             "standins": _windows(parts.standins()),
         }

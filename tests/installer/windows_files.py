@@ -59,12 +59,14 @@ OF_WINDOWS = (
 def faults(frozen: Path, setup: Path, version: str) -> list[str]:
     """Return one sentence for everything that is not as it should be."""
     found = []
-    for file, kind in ((frozen / "convalesce.exe", CONSOLE), (frozen / "convalesce-gui.exe", GUI), (setup, GUI)):
-        found += [f"{file.name}: {words}" for words in _described(file, kind, version)]
+    programs = {frozen / "convalesce.exe": CONSOLE, frozen / "convalesce-gui.exe": GUI, setup: GUI}
+    for file, kind in programs.items():
+        machines = ("AMD64",) if file != setup else ("AMD64", "I386")  # most NSIS make 32 bits alone
+        found += [f"{file.name}: {words}" for words in _described(file, kind, machines, version)]
     return found + list(_missing(frozen))
 
 
-def _described(file: Path, kind: int, version: str) -> list[str]:
+def _described(file: Path, kind: int, machines: tuple[str, ...], version: str) -> list[str]:
     with pefile.PE(str(file), fast_load=True) as image:
         image.parse_data_directories([pefile.DIRECTORY_ENTRY["IMAGE_DIRECTORY_ENTRY_RESOURCE"]])
         resources = {entry.id: entry for entry in image.DIRECTORY_ENTRY_RESOURCE.entries}
@@ -78,7 +80,7 @@ def _described(file: Path, kind: int, version: str) -> list[str]:
         manifest = image.get_data(place.OffsetToData, place.Size).decode()
         checks = {
             "is of the wrong kind": image.OPTIONAL_HEADER.Subsystem == kind,
-            "is not for 64 bits": image.FILE_HEADER.Machine == pefile.MACHINE_TYPE["IMAGE_FILE_MACHINE_AMD64"],
+            "is for another machine": pefile.MACHINE_TYPE[image.FILE_HEADER.Machine].rpartition("_")[2] in machines,
             "has no icon": ICON_GROUP in resources,
             f"says {texts}": (texts.get("ProductName"), texts.get("ProductVersion")) == ("Convalesce", version),
             f"has the manifest {manifest}": all(

@@ -20,6 +20,7 @@ from typing import Any
 assert sys.platform == "win32"
 
 from core.host.windows.host import WindowsHost  # noqa: E402 - known on Windows alone
+from tests.installer import windows_msi  # noqa: E402
 from tests.installer.windows_machine import (  # noqa: E402
     close,
     difference,
@@ -57,6 +58,8 @@ def main(arguments: list[str]) -> int:
         removed_with_its_changes(before, entry)
         everything_goes(folder, told, before)
         portable(folder, told, python)
+        if "msi" in told:
+            windows_msi.tried(folder, told)
     finally:
         machine.clean()
         shutil.rmtree(JOURNAL, ignore_errors=True)
@@ -87,7 +90,7 @@ def older_and_its_update(folder: Path, told: Mapping[str, str], before: Mapping[
     values = {n.rpartition("\\")[2]: v for n, v in state().items() if n.startswith(KEY)}
     assert values["DisplayVersion"] == (told["version"], 1), values
     assert values["InstallLocation"] == (str(INSTALLED), 1)
-    assert values["QuietUninstallString"] == (f'"{INSTALLED / "uninstall.exe"}" /S', 1)
+    assert values["QuietUninstallString"] == (f'"{INSTALLED / "uninstall.exe"}" /S _?={INSTALLED}', 1)
     foreign = [d for d in difference(before, state()) if str(INSTALLED) not in d and not _settings(d)]
     parents = {f"+ {INSTALLED.parent}", f"+ {LINK}", f"+ {KEY.removesuffix('Convalesce')}"}
     assert {d for d in foreign if not d.startswith(f"+ {KEY}")} <= parents, foreign
@@ -193,11 +196,26 @@ def everything_goes(folder: Path, told: Mapping[str, str], before: Mapping[str, 
     everybodys = Path(os.environ["PROGRAMFILES"], "Convalesce")
     assert Path(os.environ["PROGRAMDATA"], "convalesce", "kept").is_dir(), "the machine's history has its folder"
     assert run(everybodys / "convalesce.exe", "--version").stdout == f"convalesce {told['version']}\n"
-    run_silently(everybodys / "uninstall.exe", "/S")
-    until("the end of uninstall.exe", lambda: not everybodys.exists())
+    with held(everybodys / "convalesce.exe"):
+        assert uninstalled_as_listed(everybodys) == 32, "a program that runs"
+    assert (everybodys / "convalesce.exe").exists()
+    assert uninstalled_as_listed(everybodys) == 0
+    left = {file.name for file in everybodys.rglob("*")} if everybodys.exists() else set()
+    assert left <= {"uninstall.exe"}, f"it answered before all was done: {left}"
+    until("the end of the last file", lambda: not everybodys.exists())
+    say("the list of programs' own command waits, and answers 32 and 0")
     left = [d for d in difference(before, state()) if not _planted(d) and not _earlier_settings(d)]
     assert not left, left
     say("uninstalled with /REMOVEHISTORY, and another one for all users: registry and folders are as before")
+
+
+def uninstalled_as_listed(place: Path) -> int:
+    """Run the command of Windows' list of programs to its end; return its status."""
+    none = subprocess.DEVNULL
+    command = f'"{place / "uninstall.exe"}" /S _?={place}'  # as it stands there: without quotes behind the sign
+    return subprocess.run(
+        command, env=fresh(), stdin=none, stdout=none, stderr=none, timeout=300, check=False
+    ).returncode
 
 
 def uninstall(*options: str) -> None:

@@ -5,7 +5,6 @@ They lie in the cache's folder ``world`` beside uv's own store, so that one file
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.faultlab.wheels import cache
+from tests.lock import one_at_a_time
 
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -65,8 +65,7 @@ def master(name: str) -> Path:
     home().mkdir(parents=True, exist_ok=True)
     prefix, mark = home() / name, home() / name / "world.json"
     wanted = json.dumps([sys.version, *map(list, ENVIRONMENTS[name])])
-    with (home() / f".lock-{name}").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time(home() / f".lock-{name}"):
         if not mark.is_file() or mark.read_text() != wanted:
             uv("venv", "--quiet", "--clear", "--python", sys.executable, str(prefix))
             for arguments in ENVIRONMENTS[name]:

@@ -108,6 +108,16 @@ def commit_memory() -> tuple[int, int] | tuple[None, None]:
     return memory.limit, memory.left
 
 
+def machine_values(path: str) -> dict[str, object]:
+    """Return the values of a key of HKEY_LOCAL_MACHINE by their names; none where the key is not there."""
+    found: dict[str, object] = {}
+    with suppress(OSError), winreg.OpenKey(REGISTRY_ROOTS[1], path, 0, winreg.KEY_READ | REGISTRY_VIEWS[0]) as key:
+        for index in range(winreg.QueryInfoKey(key)[1]):
+            name, value, _kind = winreg.EnumValue(key, index)
+            found[name] = value
+    return found
+
+
 def _keys(root: int, path: str, view: int) -> Iterator[str]:
     try:
         with winreg.OpenKey(root, path, 0, winreg.KEY_READ | view) as key:

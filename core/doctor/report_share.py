@@ -1,0 +1,33 @@
+"""The folder where an administrator's policy has each scan's report put, beside what the person asked for."""
+
+from __future__ import annotations
+
+import platform
+import re
+from pathlib import Path
+
+from core.common.i18n import _
+from core.host.policy import Policy
+from core.model.findings import Report
+from core.report.json_form import to_json
+from core.report.redact import redact
+
+
+def share_report(report: Report, policy: Policy) -> str:
+    """Put the report, without names, into the policy's folder; return what to tell of it, empty where there is no folder.
+
+    The file has the computer's name, since the report has it not.
+    """
+    if not policy.report_share:
+        return ""
+    name = re.sub(r"[^\w.-]", "_", platform.node()) or "computer"
+    file = Path(policy.report_share, f"{name}.json")
+    half = file.with_suffix(".part")
+    try:
+        half.write_bytes(to_json(redact(report)))
+        half.replace(file)
+    except (OSError, ValueError) as e:
+        return _(
+            "Your administrator's policy asks for a copy of the report in {file}, which failed: {e}", file=file, e=e
+        )
+    return _("As your administrator's policy asks, a copy of the report is now in {file}.", file=file)

@@ -1,0 +1,75 @@
+r"""What an administrator decided for this computer, by group policy: the values of HKLM\Software\Policies\Convalesce.
+
+Only an administrator can write there. On Linux there is none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from core.common.i18n import _
+from core.model.facts import Frozen
+
+POLICY_KEY = r"Software\Policies\Convalesce"
+
+
+class Policy(Frozen, frozen=True, kw_only=True):
+    """What holds on this computer; as it is where nobody decided."""
+
+    scan_only: bool = False
+    """Nothing is changed. What was changed before may still be taken back."""
+    no_elevation: bool = False
+    """Nobody is asked for administrator rights."""
+    report_share: str = ""
+    """The folder where each scan's report goes, too."""
+    language: str = ""
+    """The language where the person chose none."""
+
+
+UNDECIDED = Policy()
+
+
+def policy_from(values: Mapping[str, object]) -> Policy:
+    """Return the policy that registry values make. A value of a kind that is not expected decides nothing."""
+    kept = {name.lower(): value for name, value in values.items()}
+
+    def is_on(name: str) -> bool:
+        value = kept.get(name)
+        return isinstance(value, int) and value != 0
+
+    def text(name: str) -> str:
+        value = kept.get(name)
+        return value.strip() if isinstance(value, str) else ""
+
+    return Policy(
+        scan_only=is_on("scanonly"),
+        no_elevation=is_on("noelevation"),
+        report_share=text("reportshare"),
+        language=text("language"),
+    )
+
+
+def this_policy() -> Policy:
+    """Return the policy of this computer, read anew."""
+    if sys.platform == "win32":
+        from core.host.windows.system import machine_values
+
+        return policy_from(machine_values(POLICY_KEY))
+    return UNDECIDED
+
+
+def change_obstacle(policy: Policy, *, elevated: bool) -> str:
+    """Return the sentence that tells why nothing is changed; empty where the policy allows it."""
+    if policy.scan_only:
+        return _("Your administrator lets Convalesce only look on this computer (policy ScanOnly).")
+    return elevation_obstacle(policy) if elevated else ""
+
+
+def elevation_obstacle(policy: Policy) -> str:
+    """Return the sentence that tells why nobody is asked for administrator rights; empty where the policy allows it."""
+    if policy.no_elevation:
+        return _(
+            "Your administrator does not let Convalesce use administrator rights on this computer (policy NoElevation)."
+        )
+    return ""
