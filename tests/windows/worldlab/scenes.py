@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from core.knowledge.modules import module_of
 from tests.windows.faultlab.machine import HOME, SYSTEM32, TOOLKITS, Machine, distribution, environment
 from tests.windows.worldlab.tables import PROGRAMS
 
@@ -32,7 +33,10 @@ REQUIRED = {
     "numpy": "2.2.6", "protobuf": "5.29.3", "flatbuffers": "25.2.10", "packaging": "25.0", "coloredlogs": "15.0.1", "sympy": "1.14.0",
     "pyyaml": "6.0.2", "fastrlock": "0.8.3",
 }  # fmt: skip
-"""What the frameworks require beside NVIDIA's: their metadata alone."""
+"""What the frameworks require beside NVIDIA's: metadata, and a module that has every name."""
+
+ANYTHING = "__version__ = '1.0'\n\n\ndef __getattr__(name):\n    return None\n"
+"""The module of a package whose content plays no part."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,8 @@ def pip(m: Machine, site: Path, *names: str) -> None:
         with record.open(newline="", encoding="utf-8") as rows:
             for row in csv.reader(rows):
                 file = Path(row[0])
-                if (
-                    file.suffix in (".dll", ".pyd", ".json")
-                    or file.parts[0].endswith(".dist-info")
-                    or (len(file.parts) < 5 and file.suffix == ".py")
-                ):
+                code = file.suffix in (".dll", ".pyd", ".json", ".py", ".typed") and "tests" not in file.parts
+                if code or file.parts[0].endswith(".dist-info"):
                     kept.append(row)
                     if file.name != "RECORD":
                         m.place(base / file, site / file)
@@ -81,11 +82,17 @@ def pip(m: Machine, site: Path, *names: str) -> None:
         m.write(site / record.relative_to(base), text)
 
 
+def required(m: Machine, site: Path) -> None:
+    """Install what the frameworks require beside NVIDIA's."""
+    for name, version in REQUIRED.items():
+        distribution(m, site, name, version)
+        m.write(site.joinpath(*module_of(name).split("."), "__init__.py"), ANYTHING)
+
+
 def venv(m: Machine, *wheels: str, home: Path = HOME) -> Path:
     """Make an environment with these wheels."""
     site = environment(m, "ml", home=home)
-    for name, version in REQUIRED.items():
-        distribution(m, site, name, version)
+    required(m, site)
     pip(m, site, *wheels)
     return site
 
@@ -110,13 +117,22 @@ def torch(m: Machine, home: Path = HOME, name: str = "torch_cuda.dll") -> Path:
         for file in sorted(Path(m.places[wheel]).glob("nvidia/*/bin/*.dll")):
             m.place(file, lib / file.name)
     m.place(Path(m.places["consumers"]) / name, lib / "torch_cuda.dll")
+    m.write(site / "torch\\__init__.py", ANYTHING)
     m.write(site / "torch\\version.py", "__version__ = '2.9.0+cu126'\ndebug = False\ncuda = '12.6'\nhip = None\n")
     info = site / "torch-2.9.0+cu126.dist-info"
     m.write(info / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.9.0+cu126\n")
     rows = [f"{f.relative_to(site).as_posix()},,{f.stat().st_size}\n" for f in sorted(lib.iterdir())]
     m.write(
         info / "RECORD",
-        "".join([*rows, "torch/version.py,,\n", f"{info.name}/METADATA,,\n", f"{info.name}/RECORD,,\n"]),
+        "".join(
+            [
+                *rows,
+                "torch/__init__.py,,\n",
+                "torch/version.py,,\n",
+                f"{info.name}/METADATA,,\n",
+                f"{info.name}/RECORD,,\n",
+            ]
+        ),
     )
     return site
 
