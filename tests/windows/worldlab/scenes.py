@@ -118,9 +118,9 @@ def torch(m: Machine, home: Path = HOME, name: str = "torch_cuda.dll") -> Path:
             m.place(file, lib / file.name)
     m.place(Path(m.places["consumers"]) / name, lib / "torch_cuda.dll")
     m.write(site / "torch\\__init__.py", ANYTHING)
-    m.write(site / "torch\\version.py", "__version__ = '2.9.0+cu126'\ndebug = False\ncuda = '12.6'\nhip = None\n")
-    info = site / "torch-2.9.0+cu126.dist-info"
-    m.write(info / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.9.0+cu126\n")
+    m.write(site / "torch\\version.py", "__version__ = '2.6.0+cu124'\ndebug = False\ncuda = '12.4'\nhip = None\n")
+    info = site / "torch-2.6.0+cu124.dist-info"
+    m.write(info / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.6.0+cu124\n")
     rows = [f"{f.relative_to(site).as_posix()},,{f.stat().st_size}\n" for f in sorted(lib.iterdir())]
     m.write(
         info / "RECORD",

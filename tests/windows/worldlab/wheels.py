@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pefile
@@ -43,7 +43,7 @@ def places() -> Mapping[str, str]:
 
 def consumers(found: Mapping[str, str]) -> Path:
     """Return the folder of what mingw builds against the real DLLs' export tables, built once for each state of the sources."""
-    sources = (Path(__file__), Path(__file__).with_name("tables.py"))
+    sources = (Path(__file__), *(Path(__file__).with_name(name) for name in ("tables.py", "torch_functions.txt")))
     state = hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:16]
     folder = cache() / "consumers-windows" / state
     if not folder.is_dir():
@@ -61,12 +61,15 @@ def consumers(found: Mapping[str, str]) -> Path:
     return folder
 
 
-def functions_of(dll: Path, wanted: Iterable[str], most: int = 12) -> list[str]:
-    """Return functions that a DLL exports: those that are wanted, or the first few where none is named."""
+def functions_of(dll: Path, wanted: Collection[str], most: int = 12) -> list[str]:
+    """Return functions that a DLL exports: those that are wanted, or the first few where none is named.
+
+    With a star among the wanted, those of them that it does export.
+    """
     image = pefile.PE(str(dll), fast_load=True)
     image.parse_data_directories([pefile.DIRECTORY_ENTRY["IMAGE_DIRECTORY_ENTRY_EXPORT"]])
     names = [s.name.decode() for s in image.DIRECTORY_ENTRY_EXPORT.symbols if s.name]
-    named = list(wanted)
+    named = [n for n in wanted if n != "*" and ("*" not in wanted or n in names)]
     gone = [n for n in named if n not in names]
     assert not gone, f"{dll.name} does not export {gone}"
     return named or [n for n in names if n.isidentifier()][:most]
