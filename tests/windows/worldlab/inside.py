@@ -135,6 +135,8 @@ def cured(scene: Scene, primary: Finding, report: Report, machine: Machine, made
     back = repair.undo(outcome.entry, shop) if outcome.entry else outcome
     after = {n: v for n, v in fingerprint().items() if str(STATE) not in n}
     words = f"rehearsed {rehearsal.works}, {outcome.kind}, {numbers(loads)}, {back.kind}"
+    if not scene.cured and outcome.kind == "refused" and after == before:  # the lab's environments have no pip
+        return {"proof": f"not done: {outcome.sentence}"}
     right = outcome.kind == "done" and not any(loads.values()) and back.kind == "undone"
     if after != before:
         words, right = f"{words}, NOT AS BEFORE", False

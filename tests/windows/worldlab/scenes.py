@@ -338,7 +338,7 @@ def program_scenes() -> tuple[Scene, ...]:
             Scene(
                 f"{stem}-not-searched",
                 name,
-                (off, NOT_SEARCHED),
+                tuple(dict.fromkeys((off, NOT_SEARCHED))),
                 spoilt(program(name, *wheels, on_path=False)),
                 cured=True,
             ),
