@@ -111,14 +111,15 @@ def toolkit(m: Machine, *wheels: str, on_path: bool = True, folder: Path = BIN) 
     return folder
 
 
-def torch(m: Machine, home: Path = HOME, name: str = "torch_cuda.dll") -> Path:
+def torch(m: Machine, home: Path = HOME) -> Path:
     r"""Install torch with NVIDIA's real DLLs in torch\lib, around a stand-in of its own."""
     site = environment(m, "ml", home=home)
     lib = site / "torch\\lib"
     for wheel in ALL:
         for file in sorted(Path(m.places[wheel]).glob("nvidia/*/bin/*.dll")):
             m.place(file, lib / file.name)
-    m.place(Path(m.places["consumers"]) / name, lib / "torch_cuda.dll")
+    for name in ("torch_cuda.dll", "caffe2_nvrtc.dll"):
+        m.place(Path(m.places["consumers"]) / name, lib / name)
     m.write(site / "torch\\__init__.py", ANYTHING)
     m.write(site / "torch\\version.py", "__version__ = '2.6.0+cu124'\ndebug = False\ncuda = '12.4'\nhip = None\n")
     info = site / "torch-2.6.0+cu124.dist-info"
@@ -246,11 +247,6 @@ def program(name: str, *wheels: str, on_path: bool = True, home: Path = HOME) ->
     return base
 
 
-def delayed(m: Machine) -> Path:
-    """Install torch whose DLL loads NVRTC at the first call (a delay import)."""
-    return torch(m, name="torch_delayed.dll")
-
-
 NV = "nvidia\\{0}\\bin\\{1}"
 LIB = "torch\\lib\\"
 
@@ -307,13 +303,12 @@ SCENES: tuple[Scene, ...] = (
     Scene("torch-curand-foreign", "torch", (FOREIGN, BROKEN), spoilt(torch, foreign(LIB + "curand64_10.dll"))),
     Scene("torch-older-cublas-inside", "torch", (SHADOWED, BROKEN), spoilt(torch, older("cublas64_12.dll", HOME / "ml\\Lib\\site-packages\\torch\\lib"))),
     Scene("torch-nvjitlink-lost", "torch", (BROKEN, MISSING), spoilt(lambda m: torch(m, ODD), gone(LIB + "nvJitLink_120_0.dll"))),
-    Scene("torch-delayed", "torch", (), spoilt(delayed)),
-    Scene("torch-delayed-nvrtc-lost", "torch", (BROKEN, NO_NVRTC), spoilt(delayed, gone(LIB + "nvrtc64_120_0.dll"))),
+    Scene("torch-nvrtc-lost", "torch", (BROKEN, NO_NVRTC), spoilt(torch, gone(LIB + "nvrtc64_120_0.dll"))),
     Scene("torch-lost-but-on-path", "torch", (), spoilt(torch, lambda m, s: (toolkit(m, "curand-12"), (s / LIB / "curand64_10.dll").unlink()))),
 )  # fmt: skip
 
 NEEDED_BY = {
-    "cublas64_12.dll": ("cublas-12",), "cublasLt64_12.dll": ("cublas-12",), "cudnn64_9.dll": ("cudnn-9.28",), "cudart64_12.dll": ("cudart-12",),
+    "cublas64_12.dll": ("cublas-12",), "cublasLt64_12.dll": ("cublas-12",), "cudnn64_9.dll": ("cudnn-9.28", "cublas-12", "nvrtc-12"), "cudart64_12.dll": ("cudart-12",),
     "cufft64_11.dll": ("cufft-12",), "curand64_10.dll": ("curand-12",), "nvJitLink_120_0.dll": ("nvjitlink-12",), "nvrtc64_120_0.dll": ("nvrtc-12",),
     "cusparse64_12.dll": ("cusparse-12", "nvjitlink-12"), "cusolver64_11.dll": ("cusolver-12", "cusparse-12", "nvjitlink-12", "cublas-12"),
 }  # fmt: skip

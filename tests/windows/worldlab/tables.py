@@ -8,7 +8,8 @@ Imports = dict[str, tuple[str, ...]]
 """DLL -> functions; none named: a few that it exports. Of functions with a star those that it exports."""
 
 TORCHS = ("*", *Path(__file__).with_name("torch_functions.txt").read_text(encoding="utf-8").split())
-"""CUDA's functions that PyTorch 2.6.0 for CUDA 12.4 imports, read in Linux's libtorch_cuda.so and libtorch_cuda_linalg.so.
+"""CUDA's functions that PyTorch 2.6.0 for CUDA 12.4 imports, read in Linux's libtorch_cuda.so, libtorch_cuda_linalg.so
+and libcaffe2_nvrtc.so.
 Windows' torch_cuda.dll is published outside the package index and was not read: it is linked from the same sources."""
 
 PROGRAMS: dict[str, Imports] = {
@@ -30,10 +31,10 @@ CONSUMERS: dict[str, Imports] = {
         "cudart64_12.dll": TORCHS, "cublas64_12.dll": TORCHS, "cublasLt64_12.dll": TORCHS, "cudnn64_9.dll": TORCHS,
         "cufft64_11.dll": TORCHS, "curand64_10.dll": TORCHS, "cusolver64_11.dll": TORCHS, "cusparse64_12.dll": TORCHS,
     },
-    "torch_delayed.dll": {"nvrtc64_120_0.dll": ()},
+    "caffe2_nvrtc.dll": {"nvrtc64_120_0.dll": TORCHS},
     **PROGRAMS,
 }  # fmt: skip
-"""torch_cuda.dll names the libraries that Linux's build of it names, but for NCCL and cuSPARSELt."""
+"""torch_cuda.dll names the libraries that Linux's build of it names, but for NCCL and cuSPARSELt. NVRTC is asked for by caffe2_nvrtc.dll."""
 
 OLDER = {
     "cublas64_12.dll": ("cublasCreate_v2", "cublasSgemm_v2", "cublasLtMatmul"),

@@ -76,17 +76,15 @@ def functions_of(dll: Path, wanted: Collection[str], most: int = 12) -> list[str
 
 
 def build(target: Path, imports: Mapping[str, list[str]]) -> None:
-    """Build a DLL or a program whose import table names these functions; a DLL marked with "delayed" loads it at the first call."""
+    """Build a DLL or a program whose import table names these functions."""
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
         links: list[Path] = []
         uses: list[str] = []
         for number, (name, functions) in enumerate(imports.items()):
-            delayed = "delayed" in target.name
             definition, archive = work / f"{number}.def", work / f"lib{number}.a"
             definition.write_text("\n".join((f"LIBRARY {name}", "EXPORTS", *functions)) + "\n")
-            option = "-y" if delayed else "-l"
-            subprocess.run(["x86_64-w64-mingw32-dlltool", "-d", definition, option, archive], check=True)
+            subprocess.run(["x86_64-w64-mingw32-dlltool", "-d", definition, "-l", archive], check=True)
             links.append(archive)
             uses += functions
         code = work / "consumer.c"
