@@ -10,9 +10,10 @@ import pytest
 
 from core.common.progress import Progress
 from core.fixes.packages.donors import lost_files
-from core.fixes.packages.installer import Sources, cached_wheels, wheel_name
+from core.fixes.packages.installer import Sources, cached_wheels, choose_installer, wheel_name
 from core.fixes.packages.prepare import prepare
 from core.host.this_host import this_host
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import ChangeError, ExchangePackages, FileSet
 from core.model.facts import Distribution, Machine, PythonEnvironment, Snapshot
 from core.transaction.execute import Plan, execute, undo
@@ -166,3 +167,11 @@ def test_a_cached_wheel_gets_no_name_that_leads_elsewhere(tmp_path: Path) -> Non
         archive.writestr("evil-1.0.dist-info/WHEEL", "Tag: ../../x-none-any\n")
     assert wheel_name(body) == ""
     assert cached_wheels(LabHost(this_host(), {"PIP_CACHE_DIR": str(tmp_path)}), tmp_path) is None
+
+
+@pytest.mark.parametrize("below", ["", ".convalesce/0123abcd"])
+def test_the_environment_is_named_that_nothing_can_install_into(tmp_path: Path, below: str) -> None:
+    alone = HostWithEnvironment(host=this_host(), env={"PATH": str(tmp_path / "nothing")})
+    with pytest.raises(ChangeError) as refused:
+        choose_installer(tmp_path / "ml" / below, str(tmp_path / "nothing"), alone, Progress())
+    assert str(refused.value).endswith(f" {tmp_path / 'ml'}.")

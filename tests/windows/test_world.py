@@ -14,9 +14,9 @@ from tests.windows.planted import in_the_lab, places
 assert sys.platform == "win32"
 
 from tests.windows.faultlab.layouts import onnxruntime, pip_packages  # noqa: E402 - known on Windows alone
-from tests.windows.faultlab.machine import Machine, distribution  # noqa: E402
+from tests.windows.faultlab.machine import Machine  # noqa: E402
 from tests.windows.worldlab.inside import examined  # noqa: E402
-from tests.windows.worldlab.scenes import NO_CUDNN_PATH, NOT_SEARCHED, OLD, ORT, REQUIRED, SHADOWED, Scene  # noqa: E402
+from tests.windows.worldlab.scenes import NO_CUDNN_PATH, NOT_SEARCHED, OLD, ORT, SHADOWED, Scene, required  # noqa: E402
 
 PROVIDER = "onnxruntime_providers_cuda.dll"
 
@@ -35,8 +35,7 @@ def with_wheels(m: Machine) -> Path:
     m.driver()
     site = onnxruntime(m, "1.20.1", "ort-9.dll")
     m.place(m.part("zlibwapi.dll"), site / "onnxruntime\\capi\\onnxruntime_providers_shared.dll")
-    for name, version in REQUIRED.items():
-        distribution(m, site, name, version)
+    required(m, site)
     pip_packages(m, site, "cublas-12", "cudart-12", "nvrtc-12")
     m.place_all(m.cudnn("cudnn-9.28"), site / "nvidia\\cudnn\\bin")
     return site

@@ -24,6 +24,7 @@ from core.host.interface import CompletedProcess, Host
 from core.host.provenance import may_run, trusted_environment
 from core.model.changes import ChangeError, Package
 from core.model.facts import Frozen
+from core.transaction.package_exchange import twin_root
 
 RESOLVE_SECONDS, FETCH_SECONDS, INSTALL_SECONDS = 300.0, 3600.0, 900.0
 """Limits for one command; a stalled connection ends after the installer's own time-out."""
@@ -319,7 +320,8 @@ def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Inst
     base = str(Path(home) / ("python.exe" if windows else "python3"))
     if may_start(base) and has_pip(base, host, watch):
         return Installer((base, "-I", "-B", "-m", "pip", "--python", python), host, watch)
-    raise ChangeError(_("There is neither pip nor uv that could install into {prefix}.", prefix=root.parent.parent))
+    prefix = root.parent.parent if twin_root(str(root)) == root else root
+    raise ChangeError(_("There is neither pip nor uv that could install into {prefix}.", prefix=prefix))
 
 
 def may_start(program: str) -> bool:

@@ -70,10 +70,15 @@ def copy_environment(prefix: str, root: Path, watch: Progress) -> None:
         ChangeError, OSError: it cannot be made. CancelledError: the person asked to stop.
     """
     sharing = _Sharing()
-    for name in PARTS:
-        source = str(Path(prefix) / name)
-        if os.path.lexists(source):
-            _copy(source, str(root / name), sharing, watch, apart=name in ("bin", "Scripts", "pyvenv.cfg"))
+    for name in _parts_of(prefix):
+        apart = name.lower() in ("bin", "scripts", "pyvenv.cfg")
+        _copy(str(Path(prefix) / name), str(root / name), sharing, watch, apart=apart)
+
+
+def _parts_of(prefix: str) -> list[str]:
+    """Return what is there of an environment, each once: Windows finds the folder Lib by the name lib as well."""
+    wanted = {os.path.normcase(name) for name in PARTS}
+    return sorted(name for name in os.listdir(prefix) if os.path.normcase(name) in wanted)  # noqa: PTH208 - names alone
 
 
 def _copy(source: str, target: str, sharing: _Sharing, watch: Progress, *, apart: bool) -> None:

@@ -19,6 +19,7 @@ from core.doctor import repair
 from core.doctor.examine import examine
 from core.host.interface import Host
 from core.host.windows.host import WindowsHost
+from core.model.changes import ExchangePackages
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
 from core.report.json_form import to_json
@@ -57,7 +58,9 @@ def examined(scene: Scene, machine: Machine, reports: str) -> dict[str, Any]:
         primary = next((f for f in report.findings if f.primary), None)
         if scene.causes and primary and primary.fix:
             result["cure"] = primary.fix.title
-            if primary.fix.changes:
+            if not scene.cured and any(isinstance(c, ExchangePackages) for c in primary.fix.changes):
+                result["proof"] = "not done: the lab's environments have neither pip nor uv"
+            elif primary.fix.changes:
                 result |= cured(scene, primary, report, machine, made)
         if scene.cured and "done" not in result["proof"]:
             result["right"] = False

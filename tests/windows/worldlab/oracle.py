@@ -60,11 +60,7 @@ def lacking(path, done=None):
     sys.path.append(home)
     import pefile
     image = pefile.PE(path, fast_load=True)
-    image.parse_data_directories([1, 13])
-    for entry in getattr(image, "DIRECTORY_ENTRY_DELAY_IMPORT", ()):
-        name = entry.dll.decode()
-        if name.lower().startswith("nvrtc") and not k.GetModuleHandleW(name) and not k.LoadLibraryW(name):
-            return ctypes.get_last_error() or 126
+    image.parse_data_directories([1])
     for entry in getattr(image, "DIRECTORY_ENTRY_IMPORT", ()):
         name = entry.dll.decode()
         low = name.lower()

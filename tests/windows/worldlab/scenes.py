@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from core.knowledge.modules import module_of
 from tests.windows.faultlab.machine import HOME, SYSTEM32, TOOLKITS, Machine, distribution, environment
 from tests.windows.worldlab.tables import PROGRAMS
 
@@ -23,6 +24,8 @@ TOOLKIT = TOOLKITS / "v12.4"
 BIN = TOOLKIT / "bin"
 OLD = HOME / "old tools (2023)"
 ODD = HOME / "Zoë [x] 猫"
+PLAIN = HOME / "old & new (2024)"
+"""A name that PyTorch's own search, a pattern, finds as well: one like ODD is warned of."""
 FOR_ORT = ("cublas-12", "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12")
 FOR_CUPY = ("cublas-12", "cudart-12", "cufft-12", "curand-12", "cusolver-12", "cusparse-12", "nvjitlink-12", "nvrtc-12")
 ALL = (*FOR_CUPY, "cudnn-9.28")
@@ -32,7 +35,10 @@ REQUIRED = {
     "numpy": "2.2.6", "protobuf": "5.29.3", "flatbuffers": "25.2.10", "packaging": "25.0", "coloredlogs": "15.0.1", "sympy": "1.14.0",
     "pyyaml": "6.0.2", "fastrlock": "0.8.3",
 }  # fmt: skip
-"""What the frameworks require beside NVIDIA's: their metadata alone."""
+"""What the frameworks require beside NVIDIA's: metadata, and a module that has every name."""
+
+ANYTHING = "__version__ = '1.0'\n\n\ndef __getattr__(name):\n    return None\n"
+"""The module of a package whose content plays no part."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +75,8 @@ def pip(m: Machine, site: Path, *names: str) -> None:
         with record.open(newline="", encoding="utf-8") as rows:
             for row in csv.reader(rows):
                 file = Path(row[0])
-                if (
-                    file.suffix in (".dll", ".pyd", ".json")
-                    or file.parts[0].endswith(".dist-info")
-                    or (len(file.parts) < 5 and file.suffix == ".py")
-                ):
+                code = file.suffix in (".dll", ".pyd", ".json", ".py", ".typed") and "tests" not in file.parts
+                if code or file.parts[0].endswith(".dist-info"):
                     kept.append(row)
                     if file.name != "RECORD":
                         m.place(base / file, site / file)
@@ -81,11 +84,17 @@ def pip(m: Machine, site: Path, *names: str) -> None:
         m.write(site / record.relative_to(base), text)
 
 
+def required(m: Machine, site: Path) -> None:
+    """Install what the frameworks require beside NVIDIA's."""
+    for name, version in REQUIRED.items():
+        distribution(m, site, name, version)
+        m.write(site.joinpath(*module_of(name).split("."), "__init__.py"), ANYTHING)
+
+
 def venv(m: Machine, *wheels: str, home: Path = HOME) -> Path:
     """Make an environment with these wheels."""
     site = environment(m, "ml", home=home)
-    for name, version in REQUIRED.items():
-        distribution(m, site, name, version)
+    required(m, site)
     pip(m, site, *wheels)
     return site
 
@@ -102,21 +111,31 @@ def toolkit(m: Machine, *wheels: str, on_path: bool = True, folder: Path = BIN) 
     return folder
 
 
-def torch(m: Machine, home: Path = HOME, name: str = "torch_cuda.dll") -> Path:
+def torch(m: Machine, home: Path = HOME) -> Path:
     r"""Install torch with NVIDIA's real DLLs in torch\lib, around a stand-in of its own."""
     site = environment(m, "ml", home=home)
     lib = site / "torch\\lib"
     for wheel in ALL:
         for file in sorted(Path(m.places[wheel]).glob("nvidia/*/bin/*.dll")):
             m.place(file, lib / file.name)
-    m.place(Path(m.places["consumers"]) / name, lib / "torch_cuda.dll")
-    m.write(site / "torch\\version.py", "__version__ = '2.9.0+cu126'\ndebug = False\ncuda = '12.6'\nhip = None\n")
-    info = site / "torch-2.9.0+cu126.dist-info"
-    m.write(info / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.9.0+cu126\n")
+    for name in ("torch_cuda.dll", "caffe2_nvrtc.dll"):
+        m.place(Path(m.places["consumers"]) / name, lib / name)
+    m.write(site / "torch\\__init__.py", ANYTHING)
+    m.write(site / "torch\\version.py", "__version__ = '2.6.0+cu124'\ndebug = False\ncuda = '12.4'\nhip = None\n")
+    info = site / "torch-2.6.0+cu124.dist-info"
+    m.write(info / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.6.0+cu124\n")
     rows = [f"{f.relative_to(site).as_posix()},,{f.stat().st_size}\n" for f in sorted(lib.iterdir())]
     m.write(
         info / "RECORD",
-        "".join([*rows, "torch/version.py,,\n", f"{info.name}/METADATA,,\n", f"{info.name}/RECORD,,\n"]),
+        "".join(
+            [
+                *rows,
+                "torch/__init__.py,,\n",
+                "torch/version.py,,\n",
+                f"{info.name}/METADATA,,\n",
+                f"{info.name}/RECORD,,\n",
+            ]
+        ),
     )
     return site
 
@@ -228,11 +247,6 @@ def program(name: str, *wheels: str, on_path: bool = True, home: Path = HOME) ->
     return base
 
 
-def delayed(m: Machine) -> Path:
-    """Install torch whose DLL loads NVRTC at the first call (a delay import)."""
-    return torch(m, name="torch_delayed.dll")
-
-
 NV = "nvidia\\{0}\\bin\\{1}"
 LIB = "torch\\lib\\"
 
@@ -283,19 +297,18 @@ SCENES: tuple[Scene, ...] = (
     Scene("cupy-14-cublas-truncated", "cupy-14", (BROKEN,), spoilt(with_wheels("cupy-14", *FOR_CUPY), cut(NV.format("cublas", "cublas64_12.dll")))),
     Scene("cupy-14-cusolver-newer", "cupy-14", (SHADOWED, "requirement_broken"), spoilt(with_wheels("cupy-14", *(w for w in FOR_CUPY if w != "cusolver-12"), "cusolver-12.9"))),
     # PyTorch's folder
-    Scene("torch", "torch", (), spoilt(lambda m: torch(m, ODD))),
+    Scene("torch", "torch", (), spoilt(lambda m: torch(m, PLAIN))),
     Scene("torch-cufft-lost", "torch", (BROKEN, MISSING), spoilt(torch, gone(LIB + "cufft64_11.dll"))),
     Scene("torch-cusparse-truncated", "torch", (BROKEN,), spoilt(torch, cut(LIB + "cusparse64_12.dll"))),
     Scene("torch-curand-foreign", "torch", (FOREIGN, BROKEN), spoilt(torch, foreign(LIB + "curand64_10.dll"))),
     Scene("torch-older-cublas-inside", "torch", (SHADOWED, BROKEN), spoilt(torch, older("cublas64_12.dll", HOME / "ml\\Lib\\site-packages\\torch\\lib"))),
     Scene("torch-nvjitlink-lost", "torch", (BROKEN, MISSING), spoilt(lambda m: torch(m, ODD), gone(LIB + "nvJitLink_120_0.dll"))),
-    Scene("torch-delayed", "torch", (), spoilt(delayed)),
-    Scene("torch-delayed-nvrtc-lost", "torch", (BROKEN, NO_NVRTC), spoilt(delayed, gone(LIB + "nvrtc64_120_0.dll"))),
+    Scene("torch-nvrtc-lost", "torch", (BROKEN, NO_NVRTC), spoilt(torch, gone(LIB + "nvrtc64_120_0.dll"))),
     Scene("torch-lost-but-on-path", "torch", (), spoilt(torch, lambda m, s: (toolkit(m, "curand-12"), (s / LIB / "curand64_10.dll").unlink()))),
 )  # fmt: skip
 
 NEEDED_BY = {
-    "cublas64_12.dll": ("cublas-12",), "cublasLt64_12.dll": ("cublas-12",), "cudnn64_9.dll": ("cudnn-9.28",), "cudart64_12.dll": ("cudart-12",),
+    "cublas64_12.dll": ("cublas-12",), "cublasLt64_12.dll": ("cublas-12",), "cudnn64_9.dll": ("cudnn-9.28", "cublas-12", "nvrtc-12"), "cudart64_12.dll": ("cudart-12",),
     "cufft64_11.dll": ("cufft-12",), "curand64_10.dll": ("curand-12",), "nvJitLink_120_0.dll": ("nvjitlink-12",), "nvrtc64_120_0.dll": ("nvrtc-12",),
     "cusparse64_12.dll": ("cusparse-12", "nvjitlink-12"), "cusolver64_11.dll": ("cusolver-12", "cusparse-12", "nvjitlink-12", "cublas-12"),
 }  # fmt: skip
@@ -322,7 +335,7 @@ def program_scenes() -> tuple[Scene, ...]:
             Scene(
                 f"{stem}-not-searched",
                 name,
-                (off, NOT_SEARCHED),
+                tuple(dict.fromkeys((off, NOT_SEARCHED))),
                 spoilt(program(name, *wheels, on_path=False)),
                 cured=True,
             ),

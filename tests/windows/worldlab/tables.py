@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 Imports = dict[str, tuple[str, ...]]
-"""DLL -> functions; none named: a few that it exports."""
+"""DLL -> functions; none named: a few that it exports. Of functions with a star those that it exports."""
+
+TORCHS = ("*", *Path(__file__).with_name("torch_functions.txt").read_text(encoding="utf-8").split())
+"""CUDA's functions that PyTorch 2.6.0 for CUDA 12.4 imports, read in Linux's libtorch_cuda.so, libtorch_cuda_linalg.so
+and libcaffe2_nvrtc.so.
+Windows' torch_cuda.dll is published outside the package index and was not read: it is linked from the same sources."""
 
 PROGRAMS: dict[str, Imports] = {
     "blas.exe": {"cublas64_12.dll": ()},
@@ -21,13 +28,13 @@ PROGRAMS: dict[str, Imports] = {
 
 CONSUMERS: dict[str, Imports] = {
     "torch_cuda.dll": {
-        "cudart64_12.dll": (), "cublas64_12.dll": (), "cublasLt64_12.dll": (), "cudnn64_9.dll": (), "cufft64_11.dll": (),
-        "curand64_10.dll": (), "cusolver64_11.dll": (), "cusparse64_12.dll": (),
+        "cudart64_12.dll": TORCHS, "cublas64_12.dll": TORCHS, "cublasLt64_12.dll": TORCHS, "cudnn64_9.dll": TORCHS,
+        "cufft64_11.dll": TORCHS, "curand64_10.dll": TORCHS, "cusolver64_11.dll": TORCHS, "cusparse64_12.dll": TORCHS,
     },
-    "torch_delayed.dll": {"nvrtc64_120_0.dll": ()},
+    "caffe2_nvrtc.dll": {"nvrtc64_120_0.dll": TORCHS},
     **PROGRAMS,
 }  # fmt: skip
-"""torch_cuda.dll: the libraries that PyTorch's build for CUDA 12 links on Windows; its functions stand for its own."""
+"""torch_cuda.dll names the libraries that Linux's build of it names, but for NCCL and cuSPARSELt. NVRTC is asked for by caffe2_nvrtc.dll."""
 
 OLDER = {
     "cublas64_12.dll": ("cublasCreate_v2", "cublasSgemm_v2", "cublasLtMatmul"),

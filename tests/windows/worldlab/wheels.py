@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pefile
@@ -43,7 +43,7 @@ def places() -> Mapping[str, str]:
 
 def consumers(found: Mapping[str, str]) -> Path:
     """Return the folder of what mingw builds against the real DLLs' export tables, built once for each state of the sources."""
-    sources = (Path(__file__), Path(__file__).with_name("tables.py"))
+    sources = (Path(__file__), *(Path(__file__).with_name(name) for name in ("tables.py", "torch_functions.txt")))
     state = hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:16]
     folder = cache() / "consumers-windows" / state
     if not folder.is_dir():
@@ -61,29 +61,30 @@ def consumers(found: Mapping[str, str]) -> Path:
     return folder
 
 
-def functions_of(dll: Path, wanted: Iterable[str], most: int = 12) -> list[str]:
-    """Return functions that a DLL exports: those that are wanted, or the first few where none is named."""
+def functions_of(dll: Path, wanted: Collection[str], most: int = 12) -> list[str]:
+    """Return functions that a DLL exports: those that are wanted, or the first few where none is named.
+
+    With a star among the wanted, those of them that it does export.
+    """
     image = pefile.PE(str(dll), fast_load=True)
     image.parse_data_directories([pefile.DIRECTORY_ENTRY["IMAGE_DIRECTORY_ENTRY_EXPORT"]])
     names = [s.name.decode() for s in image.DIRECTORY_ENTRY_EXPORT.symbols if s.name]
-    named = list(wanted)
+    named = [n for n in wanted if n != "*" and ("*" not in wanted or n in names)]
     gone = [n for n in named if n not in names]
     assert not gone, f"{dll.name} does not export {gone}"
     return named or [n for n in names if n.isidentifier()][:most]
 
 
 def build(target: Path, imports: Mapping[str, list[str]]) -> None:
-    """Build a DLL or a program whose import table names these functions; a DLL marked with "delayed" loads it at the first call."""
+    """Build a DLL or a program whose import table names these functions."""
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
         links: list[Path] = []
         uses: list[str] = []
         for number, (name, functions) in enumerate(imports.items()):
-            delayed = "delayed" in target.name
             definition, archive = work / f"{number}.def", work / f"lib{number}.a"
             definition.write_text("\n".join((f"LIBRARY {name}", "EXPORTS", *functions)) + "\n")
-            option = "-y" if delayed else "-l"
-            subprocess.run(["x86_64-w64-mingw32-dlltool", "-d", definition, option, archive], check=True)
+            subprocess.run(["x86_64-w64-mingw32-dlltool", "-d", definition, "-l", archive], check=True)
             links.append(archive)
             uses += functions
         code = work / "consumer.c"

@@ -23,8 +23,8 @@ from core.probes.loading.roll_call.protocol import RollCallEvent, RollCallReques
 MAX_CHILDREN = 5
 """At most so many children for one roll call: one, and one more for each step that killed its child."""
 
-CHILD_TIMEOUT_SECONDS = 20.0
-"""For one child. A healthy one takes 0.06; a cold disk a few."""
+CHILD_TIMEOUT_SECONDS = {"linux": 20.0, "windows": 60.0}
+"""For one child. A healthy one takes 0.06; a cold disk a few. On Windows a virus scanner reads every library first."""
 
 MAX_OUTPUT_BYTES = 8 << 10
 
@@ -93,7 +93,7 @@ def ask_roll_call(host: Host, env: Mapping[str, str], watch: Progress, account: 
         *(answer_roll_call, roll, RollCallEvent),
         host=host,
         env=env,
-        timeout=CHILD_TIMEOUT_SECONDS,
+        timeout=CHILD_TIMEOUT_SECONDS[host.system],
         watch=watch,
         account=account,
     )
