@@ -8,15 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core import __version__
 from core.cli.terminal import UsageError, read_report, say_result, write_file, written
 from core.common.i18n import _
+from core.common.streams import give_up
 
 if TYPE_CHECKING:
     import argparse
 
     from core.model.findings import Report
     from core.report.check.expectations import Policy
-    from core.report.check.outcome import State
+    from core.report.check.outcome import Outcome, State
 
 USUAL_LIMIT = 60.0
 """Seconds: longer than a scan takes anywhere, shorter than what engines wait."""
@@ -58,40 +60,54 @@ def run_check(options: argparse.Namespace) -> int:
     import gc
 
     gc.disable()  # over before its garbage matters, as a scan
-    from core.cli.scan import chosen_steps, other_root
-    from core.doctor.check import check_machine, check_report
-    from core.doctor.earlier_reads import with_earlier_reads
     from core.report.check.forms.table import FORMS, PLAIN
-    from core.report.check.outcome import LINE_LENGTH
-    from core.transaction.session_host import current_host
+    from core.report.check.outcome import LINE_LENGTH, not_checked
 
     if options.quiet:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the program ends
     form = FORMS[options.form] if options.form else PLAIN
-    policy = _policy(options.expect) if options.expect else None
-    steps = chosen_steps(options.only)
-    report: Report | None
-    if options.report:
-        outcome, report = check_report(read_report(options.report), policy, steps, full_names=options.full_names)
-    else:
-        with with_earlier_reads():
-            outcome, report = check_machine(
-                other_root(options) if options.root else current_host(),
-                limit=options.time_limit,
-                policy=policy,
-                steps=steps,
-                trials=options.trials,
-                pythons=tuple(options.python),
-                full_names=options.full_names,
-            )
+    try:
+        outcome, report = _checked(options)
+    except UsageError as e:
+        if not options.form:
+            raise
+        print(
+            f"convalesce: {e}", file=sys.stderr
+        )  # status 2 says "critical" to one engine, and drains the node of another
+        outcome, report = not_checked(str(e), 0.0, __version__), None
     if options.write_expect:
         _write_policy(options.write_expect, outcome.state, report)
     text = form.render(outcome, options.length or LINE_LENGTH)
     if options.out:
         _replace(options.out, text.encode("utf-8", "backslashreplace"))
     else:
-        say_result(text)
+        try:
+            say_result(text)
+        except BrokenPipeError:  # whoever reads no line may still wait for the status
+            give_up(sys.stdout)
     return form.statuses[outcome.state]
+
+
+def _checked(options: argparse.Namespace) -> tuple[Outcome, Report | None]:
+    from core.cli.scan import chosen_steps, other_root
+    from core.doctor.check import check_machine, check_report
+    from core.doctor.earlier_reads import with_earlier_reads
+    from core.transaction.session_host import current_host
+
+    policy = _policy(options.expect) if options.expect else None
+    steps = chosen_steps(options.only)
+    if options.report:
+        return check_report(read_report(options.report), policy, steps, full_names=options.full_names)
+    with with_earlier_reads():
+        return check_machine(
+            other_root(options) if options.root else current_host(),
+            limit=options.time_limit,
+            policy=policy,
+            steps=steps,
+            trials=options.trials,
+            pythons=tuple(options.python),
+            full_names=options.full_names,
+        )
 
 
 def _length(text: str) -> int:
@@ -153,6 +169,9 @@ def _replace(path: Path, data: bytes) -> None:
 
     from core.host.output_file import refuse_planted
 
+    if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
+        write_file(path, data)
+        return
     with written(path):
         refuse_planted(path)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:

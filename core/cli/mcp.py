@@ -5,9 +5,12 @@ Its library, the protocol's own, pulls a web stack and is an extra: ``pip instal
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, ParamSpec
 
 from core import __version__
 from core.cli.terminal import UsageError, read_report
@@ -26,8 +29,11 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 4000
 """Bytes of an answer: an assistant's window is not for logs."""
+LONGEST_WAIT = 60.0
+"""Seconds until an answer says that there is none: a file that an assistant names may lie where nothing answers."""
 MOST_EVIDENCE = 4
 """Rows of evidence that an answer shows of a finding."""
+P = ParamSpec("P")
 INSTRUCTIONS = (
     "Convalesce finds out why a GPU deep-learning set-up does not work. Begin with scan, or with explain where there is an error "
     "message. Nothing here changes the machine: propose shows a cure, and the person makes it with `convalesce fix`. Names of "
@@ -73,8 +79,33 @@ def make_server(pythons: tuple[str, ...] = ()) -> MCPServer:
     looking = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     tools = Tools(pythons)
     for tool in (tools.scan, tools.explain, tools.propose, tools.compare, tools.knowledge):
-        server.tool(annotations=looking, structured_output=False)(tool)
+        server.tool(annotations=looking, structured_output=False)(in_time(tool))
     return server
+
+
+def in_time(ask: Callable[P, str], limit: float = LONGEST_WAIT) -> Callable[P, str]:
+    """Return the same question with a time limit: it is asked in a daemon thread, which is left behind when the time is over."""
+
+    @wraps(ask)
+    def answer(*given: P.args, **named: P.kwargs) -> str:
+        done: SimpleQueue[str | BaseException] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                done.put(ask(*given, **named))
+            except BaseException as e:  # noqa: BLE001 - raised again below, where the protocol's library takes it
+                done.put(e)
+
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            told = done.get(timeout=limit)
+        except Empty:
+            return _("There is no answer after {limit} seconds; nothing is known.", limit=f"{limit:g}")
+        if isinstance(told, BaseException):
+            raise told
+        return told
+
+    return answer
 
 
 class Tools:
@@ -126,7 +157,7 @@ class Tools:
         try:
             one, other = (redact(_recorded(Path(path))) for path in (report, against))
         except UsageError as e:
-            return str(e)
+            return _shortened([str(e)])
         return _shortened(comparison_text(compare_reports(one, other)).splitlines())
 
     def knowledge(self, name: str) -> str:

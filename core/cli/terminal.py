@@ -67,9 +67,11 @@ def read_report(path: Path) -> Report:
         # a FIFO or a device would hang or never end
         if not path.is_file():
             raise UsageError(_("{path} is not a file.", path=path))
-        if path.stat().st_size > MAX_REPORT_BYTES:
+        size = path.stat().st_size
+        if size > MAX_REPORT_BYTES:
             raise UsageError(_("{path} is larger than any report (64 MiB).", path=path))
-        return from_json(path.read_bytes())
+        # the kernel's own files have no size, and may never end
+        return from_json(path.read_bytes() if size else b"")
     except OSError as e:
         raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
     except BadReportError as e:

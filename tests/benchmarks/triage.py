@@ -1,4 +1,8 @@
-"""How long triage takes over a hundred thousand reports, and in how much memory: ``python -m tests.benchmarks.triage [COUNT]``."""
+"""How long triage takes over a hundred thousand reports, and in how much memory: ``python -m tests.benchmarks.triage [COUNT]``.
+
+Processor time stands beside it: on a busy machine it alone says what the program does. The reports are links to a few files, which
+lie in memory after the first thousand: what a disk takes to deliver a hundred thousand others is not in it.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,11 @@ MEASURED = """
 import resource, sys, time
 from pathlib import Path
 from core.report.triage.table import triage_folder
-start = time.perf_counter()
+start, worked = time.perf_counter(), time.process_time()
 table = triage_folder(Path(sys.argv[1]))
-took = time.perf_counter() - start
-print(took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, table.reports, len(table.malformed))
+took, worked = time.perf_counter() - start, time.process_time() - worked
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(took, worked, peak, table.reports, len(table.malformed))
 """
 
 
@@ -57,8 +62,11 @@ def main(count: int = 100_000) -> int:
         done = subprocess.run(
             [sys.executable, "-c", MEASURED, str(folder)], capture_output=True, text=True, check=True, cwd=ROOT
         )
-    took, peak, reports, malformed = map(float, done.stdout.split())
-    print(f"{took:.2f} s, peak {peak:.0f} MB, {reports:.0f} reports, {malformed:.0f} passed over")
+    took, worked, peak, reports, malformed = map(float, done.stdout.split())
+    print(
+        f"{took:.2f} s, {worked:.2f} s of a processor, peak {peak:.0f} MB, "
+        f"{reports:.0f} reports, {malformed:.0f} passed over"
+    )
     within = took < max(SECONDS * count / 100_000, 5) and peak < MEGABYTES
     print("within the limits" if within else f"more than {SECONDS:g} s a hundred thousand, or than {MEGABYTES:g} MB")
     return int(not within)

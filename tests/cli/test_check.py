@@ -94,6 +94,48 @@ def test_no_policy_is_written_of_a_sick_machine(tmp_path: Path) -> None:
     assert done.stderr.startswith("convalesce: A policy is written from a machine in order")
 
 
+ENGINES = {"nagios": 3, "npd": 2, "slurm": 0, "intune": 0, "junit": 1, "sarif": 1, "github": 1, "prom": 0}
+
+
+@pytest.mark.parametrize(("form", "status"), ENGINES.items())
+def test_a_policy_that_cannot_be_read_is_not_known_to_any_engine(form: str, status: int, tmp_path: Path) -> None:
+    """Status 2 of wrong use is "critical" to one engine and drains the node of another."""
+    bad = tmp_path / "bad.toml"
+    bad.write_text("[drivers]\n")
+    done = check("--report", SICK, "--expect", bad, "--form", form)
+    assert done.returncode == status
+    assert done.stderr.startswith("convalesce: ")
+    assert done.stdout or form == "slurm"
+    quiet = check("--report", SICK, "--expect", bad, "--form", form, "--quiet")
+    assert (quiet.returncode, quiet.stderr) == (status, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell redirects")
+@pytest.mark.parametrize(("where", "status"), [("| true", 2), (">&-", 3), (">/dev/full", 3), ("--out nowhere/x", 2)])
+def test_a_fault_is_never_ok_because_nobody_could_read_it(where: str, status: int, tmp_path: Path) -> None:
+    line = f'"{sys.executable}" -m core check --report "{SICK}" --form nagios {where}; exit ${{PIPESTATUS[0]}}'
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "CONVALESCE_LANGUAGE": "en"}
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path, env=env)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="FIFOs are of POSIX systems")
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    """As /dev/full does: an administrator's check once left a file in its place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    told: list[str] = []
+    reader = threading.Thread(target=lambda: told.append(pipe.read_text(encoding="utf-8")), daemon=True)
+    reader.start()
+    done = check("--report", SICK, "--form", "slurm", "--out", pipe)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    reader.join(20)
+    assert (done.returncode, told) == (1, ["convalesce: cuDNN is incomplete: libcudnn_cnn.so.9 is missing.\n"])
+
+
 WRONG = {
     "no such file": ["--expect", "nowhere.toml"],
     "a folder": ["--expect", "."],

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from msgspec.structs import replace
 
-from core.cli.mcp import MOST_BYTES, Tools, _shortened, make_server
+from core.cli.mcp import MOST_BYTES, Tools, _shortened, in_time, make_server
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Snapshot
 from core.model.findings import Report
@@ -60,6 +61,38 @@ def test_an_assistant_looks_and_cannot_change_anything() -> None:
     assert "cudnn_cnn_infer64_8.dll" in told
     assert "zlibwapi.dll" in page
     assert max(len(t.encode()) for t in (scan, told, page)) <= MOST_BYTES
+
+
+@pytest.mark.skipif(os.name == "nt", reason="FIFOs and devices are of POSIX systems")
+@pytest.mark.filterwarnings("default")
+def test_a_hostile_path_is_a_sentence_and_no_hang(tmp_path: Path) -> None:
+    """What the protocol's client asks for by name: no end, no writer, no size, too large, no right, no file."""
+    good, fifo, large, closed = (tmp_path / n for n in ("good.json", "fifo", "large.json", "closed"))
+    good.write_bytes(to_json(Report(snapshot=m.wheel_machine())))
+    os.mkfifo(fifo)
+    with large.open("wb") as file:
+        file.truncate(2 << 30)
+    closed.mkdir(mode=0)
+    paths = [*map(str, (fifo, large, closed, closed / "x.json", tmp_path / ".." / ".."))]
+    paths += ["/dev/zero", "/dev/stdin", "/proc/kmsg", "..", "", "-", "--help", "~", "a\0b", "\x1b[31m", "x" * 100_000]
+    calls = [("compare", {"report": p, "against": str(good)}) for p in paths]
+    calls += [("compare", {"report": str(good), "against": p}) for p in paths]
+    calls += [("knowledge", {"name": p}) for p in paths]
+    _tools, told = talk(calls)
+    assert max(len(t.encode()) for t in told) <= MOST_BYTES
+    assert [t for t in told[: 2 * len(paths)] if len(t.splitlines()) != 1 or "\x1b" in t] == []
+
+
+def test_an_answer_that_does_not_come_is_said_to_be_none() -> None:
+    never = threading.Event()
+
+    def ask(name: str) -> str:
+        never.wait()
+        return name
+
+    assert in_time(ask, 0.01)("x") == "There is no answer after 0.01 seconds; nothing is known."
+    never.set()
+    assert in_time(ask, 60)("x") == "x"
 
 
 def tools_of(seen: Snapshot) -> Tools:

@@ -15,7 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from core.cli import main as cli
 from core.cli.check import FORM_NAMES
+from core.common import i18n
+from core.common.text_width import column_count
 from core.doctor.check import check_report
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Snapshot, Variable
@@ -33,8 +36,10 @@ from core.report.check.outcome import (
     cut_line,
     no_answer,
 )
+from core.report.json_form import from_json
 from tests import machines as m
 from tests.test_same_everywhere import MACHINES
+from tests.test_snapshots import RECORDED
 
 ROOT = Path(__file__).parents[2]
 EVERY = {"plain": PLAIN, **FORMS}
@@ -86,6 +91,24 @@ def test_the_exit_statuses_are_those_of_the_engines() -> None:
     assert {name: dict(form.statuses) for name, form in EVERY.items()} == ANSWERS
 
 
+@pytest.mark.parametrize("language", ["en", "de", "zh_CN"])
+@pytest.mark.parametrize("name", EVERY)
+def test_no_line_is_longer_than_its_engine_keeps(name: str, language: str) -> None:
+    """A Chinese letter takes two columns, and three bytes of the 80 that node-problem-detector keeps."""
+    i18n.use_language(language)
+    try:
+        made = [outcome_of(machine()) for machine in MACHINES.values()]
+        lines = [EVERY[name].render(o, 80).partition(" | ")[0].rstrip("\n") for o in made]
+        longest = [EVERY[name].render(replace(o, line=o.line * 400), LONGEST_LINE) for o in made[:3]]
+    finally:
+        i18n.use_language("en")
+    if READERS[name] not in (prom, junit, sarif):
+        assert max(column_count(line.splitlines()[0]) for line in lines if line) <= 80
+        assert max(len(text.splitlines()[0]) for text in longest if text) <= LONGEST_LINE
+    if name == "npd":
+        assert max(len(line.encode()) for line in lines) <= 80
+
+
 def is_plain(text: str) -> bool:
     """Nothing in it drives a terminal or ends a line."""
     return not {unicodedata.category(c) for c in text} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -98,6 +121,7 @@ def one_line(text: str, length: int) -> None:
 
 
 def nagios(text: str, length: int) -> None:
+    assert len(text) <= LONGEST_LINE + 1
     line, bar, data = text.partition(" | ")
     one_line(line + "\n", length)
     assert bar
@@ -245,6 +269,28 @@ def test_a_healthy_machine_meets_the_policy_that_is_written_of_it(name: str) -> 
     text = policy_of(report)
     tomllib.loads(text)
     assert [a for a in answer_expectations(read_policy(text.encode()), report) if not a.held] == []
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
+def test_a_recorded_machine_meets_its_own_policy_or_has_none(path: Path, tmp_path: Path) -> None:
+    """Through the command: written of every machine that is in order, met by it, and refused of every other one."""
+    golden = tmp_path / "golden.toml"
+    state = check_report(from_json(path.read_bytes()))[0].state
+    written = cli.main(["check", "--report", str(path), "--write-expect", str(golden), "--quiet"])
+    assert golden.exists() == (state in ("ok", "warning"))
+    assert (written == 2) == (state in ("critical", "unknown"))
+    if golden.exists():
+        outcome, _report = check_report(from_json(path.read_bytes()), read_policy(golden.read_bytes()))
+        assert [r.text for r in outcome.rows if r.kind == "expectation" and r.state != "ok"] == []
+        assert outcome.state == state
+
+
+def test_a_policy_says_what_the_golden_machine_does_without() -> None:
+    golden = diagnose_snapshot(m.wheel_machine())
+    policy = read_policy(policy_of(golden).encode())
+    assert policy.variables.unset == ("LD_LIBRARY_PATH", "LD_PRELOAD")
+    other = diagnose_snapshot(m.with_variable(m.wheel_machine(), "LD_LIBRARY_PATH", "/opt/old"))
+    assert [a.key for a in answer_expectations(policy, other) if not a.held] == ["variables.unset.LD_LIBRARY_PATH"]
 
 
 def test_the_golden_machine_is_a_test_for_a_sick_one() -> None:

@@ -10,12 +10,14 @@ import msgspec
 from core.common.i18n import _
 from core.common.text import join_names
 from core.common.versions import is_older
-from core.model.facts import Frozen
+from core.model.facts import FrameworkTrial, Frozen
 from core.model.findings import GridCell, GridRow, Report, Verdict
 from core.report.grid import verdict_word
 
 LARGEST_POLICY = 1024 * 1024
 """Bytes of a file that can be a policy."""
+UNSET_WHERE_HEALTHY = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+"""Variables that a policy asks others not to have where the golden machine works without them."""
 GOOD_VERDICTS: tuple[Verdict, ...] = ("runs", "should run")
 
 
@@ -123,6 +125,11 @@ def policy_of(report: Report) -> str:
         names = {g.name for g in driver.gpus}
         lines += ["", "[gpus]", f"count = {len(driver.gpus)}"]
         lines += [f"name = {_quoted(*names)}"] if len(names) == 1 else []
+    environment = report.snapshot.environment
+    if environment is not None and report.snapshot.machine.system == "linux":
+        there = {v.name for v in environment.variables if v.scope == "process"}
+        unset = [name for name in UNSET_WHERE_HEALTHY if name not in there]
+        lines += ["", "[variables]", f"unset = [{', '.join(map(_quoted, unset))}]"] if unset else []
     for row, cell in _cells(report):
         if cell.verdict in GOOD_VERDICTS:
             lines += [
@@ -133,6 +140,8 @@ def policy_of(report: Report) -> str:
                 f"at_least = {_quoted(cell.version)}",
                 f"verdict = {_quoted(cell.verdict)}",
             ]
+            tried = [t.devices for t in _trials(report, row, cell) if t.devices]
+            lines += [f"gpus = {tried[0]}"] if cell.verdict == "runs" and tried else []
     return "\n".join(lines) + "\n"
 
 
@@ -249,11 +258,13 @@ def _is_of(row: GridRow, environment: str) -> bool:
 def _meets(row: GridRow, cell: GridCell, wish: FrameworkPolicy, report: Report) -> bool:
     if wish.at_least and is_older(cell.version, wish.at_least) is not False:
         return False
-    if wish.gpus is not None:
-        trials = (t for t in report.snapshot.trials or () if t.prefix == row.prefix and t.version == cell.version)
-        if not any(t.devices == wish.gpus for t in trials):
-            return False
+    if wish.gpus is not None and not any(t.devices == wish.gpus for t in _trials(report, row, cell)):
+        return False
     return cell.verdict == wish.verdict or (cell.verdict == "runs" and wish.verdict == "should run")
+
+
+def _trials(report: Report, row: GridRow, cell: GridCell) -> Iterator[FrameworkTrial]:
+    return (t for t in report.snapshot.trials or () if t.prefix == row.prefix and t.version == cell.version)
 
 
 def _wanted(wish: FrameworkPolicy) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from core.common.i18n import _, n_
 from core.common.text import printable
+from core.common.text_width import column_count
 from core.model.facts import Frozen
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
@@ -17,7 +19,7 @@ STATES: tuple[State, ...] = ("ok", "unknown", "warning", "critical")
 """Every state, the best first."""
 OF_SEVERITY: dict[Severity, State] = {Severity.WARNING: "warning", Severity.ERROR: "critical"}
 LINE_LENGTH, LONGEST_LINE = 80, 2048
-"""Characters of the one line: by default (node-problem-detector keeps 80 by default), and at most (Intune keeps 2,048)."""
+"""Columns of the one line: by default (node-problem-detector keeps 80 by default), and at most (Intune keeps 2,048)."""
 
 
 class CheckRow(Frozen, frozen=True, kw_only=True):
@@ -64,13 +66,30 @@ def check_outcome(report: Report, answers: tuple[Answer, ...], accepted: tuple[s
 def no_answer(seconds: float, limit: float, version: str) -> Outcome:
     """Return the outcome of a check that did not end within its time limit."""
     line = _("The check did not end within {limit} seconds; nothing is known.", limit=f"{limit:g}")
+    return not_checked(line, seconds, version)
+
+
+def not_checked(line: str, seconds: float, version: str) -> Outcome:
+    """Return the outcome of a check that could not be made, and why."""
     return Outcome(state="unknown", line=line, seconds=seconds, version=version)
 
 
-def cut_line(line: str, length: int) -> str:
-    """Return a line of printable characters, cut to ``length`` at most."""
+def columns(character: str) -> int:
+    """Return how many columns a character takes, at least one: so no line has more characters than columns."""
+    return max(column_count(character), 1)
+
+
+def cut_line(line: str, length: int, size: Callable[[str], int] = columns) -> str:
+    """Return a line of printable characters, cut to ``length`` at most: columns, or what ``size`` says of a character."""
     flat = " ".join(printable(line).split())
-    return flat if len(flat) <= length else flat[: max(length - 3, 0)].rstrip() + "..."[:length]
+    if sum(map(size, flat)) <= length:
+        return flat
+    room = max(length - 3, 0)
+    for end, character in enumerate(flat):
+        room -= size(character)
+        if room < 0:
+            return flat[:end].rstrip() + "..."[:length]
+    return flat
 
 
 def _line(report: Report, rows: tuple[CheckRow, ...], state: State) -> str:

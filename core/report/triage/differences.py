@@ -47,7 +47,9 @@ class Tally:
         """Count a machine."""
         self.machines += 1
         for name, value in settings.items():
-            values = self._values.setdefault(name, Counter())
+            values = self._values.get(name)
+            if values is None:
+                values = self._values[name] = Counter()
             values[value if value in values or len(values) < MOST_VALUES else OTHER] += 1
 
     def names(self) -> Iterable[str]:

@@ -1,7 +1,7 @@
 """Rows for other tools: one per machine, as JSON lines, or as Parquet by DuckDB (an optional extra).
 
-The schema (docs/engines.md): file, worst, cause, title, system, architecture, kernel, driver, gpus: text; findings: a list of
-{id, cause, severity, subject, primary}; settings: a map from a setting's name to its value.
+The schema (docs/for-administrators.md): file, worst, cause, title, system, architecture, kernel, driver, gpus: text; findings: a list of
+{id, cause, severity, subject, primary_cause}; settings: a map from a setting's name to its value.
 """
 
 from __future__ import annotations

@@ -163,12 +163,11 @@ def read_stream(stream: BinaryIO, name: str = "-") -> Iterator[Item]:
 
 
 def _files(folder: Path) -> Iterable[str]:
-    return [
-        os.path.relpath(os.path.join(at, name), folder)  # noqa: PTH118 - ten thousand names; strings are quicker
-        for at, _, names in os.walk(folder)
-        for name in names
-        if name.lower().endswith((".json", *LINES_ENDINGS))
-    ]
+    endings = (".json", *LINES_ENDINGS)
+    for at, _folders, names in os.walk(folder):
+        below = os.path.relpath(at, folder)
+        start = "" if below == os.curdir else below + os.sep  # strings: a hundred thousand paths take seconds to make
+        yield from (start + name for name in names if name.lower().endswith(endings))
 
 
 def _read_file(path: Path, name: str) -> Iterator[Item]:
@@ -244,4 +243,5 @@ def settings_of(report: ReadReport) -> dict[str, str]:
 
 
 def _row(values: Iterable[str]) -> str:
-    return ", ".join(sorted({*values}))
+    found = {*values}
+    return found.pop() if len(found) == 1 else ", ".join(sorted(found))

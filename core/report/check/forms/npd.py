@@ -13,5 +13,9 @@ STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown"
 
 
 def render(outcome: Outcome, length: int) -> str:
-    """Return the message: one line, as the monitor cuts what is longer than its ``max_output_length``."""
-    return cut_line(outcome.line, length) + "\n"
+    """Return the message: one line, as the monitor cuts what has more bytes than its ``max_output_length``, within a letter, too."""
+    return cut_line(outcome.line, length, _bytes) + "\n"
+
+
+def _bytes(character: str) -> int:
+    return len(character.encode("utf-8", "backslashreplace"))
