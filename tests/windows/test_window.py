@@ -12,6 +12,7 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from core.doctor.engine import ThisMachine
 from core.host.windows.host import WindowsHost
 from core.transaction.journal import Journal, state_folder
 from tests.gui.conftest import qapp_args  # noqa: F401 - the style that the window is made for
@@ -67,7 +68,8 @@ def test_from_the_message_to_fixed_in_the_real_registry(
     before = fingerprint()
     settings = QSettings(str(tmp_path / "s.ini"), QSettings.Format.IniFormat)
     message = "Could not load library cudnn64_9.dll. Error code 126"
-    told = walk(tuple(machine.pythons), settings, lambda: FOLDER in entries(), message=message, keyboard=keyboard)
+    engine = ThisMachine(tuple(machine.pythons))
+    told = walk(engine, settings, lambda: FOLDER in entries(), message=message, keyboard=keyboard)
     screens = told["screens"]
     assert isinstance(screens, list)
     assert told["platform"] == "windows"
