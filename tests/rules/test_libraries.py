@@ -235,7 +235,7 @@ def test_a_crash_alone_decides_nothing() -> None:
     assert (found.cause, found.severity, found.remedy) == ("", Severity.UNKNOWN, None)
 
 
-def test_a_library_of_another_cuda_is_brought_by_wheels_of_that_cuda() -> None:
+def test_a_library_of_another_cuda_is_advice_with_the_wheels_of_that_cuda() -> None:
     beside = ("nvidia-cublas-cu12", "12.8.4.1"), ("nvidia-cudnn-cu12", "9.10.2.21")
     own = Distribution(
         name="onnxruntime-gpu", version="1.18.0", requires=("nvidia-cublas-cu12", "nvidia-cudnn-cu12~=9.0")
@@ -244,9 +244,10 @@ def test_a_library_of_another_cuda_is_brought_by_wheels_of_that_cuda() -> None:
     edges = tuple(edge(name=n) for n in ("libcublas.so.11", "libcudnn.so.8", "libcufft.so.10"))
     found = card(machine(closure("onnxruntime-gpu 1.18.0", edges=edges), pythons=(python,)))
     assert found.cause == "cuda_toolkit_version_mismatch"
-    assert isinstance(found.remedy, InstallPackages)
-    assert found.remedy.install == ("nvidia-cublas-cu11", "nvidia-cudnn-cu11==8.*", "nvidia-cufft-cu11")
-    assert not found.remedy.remove
+    assert found.remedy is None
+    assert found.fix
+    told = " ".join(found.fix.steps)
+    assert all(name in told for name in ("nvidia-cublas-cu11", "nvidia-cudnn-cu11==8.*", "nvidia-cufft-cu11"))
 
 
 def test_a_file_system_without_programs_is_one_finding_and_its_framework_leads() -> None:

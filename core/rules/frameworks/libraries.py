@@ -450,6 +450,9 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
             return None, _install(lack, exact, again=True)  # a link out of its folder could not be brought back
         remedy = PutPackageBack(prefix=prefix, package=names[0], version=there[0].version, more=names[1:])
         return remedy, _install(lack, exact, again=True)
+    if cause == "cuda_toolkit_version_mismatch" and wanted:
+        # libraries of a second CUDA in one environment: ONNX Runtime 1.18 crashed with them, so nothing is done unasked
+        return None, _install(lack, wanted)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
 
 
