@@ -276,7 +276,7 @@ def test_a_recorded_machine_meets_its_own_policy_or_has_none(path: Path, tmp_pat
     """Through the command: written of every machine that is in order, met by it, and refused of every other one."""
     golden = tmp_path / "golden.toml"
     state = check_report(from_json(path.read_bytes()))[0].state
-    written = cli.main(["check", "--report", str(path), "--write-expect", str(golden), "--quiet"])
+    written = cli.main(["check", "--report", str(path), "--write-expect", str(golden)])
     assert golden.exists() == (state in ("ok", "warning"))
     assert (written == 2) == (state in ("critical", "unknown"))
     if golden.exists():
