@@ -21,6 +21,8 @@ PREFIX = "/home/ada/venv"
 OTHER = "/srv/other"
 FAULT = {"LD_LIBRARY_PATH": OTHER}
 STATE = "/home/ada/.local/state/convalesce"
+READS = "/home/ada/.cache/convalesce/reads/files"
+"""What a scan keeps of the libraries that it read."""
 KEPT = ("/home/ada/.local/state", "/home/ada/.cache")
 ENV = {"PATH": os.environ["PATH"], "HOME": "/home/ada", "LC_ALL": "C.UTF-8"}
 SETTINGS = "/home/ada/.config/convalesce/convalesce.conf"
@@ -118,7 +120,7 @@ def tarball(out: Path) -> None:
         assert "undone" in root.done(f"{PROGRAM}/convalesce", "undo", "--list", user="ada")
         root.done(f"{PROGRAM}/desktop-entry.sh", "remove", user="ada")
         shutil.rmtree(root.path / PROGRAM.lstrip("/"))
-        assert left(before, root) == [STATE], left(before, root)
+        assert left(before, root) == [READS, STATE], left(before, root)
 
 
 def unpack(file: Path, root: Root) -> None:
@@ -161,7 +163,7 @@ def package(out: Path) -> None:
         assert "undone" in root.done("convalesce", "undo", "--list", user="ada")
         root.done("apt-get", "-qq", "-y", "autopurge", "convalesce", DEBIAN_FRONTEND="noninteractive")
         rest = [p for p in left(before, root) if not p.startswith(("/home/ada/venv", "/srv/other", "/tmp"))]
-        assert [p for p in rest if not of_others(p)] == [SETTINGS, STATE], rest
+        assert [p for p in rest if not of_others(p)] == [READS, SETTINGS, STATE], rest
 
 
 def newer(file: Path, target: Path) -> None:
