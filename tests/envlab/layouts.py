@@ -126,6 +126,13 @@ def toolkit(site: Site) -> None:
     for folder, wheel, version, library in XLA_OPENS:
         built = standin.build_library(site.folder / "nvidia" / folder / "lib" / library)
         standin.record_wheel(site.folder, wheel, version, [built])
+    bitcode = site.file("nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc", "")
+    bitcode.write_bytes(b"BC\xc0\xde" + bytes(60))
+    standin.record_wheel(site.folder, "nvidia-cuda-nvcc-cu12", "12.5.82", [bitcode])
+
+
+TRITON = {"2.6.0": "3.2.0", "2.8.0": "3.4.0"}
+"""Release of PyTorch -> the Triton that its wheel for Linux pins."""
 
 
 def torch(
@@ -146,6 +153,8 @@ def torch(
     )
     if cuda:
         gpu_library(site, "torch/lib/libtorch_cuda.so", major, sass, way)
+        if version.partition("+")[0] in TRITON:
+            site.package("triton", TRITON[version.partition("+")[0]])
     if wheel:
         cudnn(site, wheel, cuda, sass)
     return site
