@@ -29,9 +29,7 @@ def seen(
     modules: tuple[FoundModule, ...] = (),
     machine: Snapshot | None = None,
 ) -> Snapshot:
-    search = ImportSearch(
-        prefix=PREFIX, python="3.11", entries=ENTRIES, ended=ended, remains=remains, modules=modules
-    )
+    search = ImportSearch(prefix=PREFIX, python="3.11", entries=ENTRIES, ended=ended, remains=remains, modules=modules)
     its = python(
         distributions=(
             Distribution(name="torch", version="2.6.0", requires=("numpy>=1.21", "typing-extensions>=4.10")),
@@ -82,7 +80,9 @@ RENAMED = Remains(path=f"{SITE}/~yping_extensions.py", kind="renamed", distribut
         ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": f"{PREFIX}/src"}, (), "installation_interrupted", f"{PREFIX}/src"),
     ],
 )  # fmt: skip
-def test_the_cause_and_what_was_seen(fields: dict[str, Any], remains: tuple[Remains, ...], cause: str, row: str) -> None:
+def test_the_cause_and_what_was_seen(
+    fields: dict[str, Any], remains: tuple[Remains, ...], cause: str, row: str
+) -> None:
     found = card(seen(ended(**fields), remains=remains))
     assert found.cause == cause
     assert row in said(found)

@@ -51,7 +51,9 @@ def there(name: str) -> Resolution:
         ((gone("libcudart.so.12"), there("libstrange.so")), (), ["cudnn.program-library-not-found"]),
     ],
 )  # fmt: skip
-def test_what_is_found_for_a_program(resolutions: tuple[Resolution, ...], linked: tuple[str, ...], ids: list[str]) -> None:
+def test_what_is_found_for_a_program(
+    resolutions: tuple[Resolution, ...], linked: tuple[str, ...], ids: list[str]
+) -> None:
     assert [f.id for f in told(resolutions=resolutions, linked=linked)] == ids
 
 
@@ -71,7 +73,9 @@ def test_a_program_that_could_not_be_examined_is_named_with_the_reason() -> None
     assert (first.id, first.subject, first.severity) == ("cudnn.not-examined", "serve", Severity.UNKNOWN)
 
 
-@pytest.mark.parametrize(("named", "path", "shown"), [("run", PATH, "serve"), ("run", "", "run"), ("4711", PATH, "serve")])
+@pytest.mark.parametrize(
+    ("named", "path", "shown"), [("run", PATH, "serve"), ("run", "", "run"), ("4711", PATH, "serve")]
+)
 def test_a_program_is_called_by_the_file_that_runs(named: str, path: str, shown: str) -> None:
     (whole,) = told(named=named, path=path, resolutions=(there("libcudart.so.12"),))
     assert whole.title == f"The program {shown} finds every library that it names."
