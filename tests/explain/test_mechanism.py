@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.explain.mechanism.fault_facts import FaultFacts
-from core.explain.mechanism.libraries import is_same_library
 from core.explain.mechanism.complaints import mixed_here
 from core.explain.mechanism.driver_answers import driver_says
+from core.explain.mechanism.fault_facts import FaultFacts
+from core.explain.mechanism.libraries import is_same_library
 from core.explain.mechanism.objections import (
     another_copy,
     another_framework,
