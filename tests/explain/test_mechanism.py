@@ -5,11 +5,22 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from core.explain.mechanism.complaints import mixed_here
+from core.explain.mechanism.driver_answers import driver_says
 from core.explain.mechanism.fault_facts import FaultFacts
 from core.explain.mechanism.libraries import is_same_library
-from core.explain.mechanism.objections import another_framework, another_gpu, another_library, another_release
+from core.explain.mechanism.objections import (
+    another_copy,
+    another_framework,
+    another_gpu,
+    another_library,
+    another_maker,
+    another_release,
+    the_program_hides,
+)
 from core.explain.reading import read_text
 from core.knowledge.library_names import LibraryName, parse_library_name
+from core.model.facts import CudaInit
 from tests import machines as m
 
 
@@ -69,6 +80,71 @@ def test_a_text_about_another_release(version: str, against: bool) -> None:
     reading = read_text(f"cannot open libcudnn_ops.so.{version}.2")
     assert bool(another_release(reading, about())) is against
     assert another_release(reading, about(seen=replace(m.wheel_machine(), cudnn=()))) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "against"),
+    [
+        ("Successfully opened dynamic library libcudnn.so.8", True),
+        ("Successfully opened dynamic library libcudnn.so.9", False),
+        ("Successfully opened dynamic library libcublas.so.11", False),
+        ("Successfully opened dynamic library libcudnn.so", False),
+        ("it fails", False),
+    ],
+)
+def test_a_text_that_loaded_a_cudnn_which_is_not_here(text: str, against: bool) -> None:
+    assert bool(another_copy(read_text(text), about())) is against
+    assert another_copy(read_text(text), about(seen=replace(m.wheel_machine(), cudnn=None))) == ""
+
+
+@pytest.mark.parametrize(
+    ("cause", "text", "against"),
+    [
+        ("driver_module_not_loaded", 'os.environ["CUDA_VISIBLE_DEVICES"] = "7"', True),
+        ("driver_module_not_loaded", "it fails", False),
+        ("gpu_hidden_by_env", 'os.environ["CUDA_VISIBLE_DEVICES"] = "7"', False),
+        ("cudnn_sublibrary_missing", 'os.environ["CUDA_VISIBLE_DEVICES"] = "7"', False),
+    ],
+)
+def test_a_text_whose_program_hides_the_gpus_itself(cause: str, text: str, against: bool) -> None:
+    assert bool(the_program_hides(read_text(text), about(cause))) is against
+
+
+@pytest.mark.parametrize(
+    ("text", "against"),
+    [
+        ("AMD Radeon RX 7900 XTX: torch.cuda.is_available() is False", True),
+        ("AMD Radeon beside an NVIDIA GeForce RTX 3090", False),
+        ("it fails", False),
+    ],
+)
+def test_a_text_about_a_gpu_of_another_maker(text: str, against: bool) -> None:
+    assert bool(another_maker(read_text(text), about())) is against
+    assert another_maker(read_text(text), about("other_maker_gpu")) == ""
+    assert another_maker(read_text(text), about(seen=replace(m.wheel_machine(), driver=None))) == ""
+    assert another_maker(read_text(text), about(seen=m.no_gpu_machine())) == ""
+
+
+@pytest.mark.parametrize(
+    ("meaning", "mixed"),
+    [("version mismatch", True), ("undefined symbol: cudnnFoo", True), ("file too short", False), ("", False)],
+)
+def test_parts_that_say_that_they_do_not_belong_together(meaning: str, mixed: bool) -> None:
+    copy = m.cudnn()
+    seen = m.with_load(m.wheel_machine(), roll_call=m.refused(copy, "ops", meaning))
+    assert mixed_here(read_text("it fails"), about(seen=seen)) is mixed
+    assert mixed_here(read_text("it fails"), about("mixed_cudnn_sublibraries", seen=seen))
+    assert not mixed_here(read_text("it fails"), about(seen=replace(seen, loads=None)))
+
+
+def test_what_the_driver_answers_here() -> None:
+    machine = m.wheel_machine()
+    assert driver_says(machine) == frozenset()
+    assert driver_says(replace(machine, driver=None)) == frozenset()
+    for cuda in (None, CudaInit()):
+        assert driver_says(m.with_driver(machine, cuda=cuda)) == frozenset()
+    assert driver_says(m.with_driver(machine, cuda=CudaInit(status=999)))
+    assert "no-driver-words" in driver_says(m.no_gpu_machine())
 
 
 @pytest.mark.parametrize(

@@ -61,3 +61,12 @@ def test_of_two_environments_the_other_one_is_still_offered() -> None:
     told = without_made_changes(both, SEEN)
     assert told.fix == replace(FOUND.fix, changes=(drop("/w"),))
     assert told.evidence[0].label == "Already fixed"
+
+
+def test_a_change_elsewhere_than_in_an_activation_is_never_made_already() -> None:
+    lasting = SetVariable(
+        name="LD_LIBRARY_PATH", scope="user", at="/v", after=Value(text="drop /bad", kind=ACTIVATION_KIND)
+    )
+    for change in (lasting, replace(drop("/v"), after=None), replace(drop("/v"), name="PATH")):
+        finding = replace(FOUND, fix=replace(FOUND.fix, changes=(change,)))
+        assert without_made_changes(finding, SEEN) == finding

@@ -369,3 +369,10 @@ def test_the_person_can_stop_it(libraries: Callable[..., Path], tmp_path: Path, 
     with pytest.raises(CancelledError):
         cudnn_set.read_set(str(tar_xz(tmp_path / "x.tar.xz", libraries("9.1.0"))), LINUX, journal=journal, watch=watch)
     assert list(journal.staging.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "used"), [("a/b", "a/b"), ("./a/b", "a/b"), (".", "_"), ("./", "_"), ("a/", "a"), ("a/.b", "a/.b")]
+)
+def test_a_members_name_is_used_without_the_folder_that_is_the_archive(name: str, used: str) -> None:
+    assert archives.check_name(name) == used

@@ -41,6 +41,7 @@ TESTS = (
     "tests/fixing/test_malice.py",
     "tests/fixing/test_renewal.py",
     "tests/fixing/test_place.py",
+    "tests/fixing/test_cured.py",
 )
 QUICK = 0.8
 """Seconds: a test that took longer while its lines were noted is not asked, or a run would take hours."""

@@ -13,6 +13,9 @@ from core.model.facts import (
     DamagedFile,
     Distribution,
     Edge,
+    FrameworkBuild,
+    Frameworks,
+    FrameworkTrial,
     Gap,
     How,
     Opening,
@@ -22,7 +25,7 @@ from core.model.facts import (
 from core.model.findings import Finding
 from core.model.remedies import AddFolder, InstallPackages, PutPackageBack, TakeOut
 from core.model.steps import Severity
-from core.rules.frameworks.libraries import lacking_libraries
+from core.rules.frameworks.libraries import imported_packages, lacking_libraries
 from core.rules.root_cause import diagnose
 from tests import machines
 
@@ -235,6 +238,7 @@ def test_a_crash_alone_decides_nothing() -> None:
     assert (found.cause, found.severity, found.remedy) == ("", Severity.UNKNOWN, None)
 
 
+<<<<<<< HEAD
 def test_a_library_of_another_cuda_is_advice_with_the_wheels_of_that_cuda() -> None:
     beside = ("nvidia-cublas-cu12", "12.8.4.1"), ("nvidia-cudnn-cu12", "9.10.2.21")
     own = Distribution(
@@ -256,3 +260,82 @@ def test_a_file_system_without_programs_is_one_finding_and_its_framework_leads()
     told = [f for f in diagnose(seen) if f.cause == "noexec_mount"]
     assert [f.id for f in told] == ["frameworks.libraries-torch"]
     assert {who.partition(":")[0] for who in told[0].consumers} == {"python/torch", "python/numpy"}
+=======
+def test_a_framework_that_was_seen_to_compute_right_is_no_fault() -> None:
+    its = closure(edges=(edge(),))
+    worked = FrameworkTrial(prefix=PYTHON.prefix, framework="torch", gpu=True, right=True)
+    for trial, noted in (
+        (worked, True),
+        (replace(worked, framework="jax"), False),
+        (replace(worked, gpu=False), False),
+        (replace(worked, right=False), False),
+        (replace(worked, problem="it failed"), False),
+        (replace(worked, ended="it was killed"), False),
+    ):
+        assert (card(machine(its, trials=(trial,))).severity is Severity.NOTE) is noted
+
+
+def test_an_environment_without_nvidias_packages_uses_what_the_machine_has() -> None:
+    has = Distribution(name="nvidia-nccl-cu12", version="2.27.3")
+    cudart = edge(name="libnccl.so.2")
+    folder = machines.toolkit("/opt/nccl/lib", {"libnccl.so.2": "2.27.3"})
+    for distributions, damaged, cause in (
+        ((), (), "cuda_not_on_search_path"),
+        ((has,), (), "cuda_runtime_missing"),
+        ((), (lost,), "corrupt_or_truncated_file"),
+    ):
+        python = replace(PYTHON, distributions=distributions)
+        seen = machine(closure(edges=(cudart,)), damaged=damaged, pythons=(python,), toolkits=(folder,))
+        assert card(seen).cause == cause
+
+
+@pytest.mark.parametrize(("cuda", "package"), [("12.8", "nvidia-cufft-cu12"), ("13.0", "nvidia-cufft")])
+def test_from_cuda_13_on_the_packages_names_bear_no_number(cuda: str, package: str) -> None:
+    build = FrameworkBuild(prefix=PYTHON.prefix, distribution="torch", version="2.8.0", cuda=cuda)
+    python = replace(PYTHON, distributions=(Distribution(name="torch", version="2.8.0"),))
+    seen = machine(
+        closure(edges=(edge(name="libcufft.so.11"),)), pythons=(python,), frameworks=Frameworks(builds=(build,))
+    )
+    remedy = card(seen).remedy
+    assert isinstance(remedy, InstallPackages)
+    assert remedy.install[0].partition("=")[0] == package
+
+
+def test_several_folders_are_joined_as_the_system_does_and_what_comes_again_is_forced() -> None:
+    edges = (edge(elsewhere=("/a/libnccl.so.2",)), edge(name="libcufft.so.11", elsewhere=("/b/libcufft.so.11",)))
+    found = card(machine(closure(edges=edges)))
+    assert found.fix is not None
+    assert "/a:/b" in found.fix.advice
+    other = replace(lost, path=f"{SITE}/x/libcufft.so.11", distribution="nvidia-cufft-cu12", version="11.3")
+    found = card(machine(closure(edges=(edge(), edge(name="libcufft.so.11"))), damaged=(lost, other)))
+    assert found.fix is not None
+    assert "--force-reinstall" in found.fix.advice
+
+
+def test_a_package_that_frameworks_import_concerns_those_that_ask_for_it() -> None:
+    name = next(n for n in imported_packages() if n != "torch")
+    torch = Distribution(name="torch", version="2.8.0", requires=(f"{name}>=1",))
+    jax = Distribution(name="jax", version="0.7.2")
+    python = replace(PYTHON, distributions=(torch, jax, Distribution(name=name, version="1.0")))
+    found = card(machine(closure(f"{name} 1.0", edges=(edge(),)), pythons=(python,)))
+    assert any("torch" in c for c in found.consumers)
+    assert not any("jax" in c for c in found.consumers)
+    plain = card(machine(closure("torchvision 0.21.0", edges=(edge(),)), pythons=(python,)))
+    assert not any("python/torch:" in c for c in plain.consumers)
+
+
+def test_windows_is_told_that_its_search_needs_the_packages_folders() -> None:
+    build = FrameworkBuild(prefix=PYTHON.prefix, distribution="torch", version="2.8.0", cuda="12.8")
+    for path, told in (
+        (r"C:\x\cufft64_11.dll", True),
+        (r"C:\v\Lib\site-packages\nvidia\cufft\bin\cufft64_11.dll", False),
+    ):
+        lacks = edge(name="cufft64_11.dll", attempts=(Attempt(path=path, how=How.PATH, outcome="not there"),))
+        seen = replace(
+            machine(closure(edges=(lacks,)), frameworks=Frameworks(builds=(build,))),
+            machine=machines.windows_machine().machine,
+        )
+        found = card(seen)
+        assert found.fix is not None
+        assert ("scan again" in found.fix.advice) is told
+>>>>>>> mut

@@ -28,9 +28,9 @@ from core.model.facts import (
     Snapshot,
 )
 from core.model.findings import Finding
-from core.model.steps import Severity
+from core.model.steps import Severity, Step
 from core.report.json_form import from_json
-from core.rules.root_cause import diagnose
+from core.rules.root_cause import _root_rank, diagnose, is_consequence, may_lead
 from tests import machines as m
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
@@ -332,3 +332,46 @@ def test_every_cause_has_a_rank_of_its_own_but_what_is_no_fault() -> None:
     assert all(100 <= rank < UNKNOWN_CAUSE_RANK for rank in ranks)
     no_fault = {"no_nvidia_gpu", "other_maker_gpu", "program_error", "training_numerics", "harmless_message"}
     assert {row.cause for row in cause_rows() if row.rank is None} == no_fault
+
+
+def fault(id: str, cause: str = "", severity: Severity = Severity.ERROR, *whom: str) -> Finding:
+    """Return a finding of a step's, about nothing in particular."""
+    step = Step(id.partition(".")[0])
+    return Finding(id=id, cause=cause, step=step, severity=severity, title="It is broken.", consumers=whom)
+
+
+@pytest.mark.parametrize(
+    ("found", "leads"),
+    [
+        (fault("cudnn.missing", "cudnn_not_installed"), True),
+        (fault("cudnn.missing", "cudnn_not_installed", Severity.NOTE), False),
+        (fault("cudnn.missing"), True),
+        (fault("cudnn.missing", "no_such_cause"), True),
+        *((fault("cudnn.missing", row.cause), False) for row in cause_rows() if row.rank is None),
+    ],
+)
+def test_what_can_be_the_headline(found: Finding, leads: bool) -> None:
+    assert may_lead(found) is leads
+
+
+def test_what_ends_an_import_stands_before_what_the_import_would_do_later() -> None:
+    plain = _root_rank(fault("frameworks.other", "requirement_broken"))
+    early = _root_rank(fault("frameworks.import-ends-numpy", "requirement_broken"))
+    assert _root_rank(fault("frameworks.libraries-torch", "requirement_broken")) == plain
+    assert early < plain < UNKNOWN_CAUSE_RANK < _root_rank(fault("frameworks.other"))
+    assert _root_rank(fault("frameworks.import-ends-numpy")) == UNKNOWN_CAUSE_RANK + 1
+
+
+@pytest.mark.parametrize(
+    ("root", "follows"),
+    [
+        (fault("frameworks.libraries-torch", "cuda_runtime_missing", Severity.ERROR, "python:/v"), True),
+        (fault("frameworks.import-ends-numpy", "requirement_broken", Severity.ERROR, "python:/v"), True),
+        (fault("frameworks.unfit", "extension_abi_mismatch", Severity.ERROR, "python:/v"), True),
+        (fault("frameworks.unfit", "extension_abi_mismatch", Severity.ERROR, "python:/w"), False),
+        (fault("frameworks.other", "requirement_broken", Severity.ERROR, "python:/v"), False),
+    ],
+)
+def test_a_broken_requirement_follows_from_what_keeps_its_framework_from_loading(root: Finding, follows: bool) -> None:
+    broken = fault("frameworks.requirement", "requirement_broken", Severity.WARNING, "python:/v")
+    assert is_consequence(broken, root) is follows

@@ -75,6 +75,11 @@ def _near(value: Any) -> Iterator[Any]:
                 yield from (rest, [first], value[:-1])
 
 
+def _document(seen: Snapshot) -> Any:
+    """Return a machine as JSON has it: with lists, which can be changed, in the place of tuples."""
+    return msgspec.json.decode(msgspec.json.encode(seen))
+
+
 def _place(document: Any, path: str) -> tuple[Any, Any]:
     *way, last = re.findall(r"\w+", path)
     for name in way:
@@ -84,7 +89,7 @@ def _place(document: Any, path: str) -> tuple[Any, Any]:
 
 def fact_at(seen: Snapshot, path: str) -> Any:
     """Return a fact as plain data."""
-    place, name = _place(msgspec.to_builtins(seen), path)
+    place, name = _place(_document(seen), path)
     return place[name]
 
 
@@ -95,7 +100,7 @@ def with_fact(seen: Snapshot, path: str, value: Any) -> Snapshot:
         LookupError, TypeError: there is no such place.
         msgspec.ValidationError: the value does not fit it.
     """
-    document = msgspec.to_builtins(seen)
+    document = _document(seen)
     place, name = _place(document, path)
     if isinstance(place, dict) and name not in place:
         raise KeyError(name)

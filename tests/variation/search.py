@@ -1,6 +1,7 @@
 """Looks for variations that show something new: a sentence of a report, or an outcome of a condition in the rules.
 
-``python -m tests.variation.search [--seconds 300] [--seed 1]`` adds what it finds to the file.
+``python -m tests.variation.search [--seconds 300] [--seed 1] [--types REGEX]`` adds what it finds to the file.
+With ``--types`` it varies only the facts of these types: "Import.*|Ended.*" after a rule that reads them.
 """
 
 from __future__ import annotations
@@ -118,6 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--types", type=re.compile, default=re.compile(""), help="vary only facts of these types")
     options = parser.parse_args()
     sys.meta_path.insert(0, _Finder())
     from tests.variation import facts, written  # the rules, watched
@@ -141,7 +143,7 @@ def main() -> None:
     for name, found in places.items():
         for path, key, value in found:
             by_key.setdefault(key, []).append((name, path, value))
-    keys = sorted(by_key)
+    keys = sorted(key for key in by_key if options.types.match(key[0]))
     order = {name: number for number, name in enumerate(written.MACHINES)}
     known = {(v.machine, v.line) for v in kept}
     tried = 0

@@ -1,0 +1,145 @@
+"""Rules about imports that end, as a table: what the import asked for and found, the cause, what stands as evidence, the cure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Distribution, EndedImport, FoundModule, ImportSearch, Remains, SearchEntry, Snapshot
+from core.model.findings import Finding
+from core.rules.frameworks.ended_imports import ended_imports
+from core.rules.frameworks.imports import packages_for_another_python
+from tests.machines import PREFIX, SITE, python, wheel_machine, windows_machine
+
+TORCH = f"{SITE}/torch/__init__.py"
+NUMPY = f"{SITE}/numpy/__init__.py"
+ENTRIES = (
+    SearchEntry(path="/home/ada/work", origin="start"),
+    SearchEntry(path="/opt/tools", origin="PYTHONPATH", source="PYTHONPATH"),
+    SearchEntry(path="/home/ada/.local/lib/python3.11/site-packages", origin="user site"),
+    SearchEntry(path=SITE, origin="site-packages"),
+)
+
+
+def seen(
+    *ended: EndedImport,
+    remains: tuple[Remains, ...] = (),
+    modules: tuple[FoundModule, ...] = (),
+    machine: Snapshot | None = None,
+) -> Snapshot:
+    search = ImportSearch(prefix=PREFIX, python="3.11", entries=ENTRIES, ended=ended, remains=remains, modules=modules)
+    its = python(
+        distributions=(
+            Distribution(name="torch", version="2.6.0", requires=("numpy>=1.21", "typing-extensions>=4.10")),
+            Distribution(name="torchvision", version="0.21.0", requires=("torch==2.6.0",)),
+        )
+    )
+    return replace(machine or wheel_machine(), imports=(search,), pythons=(its,))
+
+
+def ended(**fields: Any) -> EndedImport:
+    known: dict[str, Any] = {
+        "starts": ("torch",), "importer": TORCH, "line": 7, "wanted": "typing_extensions", "kind": "absent",
+    }  # fmt: skip
+    return EndedImport(**(known | fields))
+
+
+def card(machine: Snapshot) -> Finding:
+    (found,) = ended_imports(machine)
+    return found
+
+
+def said(found: Finding) -> str:
+    return "\n".join(" | ".join((e.label, e.value, e.source)) for e in found.evidence)
+
+
+OTHERS = "/opt/tools/typing_extensions.py"
+OWN = f"{SITE}/typing_extensions.py"
+RENAMED = Remains(path=f"{SITE}/~yping_extensions.py", kind="renamed", distribution="typing-extensions")
+
+
+@pytest.mark.parametrize(
+    ("fields", "remains", "cause", "row"),
+    [
+        ({}, (), "requirement_broken", "import typing_extensions"),
+        ({"kind": "no name", "name": "TypeIs", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (),
+         "requirement_broken", "from typing_extensions import TypeIs"),
+        ({"kind": "no name", "name": "TypeIs", "path": OTHERS, "entry": 1}, (), "module_shadowed", "PYTHONPATH"),
+        ({"kind": "foreign", "path": OTHERS, "entry": 1}, (), "package_for_another_python", "PYTHONPATH"),
+        ({"kind": "foreign", "path": OWN, "entry": 3}, (), "package_for_another_python", "import typing_extensions"),
+        ({"kind": "empty", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
+        ({}, (RENAMED,), "installation_interrupted", RENAMED.path),
+        ({}, (replace(RENAMED, kind="no record"),), "requirement_broken", RENAMED.path),
+        ({}, (replace(RENAMED, distribution="numpy"),), "requirement_broken", "Required"),
+        ({"path": f"{SITE}/typing_extensions", "entry": 3}, (), "installation_interrupted", "import typing_extensions"),
+        ({"owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
+        ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0"}, (), "installation_interrupted", "Installed"),
+        ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": "/srv/torch"}, (), "python_environment_broken", "/srv/torch"),
+        ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": f"{PREFIX}/src"}, (), "installation_interrupted", f"{PREFIX}/src"),
+    ],
+)  # fmt: skip
+def test_the_cause_and_what_was_seen(
+    fields: dict[str, Any], remains: tuple[Remains, ...], cause: str, row: str
+) -> None:
+    found = card(seen(ended(**fields), remains=remains))
+    assert found.cause == cause
+    assert row in said(found)
+    assert ("Asked for by" in said(found)) == bool(fields.get("importer", TORCH))
+    assert ("import  " in said(found), " import  |" in said(found)) == (False, False)
+
+
+def test_a_plain_import_names_no_name_and_the_other_does() -> None:
+    assert "Asked for by | import typing_extensions |" in said(card(seen(ended())))
+    named = ended(kind="no name", name="TypeIs", path=OWN, entry=3, owner="typing-extensions 4.5")
+    assert "Asked for by | from typing_extensions import TypeIs |" in said(card(seen(named)))
+
+
+def test_the_title_names_the_framework_or_else_the_extension_that_ends() -> None:
+    both = card(seen(ended(starts=("torch", "torchvision"))))
+    assert both.title.startswith("torch 2.6.0 in ")
+    alone = card(seen(ended(starts=("torchvision",), importer=f"{SITE}/torchvision/__init__.py")))
+    assert alone.title.startswith("torchvision 0.21.0 in ")
+
+
+TOOLS = "/opt/tools/numpy/__init__.py"
+
+
+@pytest.mark.parametrize(
+    ("fields", "title", "advice"),
+    [
+        ({"entry": 1, "path": TOOLS, "owner": "numpy 1.26"}, "Take /opt/tools out of PYTHONPATH", "unset PYTHONPATH"),
+        ({"entry": 1, "path": TOOLS}, "Take /opt/tools out of PYTHONPATH", "unset PYTHONPATH"),
+        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py"}, "Take /opt/tools out of PYTHONPATH", "unset"),
+        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py", "owner": "numpy 1.26"}, "Take /opt/tools out of PYTHONPATH", "unset"),
+        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py", "foreign": ()}, "Start programs in another folder", "setup.py"),
+        ({"entry": 0, "path": "/home/ada/work/numpy/__init__.py"}, "Rename numpy", "my_numpy"),
+    ],
+)  # fmt: skip
+def test_what_is_for_another_python_is_led_around(fields: dict[str, Any], title: str, advice: str) -> None:
+    known: dict[str, Any] = {
+        "name": "numpy", "kind": "package", "foreign": (TOOLS,), "wheel_tags": ("cp39-cp39-linux_x86_64",),
+    }  # fmt: skip
+    (found,) = packages_for_another_python(seen(modules=(FoundModule(**(known | fields)),)))
+    assert found.fix is not None
+    assert found.fix.title == title
+    assert advice in found.fix.advice
+    assert (found.remedy is not None) == (fields["entry"] == 1)
+
+
+def test_what_is_for_another_python_among_the_packages_is_installed_anew() -> None:
+    for place in (3, -1, len(ENTRIES)):
+        own = FoundModule(name="numpy", kind="package", path=NUMPY, entry=place, owner="numpy 1.26", foreign=(NUMPY,))
+        (found,) = packages_for_another_python(seen(modules=(own,)))
+        assert found.fix is not None
+        assert "numpy==1.26" in found.fix.advice
+        assert SITE in found.title
+
+
+def test_on_windows_the_list_of_variables_is_where_pythonpath_is_cleared() -> None:
+    hidden = FoundModule(name="numpy", kind="package", path=TOOLS, entry=1, foreign=(TOOLS,))
+    (found,) = packages_for_another_python(seen(modules=(hidden,), machine=windows_machine()))
+    assert found.fix is not None
+    assert "Edit environment variables" in found.fix.advice
+    assert "unset" not in found.fix.advice

@@ -1,0 +1,88 @@
+"""Rules about packages beside each other: in each environment, whatever the one before it has."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import DamagedFile, Distribution, ImportSearch, PythonEnvironment, Snapshot, StartLook
+from core.model.steps import Severity
+from core.rules.frameworks.environment_view import environment_views
+from core.rules.frameworks.packages import jax_without_its_other_half, numpy_abi
+from core.rules.frameworks.records import WHOLE_STATE, _is_broken
+from core.rules.newer import newer_packages
+from core.rules.ways import seen_by
+from tests.machines import PREFIX, python, wheel_machine
+
+OTHER = "/home/ada/other"
+
+
+def has(prefix: str, **versions: str) -> PythonEnvironment:
+    names = {name.replace("_", "-"): version for name, version in versions.items()}
+    return python(
+        prefix=prefix,
+        executable=f"{prefix}/bin/python",
+        site_packages=(f"{prefix}/lib/python3.11/site-packages",),
+        distributions=tuple(Distribution(name=name, version=version) for name, version in names.items()),
+    )
+
+
+def seen(*pythons: PythonEnvironment) -> Snapshot:
+    return replace(wheel_machine(), pythons=pythons)
+
+
+def test_jax_uses_no_gpu_where_one_of_its_two_packages_is_alone() -> None:
+    halves = {"jax_cuda12_pjrt": "0.7.2", "jax_cuda12_plugin": "0.7.2"}
+    alone = {"jax_cuda12_pjrt": "0.7.2"}
+    for its, said in (
+        ({"jax": "0.7.2", **halves}, 0),
+        ({"jax": "0.7.2", **alone}, 1),
+        ({"jax": "0.7.2"}, 0),
+        (alone, 0),
+        ({"jax": "0.7.2", **alone, "jax_cuda13_plugin": "0.7.2"}, 1),
+    ):
+        found = list(jax_without_its_other_half(seen(has(PREFIX, **its))))
+        assert [f.id for f in found] == ["frameworks.lacks-jax-plugin"] * said
+        assert all(f.severity is Severity.ERROR and "jax-cuda12-plugin" in f.title for f in found)
+
+
+def test_an_environment_is_judged_whatever_another_one_has() -> None:
+    old, new, none = (
+        has(PREFIX, torch="2.0.0", numpy="1.26.4"),
+        has(OTHER, torch="2.0.0", numpy="2.1.0"),
+        has(OTHER, torch="2.0.0"),
+    )
+    assert len(list(numpy_abi(seen(new)))) == 1
+    assert len(list(numpy_abi(seen(old, new)))) == 1
+    assert list(numpy_abi(seen(old, none))) == []
+
+
+def test_packages_for_a_newer_cuda_are_told_once_for_each_environment() -> None:
+    several = {"nvidia_cublas_cu99": "99.0", "nvidia_cufft_cu99": "99.0"}
+    found = list(newer_packages(seen(has(PREFIX, **several), has(OTHER, **several))))
+    assert [f.subject for f in found] == [h.python.prefix for h in environment_views(seen(has(PREFIX), has(OTHER)))]
+
+
+@pytest.mark.parametrize(
+    ("state", "header", "broken"),
+    [
+        ("hash differs", "", True),
+        ("hash differs", "whole", True),
+        ("size differs", "truncated", True),
+        ("size differs", WHOLE_STATE, False),
+        ("size differs", "", False),
+        ("missing", "truncated", False),
+    ],
+)
+def test_a_file_that_nobody_can_have_meant(state: str, header: str, broken: bool) -> None:
+    file = DamagedFile(path="/x.so", distribution="torch", version="2.6.0", state=state, header=header)  # type: ignore[arg-type]
+    assert _is_broken(file) is broken
+
+
+def test_another_way_of_starting_has_its_own_search_where_it_was_looked_at() -> None:
+    mine, theirs = ((ImportSearch(prefix=p),) for p in (PREFIX, OTHER))
+    machine = replace(wheel_machine(), imports=mine)
+    look = StartLook(starts=("cron",), environment=machine.environment)
+    assert seen_by(machine, look).imports == mine
+    assert seen_by(machine, replace(look, imports=theirs)).imports == theirs
+    assert seen_by(machine, replace(look, imports=())).imports == ()

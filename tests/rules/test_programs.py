@@ -1,0 +1,81 @@
+"""Rules about programs that were named, as a table: what is found for them, which finding it gives, and who is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Attempt, ExaminedProgram, How, Resolution, Snapshot
+from core.model.findings import Finding
+from core.model.steps import Severity
+from core.rules import programs
+from tests.machines import found, nothing, search, wheel_machine
+
+PATH = "/opt/app/bin/serve"
+UNFIT = Attempt(path="/opt/app/lib/libcudart.so.11.0", how=How.RUNPATH, outcome="wrong architecture")
+
+
+def seen(**fields: Any) -> Snapshot:
+    known: dict[str, Any] = {"named": "serve", "path": PATH}
+    return replace(wheel_machine(), programs=(ExaminedProgram(**(known | fields)),))
+
+
+def told(**fields: Any) -> list[Finding]:
+    return [f for rule in programs.RULES for f in rule(seen(**fields))]
+
+
+def gone(name: str) -> Resolution:
+    return search(name, nothing(f"/usr/lib/{name}"), by=PATH)
+
+
+def there(name: str) -> Resolution:
+    return search(name, found(f"/opt/app/lib/{name}"), by=PATH)
+
+
+@pytest.mark.parametrize(
+    ("resolutions", "linked", "ids"),
+    [
+        ((), (), ["cudnn.program-without-cuda"]),
+        ((there("libcudart.so.12"),), ("libcudart.so.12",), ["cudnn.program-whole"]),
+        ((gone("libcudart.so.12"),), ("libcudart.so.12",), ["cudnn.program-library-missing"]),
+        ((gone("libcudart.so.12"),), (), ["cudnn.program-library-not-found"]),
+        ((gone("libcuda.so.1"),), ("libcuda.so.1",), ["cudnn.program-without-cuda"]),
+        ((there("libcuda.so.1"), gone("libcudart.so.12")), (), ["cudnn.program-library-not-found"]),
+        ((gone("libcudart.so.12"), there("libcudart.so.11.0")), (), ["cudnn.program-whole"]),
+        ((gone("libcudart.so.12"), gone("libcudart.so.11.0")), (), ["cudnn.program-library-not-found"]),
+        ((gone("libcudart.so.12"), there("libcublas.so.12")), (), ["cudnn.program-library-not-found"]),
+        ((gone("libcudart.so.12"), search("libcudart.so.11.0", UNFIT)), (), ["cudnn.program-library-unfit"]),
+        ((gone("libcudnn_ops.so.9"), there("libcudnn_cnn.so.9")), (), ["cudnn.program-library-not-found"]),
+        ((gone("libcudart.so.12"), there("libstrange.so")), (), ["cudnn.program-library-not-found"]),
+    ],
+)  # fmt: skip
+def test_what_is_found_for_a_program(
+    resolutions: tuple[Resolution, ...], linked: tuple[str, ...], ids: list[str]
+) -> None:
+    assert [f.id for f in told(resolutions=resolutions, linked=linked)] == ids
+
+
+def test_what_is_missing_for_certain_is_an_error_and_what_may_be_is_a_warning() -> None:
+    lacks = (gone("libcudart.so.12"),)
+    (certain,) = told(resolutions=lacks, linked=("libcudart.so.12",))
+    (possible,) = told(resolutions=lacks)
+    assert (certain.severity, possible.severity) == (Severity.ERROR, Severity.WARNING)
+    assert certain.title == "The program serve does not find a library that it needs: libcudart.so.12."
+    assert certain.why == "It cannot start without it."
+    assert possible.title == "The program serve opens libcudart.so.12 by name, and does not find it."
+    assert possible.why == "It starts, and fails or uses the processor once it needs the library."
+
+
+def test_a_program_that_could_not_be_examined_is_named_with_the_reason() -> None:
+    first = told(named="serve", path="", problem="there is no such program")[0]
+    assert (first.id, first.subject, first.severity) == ("cudnn.not-examined", "serve", Severity.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("named", "path", "shown"), [("run", PATH, "serve"), ("run", "", "run"), ("4711", PATH, "serve")]
+)
+def test_a_program_is_called_by_the_file_that_runs(named: str, path: str, shown: str) -> None:
+    (whole,) = told(named=named, path=path, resolutions=(there("libcudart.so.12"),))
+    assert whole.title == f"The program {shown} finds every library that it names."
