@@ -5,6 +5,7 @@ What is kept depends on the file's bytes alone. Whose a file is and who may chan
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 import zlib
@@ -94,7 +95,7 @@ def _stamp() -> str:
         places = (Path(__file__).parent, Path(__file__).parent.parent / "probes" / "python")
         readers = ((p, p.stat()) for place in places for p in place.rglob("*.py"))
         parts += sorted(f"{p} {s.st_size} {s.st_mtime_ns}" for p, s in readers)
-    return "\n".join(parts)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 _store: list[EarlierReads] = []

@@ -13,7 +13,11 @@ REMARKS = Path(__file__).with_name("remarks.json")
 """What is known of a change that nothing notices: its name -> a sentence."""
 
 EARLIER = (
-    ("2026-11-22, seed 21, out of sample, before rows were written for what it showed; the figure above is in sample", 239, 330),
+    (
+        "2026-11-22, seed 21, out of sample, before rows were written for what it showed; the figure above is in sample",
+        239,
+        330,
+    ),
     ("2026-11-22, seed 19, out of sample, before machines, plans and texts were varied", 232, 330),
     ("2026-11-22, seed 16, out of sample; stopped before the 330 that were planned", 99, 137),
 )

@@ -238,7 +238,6 @@ def test_a_crash_alone_decides_nothing() -> None:
     assert (found.cause, found.severity, found.remedy) == ("", Severity.UNKNOWN, None)
 
 
-<<<<<<< HEAD
 def test_a_library_of_another_cuda_is_advice_with_the_wheels_of_that_cuda() -> None:
     beside = ("nvidia-cublas-cu12", "12.8.4.1"), ("nvidia-cudnn-cu12", "9.10.2.21")
     own = Distribution(
@@ -260,7 +259,8 @@ def test_a_file_system_without_programs_is_one_finding_and_its_framework_leads()
     told = [f for f in diagnose(seen) if f.cause == "noexec_mount"]
     assert [f.id for f in told] == ["frameworks.libraries-torch"]
     assert {who.partition(":")[0] for who in told[0].consumers} == {"python/torch", "python/numpy"}
-=======
+
+
 def test_a_framework_that_was_seen_to_compute_right_is_no_fault() -> None:
     its = closure(edges=(edge(),))
     worked = FrameworkTrial(prefix=PYTHON.prefix, framework="torch", gpu=True, right=True)
@@ -338,4 +338,3 @@ def test_windows_is_told_that_its_search_needs_the_packages_folders() -> None:
         found = card(seen)
         assert found.fix is not None
         assert ("scan again" in found.fix.advice) is told
->>>>>>> mut
