@@ -69,6 +69,8 @@ for step in order["steps"]:
     number, lacking = load(path, step["flags"]), ""
     if step["hosted"] and number == 998:
         number = 0
+        for file in step["hosted"] if step["wants"] else ():
+            load(file, 8)
     if step["hosted"] and number == 1114:
         failed = [(p, n) for p, n in ((p, load(p, 8)) for p in step["hosted"]) if n]
         number = failed[0][1] if failed else 0
@@ -97,7 +99,8 @@ class LoadStep(msgspec.Struct, frozen=True, kw_only=True):
     """What it imports. Its start fails outside its own program once all of that was found and started: 998 is that; 1114 may be
     that of an import, so these files are loaded instead."""
     wants: tuple[tuple[str, str], ...] = ()
-    """DLL and function: what it imports and the file on disk does not have. The one in memory is asked."""
+    """DLL and function: what it imports and the file on disk does not have. The one in memory is asked; after 998 nothing is left
+    there, and what it imports is loaded once more."""
 
 
 class LoadOrder(msgspec.Struct, frozen=True):
