@@ -1,4 +1,4 @@
-"""The Windows side: each road is walked by ``python -m core`` alone, in processes of their own; the oracle loads in between."""
+"""The Windows side: each road is walked by Convalesce's command line alone, in processes of their own; and the oracle loads in between."""
 
 from __future__ import annotations
 
@@ -34,6 +34,10 @@ from tests.windows.worldlab.scenes import (
 CUDNN_BIN = CUDNN / "v9.28\\bin\\12.9"
 WITHOUT_CUDNN = tuple(name for name in FOR_ORT if name != "cudnn-9.28")
 COMMAND_SECONDS = 600
+ROOT = Path(__file__).parents[3]
+CHECKOUT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from core.cli.main import main; sys.exit(main(sys.argv[1:]))"
+)
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def walked(road: Road, machine: Machine) -> dict[str, Any]:
 
 def convalesce(*arguments: str) -> tuple[int, dict[str, Any]]:
     """Run one command as a person does in a new window; return its exit status and its JSON."""
-    command = [sys.executable, "-m", "core", *arguments]
+    command = [sys.executable, "-c", CHECKOUT, str(ROOT), *arguments]
     done = WindowsHost().run(command, timeout=COMMAND_SECONDS, env=dict(renewed()))
     print(" ".join(arguments[:2]), done.status, done.err[-1500:], file=sys.stderr)
     text = done.out[done.out.find("{") :] if "{" in done.out else "{}"
