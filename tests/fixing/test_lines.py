@@ -161,6 +161,7 @@ def test_what_is_more_than_an_assignment_is_left_to_a_hand(form: LineForm, old: 
         ("systemd", "LD_LIBRARY_PATH=/opt/b"),
         ("json", '{"LD_LIBRARY_PATH": "/opt/a:/opt/b"}'),
         ("cmd", 'set "LD_LIBRARY_PATH=/opt/b"'),
+        ("assignments", "LD_LIBRARY_PATH=-1"),
     ],
 )
 def test_a_line_that_gives_something_else_is_left(form: LineForm, old: str) -> None:
@@ -179,10 +180,13 @@ def test_a_line_that_gives_something_else_is_left(form: LineForm, old: str) -> N
         ("posix", "export LD_LIBRARY_PATH='/opt/a/'"),
         ("fish", "set -gx LD_LIBRARY_PATH $CUDA/lib64"),
         ("cmd", 'set "LD_LIBRARY_PATH=/opt/a;"'),
+        ("systemd", "Environment=LD_LIBRARY_PATH=%h/lib"),
+        ("posix", "PATH_add lib"),
     ],
 )
 def test_a_line_whose_only_folder_goes_is_taken_out(form: LineForm, old: str) -> None:
-    new = edit_text(f"{old}\n", Edit(form=form, line=1, name=L, entry=A, among=(A,)))
+    name = "PATH" if "PATH_add" in old else L
+    new = edit_text(f"{old}\n", Edit(form=form, line=1, name=name, entry=A, among=(A,)))
     assert new in (f"# {old}\n", f"rem {old}\n")
 
 

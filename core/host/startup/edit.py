@@ -18,8 +18,8 @@ from core.model.facts import Frozen, LineForm
 MARK = "Convalesce"
 PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
 """Lists whose entries blanks separate, too (ld.so(8))."""
-_PLAIN = re.compile(r"/[^$`*?~{}()\[\]\\]*")
-"""A path that is what it says in every language."""
+_PLAIN = re.compile(r"[^$`*?~%{}()\[\]\\]+")
+"""A text that is what it says in every language."""
 _EXPORTS = r"(?:export|declare\s+-x|declare\s+-gx|typeset\s+-x|typeset\s+-gx|readonly|local)\s+"
 
 
@@ -259,7 +259,9 @@ def _listed(body: str, edit: Edit) -> list[str]:
     words = re.split(r"[\s()]+", re.sub(r"(?:^|\s)#.*", "", body))
     lists = {edit.name.lower(), edit.name, "fish_add_path", "PATH_add", "path_add"}
     first = next((n for n, w in enumerate(words) if w.rstrip("+=") in lists), len(words))
-    own = (w.strip("\"'") for w in words[first + 1 :] if not w.startswith("-"))
+    own = [w.strip("\"'") for w in words[first + 1 :] if not w.startswith("-")]
+    if words[first : first + 1] in (["PATH_add"], ["path_add"]):  # direnv's: from the folder of its file
+        own = [w if w.startswith("/") else f"$PWD/{w}" for w in own]
     return [p for w in own for p in (_pieces(w, edit.name)[1] if w.startswith("/") else [w])]
 
 
