@@ -93,9 +93,12 @@ class _Ended(Exception):  # noqa: N818 - no error: the answer
 
 
 def ended_imports(
-    search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot
+    search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot, known: dict[str, str] | None = None
 ) -> tuple[EndedImport, ...]:
-    """Return where the imports of an environment's frameworks end; each fault once, with all that it stops."""
+    """Return where the imports of an environment's frameworks end; each fault once, with all that it stops.
+
+    ``known``: see ``kept_look``.
+    """
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts:
         return ()
@@ -104,7 +107,7 @@ def ended_imports(
         return _followed(starts, search.seen_through(watched), distributions, watched)
 
     given = (sys.version, sorted(sys.builtin_module_names), search.given, distributions, starts)
-    return kept_look("imports", given, tuple[EndedImport, ...], look, where)
+    return kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
 
 
 def _followed(

@@ -54,7 +54,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         start_code=path.start_code,
         modules=known_modules(modules, python.distributions),
         hidden_standard=hidden_standard_modules(modules, python.distributions),
-        ended=ended_imports(modules, python.distributions, where),
+        ended=ended_imports(modules, python.distributions, where, request.shared.setdefault("identities", {})),
         faults=faults,
         remains=tuple(remains_of_pip(path.entries, where)),
     )
