@@ -52,6 +52,10 @@ WHEELS: dict[str, Callable[[zipfile.ZipFile], None]] = {
     "an absolute path": lambda a: more(a, "/tmp/evil-absolute"),
     "data beside it": lambda a: more(a, "torch-2.8.0+cu128.data/data/../../evil"),
     "scripts beside it": lambda a: more(a, "torch-2.8.0+cu128.data/scripts/../../../evil"),
+    "a script's name that leads up": lambda a: a.writestr(
+        "torch-2.8.0+cu128.dist-info/entry_points.txt",
+        f"[console_scripts]\n{'../' * 6}evil = torch:x\n/tmp/evil-absolute = torch:x\n",
+    ),
     "a link": linked,
     "another environment's settings": lambda a: more(a, "torch-2.8.0+cu128.data/data/pyvenv.cfg"),
     "files without end": bomb,
