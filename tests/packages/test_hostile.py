@@ -75,6 +75,7 @@ def outside(bench: Bench) -> dict[str, str]:
     return {n: v for n, v in found.items() if not n.startswith(("env/", "state", "machine", "hostile", ".cache"))}
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("kind", WHEELS)
 def test_a_wheel_reaches_nothing_outside_the_environment(bench: Bench, kind: str) -> None:
     folder = spoilt(bench, WHEELS[kind], bench.prefix.parent / "hostile")
