@@ -106,7 +106,7 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
         cause=_cause(names[0], bool(there)),
         why=join_sentences(
             _("It cannot start without it.")
-            if certain
+            if certain and _is_at_start(gone, program)
             else _("It starts, and fails or uses the processor once it needs the library."),
             _("The library is on this machine, but this program does not look in its folder.") if there else "",
         ),
@@ -115,6 +115,12 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
         fix=_cure(there, names, seen),
         remedy=_folders_remedy(there, names, seen),
     )
+
+
+def _is_at_start(gone: list[Resolution], program: ExaminedProgram) -> bool:
+    """Whether one of these is linked from the program itself, and not from a plug-in that it opens by its path."""
+    followed = {"", program.path, *(r.winner.path for r in program.resolutions if r.winner)}
+    return any(r.wanted_by in followed for r in gone)
 
 
 def _folder_with(name: str, seen: Snapshot) -> str:

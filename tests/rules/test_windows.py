@@ -224,6 +224,31 @@ def test_a_path_that_is_too_long_matters_only_where_long_paths_are_off() -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("home", "framework", "fails", "severity"),
+    [
+        (r"C:\Users\Zoë\ml", "torch 2.6.0", False, Severity.NOTE),
+        (r"C:\[ml] 2026", "torch 2.6.0", False, Severity.WARNING),
+        (r"C:\[ml] 2026", "onnxruntime-gpu 1.20.1", False, Severity.NOTE),
+        (r"C:\[ml] 2026", "onnxruntime-gpu 1.20.1", True, Severity.ERROR),
+        (r"C:\Users\猫", "onnxruntime-gpu 1.20.1", True, Severity.ERROR),
+    ],
+)
+def test_odd_letters_in_a_folder_matter_to_what_stumbles_over_them(
+    home: str, framework: str, fails: bool, severity: Severity
+) -> None:
+    whole = m.windows_machine()
+    folder = home + r"\Lib\site-packages\torch\lib"
+    copy = m.cudnn(folder, "9.10.2", system="windows", origin="framework", environment=home, owner="torch 2.6.0")
+    consumer = replace((whole.loads or ())[0].consumer, prefix=home, framework=framework)
+    made = m.load(copy, consumer, system="windows", how=How.DLL_FOLDER)
+    if fails:
+        call = Call(function="LoadLibraryExW", library=copy.files[-1].path, result=126, meaning="ERROR_MOD_NOT_FOUND")
+        made = replace(made, roll_call=RollCall(library=copy.files[0].path, calls=(call,)))
+    [found] = [f for f in diagnose(replace(whole, cudnn=(copy,), loads=(made,))) if f.id == "cudnn.path-characters"]
+    assert (found.cause, found.severity) == ("install_path_characters", severity)
+
+
 def signed(*states: Signature) -> list[str]:
     """What is said of a whole cuDNN whose files have these signatures, in turn."""
     whole = m.windows_machine()

@@ -18,13 +18,11 @@ from core.knowledge.tables import read_table
 from core.loader.contents import library_names
 from core.loader.linux.search import LibrarySearch, library_closure
 from core.loader.read_image import read_image
-from core.loader.windows.policy import plain_policy
-from core.loader.windows.search import DllSearch, dll_closure
 from core.model.facts import ExaminedProgram, Gap, Mapped, Resolution, Variable, path_text
-from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest
 from core.probes.programs.follow import Followed, find_named, follow
+from core.probes.programs.windows import dlls_of
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
 
@@ -82,7 +80,7 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
         return replace(known, path=path_text(its.path), chain=_texts(its.chain), problem=words)
     gaps: tuple[Gap, ...] = ()
     if image.format == "PE":
-        closure, gaps = _dlls(its, where)
+        closure, gaps = dlls_of(its.path, its.env, where, lambda p: _opened(p, where))
     else:
         closure = _libraries(its, request, where)
     return replace(
@@ -166,16 +164,6 @@ def _opened(path: str, where: Sysroot) -> tuple[str, ...]:
 def _is_nvidias(name: str) -> bool:
     known = parse_library_name(name.lower())
     return known is not None and known.family not in ("", "framework")
-
-
-def _dlls(its: Followed, where: Sysroot) -> tuple[tuple[Resolution, ...], tuple[Gap, ...]]:
-    """Return what a program's DLLs are, and the functions that what was found does not have."""
-    env = {n.upper(): v for n, v in its.env.items()}
-    policy = plain_policy(where.parent(its.path), env.get("PATH", ""), root=where.root)
-    search = DllSearch(policy)
-    closure = dll_closure(its.path, search, opens=lambda p: _opened(p, where))
-    found = tuple(r for r in closure if "\\" not in r.name and "/" not in r.name)
-    return found, tuple(g for r in found for g in unmet_functions(r, search, r.wanted_by or its.path))
 
 
 # --- a process -----------------------------------------------------------------------------------------------------

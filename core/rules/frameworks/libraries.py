@@ -110,6 +110,11 @@ def _lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     return Lack(home, closure, edges, gaps, recorded)
 
 
+def lacks_nothing(home: EnvironmentView, closure: Closure) -> bool:
+    """Whether everything that these binaries name was found and fits, and loaded where it was loaded."""
+    return _lack(home, closure) is None
+
+
 BEFORE_ALL = (How.APPLICATION, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.DLL_FOLDER)
 """Where Windows looks before any search path."""
 

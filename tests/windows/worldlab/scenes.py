@@ -13,6 +13,7 @@ from tests.windows.worldlab.tables import PROGRAMS
 
 NOT_SEARCHED, NO_CUDNN_PATH = "cuda_not_on_search_path", "cudnn_not_on_search_path"
 MISSING, ABSENT, BROKEN = "cuda_runtime_missing", "cudnn_not_installed", "corrupt_or_truncated_file"
+OTHER_CUDA = "cuda_toolkit_version_mismatch"
 FOREIGN, SHADOWED, NO_NVRTC, PARTS = (
     "dll_wrong_architecture",
     "cuda_lib_shadowed",
@@ -265,14 +266,14 @@ SCENES: tuple[Scene, ...] = (
     Scene("ort-1.20-older-cublas-system32", ORT, (SHADOWED,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), older("cublas64_12.dll", SYSTEM32))),
     Scene("ort-1.20-32-bit-first", ORT, (FOREIGN,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), unfit_first("cufft64_11.dll", "foreign")), cured=True),
     Scene("ort-1.20-wheel-part-lost", ORT, (BROKEN, PARTS), spoilt(with_wheels("ort-1.20", *FOR_ORT, named=True), gone(NV.format("cufft", "cufft64_11.dll")))),
-    Scene("ort-1.20-other-major", ORT, (MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12"))),
+    Scene("ort-1.20-other-major", ORT, (OTHER_CUDA, MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12"))),
     # the newest ONNX Runtime: CUDA 13, cuDNN and cuFFT optional
     Scene("ort-new-wheels-on-path", ORT, (), spoilt(with_wheels("ort-new", "cublas-13", named=True))),
     Scene("ort-new-wheels-not-searched", ORT, (NOT_SEARCHED,), spoilt(with_wheels("ort-new", "cublas-13", home=ODD)), cured=True),
     Scene("ort-new-cublaslt-lost", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), gone("nvidia\\cu13\\bin\\x86_64\\cublasLt64_13.dll"))),
     Scene("ort-new-cublas-truncated", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), cut("nvidia\\cu13\\bin\\x86_64\\cublas64_13.dll"))),
     Scene("ort-new-cublas-foreign", ORT, (FOREIGN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), foreign("nvidia\\cu13\\bin\\x86_64\\cublas64_13.dll"))),
-    Scene("ort-new-only-cuda-12", ORT, (MISSING,), spoilt(with_toolkit("ort-new", *FOR_ORT))),
+    Scene("ort-new-only-cuda-12", ORT, (OTHER_CUDA, MISSING), spoilt(with_toolkit("ort-new", *FOR_ORT))),
     Scene("ort-new-truncated-first", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), unfit_first("cublasLt64_13.dll", "cut")), cured=True),
     # CTranslate2
     Scene("ct2-toolkit", "ctranslate2", (), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12", "cudnn-9.28", home=ODD))),
@@ -281,7 +282,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("ct2-openmp-lost", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), gone("ctranslate2\\libiomp5md.dll"))),
     Scene("ct2-cublas-truncated", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), cut(str(BIN / "cublas64_12.dll")))),
     Scene("ct2-older-cublaslt-first", "ctranslate2", (SHADOWED,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), older("cublasLt64_12.dll", OLD, on_path=True)), cured=True),
-    Scene("ct2-only-cuda-13", "ctranslate2", (MISSING,), spoilt(with_wheels("ctranslate2", "cublas-13", named=True))),
+    Scene("ct2-only-cuda-13", "ctranslate2", (OTHER_CUDA, MISSING), spoilt(with_wheels("ctranslate2", "cublas-13", named=True))),
     # CuPy 13
     Scene("cupy-13-toolkit", "cupy-13", (), spoilt(with_toolkit("cupy-13", *FOR_CUPY, on_path=False))),
     Scene("cupy-13-wheels-not-searched", "cupy-13", (NOT_SEARCHED,), spoilt(with_wheels("cupy-13", *FOR_CUPY)), cured=True),
