@@ -12,6 +12,7 @@ import pefile
 
 from tests.faultlab.wheels import Wheel, cache, unpacked
 from tests.windows.faultlab import parts
+from tests.windows.worldlab.bundle import bundle
 from tests.windows.worldlab.tables import CONSUMERS, OLDER
 
 FRAMEWORKS = {
@@ -30,6 +31,7 @@ NVIDIAS = {
     "cusolver-12.9": Wheel("nvidia-cusolver-cu12", "11.7.5.82", "win_amd64", "77666337237716783c6269a658dea310195cddbd80a5b2919b1ba8735cec8efd"),
     "cusparse-12": Wheel("nvidia-cusparse-cu12", "12.3.1.170", "win_amd64", "9bc90fb087bc7b4c15641521f31c0371e9a612fc2ba12c338d3ae032e6b6797f"),
     "nvjitlink-12": Wheel("nvidia-nvjitlink-cu12", "12.9.86", "win_amd64", "cc6fcec260ca843c10e34c936921a1c426b351753587fdd638e8cff7b16bb9db"),
+    "nvcc-12": Wheel("nvidia-cuda-nvcc-cu12", "12.4.131", "win_amd64", "aadd9fb307352bbcd5bc89b5f98c10cd78000915094882d97321f5fe36441742"),
     "cublas-13": Wheel("nvidia-cublas", "13.10.0.20", "win_amd64", "c310b749eea855b88fafb906de08d6819b87216c6711640771764fea5dcd8546"),
     **{name: wheel for name, wheel in parts.WHEELS.items() if name != "cudnn-8.9.7"},
 }  # fmt: skip
@@ -38,7 +40,7 @@ NVIDIAS = {
 def places() -> Mapping[str, str]:
     """Return where everything lies, by name, for the Windows side."""
     found = {name: str(unpacked(wheel)) for name, wheel in (FRAMEWORKS | NVIDIAS).items()}
-    return {**found, "standins": str(parts.standins()), "consumers": str(consumers(found))}
+    return {**found, "standins": str(parts.standins()), "consumers": str(consumers(found)), "bundle": str(bundle())}
 
 
 def consumers(found: Mapping[str, str]) -> Path:
