@@ -13,7 +13,7 @@ import pefile
 from tests.faultlab.wheels import Wheel, cache, unpacked
 from tests.windows.faultlab import parts
 from tests.windows.worldlab.bundle import bundle
-from tests.windows.worldlab.tables import CONSUMERS, OLDER
+from tests.windows.worldlab.tables import CONSUMERS, OF_CUDA_11, OLDER, OPENERS
 
 FRAMEWORKS = {
     "ort-1.20": Wheel("onnxruntime-gpu", "1.20.2", "win_amd64", "d0eafd873e4336949c89e6c7429a68e7e1d0233d9cb363e9780ca76c3c6f865c", "cp311-cp311"),
@@ -56,6 +56,10 @@ def consumers(found: Mapping[str, str]) -> Path:
             new.mkdir()
             for name, imports in CONSUMERS.items():
                 build(new / name, {dll: functions_of(real[dll.lower()], wanted) for dll, wanted in imports.items()})
+            for name, named in OF_CUDA_11.items():
+                build(new / name, {dll: list(functions) for dll, functions in named.items()})
+            for name, plugin in OPENERS.items():
+                opener(new / name, plugin)
             for name, leave_out in OLDER.items():
                 _first, *rest = functions_of(real[name.lower()], (), most=100_000)
                 older(new / "older" / name, [f for f in rest if f not in leave_out])
@@ -99,6 +103,24 @@ def build(target: Path, imports: Mapping[str, list[str]]) -> None:
         shared = ["-shared"] if library else []
         command = ["x86_64-w64-mingw32-gcc", *shared, "-O1", "-w", "-s", code, *links, "-o", target]
         subprocess.run(command, check=True)
+
+
+OPENER = """#include <windows.h>
+int main(void) {
+  wchar_t path[4096];
+  GetModuleFileNameW(0, path, 3000);
+  wcscpy(wcsrchr(path, L'\\\\') + 1, L"PLUGIN");
+  return LoadLibraryExW(path, 0, LOAD_WITH_ALTERED_SEARCH_PATH) ? 0 : 1;
+}
+"""
+
+
+def opener(target: Path, plugin: str) -> None:
+    """Build a program that opens a DLL below its own folder by its path; it ends with 1 where that does not load."""
+    with tempfile.TemporaryDirectory() as scratch:
+        code = Path(scratch) / "opener.c"
+        code.write_text(OPENER.replace("PLUGIN", plugin.replace("\\", "\\\\")))
+        subprocess.run(["x86_64-w64-mingw32-gcc", "-O1", "-s", code, "-o", target], check=True)
 
 
 def older(target: Path, functions: list[str]) -> None:
