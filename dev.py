@@ -48,6 +48,10 @@ TEST_PACKAGES = {
     "openssh-server": "/usr/sbin/sshd",
     "libwayland-cursor0": "/usr/lib/*/libwayland-cursor.so.0",
     "libwayland-egl1": "/usr/lib/*/libwayland-egl.so.1",
+    # a compositor without a screen, and what a screen reader hears
+    "weston": "weston",
+    "xauth": "xauth",
+    "python3-pyatspi": "/usr/lib/python3/dist-packages/pyatspi/__init__.py",
     # a password's stand-in on a machine of one's own: tests/fixing/test_pkexec.py
     "dbus": "dbus-daemon",
     "polkitd": "/usr/lib/polkit-1/polkitd",

@@ -111,6 +111,7 @@ def take_snapshot(
     thorough: bool = False,
     trials: bool = False,
     pythons: tuple[str, ...] = (),
+    suggested: tuple[str, ...] = (),
     programs: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = PROBES,
     meanwhile: Callable[[Snapshot], object] = _nothing,
@@ -136,6 +137,7 @@ def take_snapshot(
         watch=watch,
         thorough=thorough,
         pythons=(*pythons, *getattr(host, "pythons", ())),
+        suggested=suggested,
         programs=programs,
     )
     waiting = [p for p in probes if p.section in wanted]

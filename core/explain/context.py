@@ -20,14 +20,16 @@ _WHICH = re.compile(r"\b(?:compiled|built against|linked against|loaded|found|ru
 _ALIASES = {"tf": "tensorflow", "pytorch": "torch", "jaxlib": "jax", "onnx runtime": "onnxruntime"}
 _ANY_VERSION = re.compile(r"\b[4-9]\.\d{1,2}\.\d{1,3}|\(\d{1,2}, ?\d{1,3}, ?\d{1,4}\)|\b(?:[4-8]\d{3}|9\d{4})\b")
 _COMPATIBILITY = re.compile(r"\(compatibility version \d{4,5}\)")
-_CAPABILITY = re.compile(r"(?:sm_?|compute_|capability:?\s{0,3}(?:of\s|\(|is\s)?)(\d{1,2})\.?(\d)(?![\d.])a?\b")
+_CAPABILITY = re.compile(
+    r"(?:sm_?|compute_|capability:?\s{0,3}(?:of\s|\(cc\)\s|\(|is\s)?|\bcc >=)(\d{1,2})\.?(\d)(?![\d.])a?\b"
+)
 _NO_CUDA = re.compile(
     r"is_available\(\)\)?[\s:=>\-]{0,8}(?:is |returns? |gives? |prints? )?false\b|cuda(?: is)? available\W{1,3}false\b|cuda device is not av"
 )
 """How people and programs write that PyTorch sees no GPU."""
 _MODELS: tuple[tuple[str, int], ...] = (
     # compute capability x 10 of product lines (developer.nvidia.com/cuda-gpus)
-    (r"rtx\s?(?:pro\s)?50\d0|\bb[12]00\b|\bgb\d{2,3}\b|blackwell", 120),
+    (r"rtx\s?(?:pro\s)?50\s?(?:\d0|xx|series)|\b50[- ]series|50系|\bb[12]00\b|\bgb\d{2,3}\b|blackwell", 120),
     (r"\bh[12]00\b|\bgh200\b|hopper", 90),
     (r"rtx\s?40\d0|\bl40s?\b|\bl4\b|\bada\b", 89),
     (r"rtx\s?30\d0|\ba(?:10|30|40|100)\b|rtx\s?a\d{4}|ampere", 86),
@@ -152,7 +154,7 @@ def _capabilities(
 ) -> set[str]:
     """Whether the GPU is newer or older than what the text says that the program was built for."""
     supported = re.search(
-        r"(?:supports? cuda capabilities|built for|arch(?:_|itecture )list|supported by this version|minimum required)[^\n]{0,300}",
+        r"(?:supports? cuda capabilities|built for|arch(?:_|itecture )list|supported by this version|minimum required)[^\n]{0,1500}",
         low,
     )
     span = supported.span() if supported else (0, 0)

@@ -196,8 +196,9 @@ def _xid_meaning(x: Xid) -> CodeMeaning:
 
 
 def _said(m: Message, low: str) -> str:
-    """Return the phrase by which a text has a message."""
-    return next((p for p in m.phrases if p.split("*")[0] in low), m.phrases[0])
+    """Return the phrase by which a text has a message, or its own words that have the form of one."""
+    said = next((p for p in m.phrases if p.split("*")[0] in low), "")
+    return said or next((found[0] for form in m.forms if (found := re.search(form, low))), m.id)
 
 
 def _message_meaning(m: Message, low: str) -> CodeMeaning:

@@ -41,7 +41,7 @@ PICTURES = re.compile(
 )
 NOTHING_TEXT = N_("Nothing in this text is about the GPU setup.")
 TOPIC_WORDS = (
-    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "tensorrt", "executionprovider", "nouveau"),
+    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
 )  # fmt: skip
 """Words that make a log one about the GPU set-up, if it also has a clue."""
@@ -106,10 +106,15 @@ def _machine_marks(snapshot: Snapshot) -> set[str]:
 
 
 def is_about_gpu(reading: ParsedText) -> bool:
-    """Whether a text says something about the GPU set-up: a short one by any clue or name, a log by both."""
+    """Whether a text says something about the GPU set-up: a short one by any clue or name, a log by both, or by a sentence
+    that only such a program prints.
+    """
     named = any(word in reading.low for word in TOPIC_WORDS) or "lib:cudnn" in reading.marks
-    told = bool(matching_clues(reading))
-    return (told or named) if len(reading.text) <= SHORT_TEXT_CHARACTERS else (told and named)
+    clues = matching_clues(reading)
+    if len(reading.text) <= SHORT_TEXT_CHARACTERS:
+        return bool(clues) or named
+    exact = any(c.exact and max(c.causes, key=lambda cause: c.causes[cause]) != "program_error" for c in clues)
+    return bool(clues) and (named or exact)
 
 
 def telling_lines(reading: ParsedText) -> tuple[str, ...]:
@@ -117,7 +122,13 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
     phrases = [p.split("*")[0] for m in reading.symptoms for p in m.phrases]
     names = [x.name for x in reading.libraries]
     lines = (line.strip() for line in reading.text.split("\n"))
-    kept = [line[:200] for line in lines if line and any(p in line.lower() for p in (*phrases, *names))]
+    forms = [form for m in reading.symptoms for form in m.forms]
+    kept = [
+        line[:200]
+        for line in lines
+        if line
+        and (any(p in line.lower() for p in (*phrases, *names)) or any(re.search(f, line.lower()) for f in forms))
+    ]
     return tuple(dict.fromkeys(kept))[:12]
 
 

@@ -21,6 +21,10 @@ TRIGGER_WORDS: tuple[bytes, ...] = (
     *(b"gpu", b"dll", b"lib64", b".so", b"zlib", b"vcruntime", b"msvcp", b"winerror", b"error code", b"exit code", b"0xc0"),
     *(b"tensorflow", b"torch", b"onnxruntime", b"paddle", b"ctranslate", b"jaxlib", b"cupy", b"whisper", b"mxnet"),
     *(b"illegal instruction", b"segmentation fault", b"bus error", b"paging file", b"badzipfile", b"file too short", b"undefined symbol"),
+    *(b"nvcc", b"ptxas", b"triton", b"nccl", b"numpy", b"glibc", b"rocm", b"amdgpu", b"nvrm", b"dkms", b"kernel module", b"loss", b"nan"),
+    *(b"shared memory", b"assert", b"jetson", b"llvmpipe", b"daemon-reload", b"cannot import name", b"tensor", b"memory"),
+    *(b"compiler", b"modprobe", b"libdevice", b"dynamic lib", b"unsupported", b"avx", b"apple m", b"amd ", b"forward compat", b"engine to execute"),
+    *(b"execution provider", b"executionprovider", b"out of bounds", b"numa node", b"convert empty path"),
     *(b"nouveau", b"secure boot", b"mokutil", b"key was rejected", b"xid", b"uncorrectable", b"container", b"wsl", b"compute capability"),
 )  # fmt: skip
 """Lower-case ASCII. Only what stands near one of them is read in a long text; a new topic needs its word here."""
@@ -30,10 +34,12 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u2
 _SPACE = re.compile("[\xa0\u2000-\u200a\u202f\u205f\u3000]")
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,200})?/?>")
 
+_RECORD = re.compile(rb"\W{0,2}(?:\d{4}-\d{2}-\d{2}[t ,]|[a-z]{3} {1,2}\d{1,2} )?\d{2}:\d{2}:\d{2}")
+"""How a record of a log begins, in lower case: its time."""
 _BAR = re.compile(
-    r"\d{1,3}%\|[ #█▏▎▍▌▋▊▉0-9>=.\-]{0,150}\|[^\[\n]{0,40}(?:\[[^\]\n]{0,80}\])?|[━╸╺╺█▏▎▍▌▋▊▉░▒▓]{3,200}(?: ?[\d.]{1,8}/[\d.]{1,8} [kMG]B[^\n]{0,40}?(?=\n|\Z))?"
+    r"\d{1,3}%\|[ #█▏▎▍▌▋▊▉0-9>=.\-]{0,150}\|[^\[\n]{0,40}(?:\[[^\],\n]{0,40}(?:,[^\],\n]{0,30})?(?:, ?([^\]\n]{0,200}))?\])?|[━╸╺╺█▏▎▍▌▋▊▉░▒▓]{3,200}(?: ?[\d.]{1,8}/[\d.]{1,8} [kMG]B[^\n]{0,40}?(?=\n|\Z))?"
 )
-"""Progress bars, as tqdm and pip draw them."""
+"""Progress bars, as tqdm and pip draw them; what a program writes behind the speed, such as its loss, is no part of them."""
 _FRAME = re.compile(
     r'^( {2,20}File "[^"\n]{1,300}", line \d{1,7}[^\n]{0,200}\n)(?: {4,}[^\n]{0,400}(?:\n|\Z)){1,4}', re.MULTILINE
 )
@@ -100,11 +106,14 @@ def _last(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
 
 
 def _line_around(low: bytes, at: int) -> tuple[int, int]:
-    """Return the line of a hit and the one after it (many messages run over two), cut to a window in a long line."""
+    """Return the line of a hit and the one after it (many messages run over two, though not into a log's next record), cut
+    to a window in a long line.
+    """
     start = low.rfind(b"\n", max(0, at - WINDOW_BYTES), at)
     start = start + 1 if start >= 0 else max(0, at - WINDOW_BYTES)
     stop = low.find(b"\n", at, at + WINDOW_BYTES)
-    stop = low.find(b"\n", stop + 1, stop + WINDOW_BYTES) if stop >= 0 else -1
+    if stop >= 0 and not _RECORD.match(low, stop + 1):
+        stop = low.find(b"\n", stop + 1, stop + WINDOW_BYTES)
     return start, stop if stop >= 0 else min(len(low), at + WINDOW_BYTES)
 
 
@@ -118,5 +127,5 @@ def clean_text(text: str) -> str:
         text = unescape(_TAG.sub(" ", text))
     text = _CONTROL.sub("", _SPACE.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")))
     if "%|" in text or "━" in text or "█" in text:
-        text = _BAR.sub("", text)
+        text = _BAR.sub(lambda m: m[1] or "", text)
     return _FRAME.sub(r"\1", text) if '  File "' in text else text

@@ -25,8 +25,8 @@ _WINDOWS_CODE = re.compile(
 _NTSTATUS = re.compile(r"\b0x(c0[0-9a-f]{6})\b")
 _NEGATIVE = re.compile(r"(?<![\d.])(-10737\d{5}|3221[0-9]{6})(?!\d)")
 _CUDA_NUMBER = re.compile(
-    r"\b(?:cuda|cuinit|cudaerror_t|curesult|cudagetdevicecount)\b[a-z_(): ]{0,24}?\b(?:error|returned|status|code|failed|results in)"
-    r"[ :=#(,]{1,4}(\d{1,3})\b|\bcudaerror ?\((\d{1,3})\)|\berror (\d{3}):"
+    r"\b(?:cuda|cuinit|cudaerror_t|curesult|cudagetdevicecount)\b[a-z_(): ]{0,24}?\b(?:error|returned|status|code|failed|failure|results in)"
+    r"[ :=#(,]{1,4}(\d{1,3})\b|\bcudaerror ?\((\d{1,3})\)|\berror (\d{3}):|\bcuda\b[^\n\d]{0,60}?\b(?:error|status|failure)[ :=]{1,2}(\d{2,3})\b"
 )
 CUDA_NUMBERS = {
     # number: name of the cudaError, which CUresult shares from CUDA 10.1 on (driver_types.h, cuda.h)
@@ -134,13 +134,15 @@ def _codes(low: str) -> tuple[list[str], set[str]]:
     nt = {m[1] for m in _NTSTATUS.finditer(low)}
     nt |= {f"{int(m[1]) & 0xFFFFFFFF:08x}" for m in _NEGATIVE.finditer(low)}
     marks |= {f"nt:{n}" for n in nt}
-    numbers = {int(m[1] or m[2] or m[3]) for m in _CUDA_NUMBER.finditer(low)}
+    numbers = {int(m[1] or m[2] or m[3] or m[4]) for m in _CUDA_NUMBER.finditer(low)}
     return [CUDA_NUMBERS[n] for n in sorted(numbers) if n in CUDA_NUMBERS] + [f"0x{n}" for n in sorted(nt)], marks
 
 
 def first_place(message: Message, low: str) -> int | None:
     """Return where a message first occurs in the text (lower case); None for nowhere."""
-    return min((at for phrase in message.phrases if (at := _place(phrase, low)) is not None), default=None)
+    at = [place for phrase in message.phrases if (place := _place(phrase, low)) is not None]
+    at += [m.start() for form in message.forms if (m := re.search(form, low))]
+    return min(at, default=None)
 
 
 def _place(phrase: str, low: str) -> int | None:

@@ -209,8 +209,8 @@ else:
     def _this_person() -> Person:
         uid = os.geteuid()
         trusted = ownership.ADMINISTRATORS | {f"uid:{uid}"} | outside_accounts()
-        if _account(uid).name == str(uid):  # a container that knows neither the account nor its group
-            trusted |= {f"gid:{os.getegid()}"} if not _has_name(os.getegid()) else set()
+        if not (_is_account(uid) or _is_group(os.getegid())):  # a container that knows neither
+            trusted |= {f"gid:{os.getegid()}"}
         number = _behind() if uid == 0 else 0
         return Person(trusted=trusted, elevated=uid == 0, behind=_account(number) if number else None)
 
@@ -231,7 +231,13 @@ else:
                     return frozenset({f"uid:{int(number.read())}"})
         return frozenset()
 
-    def _has_name(gid: int) -> bool:
+    def _is_account(uid: int) -> bool:
+        try:
+            return bool(pwd.getpwuid(uid))
+        except KeyError:
+            return False
+
+    def _is_group(gid: int) -> bool:
         import grp
 
         try:

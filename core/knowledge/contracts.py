@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from typing import Literal
@@ -93,7 +92,6 @@ class ContractTable(Frozen, frozen=True, kw_only=True):
     contracts: tuple[Contract, ...]
 
 
-@functools.cache
 def contracts() -> tuple[Contract, ...]:
     """Return the table, read once."""
     return read_table("variables", ContractTable).contracts

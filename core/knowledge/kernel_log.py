@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Literal
 
 from core.knowledge.causes import Cause
@@ -45,7 +44,6 @@ class KernelLog(Frozen, frozen=True, kw_only=True):
         return xid.next or self.actions[xid.action]
 
 
-@cache
 def kernel_log_table() -> KernelLog:
     """Read kernel_log.json."""
     return read_table("kernel_log", KernelLog)

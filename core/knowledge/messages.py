@@ -24,6 +24,8 @@ class Message(Frozen, frozen=True, kw_only=True):
     """context says where it happened; symptom says what is wrong; harmless looks like a fault and is none."""
     phrases: tuple[str, ...]
     """Lower case; ``*`` stands for up to 120 characters of the same line."""
+    forms: tuple[str, ...] = ()
+    """Regular expressions over the text in lower case, for what each program words otherwise. Bounded: linear in the text."""
     meaning: str = ""
     usually: str = ""
     source: str = ""
@@ -115,7 +117,6 @@ def known_clues() -> Clues:
     return replace(written, clues=written.clues + named)
 
 
-@cache
 def known_codes() -> tuple[CodeEntry, ...]:
     """Return resources/knowledge/codes.json."""
     return read_table("codes", tuple[CodeEntry, ...])

@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_type_hints
 
@@ -168,11 +168,15 @@ def cached_by_file(reader: Reader, *, lasts: Callable[[Any], bool] = _is_there) 
     """
     name = f"{reader.__module__}.{reader.__qualname__}"
 
+    kind = cache(
+        lambda: get_type_hints(reader)["return"]
+    )  # once, and late: it costs as much as reading a file's headers
+
     def look(path: str, root: str, identity: str) -> Any:
         if not _store or not is_whole(root):
             return reader(path, root=root)
         key = f"{name} {path_text(path)}"
-        return earlier_or_new(key, identity, get_type_hints(reader)["return"], lambda: reader(path, root=root), lasts)
+        return earlier_or_new(key, identity, kind(), lambda: reader(path, root=root), lasts)
 
     remembered = lru_cache(maxsize=MAX_REMEMBERED_FILES)(look)
 

@@ -51,6 +51,13 @@ def test_messages_are_lower_case_and_have_their_own_id() -> None:
     assert [p for m in known_messages() for p in m.phrases if p != p.lower() or p.startswith("*")] == []
 
 
+def test_every_form_is_bounded_and_reads_lower_case() -> None:
+    forms = [form for m in known_messages() for form in m.forms]
+    assert forms
+    endless = (".*", ".+", "[^\\n]*", "[^\\n]+")
+    assert [f for f in forms if f != f.lower() or re.search(f, "") or any(e in f for e in endless)] == []
+
+
 def test_every_symptom_has_two_sentences_and_a_source() -> None:
     lacking = [m.id for m in known_messages() if m.kind != "context" and not (m.meaning and m.usually and m.source)]
     assert lacking == []

@@ -101,7 +101,7 @@ def unpacked(wheel: Wheel) -> Path:
     with one_at_a_time(folder.with_name(f".lock-{wheel.file}")):
         if folder.is_dir():
             return folder
-        archive = _fetched(wheel)
+        archive = fetched(wheel)
         half = folder.with_name(f".half-{wheel.file}")
         shutil.rmtree(half, ignore_errors=True)
         with zipfile.ZipFile(archive) as contents:
@@ -110,7 +110,8 @@ def unpacked(wheel: Wheel) -> Path:
     return folder
 
 
-def _fetched(wheel: Wheel) -> Path:
+def fetched(wheel: Wheel) -> Path:
+    """Return a wheel of the cache, fetched first where needed, by its hash."""
     archive = cache() / "wheels" / wheel.file
     if not archive.is_file():
         archive.parent.mkdir(parents=True, exist_ok=True)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
+import subprocess
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -114,6 +117,55 @@ def test_an_index_leads_to_no_file_of_this_machine(bench: Bench) -> None:
     before = tree(bench.prefix)
     target = (bench.wheels / NEW.replace("+", "%2B")).as_uri().replace("%25", "%")
     with lying_index(target) as address, pytest.raises(ChangeError, match="leads to a file"):
+        bench.prepared(index=address, install=("torch==2.8.0+cu128",), alone=True)
+    assert tree(bench.prefix) == before
+
+
+@contextmanager
+def sending_index(wheels: Path, page: str, wheel: str) -> Iterator[str]:
+    """An index on the loopback that sends whoever asks for its page, or for the wheel on it, elsewhere."""
+    digest = hashlib.sha256((wheels / NEW).read_bytes()).hexdigest()
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_words: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            goal = wheel if self.path.endswith(".whl") else page
+            body = f'<a href="/f/{NEW}#sha256={digest}">{NEW}</a>'.encode() if not goal else b""
+            self.send_response(302 if goal else 200)
+            if goal:
+                self.send_header("Location", goal)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/simple"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("base", [False, True], ids=["its own pip", "the pip of its Python"])
+@pytest.mark.parametrize("what", ["the page", "the wheel"])
+@pytest.mark.parametrize("form", ["file://{path}", "FILE:{path}", "file://localhost{path}"])
+def test_an_index_sends_nobody_to_a_file_of_this_machine(bench: Bench, what: str, form: str, base: bool) -> None:
+    """The bytes have the hash that was shown, and yet they are read from a place that only this account can read."""
+    if base:
+        subprocess.run([bench.prefix / "bin/python", "-m", "pip", "uninstall", "-qy", "pip"], check=True)
+    listing = bench.prefix.parent / "page.html"
+    listing.write_text(f'<a href="{(bench.wheels / NEW).as_uri()}">{NEW}</a>')
+    listing.chmod(0o600)
+    page = form.format(path=listing) if what == "the page" else ""
+    wheel = form.format(path=quote(str(bench.wheels / NEW))) if what == "the wheel" else ""
+    before = tree(bench.prefix)
+    with sending_index(bench.wheels, page, wheel) as address, pytest.raises(ChangeError, match="leads to a file"):
         bench.prepared(index=address, install=("torch==2.8.0+cu128",), alone=True)
     assert tree(bench.prefix) == before
 

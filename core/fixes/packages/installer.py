@@ -14,12 +14,15 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import msgspec
 
 from core.common.fact_text import fact_text
 from core.common.i18n import _, translate_fact
 from core.common.progress import Progress
+from core.fixes.packages.pip_script import REFUSED_REDIRECT, pip_command
 from core.host.interface import CompletedProcess, Host
 from core.host.provenance import may_run, trusted_environment
 from core.model.changes import ChangeError, Package
@@ -113,9 +116,9 @@ class Installer:
             env=self._env_for(wanted),
         )
         packages = tuple(_packages(report))
-        here = any(p.source.startswith("file:") for p in packages)
-        if here and not wanted.folders and wanted.index.startswith(("http:", "https:")):
-            raise ChangeError(_("The index leads to a file of this computer, so nothing is taken from it."))
+        known = (*wanted.folders, *((wanted.index,) if wanted.index else self.configured() if wanted.fetches else ()))
+        if any(p.source.startswith("file:") and not _lies_in(p.source, known) for p in packages):
+            raise ChangeError(refused_address())
         return packages
 
     def fetch(self, packages: Sequence[Package], wanted: Wanted, into: Path) -> tuple[Package, ...]:
@@ -311,15 +314,15 @@ def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Inst
     python = str(root / ("Scripts/python.exe" if windows else "bin/python"))
     packages = root.glob("[Ll]ib/python*/site-packages/pip/__main__.py")
     if (any(packages) or (root / "Lib/site-packages/pip/__main__.py").is_file()) and may_start(python):
-        return Installer((python, "-I", "-B", "-m", "pip"), host, watch)
+        return Installer(pip_command(python), host, watch)
     env = trusted_environment(host.fresh_environment())
     places = [env.get("PATH", ""), *(f"{env['HOME']}/{d}/bin" for d in (".local", ".cargo") if env.get("HOME"))]
     found = (shutil.which("uv", path=place) for place in os.pathsep.join(places).split(os.pathsep))
     if uv := next((f for f in found if f and may_start(f)), ""):
         return UvInstaller(uv, python, host, watch)
     base = str(Path(home) / ("python.exe" if windows else "python3"))
-    if may_start(base) and has_pip(base, host, watch):
-        return Installer((base, "-I", "-B", "-m", "pip", "--python", python), host, watch)
+    if may_start(base) and may_start(python) and (place := pip_place(base, host, watch)):
+        return Installer(pip_command(python, place), host, watch)
     prefix = root.parent.parent if twin_root(str(root)) == root else root
     raise ChangeError(_("There is neither pip nor uv that could install into {prefix}.", prefix=prefix))
 
@@ -330,10 +333,12 @@ def may_start(program: str) -> bool:
     return verdict.may and verdict.account is None
 
 
-def has_pip(python: str, host: Host, watch: Progress) -> bool:
-    """Whether a Python answers with a pip of its own."""
+def pip_place(python: str, host: Host, watch: Progress) -> str:
+    """Return the folder that a Python's own pip lies in; empty where it has none."""
     env = trusted_environment(host.fresh_environment())
-    return host.run([python, "-I", "-m", "pip", "--version"], timeout=30, env=env, watch=watch).status == 0
+    ask = "import os, pip; print(os.path.dirname(os.path.dirname(os.path.abspath(pip.__file__))))"
+    done = host.run([python, "-I", "-B", "-c", ask], timeout=30, env=env, watch=watch)
+    return done.out.strip() if done.status == 0 else ""
 
 
 def without_secrets(address: str) -> str:
@@ -365,6 +370,22 @@ def _packages(report: Path) -> Iterator[Package]:
         raise ChangeError(_("pip's report about what would be installed cannot be read.")) from None
 
 
+def refused_address() -> str:
+    """Return the sentence about an index that leads to a file."""
+    return _("The index leads to a file of this computer, so nothing is taken from it.")
+
+
+def _lies_in(source: str, places: Sequence[str]) -> bool:
+    """Whether a file: address is below one of the folders that were named or configured, as paths or addresses."""
+    path = os.path.abspath(url2pathname(urlsplit(source).path))  # noqa: PTH100 - links stay
+    folders = (
+        os.path.abspath(url2pathname(urlsplit(p).path) if p.startswith("file:") else p)  # noqa: PTH100
+        for p in places
+        if p and ("://" not in p or p.startswith("file:"))
+    )
+    return any(Path(path).is_relative_to(folder) for folder in folders)
+
+
 def _requirements(packages: Sequence[Package], into: Path) -> Path:
     path = into / "requirements.txt"
     rows = (
@@ -381,6 +402,8 @@ def _digest(path: Path) -> str:
 
 def _installer_sentence(name: str, done: CompletedProcess) -> str:
     """Return why an installer failed, in its own words: the first line that it calls an error."""
+    if REFUSED_REDIRECT in done.err:
+        return refused_address()
     lines = [line.strip() for line in (*done.err.splitlines(), *done.out.splitlines()) if line.strip()]
     said = next((x for x in lines if re.match(r"(ERROR|error|  ×|×)", x)), lines[-1] if lines else "")
     said = without_secrets(re.sub(r"^(ERROR|error):?\s*", "", said))[:300]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from core.common.i18n import _
 from core.host.startup.syntax import ReadError, parse, word_end
@@ -16,6 +16,10 @@ from core.model.changes import ChangeError
 from core.model.facts import Frozen, LineForm
 
 MARK = "Convalesce"
+PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
+"""Lists whose entries blanks separate, too (ld.so(8))."""
+_PLAIN = re.compile(r"[^$`*?~%{}()\[\]\\]+")
+"""A text that is what it says in every language."""
 _EXPORTS = r"(?:export|declare\s+-x|declare\s+-gx|typeset\s+-x|typeset\s+-gx|readonly|local)\s+"
 
 
@@ -121,11 +125,14 @@ def _without_entry(body: str, edit: Edit) -> str | None:
     """
     head, pieces, tail = _pieces(body, edit.name)
     own = [n for n, p in enumerate(pieces) if p and not re.search(rf"\$\{{?{edit.name}(?!\w)", p)]
-    literal = [n for n in own if pieces[n].rstrip("/") == edit.entry.rstrip("/")]
+    literal = [n for n in own if _is_entry(pieces[n], edit)]
     if not literal:
         if len(own) != len(edit.among) or any(re.search(r"\$\{?[0-9@*]", pieces[n]) for n in own):
             raise _by_hand(edit)
-        literal = [n for n, folder in zip(own, edit.among, strict=True) if folder.rstrip("/") == edit.entry.rstrip("/")]
+        pairs = list(zip(own, edit.among, strict=True))
+        if any(_PLAIN.fullmatch(pieces[n]) and pieces[n].rstrip("/") != folder.rstrip("/") for n, folder in pairs):
+            raise _by_hand(edit)
+        literal = [n for n, folder in pairs if _is_entry(folder, edit)]
     if not literal:
         raise _by_hand(edit)
     if set(literal) == set(own):
@@ -134,9 +141,32 @@ def _without_entry(body: str, edit: Edit) -> str | None:
     return head + ":".join(kept) + tail
 
 
-def _takes_all(edit: Edit) -> bool:
-    bare = edit.entry.rstrip("/")
-    return not edit.value and (not edit.entry or (bool(edit.among) and all(f.rstrip("/") == bare for f in edit.among)))
+def _takes_all(edit: Edit, texts: Sequence[str]) -> bool:
+    """Whether nothing is left of what a line gives a variable, part by part in ``texts``.
+
+    Raises:
+        ChangeError: a part plainly names something else than the entry.
+    """
+    if edit.value or not edit.entry:
+        return not edit.value
+    if not edit.among or not all(_is_entry(folder, edit) for folder in edit.among):
+        return False
+    inherited = re.compile(rf"\$\{{?(?:{edit.name}|{edit.name.lower()})(?!\w)")
+    own = [t for t in texts if t and not inherited.search(t)]
+    if len(own) > len(edit.among) or any(_PLAIN.fullmatch(t) and not _is_entry(t, edit) for t in own):
+        raise _by_hand(edit)
+    return True
+
+
+def _is_entry(text: str, edit: Edit) -> bool:
+    return text.rstrip("/") == edit.entry.rstrip("/")
+
+
+def _parts(value: str, edit: Edit) -> list[str]:
+    """Return what a value's text consists of, without its quotes."""
+    bare = re.sub(r"\\\r?\n|[\"']", "", value)
+    pieces = _pieces(bare, edit.name)[1]
+    return [w for p in pieces for w in p.split()] if edit.name in PRELOADED else pieces
 
 
 # --- the shells' ---------------------------------------------------------------------------------------------------
@@ -155,7 +185,7 @@ def _posix(body: str, edit: Edit) -> str | None:
         raise _by_hand(edit)  # a function's own word: each of its callers would be changed
     if raw.startswith("("):
         return _words(body, edit)
-    if not _takes_all(edit):
+    if not _takes_all(edit, _parts(raw, edit)):
         quote = raw[0] if len(raw) > 1 and raw[0] in "\"'" and raw[-1] == raw[0] else ""
         inner = raw[len(quote) : len(raw) - len(quote)]
         if '"' in inner or "'" in inner or "`" in inner:
@@ -194,16 +224,17 @@ def _words(body: str, edit: Edit) -> str | None:
         if found is None:
             raise _by_hand(edit)
         return found[1] + shlex.quote(edit.value) + found[3]
+    whole = _takes_all(edit, _listed(body, edit))
     sole = re.fullmatch(
         r"\s*(?:set\s|setenv\s|export\s|fish_add_path\s|PATH_add\s|path_add\s|(?:prepend|append)[-_]path\b|[a-z_]+\+?=\()[^;&|]*",
         body,
     )
     if sole is None:
         found = re.search(rf"(?:;\s*and|;|\band|&&)\s*(set\s+(?:-\S+\s+)*{edit.name}\s[^;&|]*)\Z", body)
-        if found is None or not _takes_all(edit):
+        if found is None or not whole:
             raise _by_hand(edit)
         return body[: found.start(1)] + "true"
-    if _takes_all(edit):
+    if whole:
         return None
     words = re.split(r"([\s()]+)", body)
     place = [n for n, w in enumerate(words) if w.strip("\"'").rstrip("/") == edit.entry.rstrip("/")]
@@ -223,6 +254,17 @@ def _words(body: str, edit: Edit) -> str | None:
     return "".join(words)
 
 
+def _listed(body: str, edit: Edit) -> list[str]:
+    """Return the words of a list: behind the variable's name and the options of its command."""
+    words = re.split(r"[\s()]+", re.sub(r"(?:^|\s)#.*", "", body))
+    lists = {edit.name.lower(), edit.name, "fish_add_path", "PATH_add", "path_add"}
+    first = next((n for n, w in enumerate(words) if w.rstrip("+=") in lists), len(words))
+    own = [w.strip("\"'") for w in words[first + 1 :] if not w.startswith("-")]
+    if words[first : first + 1] in (["PATH_add"], ["path_add"]):  # direnv's: from the folder of its file
+        own = [w if w.startswith("/") else f"$PWD/{w}" for w in own]
+    return [p for w in own for p in (_pieces(w, edit.name)[1] if w.startswith("/") else [w])]
+
+
 def _is_self(word: str, name: str) -> bool:
     return bool(re.fullmatch(rf"\"?\$\{{?({name}|{name.lower()})\}}?(\[@\])?\"?", word))
 
@@ -231,7 +273,7 @@ def _fish(body: str, edit: Edit) -> str | None:
     if re.search(rf"(?<![\w$]){edit.name}=", body):
         return _posix(body, edit)
     found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)([\"'])([^\"']*)\2(\s*)\Z", body)
-    if found and not edit.value and not _takes_all(edit):
+    if found and not edit.value and not _takes_all(edit, _parts(found[3], edit)):
         left = _without_entry(found[3], edit)
         return None if left is None else found[1] + found[2] + left + found[2] + found[4]
     return _words(body, edit)
@@ -246,7 +288,7 @@ def _assignments(body: str, edit: Edit) -> str | None:
         raise _by_hand(edit)
     if edit.value:
         return found[1] + found[2] + edit.value + found[4] + found[5]
-    left = None if _takes_all(edit) else _without_entry(found[3], edit)
+    left = None if _takes_all(edit, _parts(found[3], edit)) else _without_entry(found[3], edit)
     return None if left is None else found[1] + found[2] + left + found[4] + found[5]
 
 
@@ -258,7 +300,7 @@ def _pam(body: str, edit: Edit) -> str | None:
         raise _by_hand(edit)
     if edit.value:
         return found[1] + found[2] + edit.value + found[4]
-    left = None if _takes_all(edit) else _without_entry(found[3], edit)
+    left = None if _takes_all(edit, _parts(found[3], edit)) else _without_entry(found[3], edit)
     return None if left is None else found[1] + found[2] + left + found[4]
 
 
@@ -272,7 +314,7 @@ def _systemd(body: str, edit: Edit) -> str | None:
     value = found[2]
     if edit.value:
         return body[: found.start(2)] + edit.value + body[found.end(2) :]
-    left = None if _takes_all(edit) else _without_entry(value, edit)
+    left = None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit)
     if left is not None:
         return body[: found.start(2)] + left + body[found.end(2) :]
     head, rest = body[: found.start()], body[found.end() :]
@@ -287,13 +329,13 @@ def _cmd(body: str, edit: Edit) -> str | None:
         raise _by_hand(edit)
     if edit.value:
         return found[1] + edit.value + found[3]
-    if _takes_all(edit):
+    if not edit.entry:
         return None
     pieces = found[2].split(";")
     left = [p for p in pieces if p.strip().rstrip("\\").lower() != edit.entry.rstrip("\\").lower()]
     if len(left) == len(pieces):
         raise _by_hand(edit)
-    return found[1] + ";".join(left) + found[3]
+    return found[1] + ";".join(left) + found[3] if any(p.strip() for p in left) else None
 
 
 def _pth(body: str, edit: Edit) -> None:
@@ -326,7 +368,7 @@ def _in_json(text: str, lines: list[str], edit: Edit) -> str:
     value = str(json.loads(member[1]))
     if edit.value:
         return text[: member.start(1)] + json.dumps(edit.value, ensure_ascii=False) + text[member.end(1) :]
-    if not _takes_all(edit):
+    if not _takes_all(edit, _parts(value, edit)):
         left = _without_entry(value, edit)
         if left is not None:
             return text[: member.start(1)] + json.dumps(left, ensure_ascii=False) + text[member.end(1) :]

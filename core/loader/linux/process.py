@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.loader.linux.search import LibrarySearch, LoadedFile
-from core.loader.symbols import Exports, Undefined, gnu_hash, undefined_symbols, version_tables
+from core.loader.symbols import Exports, Undefined, VersionTables, gnu_hash, undefined_symbols, version_tables
 from core.model.facts import Attempt, How, Resolution, path_text
 from core.model.facts.closure import Edge, EdgeState, Gap
 
@@ -58,6 +58,7 @@ class Process:
         self._executable = is_executable
         self._exports: dict[str, Exports] = {}
         self._identities: dict[str, str] = {}
+        self._versions: dict[str, VersionTables | None] = {}
         self.loaded: dict[str, LoadedLibrary] = {}
         """Path -> library."""
         self._names: dict[str, str] = {}
@@ -137,14 +138,20 @@ class Process:
 
     def unmet_versions(self, library: LoadedLibrary, *, optional: bool = False) -> list[Gap]:
         """Return the versions that a loaded library wants of others and that they do not offer."""
-        tables = version_tables(library.file.path, root=self._search.policy.root)
+        tables = self._version_tables(library)
         gaps = []
         for want in tables.wanted if tables else ():
             provider = self.provider(want.library)
-            its = version_tables(provider.file.path, root=self._search.policy.root) if provider else None
+            its = self._version_tables(provider) if provider else None
             if provider and its and its.offered and want.version not in its.offered and not want.weak:
                 gaps.append(self._gap(library, provider, "", want.version, optional=optional))
         return gaps[:MAX_GAPS]
+
+    def _version_tables(self, library: LoadedLibrary) -> VersionTables | None:
+        path = library.file.path
+        if path not in self._versions:
+            self._versions[path] = version_tables(path, root=self._search.policy.root)
+        return self._versions[path]
 
     def unmet_symbols(
         self, library: LoadedLibrary, scope: Iterable[LoadedLibrary], *, everything: bool, optional: bool = False

@@ -9,14 +9,14 @@ import msgspec
 
 from core.common.fact_text import fact_text
 from core.host import child
-from core.host.provenance import Verdict
+from core.host.provenance import Verdict, environment_for
 from core.model.facts import PythonEnvironment
 from core.model.facts.closure import Opening
 from core.probes.loading.origin import runs_here
 from core.probes.loading.roll_call.windows_loader import WINDOWS_ERRORS
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
-from core.probes.trust import of_interpreter, told, variables
+from core.probes.trust import of_interpreter, tell_execution
 
 LOADING_TIMEOUT_SECONDS = 60.0
 """For one child: a virus scanner reads gigabytes before the first load. A child that takes longer proves nothing."""
@@ -132,10 +132,10 @@ def load_libraries(
     if not verdicts:
         verdicts.append(of_interpreter(python, where))
     verdict = verdicts[0]
-    told("roll call", order.steps[0].path, verdict, request, consumer)
+    tell_execution("roll call", order.steps[0].path, verdict, request, consumer)
     if not verdict.may:
         return None
-    env = {**variables(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
     done = request.host.run(
         (python.executable, "-B", "-c", LOADING_SCRIPT),
         timeout=LOADING_TIMEOUT_SECONDS,

@@ -39,7 +39,7 @@ def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
     """An environment that was named and could not be read."""
     told = {s.prefix for s in seen.imports or () if any(f.kind not in ("moved", "copied") for f in s.faults)}
     for python in seen.pythons or ():
-        if python.problem and "--python" in python.ways and python.prefix not in told:
+        if python.problem and python.is_named and python.prefix not in told:
             yield make_finding(
                 Step.FRAMEWORKS,
                 UNKNOWN,
