@@ -8,6 +8,7 @@ from core.model.facts.base import Frozen
 from core.model.facts.closure import Closure, Gap
 from core.model.facts.environment import Environment, Variable
 from core.model.facts.imports import ImportSearch
+from core.model.facts.libraries import FileState
 from core.model.facts.loading import Load, Mapped, Resolution
 from core.model.facts.machine import Changeable
 
@@ -131,12 +132,16 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     """Names of these that are linked against: who wants them cannot be loaded without. The others are opened by name."""
     gaps: tuple[Gap, ...] = ()
     """Functions that it imports, or what it leads to, and that the file found for them does not have (Windows)."""
+    nearby: tuple[str, ...] = ()
+    """Files in the program's own folders that have the names of what its search does not find (Windows)."""
     mapped: tuple[Mapped, ...] | None = None
     """CUDA and cuDNN files that the running process has mapped; None: not a running process, or closed to this user."""
     gone: tuple[str, ...] = ()
     """Of these, files that were replaced or removed since it started."""
     variables: tuple[Variable, ...] | None = None
     """Variables that matter as the running process got them; None as for ``mapped``."""
+    state: FileState = "good"
+    """Of the executable itself."""
     problem: str = ""
     """Why it could not be examined, in one sentence."""
     unreadable: bool = False

@@ -69,6 +69,8 @@ def _file(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
 def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
     if its.problem or not its.path:
         last = its.chain[-1] if its.chain else known.named
+        if last.lower().endswith(".exe") and its.problem != "unread":
+            return _not_started(known, last, its, where)
         words = {
             "loop": fact_text("It leads back to itself."),
             "unread": fact_text("{path} cannot be read.", path=path_text(last)),
@@ -76,11 +78,11 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
         return replace(known, chain=_texts(its.chain), problem=words, unreadable=its.problem == "unread")
     image = read_image(its.path, root=where.root)
     if image.state != "good" or image.format not in ("ELF", "PE"):
-        words = fact_text("{path} cannot be started.", path=path_text(its.path))
-        return replace(known, path=path_text(its.path), chain=_texts(its.chain), problem=words)
+        return _not_started(known, its.path, its, where)
     gaps: tuple[Gap, ...] = ()
+    nearby: tuple[str, ...] = ()
     if image.format == "PE":
-        closure, gaps = dlls_of(its.path, its.env, where, lambda p: _opened(p, where))
+        closure, gaps, nearby = dlls_of(its.path, its.env, where, lambda p: _opened(p, where))
     else:
         closure = _libraries(its, request, where)
     return replace(
@@ -91,8 +93,18 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
         architecture=image.architecture,
         resolutions=closure,
         gaps=gaps,
+        nearby=tuple(map(path_text, nearby)),
         linked=_linked(closure, its.path, where),
     )
+
+
+def _not_started(known: ExaminedProgram, path: str, its: Followed, where: Sysroot) -> ExaminedProgram:
+    """Return a program that is none; what is called .exe and holds something else is damaged."""
+    state = read_image(path, root=where.root).state
+    if state in ("good", "not a library"):
+        state = "damaged" if path.lower().endswith(".exe") else "not a library"
+    words = fact_text("{path} cannot be started.", path=path_text(path))
+    return replace(known, path=path_text(path), chain=_texts(its.chain), problem=words, state=state)
 
 
 def _linked(closure: Iterable[Resolution], path: str, where: Sysroot) -> tuple[str, ...]:
@@ -147,7 +159,7 @@ def _opened(path: str, where: Sysroot) -> tuple[str, ...]:
     """Return the libraries of CUDA's that a file opens by name, as far as its own strings name a release."""
     name = where.name(path)
     own = parse_cudnn_name(name, where.system)
-    if own is None and parse_library_name(name.lower()) is not None and "/" in path and _is_nvidias(name):
+    if own is None and parse_library_name(name.lower()) is not None and name != path and _is_nvidias(name):
         return ()
     names = library_names(path, root=where.root)
     if own is not None:

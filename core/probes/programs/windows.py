@@ -32,8 +32,8 @@ Opens = Callable[[str], Iterable[str]]
 
 def dlls_of(
     path: str, variables: Mapping[str, str], where: Sysroot, opens: Opens
-) -> tuple[tuple[Resolution, ...], tuple[Gap, ...]]:
-    """Return what a program's DLLs are, and the functions that what was found does not have."""
+) -> tuple[tuple[Resolution, ...], tuple[Gap, ...], tuple[str, ...]]:
+    """Return what a program's DLLs are, the functions that what was found does not have, and what is near and not found."""
     env = {name.upper(): value for name, value in variables.items()}
     folder = where.parent(path)
     bundle = ntpath.join(folder, "_internal")
@@ -49,19 +49,16 @@ def dlls_of(
         its = DllSearch(_policy(plugin, plain, added), others=search)
         found |= dict.fromkeys(r for r in dll_closure(plugin, its, opens=opens, loaded=loaded) if r.name != plugin)
     named = tuple(r for r in found if "\\" not in r.name and "/" not in r.name)
-    return named, tuple(g for r in named for g in unmet_functions(r, search, r.wanted_by or path))
+    gaps = tuple(g for r in named for g in unmet_functions(r, search, r.wanted_by or path))
+    lost = {r.name.lower() for r in named if r.winner is None}
+    near = (ntpath.join(f, n) for f in _own_folders(path, where) for n in where.names(f) or () if n.lower() in lost)
+    return named, gaps, tuple(near)
 
 
 def _plugins(path: str, search: DllSearch, where: Sysroot) -> Iterator[str]:
     """Yield the DLLs of a program's own folders that name a library of CUDA's, but for those of NVIDIA's own."""
-    folder, name = ntpath.split(path)
-    stem = ntpath.splitext(name)[0]
     looked = 0
-    for place in (
-        folder,
-        *_folders(ntpath.join(folder, "_internal"), DEPTH, where),
-        *_folders(ntpath.join(folder, "lib", stem), 1, where),
-    ):
+    for place in _own_folders(path, where):
         for each in sorted(where.names(place) or ()):
             known = parse_library_name(each.lower())
             if not each.lower().endswith((".dll", ".pyd")) or (known and known.family != "framework"):
@@ -72,6 +69,13 @@ def _plugins(path: str, search: DllSearch, where: Sysroot) -> Iterator[str]:
             image = search.image(ntpath.join(place, each))
             if any(_is_cudas(needed) for needed in image.needed if needed not in image.delayed):
                 yield ntpath.join(place, each)
+
+
+def _own_folders(path: str, where: Sysroot) -> Iterator[str]:
+    folder, name = ntpath.split(path)
+    yield folder
+    yield from _folders(ntpath.join(folder, "_internal"), DEPTH, where)
+    yield from _folders(ntpath.join(folder, "lib", ntpath.splitext(name)[0]), 1, where)
 
 
 def _is_cudas(name: str) -> bool:

@@ -174,3 +174,23 @@ def test_what_is_said_is_what_windows_loader_does(
     assert DLL in bad[0].title
     causes = {"absent": "cuda_runtime_missing", "foreign": "dll_wrong_architecture"}
     assert bad[0].cause == causes.get(fault.__name__, "corrupt_or_truncated_file")
+
+
+def test_what_nvidias_own_libraries_may_open_is_not_asked_of_a_program(prefix: Path) -> None:
+    app = prefix / "drive_c/fft"
+    build(app / "fft.exe", OPENED.replace("cudart64_12.dll", "cufft64_11.dll"))
+    build(app / "cufft64_11.dll", '__declspec(dllexport) const char *uses(void) { return "nvrtc64_120_0.dll"; }\n')
+    assert [f.id for f in findings_of(prefix, r"C:\fft\fft.exe", "")] == ["cudnn.program-whole"]
+
+
+@pytest.mark.parametrize("data", [b"", b"MZ" + bytes(300), b"<!DOCTYPE html>"], ids=["empty", "cut", "a page"])
+def test_a_program_that_is_damaged_itself_is_a_fault(data: bytes, prefix: Path) -> None:
+    app = prefix / "drive_c" / f"damaged-{len(data)}"
+    app.mkdir()
+    (app / "sim.exe").write_bytes(data)
+    [found] = findings_of(prefix, rf"C:\{app.name}\sim.exe", "")
+    assert (found.id, found.cause, found.severity) == (
+        "cudnn.program-damaged",
+        "corrupt_or_truncated_file",
+        Severity.ERROR,
+    )

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
+import pip
+
+from tests.faultlab.wheels import cache
 from tests.windows.lab import ROOT
 from tests.windows.linux_side import as_row, parser_for, rows, write_table
 from tests.windows.worldlab.wheels import places
@@ -20,7 +24,8 @@ def main(argv: list[str]) -> int:
     """Walk the roads that were named, or all."""
     options = parser_for("endtoend", __doc__ or "", DOCUMENT).parse_args(argv)
     results = []
-    for r in rows("endtoend", places(), options.names):
+    there = {**places(), "pip": str(Path(pip.__file__).parent), "wheels": str(cache() / "wheels")}
+    for r in rows("endtoend", there, options.names, options.keep):
         results.append(r)
         print(f"{'right' if r['right'] else 'WRONG'}  {r}", flush=True)
         if options.markdown:

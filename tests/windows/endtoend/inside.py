@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 import traceback
@@ -20,6 +21,7 @@ from tests.windows.worldlab import oracle
 from tests.windows.worldlab.inside import renewed
 from tests.windows.worldlab.scenes import (
     FOR_ORT,
+    NV,
     OLD,
     ORT,
     gone,
@@ -42,7 +44,7 @@ CHECKOUT = (
 
 @dataclass(frozen=True)
 class Road:
-    """One failure. ``more``: what ``fix`` is told besides; "{cudnn}" stands for a downloaded cuDNN's folder."""
+    """One failure. ``more``: what ``fix`` is told besides; "{cudnn}" stands for a downloaded cuDNN's folder, "{wheels}" for one of wheels."""
 
     name: str
     what: str
@@ -61,6 +63,18 @@ def installed(m: Machine, *, on_path: bool) -> Path:
     return venv(m, "ort-1.20")
 
 
+def with_pip(base: Callable[[Machine], Path]) -> Callable[[Machine], Path]:
+    """Return a machine whose environment has pip."""
+
+    def build(m: Machine) -> Path:
+        site = base(m)
+        for folder in (Path(m.places["pip"]), *Path(m.places["pip"]).parent.glob("pip-*.dist-info")):
+            shutil.copytree(folder, site / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
+        return site
+
+    return build
+
+
 ROADS = (
     Road("pip's wheels", "ONNX Runtime does not look in NVIDIA's wheels", spoilt(with_wheels("ort-1.20", *FOR_ORT))),
     Road("not on PATH", "cuDNN's installer put it where nothing looks", spoilt(lambda m: installed(m, on_path=False))),
@@ -75,6 +89,12 @@ ROADS = (
         spoilt(lambda m: installed(m, on_path=True), gone(str(CUDNN_BIN / "cudnn_graph64_9.dll"))),
         ("--cudnn", "{cudnn}"),
         checks=True,
+    ),
+    Road(
+        "a wheel's DLL",
+        "cufft64_11.dll of NVIDIA's wheel was deleted",
+        spoilt(with_pip(with_wheels("ort-1.20", *FOR_ORT, named=True)), gone(NV.format("cufft", "cufft64_11.dll"))),
+        ("--from", "{wheels}"),
     ),
 )
 
@@ -100,7 +120,7 @@ def walked(road: Road, machine: Machine) -> dict[str, Any]:
         status, said = convalesce("scan", "--json", "--python", machine.pythons[0])
         first: dict[str, Any] = next((f for f in said.get("findings", ()) if f["primary"]), {})
         row |= {"scan": status, "cause": first.get("cause", ""), "id": first.get("id", "")}
-        more = [text.format(cudnn=machine.cudnn("cudnn-9.28")) for text in road.more]
+        more = [text.format(cudnn=machine.cudnn("cudnn-9.28"), wheels=machine.places["wheels"]) for text in road.more]
         options = ("--json", "--python", machine.pythons[0], *more)
         status, said = convalesce("fix", "--dry-run", *options)
         line: dict[str, Any] = next(iter(said.get("fixes", ())), {})

@@ -44,7 +44,7 @@ def totals(results: list[dict[str, Any]]) -> str:
     faults, healthy = [r for r in results if r["expected"]], [r for r in results if not r["expected"]]
     named = sum(r.get("verdict") == "named first" for r in faults)
     quiet = sum(r.get("verdict") == "quiet" for r in healthy)
-    pressed = [r for r in faults if r["proof"]]
+    pressed = [r for r in faults if r["proof"] and not r["proof"].startswith("not done")]
     worked = sum(", loaded, undone" in r["proof"] for r in pressed)
     return (
         f"{named} of {len(faults)} faults named first; {quiet} of {len(healthy)} healthy machines quiet; {worked} of {len(pressed)} "

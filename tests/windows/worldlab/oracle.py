@@ -24,6 +24,7 @@ k.SetErrorMode(0x8003)
 for f in (k.LoadLibraryExW, k.LoadLibraryW, k.GetProcAddress, k.GetModuleHandleW):
     f.restype = ctypes.c_void_p
 k.GetProcAddress.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+k.SetDllDirectoryW.argtypes = (ctypes.c_wchar_p,)
 k.GetModuleFileNameW.argtypes = (ctypes.c_void_p, ctypes.c_wchar_p, ctypes.c_uint)
 said = {}
 kept = []
@@ -38,8 +39,10 @@ def load(path, flags=0x1100, hosted=False, again=None):
         number = 0 if k.LoadLibraryW(path) else ctypes.get_last_error()
     if hosted and number in (998, 1114):
         number = 0  # outside its program it does not start, and what it imports is unloaded again: loaded by name for lacking()
+        k.SetDllDirectoryW(os.path.dirname(path))
         for name in imports(path):
             k.LoadLibraryExW(name, None, 0)
+        k.SetDllDirectoryW(None)
     name = os.path.basename(path)
     said[name] = number or lacking(path)
     return not number

@@ -248,6 +248,46 @@ def program(name: str, *wheels: str, on_path: bool = True, home: Path = HOME) ->
     return base
 
 
+APP = HOME / "app"
+INTERNAL = APP / "_internal"
+
+
+def bundled(*wheels: str, top: bool = True) -> Callable[[Machine], Path]:
+    r"""Return a machine with a program that PyInstaller bundled with ONNX Runtime and these wheels' DLLs.
+
+    ``top``: they lie in _internal, which the bootloader gives to SetDllDirectory; else where the wheels have them.
+    """
+
+    def base(m: Machine) -> Path:
+        made = Path(m.places["bundle"])
+        for file in made.rglob("*"):
+            if file.is_file():
+                m.place(file, APP / file.relative_to(made))
+        m.place_all(Path(m.places["ort-1.20"]) / "onnxruntime\\capi", INTERNAL / "onnxruntime\\capi")
+        for name in wheels:
+            for file in Path(m.places[name]).glob("nvidia/*/bin/*.dll"):
+                m.place(file, INTERNAL / (file.name if top else file.relative_to(m.places[name])))
+        return APP / "bundle.exe"
+
+    return base
+
+
+def compiler(m: Machine) -> Path:
+    """Return ptxas as its wheel has it, in a toolkit."""
+    toolkit(m, "cudart-12")
+    return m.place(Path(m.places["nvcc-12"]) / "nvidia\\cuda_nvcc\\bin\\ptxas.exe", BIN / "ptxas.exe")
+
+
+def cut_itself(m: Machine, made: Path) -> None:
+    """Cut a program short."""
+    m.truncate(made)
+
+
+def spoilt_itself(data: bytes) -> Plant:
+    """Let a program itself begin with these bytes and end after them."""
+    return lambda m, made: m.write(made, data)
+
+
 NV = "nvidia\\{0}\\bin\\{1}"
 LIB = "torch\\lib\\"
 
@@ -297,6 +337,18 @@ SCENES: tuple[Scene, ...] = (
     Scene("cupy-14-cufft-lost", "cupy-14", (BROKEN,), spoilt(with_wheels("cupy-14", *FOR_CUPY), gone(NV.format("cufft", "cufft64_11.dll")))),
     Scene("cupy-14-cublas-truncated", "cupy-14", (BROKEN,), spoilt(with_wheels("cupy-14", *FOR_CUPY), cut(NV.format("cublas", "cublas64_12.dll")))),
     Scene("cupy-14-cusolver-newer", "cupy-14", (SHADOWED, "requirement_broken"), spoilt(with_wheels("cupy-14", *(w for w in FOR_CUPY if w != "cusolver-12"), "cusolver-12.9"))),
+    # a program that PyInstaller bundled
+    Scene("bundle-whole", "bundle.exe", (), spoilt(bundled(*FOR_ORT))),
+    Scene("bundle-in-wheels-folders", "bundle.exe", (NOT_SEARCHED, NO_CUDNN_PATH), spoilt(bundled(*FOR_ORT, top=False)), cured=True),
+    Scene("bundle-cufft-missing", "bundle.exe", (MISSING,), spoilt(bundled(*FOR_ORT), gone(str(INTERNAL / "cufft64_11.dll")))),
+    Scene("bundle-cublaslt-truncated", "bundle.exe", (BROKEN,), spoilt(bundled(*FOR_ORT), cut(str(INTERNAL / "cublasLt64_12.dll")))),
+    Scene("bundle-cudart-foreign", "bundle.exe", (FOREIGN,), spoilt(bundled(*FOR_ORT), foreign(str(INTERNAL / "cudart64_12.dll")))),
+    Scene("bundle-no-cudnn", "bundle.exe", (ABSENT,), spoilt(bundled("cublas-12", "cudart-12", "cufft-12", "nvrtc-12"))),
+    # ptxas as it comes
+    Scene("ptxas-whole", "ptxas.exe", (), spoilt(compiler)),
+    Scene("ptxas-truncated", "ptxas.exe", (BROKEN,), spoilt(compiler, cut_itself)),
+    Scene("ptxas-empty", "ptxas.exe", (BROKEN,), spoilt(compiler, spoilt_itself(b""))),
+    Scene("ptxas-is-a-page", "ptxas.exe", (BROKEN,), spoilt(compiler, spoilt_itself(b"<!DOCTYPE html><html><body>Log in</body></html>"))),
     # PyTorch's folder
     Scene("torch", "torch", (), spoilt(lambda m: torch(m, PLAIN))),
     Scene("torch-cufft-lost", "torch", (BROKEN, MISSING), spoilt(torch, gone(LIB + "cufft64_11.dll"))),
@@ -313,6 +365,8 @@ NEEDED_BY = {
     "cufft64_11.dll": ("cufft-12",), "curand64_10.dll": ("curand-12",), "nvJitLink_120_0.dll": ("nvjitlink-12",), "nvrtc64_120_0.dll": ("nvrtc-12",),
     "cusparse64_12.dll": ("cusparse-12", "nvjitlink-12"), "cusolver64_11.dll": ("cusolver-12", "cusparse-12", "nvjitlink-12", "cublas-12"),
 }  # fmt: skip
+USES_OLD_FUNCTIONS = ("sparse.exe",)
+"""Programs that an older release of their last library serves as well: the oracle says so."""
 OLDER_THERE = ("cublas64_12.dll", "cublasLt64_12.dll", "cudart64_12.dll", "cufft64_11.dll")
 
 
@@ -328,7 +382,7 @@ def program_scenes() -> tuple[Scene, ...]:
         off = {"cudnn64_9.dll": NO_CUDNN_PATH, "nvrtc64_120_0.dll": NO_NVRTC}.get(next(iter(imports)), off)
         fifth = (
             Scene(f"{stem}-older-first", name, (SHADOWED,), spoilt(whole, older(dll, OLD, on_path=True)), cured=False)
-            if dll in OLDER_THERE
+            if dll in OLDER_THERE and name not in USES_OLD_FUNCTIONS
             else Scene(f"{stem}-truncated-first", name, (BROKEN,), spoilt(whole, unfit_first(dll, "cut")))
         )
         out += [
