@@ -81,6 +81,7 @@ def unfit_extensions(
     search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
     program = search.program(python.executable) if python.executable else None
     look = _Look(search, program if program and program.image.format == "ELF" else None, suffixes, where)
+    look.preloaded = request.env.get("LD_PRELOAD", "")
     found = [*look.of_python(interpreter)]
     known: set[str] = set()
     for folder in python.site_packages:
@@ -103,6 +104,8 @@ class _Look:
     def __init__(
         self, search: LibrarySearch, program: LoadedFile | None, suffixes: tuple[str, ...], where: Sysroot
     ) -> None:
+        self.preloaded = ""
+        """LD_PRELOAD."""
         self._search, self._program, self._where = search, program, where
         self._tagged = tuple(s for s in suffixes if s != ".so")
         self._names: dict[str, frozenset[str]] = {}
@@ -126,7 +129,9 @@ class _Look:
                 yield from self._one(path, owner, what.location, recorded, process)
 
     def _process(self) -> Process:
-        return Process(self._search, self._program)
+        made = Process(self._search, self._program)
+        made.preload(self.preloaded)
+        return made
 
     def _is_module(self, path: str, what: Distribution) -> bool:
         """Whether a file's name is that of a module of this Python: a plain .so may be any library."""

@@ -18,7 +18,7 @@ from core.rules.frameworks.advice import framework_pip_command, whole_again
 from core.rules.frameworks.ended_imports import PYTHONS_OWN, framework_distributions
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
-from core.rules.wording import WARNING, make_finding, manual_fix, observation
+from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
 MUSL = re.compile(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 """What a wheel for musl asks for: glibc's own file has a number, and libc.so is a text for linkers."""
@@ -59,11 +59,20 @@ def _finding(home: EnvironmentView, its: list[EndedImport]) -> Finding:
         _title(home, one, consumers),
         cause=cause,
         why=why,
-        evidence=[*(row for e in its for row in _rows(e)), *(home.concerns(n) for n in (*consumers, *([package] if package else [])) or [""])],
+        evidence=[*(row for e in its for row in _rows(e)), *_concerned(home, one, consumers)],
         subjects=list(dict.fromkeys(p for e in its for p in (e.path, e.edge.path if e.edge else "") if p)) or [home.python.prefix],
         fix=fix,
         remedy=remedy,
     )  # fmt: skip
+
+
+def _concerned(home: EnvironmentView, one: EndedImport, consumers: list[str]) -> Iterator[Concern]:
+    """Yield the frameworks that stop, and the package itself; the whole environment for what is Python's own."""
+    yield from (home.concerns(name) for name in consumers)
+    if one.owner:
+        yield concern_row(home.python.consumer(one.owner))
+    elif not consumers:
+        yield home.concerns()
 
 
 def _severity(home: EnvironmentView, consumers: list[str]) -> Severity:
