@@ -33,7 +33,7 @@ MODULE_ROW = re.compile(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?
 package all the same. Byte code can be made again, and typing stubs nobody runs."""
 
 STRIPPED_PATHS = re.compile(
-    r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
+    r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|_tests?\.(?:cpython|cp|abi)[^/]*$"
 )
 """Paths that people strip from an image, and that nothing misses."""
 
