@@ -355,7 +355,7 @@ def _supervisor(body: str, edit: Edit) -> str | None:
     raw = found[1]
     quote = raw[0] if raw[:1] in ("'", '"') else ""
     value = raw[len(quote) : len(raw) - len(quote)]
-    left = edit.value or (None if _takes_all(edit) else _without_entry(value, edit))
+    left = edit.value or (None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit))
     if left is not None:
         return body[: found.start(1)] + quote + left + quote + body[found.end(1) :]
     before, after = body[: found.start()], body[found.end() :]
@@ -372,7 +372,7 @@ def _xml(body: str, edit: Edit) -> str | None:
     if found is None:
         raise _by_hand(edit)
     value = html.unescape(found[1])
-    left = edit.value or (None if _takes_all(edit) else _without_entry(value, edit))
+    left = edit.value or (None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit))
     if left is not None:
         return body[: found.start(1)] + html.escape(left) + body[found.end(1) :]
     return body[: found.start()] + body[found.end() :]
