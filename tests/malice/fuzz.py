@@ -198,7 +198,11 @@ class Fuzzer:
             self.dice.choice(((entry,), (entry, entry), (entry, f"{self.box.root}/opt/cuda/lib64"))) if entry else ()
         )
         edit = Edit(form=form, line=number, name=name, entry=entry, among=among, value=value, reason=reason)
-        new = edit_text(text, edit)
+        try:
+            new = edit_text(text, edit)
+        except ChangeError:  # so it is forged: the line goes, whatever stands there
+            rows = text.splitlines(keepends=True)
+            new = "".join(f"# {row}" if n == number else row for n, row in enumerate(rows, 1))
         old_rows, new_rows = text.splitlines(keepends=True), new.splitlines(keepends=True)
         more = len(new_rows) - len(old_rows)
         return EditLine(
