@@ -277,7 +277,9 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
                 package=packages[0][0],
                 version=packages[0][1],
                 more=tuple(dict.fromkeys(p[0] for p in packages if p[0] != packages[0][0])),
-            ),
+            )
+            if not any(f.state == "unreadable" for f in bad)  # what cannot be read cannot be kept for the way back
+            else None,
         )
     if keeper := keeper_of(toolkit.root):
         return manual_fix(

@@ -15,18 +15,18 @@ import pytest
 
 from tests.faultlab.faults import Fault, table
 from tests.faultlab.run import NoMachineError, built, on_machine
-from tests.faultlab.wheels import cache
+from tests.faultlab.wheels import CUDNN_9_1_CUDA_11, fetched
 
 FIXED = [row for row in table() if row.offered in ("variable", "files", "packages")]
 
 
 def cure(fault: Fault) -> dict[str, object]:
-    folder = cache() / "wheels"
+    folder = fetched(CUDNN_9_1_CUDA_11).parent  # the only wheel that no machine of the lab has
     with built(fault) as lab:
         try:
             how = ["--thorough"] if fault.thorough else []
             command = [sys.executable, "-m", "tests.fixing.cure", *how, "--wheels", str(folder), *lab.pythons]
-            done = on_machine(lab, command, keep=[folder])
+            done = on_machine(lab, command, keep=[folder], timeout=900)
         except NoMachineError as e:
             pytest.skip(f"this system allows no private mount namespace: {e}")
     assert done.returncode == 0, done.stderr.decode()[-3000:]
@@ -41,7 +41,8 @@ def test_a_fix_cures_what_it_claims_and_is_undone_without_a_trace(fault: Fault) 
     assert said.get("errors", []) == [], "a probe did not end well"
     assert said["cause"] == fault.cause
     assert (said["problems"], said["elevated"]) == ([], False), said
-    assert said["rehearsed"] is True, said
+    # an exchange is rehearsed by imports, and some files by nothing; no rehearsal may fail
+    assert said["rehearsed"] is True or (fault.offered == "packages" and said["rehearsed"] is None), said
     assert said["touched"] == [], "the rehearsal changed something"
     assert (said["kind"], said["changed"]) == ("done", True), said
     assert said["not imported"] == [], said

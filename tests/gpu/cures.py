@@ -10,7 +10,6 @@ for a person: ``scan``, ``fix --yes``, ``undo``; a program that is started throu
 from __future__ import annotations
 
 import argparse
-import base64
 import hashlib
 import json
 import os
@@ -20,16 +19,15 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution
 from pathlib import Path
 
+from tests.curelab.packing import canonical, files_of, installed, pack, packed_again
+
 CHECKOUT = Path(__file__).resolve().parents[2]
-LEFT_OUT = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
-"""What an installer adds to a wheel's files, and what is written anew."""
 QUIET = {"PYTHONDONTWRITEBYTECODE": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 DROPPED = (
     "PYTHONPATH",
@@ -137,10 +135,6 @@ class Row:
 # --- environments --------------------------------------------------------------------------------------------------
 
 
-def canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def closure(root: str, known: dict[str, Distribution]) -> list[str]:
     """Return a distribution and all that it requires, as far as it is installed."""
     found: dict[str, None] = {}
@@ -160,13 +154,6 @@ def closure(root: str, known: dict[str, Distribution]) -> list[str]:
             if match and (match[2] or canonical(match[1]) not in found):
                 todo.append(match[1] + (match[2] or "").replace(" ", ""))
     return list(found)
-
-
-def files_of(one: Distribution) -> Iterator[str]:
-    """Yield the files of a distribution that lie in the folder of packages, relative to it."""
-    for path in one.files or ():
-        if ".." not in path.parts and not str(path).startswith("/"):
-            yield str(path)
 
 
 def make_environment(bench: Bench, row: Row) -> Environment:
@@ -204,38 +191,6 @@ def tree(folder: Path) -> dict[str, str]:
 
 
 # --- wheels --------------------------------------------------------------------------------------------------------
-
-
-def pack(into: Path, name: str, version: str, tag: str, members: dict[str, Path | bytes]) -> Path:
-    """Write a wheel of files; RECORD comes last."""
-    info = f"{name}-{version}.dist-info"
-    path = into / f"{name}-{version}-{tag}.whl"
-    rows = []
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        for at, what in members.items():
-            if isinstance(what, bytes):
-                archive.writestr(at, what)
-                digest, size = hashlib.sha256(what).digest(), len(what)
-            else:
-                archive.write(what, at)
-                with what.open("rb") as stream:
-                    digest, size = hashlib.file_digest(stream, "sha256").digest(), what.stat().st_size
-            rows.append(f"{at},sha256={base64.urlsafe_b64encode(digest).rstrip(b'=').decode()},{size}\n")
-        archive.writestr(f"{info}/RECORD", "".join(rows) + f"{info}/RECORD,,\n")
-    return path
-
-
-def packed_again(into: Path, bench: Bench, name: str) -> Path:
-    """Return the wheel of an installed distribution, made of its files."""
-    one = bench.known[name]
-    info = next(p for p in files_of(one) if p.endswith(".dist-info/WHEEL")).partition("/")[0]
-    tags = re.findall(r"^Tag: *(\S+)", (bench.site / info / "WHEEL").read_text(), re.MULTILINE)
-    tag = "-".join(".".join(dict.fromkeys(t.split("-")[i] for t in tags)) for i in range(3))
-    spelt, version = info.removesuffix(".dist-info").rsplit("-", 1)
-    kept = [
-        r for r in files_of(one) if "__pycache__" not in r and not (r.startswith(info) and r.split("/")[-1] in LEFT_OUT)
-    ]
-    return pack(into, spelt, version, tag, {r: bench.site / r for r in kept if (bench.site / r).is_file()})
 
 
 def cudnn_of_other_release(into: Path, bench: Bench) -> Path:
@@ -357,7 +312,7 @@ def run(row: Row, bench: Bench, note: Callable[[str], None]) -> list[str]:
         folder = bench.work / "wheels" / row.name
         folder.mkdir(parents=True)
         for name in there:
-            packed_again(folder, bench, name)
+            packed_again(folder, bench.site, bench.known[name])
         options = ["--from", str(folder)]
     started = time.monotonic()
     done = convalesce(bench, "fix", pressed["id"], "--yes", "--json", *options, *named)
@@ -405,7 +360,7 @@ def main() -> int:
     said = subprocess.run([options.source, "-c", ask], capture_output=True, text=True, check=True).stdout.split("\n")
     site, folders = Path(said[0]), ("/usr/lib/x86_64-linux-gnu", "/usr/local/cuda/lib64")
     other = options.other or next((Path(f) for f in folders if list(Path(f).glob("libcudnn.so.9*"))), None)
-    known = {canonical(d.metadata["Name"]): d for d in distributions(path=[str(site)])}
+    known = installed(site)
     wrong = tried = 0
     # beside the real environment: hard links need one file system
     with tempfile.TemporaryDirectory(prefix="cures-", dir=site.parents[3]) as work:

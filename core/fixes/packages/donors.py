@@ -10,6 +10,8 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from core.common.i18n import _, n_
 from core.common.progress import Progress
 from core.fixes import archives
@@ -84,7 +86,7 @@ def lost_files(folder: str, name: str, watch: Progress) -> list[LostFile]:
     Raises:
         ChangeError: it has no RECORD, or two.
     """
-    records = [m for n in os.listdir(folder) if (m := _INFO.match(n)) and _canonical(m[1]) == name]  # noqa: PTH208
+    records = [m for n in os.listdir(folder) if (m := _INFO.match(n)) and canonicalize_name(m[1]) == name]  # noqa: PTH208
     if len(records) != 1:
         raise ChangeError(_("{folder} has no single record of {name}.", folder=folder, name=name))
     spelt, version = records[0][1], records[0][2]
@@ -116,10 +118,6 @@ def digest_of(path: str, size: int | None = None) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return ""
-
-
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _folders_here(change: ExchangePackages, seen: Snapshot, host: Host) -> Iterator[str]:
@@ -174,7 +172,7 @@ def _of_releases(wheels: Iterable[Path], packages: Sequence[tuple[str, str]]) ->
     """Yield the wheels that are named as one of these releases and can be opened: a folder of downloads holds much else."""
     for wheel in sorted(wheels):
         name, _hyphen, rest = wheel.name.partition("-")
-        if (_canonical(name), rest.partition("-")[0]) in packages and zipfile.is_zipfile(wheel):
+        if (canonicalize_name(name), rest.partition("-")[0]) in packages and zipfile.is_zipfile(wheel):
             yield str(wheel)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
+from packaging.utils import canonicalize_name
 
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.progress import Progress
@@ -111,7 +112,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     safe_folder.make_folders(str(journal.staging), 0o700)
     into = scratch.make_scratch(journal.staging)
     try:
-        _take_out(change.remove, twin, installer)
+        _take_out((*change.remove, *_losing_files(change, twin)), twin, installer)
         come = _install(change, sources, installer, host, into, watch)
     finally:
         scratch.drop_scratch(into)
@@ -135,6 +136,18 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
         beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
     trials, problem = _try_out(made, root, seen, host, watch)
     return Prepared(changes=(made, *beside), trials=trials, problem=problem)
+
+
+def _losing_files(change: ExchangePackages, twin: str) -> tuple[str, ...]:
+    """Return the packages to be installed that share files with one that goes: an installer would leave them as they are."""
+    recorded: dict[str, set[str]] = {}
+    for record in Path(twin).glob("*.dist-info/RECORD"):
+        name = canonicalize_name(record.parent.name.removesuffix(".dist-info").rsplit("-", 1)[0])
+        rows = record.read_text(encoding="utf-8", errors="replace").splitlines()
+        recorded.setdefault(name, set()).update(row.partition(",")[0] for row in rows)
+    going = set().union(*(recorded.get(name, set()) for name in change.remove))
+    wanted = (canonicalize_name(m[0]) for wish in change.install if (m := re.match(r"[\w.-]+", wish)))
+    return tuple(n for n in wanted if n not in change.remove and recorded.get(n, set()) & going)
 
 
 def _take_out(names: tuple[str, ...], twin: str, installer: Installer) -> None:
