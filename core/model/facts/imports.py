@@ -89,13 +89,23 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     """unfit: the package itself brought what is lacking."""
 
 
+class BuiltForNumpy1(Frozen, frozen=True, kw_only=True):
+    """A package of which a compiled module asks for NumPy's C functions in the way of NumPy 1 alone."""
+
+    distribution: str
+    version: str
+    path: str
+    """The module."""
+
+
 class EnvironmentFault(Frozen, frozen=True, kw_only=True):
     """What keeps an environment's interpreter from starting as it was set up, or leads its tools elsewhere."""
 
     kind: Literal[
-        "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library"
-    ]
-    """moved, copied: its scripts name another folder, which is gone or still there."""
+        "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library",
+        "no configuration", "ended at its start", "packages taken away",
+    ]  # fmt: skip
+    """no configuration: an environment without pyvenv.cfg. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
     path: str
     """What was looked at: a file, a link, a setting's value."""
     source: str = ""
@@ -128,5 +138,7 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     hidden_standard: tuple[FoundModule, ...] = ()
     """Modules of the standard library that frameworks import, and that a file of another entry hides."""
     ended: tuple[EndedImport, ...] = ()
+    numpy_1: tuple[BuiltForNumpy1, ...] = ()
+    """Packages beside NumPy 2 whose compiled modules were built with NumPy 1's headers."""
     faults: tuple[EnvironmentFault, ...] = ()
     remains: tuple[Remains, ...] = ()

@@ -38,6 +38,7 @@ def environment_faults(
         yield from _library(python, env, where)
         yield from _standard_library(python, env, where)
     yield from _upgraded(python, where)
+    yield from _without_configuration(python, where)
     if python.settings is not None:
         yield from _moved(prefix, where)
 
@@ -73,6 +74,22 @@ def _upgraded(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]
         )
 
 
+def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:
+    """Look for an environment that lost its pyvenv.cfg: its link to a Python elsewhere then starts that Python as it is."""
+    if python.settings is not None or where.system == "windows" or not where.is_link(python.executable):
+        return
+    folder = where.join(python.prefix, "lib", f"python{python.short}")
+    real = where.real(python.executable)
+    outside = not real.startswith(python.prefix.rstrip("/") + "/")
+    if (
+        outside
+        and where.is_folder(where.join(folder, "site-packages"))
+        and not where.is_file(where.join(folder, "os.py"))
+    ):
+        file = where.join(python.prefix, "pyvenv.cfg")
+        yield EnvironmentFault(kind="no configuration", path=path_text(file), detail=path_text(real))
+
+
 def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Iterator[EnvironmentFault]:
     named = env.get("PYTHONHOME", "")
     base = named.split(";" if where.system == "windows" else ":")[0] or python.base
@@ -85,7 +102,8 @@ def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroo
         folders = (where.join(base, n, f"python{python.short}") for n in ("lib", "lib64"))
         there = any(where.is_file(where.join(f, "os.py")) or where.is_file(where.join(f, "os.pyc")) for f in folders)
         there = there or any(where.is_file(where.join(base, n, digits)) for n in ("lib", "lib64"))
-    if not there and (named or (python.settings is not None and where.is_folder(base))):
+    lost = python.settings is None and where.is_link(python.executable)  # of an environment without pyvenv.cfg
+    if not there and not lost and (named or (python.settings is not None and where.is_folder(base))):
         yield EnvironmentFault(kind="no standard library", path=path_text(base), source="PYTHONHOME" if named else "")
 
 

@@ -10,7 +10,9 @@ from core.probes.python.faults import environment_faults, remains_of_pip
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
 from core.probes.python.modules import ModuleSearch, extension_suffixes, hidden_standard_modules, known_modules
+from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.started import start_faults
 from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit_extensions
 from core.probes.sysroot import Sysroot, sysroot_of
 
@@ -63,6 +65,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             Suspects(unfit, lacking_modules(interpreter, where)),
             known=request.shared.setdefault("identities", {}),
         ),
-        faults=faults,
+        numpy_1=tuple(built_for_numpy_1(python.distributions, where)),
+        faults=(*faults, *start_faults(python, path.start_code, request, where)),
         remains=tuple(remains_of_pip(path.entries, where)),
     )

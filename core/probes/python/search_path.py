@@ -299,6 +299,16 @@ def user_folder(version: tuple[int, int], env: Mapping[str, str], where: Sysroot
         yield where.join(base, tail)
 
 
+def follows(code: StartCode, where: Sysroot) -> bool:
+    """Whether reading shows all that start-up code does to the search, or that it does nothing to it and ends nothing."""
+    text = code.text or where.text(code.source, MAX_START_CODE_BYTES) or ""
+    if re.search(r"\b(exit|_exit|SystemExit|execv\w*)\b", text):
+        return False
+    touched = len(re.findall(r"\bsys\.path\b(?!_)", text))
+    known = len(_CALLS.findall(text)) if code.text else sum(1 for _change in path_changes(text, code.source))
+    return not touched or (known > 0 and "sys.path[" not in text and not re.search(r"sys\.path(\[:\])?\s*=[^=]", text))
+
+
 def _changed(entries: list[SearchEntry], file: str, where: Sysroot) -> list[SearchEntry]:
     """Return sys.path as the start-up code in a file leaves it, as far as its text tells."""
     out = list(entries)
