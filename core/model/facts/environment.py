@@ -117,6 +117,12 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     """Where the reader's words stand."""
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    takes: Literal["", "whole number", "number", "switch", "words"] = ""
+    """What the reader's code makes of the whole value; empty where single words were looked for."""
+    line: int = 0
+    """Of the file, from 1, where the code does so."""
+    reader: str = ""
+    """The distribution of that code."""
 
 
 _LENGTH = re.compile(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")
