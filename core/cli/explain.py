@@ -74,8 +74,8 @@ def run_explain(options: argparse.Namespace) -> int:
 
 def _asked_answer(explanation: Explanation) -> int:
     """Ask the explanation's question at the terminal; 0 for no answer."""
-    print(_("Press the number of your answer, or any other key to leave it open."), file=sys.stderr, flush=True)
-    key = pressed_key("".join(str(n) for n in range(1, len(explanation.answers) + 1)))
+    numbers = "".join(str(n) for n in range(1, len(explanation.answers) + 1))
+    key = pressed_key(_("Press the number of your answer, or any other key to leave it open."), numbers)
     return int(key) if key else 0
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sys
-
-QUIT_KEYS = ("\x03", "\x04", "\x1b")
-"""Ctrl+C, Ctrl+D, Escape: no answer."""
 
 
 def can_ask() -> bool:
@@ -13,27 +11,31 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def pressed_key(choices: str) -> str:
-    """Wait for one of some keys; empty for any other key, which means no answer."""
-    key = _windows_key() if sys.platform == "win32" else _terminal_key()
-    return key if key and key in choices and key not in QUIT_KEYS else ""
+def pressed_key(prompt: str, choices: str) -> str:
+    """Ask for one of some keys; empty for any other key, which means no answer. What was typed before does not count."""
+    key = _windows_key(prompt) if sys.platform == "win32" else _terminal_key(prompt)
+    return key if key and key in choices else ""
 
 
-def _windows_key() -> str:
+def _windows_key(prompt: str) -> str:
     import msvcrt
 
+    while msvcrt.kbhit():  # type: ignore[attr-defined,unused-ignore]
+        msvcrt.getwch()  # type: ignore[attr-defined,unused-ignore]
+    print(prompt, file=sys.stderr, flush=True)
     return str(msvcrt.getwch())  # type: ignore[attr-defined,unused-ignore]
 
 
-def _terminal_key() -> str:
+def _terminal_key(prompt: str) -> str:
     import termios
     import tty
 
     stream = sys.stdin.fileno()
     before = termios.tcgetattr(stream)
     try:
-        tty.setcbreak(stream)
-        return sys.stdin.read(1)
+        tty.setcbreak(stream)  # drops what waits
+        print(prompt, file=sys.stderr, flush=True)
+        return os.read(stream, 8).decode("ascii", "replace")
     except KeyboardInterrupt:
         return ""
     finally:
