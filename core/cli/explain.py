@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.cli.key_press import can_ask, pressed_key
 from core.cli.terminal import (
     MAX_TEXT_BYTES,
     UsageError,
@@ -22,6 +23,8 @@ from core.common.i18n import _
 
 if TYPE_CHECKING:
     import argparse
+
+    from core.explain import Explanation
 
 _FILE_NAME = re.compile(
     r"(?i)(?:[^\s]{1,200}|[^\n]{0,200}[\\/][^\n\\/]{1,200})\.(?:log|txt|out|err|json|md|csv|html|gz|zip|png|jpe?g|webp|gif|bmp|pdf)"
@@ -57,7 +60,26 @@ def run_explain(options: argparse.Namespace) -> int:
             ) from None
     if not options.full_names:  # without a machine, what tells by its form who it is
         explanation = Cleaner(snapshot or Snapshot(machine=Machine(system="linux"))).every(explanation)
-    say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=can_use_colour()))
+    if options.json:
+        say_json(to_json(explanation))
+        return _status(explanation)
+    say_result(render_text(explanation, colour=can_use_colour()))
+    if explanation.question and can_ask():
+        number = _asked_answer(explanation)
+        if number:
+            explanation = answer_question(explanation, number)
+            say_result(render_text(explanation, colour=can_use_colour()))
+    return _status(explanation)
+
+
+def _asked_answer(explanation: Explanation) -> int:
+    """Ask the explanation's question at the terminal; 0 for no answer."""
+    numbers = "".join(str(n) for n in range(1, len(explanation.answers) + 1))
+    key = pressed_key(_("Press the number of your answer, or any other key to leave it open."), numbers)
+    return int(key) if key else 0
+
+
+def _status(explanation: Explanation) -> int:
     return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK
 
 

@@ -41,7 +41,7 @@ PICTURES = re.compile(
 )
 NOTHING_TEXT = N_("Nothing in this text is about the GPU setup.")
 TOPIC_WORDS = (
-    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡"),
+    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "cusolver", "cusparse", "cufft", "curand", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
 )  # fmt: skip
 """Words that make a log one about the GPU set-up, if it also has a clue."""

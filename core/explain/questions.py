@@ -42,6 +42,13 @@ def decide(causes: tuple[RankedCause, ...], asked: Question | None) -> str:
     """Return the question and its answers, each in a line; without one, what would decide between the best causes."""
     if is_settled(causes):
         return ""
+    if not any(r.because or r.may for r in causes):
+        # what is likely among all texts is no reason to look for it here
+        return (
+            _("Only the machine tells: run convalesce explain there, or give its report with --report.")
+            if causes
+            else ""
+        )
     if asked is None:
         deciding = known_clues().decides
         looks = [_(deciding[r.cause]) for r in causes[:3] if r.verdict == "open" and r.cause in deciding]

@@ -1,0 +1,42 @@
+"""One key from the person at the terminal, without Enter."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def can_ask() -> bool:
+    """Whether somebody sits there who reads what is said and can press a key."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def pressed_key(prompt: str, choices: str) -> str:
+    """Ask for one of some keys; empty for any other key, which means no answer. What was typed before does not count."""
+    key = _windows_key(prompt) if sys.platform == "win32" else _terminal_key(prompt)
+    return key if key and key in choices else ""
+
+
+def _windows_key(prompt: str) -> str:
+    import msvcrt
+
+    while msvcrt.kbhit():  # type: ignore[attr-defined,unused-ignore]
+        msvcrt.getwch()  # type: ignore[attr-defined,unused-ignore]
+    print(prompt, file=sys.stderr, flush=True)
+    return str(msvcrt.getwch())  # type: ignore[attr-defined,unused-ignore]
+
+
+def _terminal_key(prompt: str) -> str:
+    import termios
+    import tty
+
+    stream = sys.stdin.fileno()
+    before = termios.tcgetattr(stream)
+    try:
+        tty.setcbreak(stream)  # drops what waits
+        print(prompt, file=sys.stderr, flush=True)
+        return os.read(stream, 8).decode("ascii", "replace")
+    except KeyboardInterrupt:
+        return ""
+    finally:
+        termios.tcsetattr(stream, termios.TCSADRAIN, before)
