@@ -38,12 +38,24 @@ class UsageError(Exception):
 def progress_on_stderr() -> Iterator[Progress]:
     """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
     from core.common.progress import Progress
+    from core.common.text_width import column_count
 
-    live = sys.stderr.isatty() and reader_of(sys.stderr).escapes
+    live = sys.stderr.isatty()
+    columns = 0
 
     def say(sentence: str) -> None:
-        sys.stderr.write(f"{ONE_LINE}{sentence} ..." if live else f"{sentence}\n")
+        if live:
+            overwrite(f"{sentence} ...")
+        else:
+            sys.stderr.write(f"{sentence}\n")
         sys.stderr.flush()
+
+    def overwrite(line: str) -> None:
+        nonlocal columns
+        before, columns = columns, column_count(line)
+        sys.stderr.write(
+            f"{ONE_LINE}{line}{' ' * (before - columns)}"
+        )  # blanks: some consoles print an escape sequence
 
     watch = Progress(say)
     try:
@@ -53,6 +65,7 @@ def progress_on_stderr() -> Iterator[Progress]:
         raise
     finally:
         if live:
+            overwrite("")
             sys.stderr.write(ONE_LINE)
 
 

@@ -46,14 +46,13 @@ SETTINGS = {
     "__os_install_post": "%{nil}",  # the files are finished: nothing strips or compresses them
     "_build_id_links": "none",
     "_buildhost": "localhost",
-    "_binary_payload": f"w{tarball.LEVEL}T2.xzdio",  # as the tarball: a fixed number of threads
     "use_source_date_epoch_as_buildtime": "1",
     "clamp_mtime_to_source_date_epoch": "1",
 }
 
 
-def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
-    """Pack the folder; return the package's path."""
+def build(frozen: Path, stage: Path, out: Path, version: str, level: str = tarball.LEVEL) -> Path:
+    """Pack the folder, as tightly as ``level`` says; return the package's path."""
     root = stage / "root"
     home = tree.lay_out(frozen, root)
     licences = root / "usr/share/licenses/convalesce"
@@ -67,7 +66,8 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
         SPEC.format(version=version, requires=requires, prerm=prerm.rstrip(), files="\n".join(listed(root))),
         encoding="utf-8",
     )
-    defined = {**SETTINGS, "_topdir": stage / "rpmbuild", "_rpmdir": stage / "made"}
+    payload = f"w{level}T2.xzdio"  # as the tarball: a fixed number of threads
+    defined = {**SETTINGS, "_binary_payload": payload, "_topdir": stage / "rpmbuild", "_rpmdir": stage / "made"}
     options = [f"--define={name} {value}" for name, value in defined.items()]
     command = ["rpmbuild", "-bb", "--quiet", "--target=x86_64-linux", f"--buildroot={root}", *options, str(spec)]
     subprocess.run(command, check=True, stdout=2, env={**os.environ, "LC_ALL": "C.UTF-8"})

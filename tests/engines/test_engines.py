@@ -351,6 +351,32 @@ def test_a_file_holds_by_its_engines_published_schema(package: str, words: tuple
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("file", sorted(FILES.glob("intune-*.ps1")), ids=lambda f: f.stem)
+def test_intunes_scripts_are_powershell(file: Path) -> None:
+    """PowerShell is not had here: a grammar of it parses them. Intune takes them as UTF-8 without a mark, up to 200 kB."""
+    code = (
+        "import sys, tree_sitter, tree_sitter_powershell as powershell\n"
+        "parser = tree_sitter.Parser(tree_sitter.Language(powershell.language()))\n"
+        "text = open(sys.argv[1], 'rb').read()\n"
+        "print(parser.parse(text).root_node.has_error, parser.parse(text + b'if (').root_node.has_error)\n"
+    )
+    found = run(sys.executable, "-m", "uv", "run", "--no-project", "--with", "tree-sitter", "--with",
+                "tree-sitter-powershell", "python", "-c", code, file)  # fmt: skip
+    assert found.stdout.split() == ["False", "True"], found.stdout + found.stderr
+    assert file.read_bytes().isascii()
+    assert file.stat().st_size < 200_000
+
+
+@pytest.mark.parametrize(("report", "status"), [(SICK, 1), (HEALTHY, 0)])
+def test_intunes_detection_gets_one_short_line_and_its_status(report: Path, status: int, machine: Machine) -> None:
+    """The script's own call, by a stand-in of PowerShell's ``&``: Intune keeps 2,048 characters and remediates at 1."""
+    machine.becomes(report)
+    (words,) = [x for x in (FILES / "intune-detect.ps1").read_text().splitlines() if x.startswith("& $program ")]
+    done = run(machine.program, *words.split()[2:])
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (status, "", 1)
+    assert len(done.stdout) <= 2048
+
+
 def test_node_problem_detectors_file_has_the_fields_of_its_type() -> None:
     """Its program is not had here: the fields are those of CustomPluginConfig (pkg/custompluginmonitor/types)."""
     told = json.loads((FILES / "node-problem-detector.json").read_text())

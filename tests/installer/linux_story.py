@@ -201,6 +201,8 @@ def rpm(out: Path) -> None:
         for name, source in (("system.rpm", system(root)), ("ours.rpm", file), ("newer.rpm", renewed(file, root))):
             shutil.copy(source, root.path / "tmp" / name)
         root.done(*RPM, "--initdb")
+        for folder in OF_FILESYSTEM:
+            (root.path / folder).mkdir(parents=True, exist_ok=True)
         before = root.tree()
         refused = root.run(*RPM, "--force-debian", "-i", "/tmp/ours.rpm", user="root")
         assert refused.returncode != 0, "installed without its libraries"
@@ -223,6 +225,11 @@ def rpm(out: Path) -> None:
 
 
 RPM = ("rpm", "--dbpath", "/var/lib/rpm")
+OF_FILESYSTEM = (
+    *("usr/share/applications", "usr/share/icons/hicolor/scalable/apps", "usr/share/licenses", "usr/share/metainfo"),
+    *("usr/share/bash-completion/completions", "usr/share/polkit-1/actions"),
+)
+"""Folders that belong to the packages filesystem and hicolor-icon-theme where rpm is at home."""
 
 
 def system(root: Root) -> Path:
@@ -263,7 +270,7 @@ def renewed(file: Path, root: Root) -> Path:
     with tarfile.open(place / "convalesce.rpm.tgz") as archive:
         archive.extractall(place, filter="data")
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
-    return build_rpm(place / tree.HOME, place / "stage", place, "99")
+    return build_rpm(place / tree.HOME, place / "stage", place, "99", level="1")
 
 
 def of_others(path: str) -> bool:
