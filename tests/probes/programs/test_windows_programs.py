@@ -203,5 +203,6 @@ def test_what_another_plugin_has_loaded_is_still_missing(prefix: Path) -> None:
     assert not WINE or wine(prefix, r"C:\two\bin\play.exe") == 5
     [found] = findings_of(prefix, r"C:\two\bin\play.exe", "")
     assert found.cause == "cuda_not_on_search_path"
-    assert found.fix and r"C:\two\bin\_internal\nvidia" in found.fix.title
+    assert found.fix
+    assert r"C:\two\bin\_internal\nvidia" in found.fix.title
     assert "It starts" in found.why
