@@ -60,6 +60,8 @@ TEST_PACKAGES = {
     "appstream": "appstreamcli",
     "debootstrap": "debootstrap",
     "desktop-file-utils": "desktop-file-validate",
+    "lintian": "lintian",
+    "rpm": "rpmbuild",
     "zlib1g": "/usr/lib/*/libz.so.1",
 }
 """Debian package -> a program or file by which its presence is known."""

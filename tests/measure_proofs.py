@@ -18,6 +18,7 @@ from pathlib import Path
 
 from core.doctor.examine import diagnose_snapshot
 from core.explain import Explanation, explain
+from core.explain.reading import read_text
 from core.model.facts import Load, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
@@ -82,6 +83,18 @@ def wrongly_proved(machine: Machine, texts: Sequence[Thread]) -> tuple[list[Thre
     told = [(t, machine.explain(t.text)) for t in foreign]
     # a machine can have the text's own cause beside its fault, as one without nvcc has; that is rightly proved
     return [t for t, e in told if e.link == "proved" and e.causes[0].cause != t.cause], len(foreign)
+
+
+def in_its_words(machine: Machine, texts: Sequence[Thread]) -> int:
+    """Return how many texts say nothing that a message of this machine's own fault does not say: words cannot part them."""
+    own = [says(message) for message in messages(machine)]
+    return sum(any(says(t.text) <= words for words in own) for t in texts)
+
+
+def says(text: str) -> set[str]:
+    """Return what a text complains of, and the libraries that it blames."""
+    reading = read_text(text)
+    return {m.id for m in reading.symptoms} | {x.name for x in reading.blamed}
 
 
 # --- own messages ----------------------------------------------------------------------------------------
@@ -217,12 +230,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     machines = list(made())
     lab = list(of_lab(options.lab)) if options.lab else []
     wrong = tried = 0
-    print("| Machine | Its cause | Texts | Wrongly proved |\n|---|---|---|---|")
+    print("| Machine | Its cause | Texts | Wrongly proved | In its own fault's words |\n|---|---|---|---|---|")
     for machine in machines:
         bad, number = wrongly_proved(machine, texts)
         wrong, tried = wrong + len(bad), tried + number
         print(
-            f"| {machine.name} | {machine.primary.cause if machine.primary else ''} | {number} | {len(bad)} |",
+            f"| {machine.name} | {machine.primary.cause if machine.primary else ''} | {number} | {len(bad)} | {in_its_words(machine, bad)} |",
             flush=True,
         )
     print(f"\n{wrong} of {tried} headlines wrongly proved on {len(machines)} machines: {wrong / tried:.2%}\n")

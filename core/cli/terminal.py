@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,14 +65,19 @@ def read_report(path: Path) -> Report:
     from core.report.json_form import BadReportError, from_json
 
     try:
-        # a FIFO or a device would hang or never end
         if not path.is_file():
             raise UsageError(_("{path} is not a file.", path=path))
-        size = path.stat().st_size
-        if size > MAX_REPORT_BYTES:
+        # a FIFO or a device that it is by now would hang or never end, and the kernel's own files have no size
+        with os.fdopen(
+            os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
+        ) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise UsageError(_("{path} is not a file.", path=path))
+            data = file.read(MAX_REPORT_BYTES + 1) if 0 < found.st_size <= MAX_REPORT_BYTES else b""
+        if max(len(data), found.st_size) > MAX_REPORT_BYTES:
             raise UsageError(_("{path} is larger than any report (64 MiB).", path=path))
-        # the kernel's own files have no size, and may never end
-        return from_json(path.read_bytes() if size else b"")
+        return from_json(data)
     except OSError as e:
         raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
     except BadReportError as e:

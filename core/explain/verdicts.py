@@ -88,6 +88,7 @@ REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
     "nv_compute_cache_bad": (refutations.cache_in_order,),
     "no_nvidia_gpu": (refutations.gpu_there,),
     "numpy_abi_mismatch": (refutations.numpy_is_one,),
+    "nccl_failed": (refutations.not_on_windows,),
     "jetson_build_required": (refutations.not_a_jetson,),
     "other_maker_gpu": (refutations.driver_starts,),
     "fabric_manager_not_running": (refutations.not_on_windows, refutations.driver_starts),

@@ -19,10 +19,15 @@ from core.host import ownership
 from core.host.interface import Account
 from core.model.facts import Changeable, Frozen
 
-SEARCHED = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PYTHONPATH")
+QT_PLACES = ("QT_PLUGIN_PATH", "QT_QPA_PLATFORM_PLUGIN_PATH")
+"""Where Qt looks for its plugins."""
+SEARCHED = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PYTHONPATH", *QT_PLACES)
 """Variables whose entries make a program run or load something."""
 PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
-LEADING = ("PYTHONHOME", "PYTHONUSERBASE", "CUDA_INJECTION32_PATH", "CUDA_INJECTION64_PATH", "GCONV_PATH")
+LEADING = (
+    *("PYTHONHOME", "PYTHONUSERBASE", "CUDA_INJECTION32_PATH", "CUDA_INJECTION64_PATH", "GCONV_PATH"),
+    *("OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "BASH_ENV", "ZDOTDIR"),
+)
 """Variables that do the same and name one place."""
 HANDED_ON = re.compile(
     r"PATH|LANG|LC_\w+|LD_\w+|TZ|TMPDIR|_PYI\w+|(?:CUDA|CUDNN|CUBLAS|NVIDIA|TF|XLA|JAX|TORCH|PYTORCH|OMP|PYTHON)\w*"

@@ -47,3 +47,5 @@ class Probe(msgspec.Struct, frozen=True):
     look: Callable[[ProbeRequest], Any]
     needs: tuple[str, ...] = ()
     timeout: float = 10.0
+    after: tuple[str, ...] = ()
+    """Sections that it does not read and lets go first: others wait for them, while it would take the interpreter from them."""

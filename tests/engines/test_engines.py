@@ -1,7 +1,7 @@
 """Each engine, started for real with the files of docs/engines, sees a sick machine and a healthy one.
 
-Debian: slurmctld slurmd slurm-client munge prometheus prometheus-node-exporter nagios4-core; the readers of JUnit and SARIF come
-from the package index with uv.
+Debian: slurmctld slurmd slurm-client munge prometheus prometheus-node-exporter nagios4-core; the readers of JUnit and SARIF,
+and the schemas of Kubernetes and GitHub, come from the package index with uv.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ SICK, HEALTHY = REPORTS["cnn-deleted"], REPORTS["healthy"]
 REASON = "cuDNN is incomplete: libcudnn_cnn.so.9 is missing."
 LONGEST = 60.0
 """Seconds until an engine has noticed."""
+GITHUB_SCHEMA = ("check-jsonschema", "--builtin-schema")
 pytestmark = pytest.mark.engines
 
 
@@ -334,6 +335,20 @@ def test_the_action_of_github_annotates(tmp_path: Path, machine: Machine) -> Non
     done = run("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step, env=env, cwd=tmp_path)
     assert done.returncode == 1
     assert f"::error title=cudnn.sublibrary-missing::{REASON}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("package", "words", "file"),
+    [
+        ("kubernetes-validate", ("kubernetes-validate", "--strict"), FILES / "daemonset.yaml"),
+        ("check-jsonschema", (*GITHUB_SCHEMA, "vendor.github-actions"), FILES / "github-action.yml"),
+        ("check-jsonschema", (*GITHUB_SCHEMA, "vendor.github-workflows"), ROOT / ".github/workflows/installers.yml"),
+    ],
+)
+def test_a_file_holds_by_its_engines_published_schema(package: str, words: tuple[str, ...], file: Path) -> None:
+    """The packages bring the schemas of Kubernetes' API and of GitHub's actions and workflows."""
+    done = run(sys.executable, "-m", "uv", "run", "--no-project", "--with", package, *words, file)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_node_problem_detectors_file_has_the_fields_of_its_type() -> None:

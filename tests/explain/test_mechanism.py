@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,19 +12,25 @@ from core.explain.mechanism.complaints import mixed_here
 from core.explain.mechanism.driver_answers import driver_says
 from core.explain.mechanism.fault_facts import FaultFacts
 from core.explain.mechanism.libraries import is_same_library
+from core.explain.mechanism.mechanism import find_mechanism
 from core.explain.mechanism.objections import (
+    a_driver_answers,
+    a_tool_complains,
     another_copy,
     another_framework,
     another_gpu,
     another_library,
     another_maker,
     another_release,
+    of_a_container,
     the_program_hides,
 )
-from core.explain.reading import read_text
+from core.explain.reading import ParsedText, read_text
 from core.knowledge.library_names import LibraryName, parse_library_name
 from core.model.facts import CudaInit
 from tests import machines as m
+
+Objection = Callable[[ParsedText, FaultFacts], str]
 
 
 def about(cause: str = "", *files: str, **fields: object) -> FaultFacts:
@@ -161,3 +170,39 @@ def test_a_text_of_another_framework(text: str, against: bool) -> None:
     assert another_framework(read_text(text), about()) == ""
     empty = replace(m.wheel_machine(), pythons=(m.python(distributions=()),))
     assert another_framework(read_text(text), about(seen=empty, prefixes=(m.PREFIX,))) == ""
+
+
+@pytest.mark.parametrize(
+    ("objection", "cause", "text", "against"),
+    [
+        (a_tool_complains, "gpu_arch_too_new", "nvcc fatal : Unsupported gpu architecture 'compute_89'", True),
+        (a_tool_complains, "gpu_arch_too_new", "no kernel image is available for execution on the device", False),
+        (a_driver_answers, "wsl_libcuda_not_found", "driver on your system is too old (found version 12080)", True),
+        (a_driver_answers, "wsl_libcuda_not_found", "libcuda.so.1: cannot open shared object file", False),
+        (
+            of_a_container,
+            "uvm_stale_after_suspend",
+            "Failed to initialize NVML: Unknown Error after systemctl daemon-reload",
+            True,
+        ),
+        (of_a_container, "uvm_stale_after_suspend", "Failed to initialize NVML: Unknown Error", False),
+        (another_gpu, "gpu_arch_too_new", "no kernel image is available on the Tesla P100-PCIE-16GB", True),
+    ],
+)
+def test_what_speaks_against_a_fault_of_the_driver_or_the_build(
+    objection: Objection, cause: str, text: str, against: bool
+) -> None:
+    assert bool(objection(read_text(text), about(cause))) is against
+
+
+def test_a_variable_of_nccl_that_names_no_interface_proves_a_failure_of_nccl() -> None:
+    fault = replace_said(about("variable_value_wrong"), "NCCL_SOCKET_IFNAME", "'eth7'")
+    text = "NCCL WARN Bootstrap : no socket interface found\ntorch.distributed.DistBackendError: NCCL error"
+    assert find_mechanism(read_text(text), fault).proves
+    assert not find_mechanism(read_text(text), replace_said(fault, "TF_GPU_ALLOCATOR")).by
+    assert not find_mechanism(read_text("CUDA out of memory"), fault).by
+
+
+def replace_said(fault: FaultFacts, *said: str) -> FaultFacts:
+    """Return the fault with another evidence."""
+    return dataclasses.replace(fault, said=said)

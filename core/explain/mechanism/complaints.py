@@ -134,6 +134,11 @@ def _names(about: FaultFacts, starts: tuple[str, ...]) -> bool:
     return any(re.search(rf"(?<![a-z]){re.escape(s)}(?![a-z])", text) for s in starts for text in texts)
 
 
+def of_nccl(_r: ParsedText, about: FaultFacts) -> bool:
+    """The finding is about a variable that NCCL reads."""
+    return any(text.startswith("NCCL_") for text in about.said)
+
+
 def same_compiler(reading: ParsedText, about: FaultFacts) -> bool:
     """The text blames NVRTC of the major that the finding is about."""
     told = {x.major for x in reading.libraries if x.family in ("nvrtc", "nvrtc-builtins")}
@@ -223,7 +228,13 @@ COMPLAINTS: dict[str, Complaint] = {
     "the container's engine": _family("container-runtime container-cli"),
     # the GPU
     "no code for this GPU": _family("no-kernel-image not-compatible-gpu gpu-too-old-words cudnn-arch nvrtc-arch unknown-arch gpu:too-new gpu:too-old"),
+    "a new GPU": _family("newest-fails", shared=True),
     "no memory": _family("oom"),
+    "memory that is held": _family("memory-held", shared=True),
+    "no GPU in a container": _family("no-gpu-in-container", starts_not),
+    "the whole machine": _family("machine-dies", shared=True),
+    "a package that wants another": _family("package-wants numpy-api", shared=True),
+    "NCCL": _family("nccl", of_nccl),
     "a failing GPU": _family("hardware-words xid-card xid-link bus-lost ecc k-power-cables"),
     # statuses that many faults share
     "cuDNN does not start": _family("cudnn-not-init cudnn-handle dnn-not-found", shared=True),
@@ -351,16 +362,22 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "secure_boot_blocks_module": (*_DRIVER, "no signature"),
     "uvm_stale_after_suspend": (*_DRIVER, "after a suspend"),
     "device_node_permission": (*_DRIVER, "no rights"),
-    "container_no_gpu_runtime": (*_DRIVER, "the container's engine", "an engine without a runtime"),
+    "container_no_gpu_runtime": (
+        *_DRIVER,
+        "the container's engine",
+        "an engine without a runtime",
+        "no GPU in a container",
+    ),
     "wsl_libcuda_not_found": (*_DRIVER, "this library is not found"),
     "gpu_hidden_by_env": (*_DRIVER, "a variable that hides"),
     "mig_misconfigured": (*_DRIVER, "MIG"),
-    "gpu_arch_too_new": ("no code for this GPU", "a computation fails", "cuDNN does not start"),
+    "gpu_arch_too_new": ("no code for this GPU", "a computation fails", "cuDNN does not start", "a new GPU"),
     "gpu_arch_too_old": ("no code for this GPU", "a computation fails", "cuDNN does not start"),
-    "gpu_memory_exhausted": ("no memory", "cuDNN does not start", "cuDNN fails inside"),
+    "gpu_memory_exhausted": ("no memory", "memory that is held", "cuDNN does not start", "cuDNN fails inside"),
     "nv_compute_cache_bad": ("the kernels' cache", "cuBLAS does not start", "cuDNN fails inside"),
-    "hardware_fault": ("a failing GPU", "a computation fails"),
-    "requirement_broken": ("packages that do not fit", "two versions of cuDNN"),
+    "hardware_fault": ("a failing GPU", "a computation fails", "the whole machine"),
+    "requirement_broken": ("packages that do not fit", "two versions of cuDNN", "a package that wants another"),
+    "variable_value_wrong": ("NCCL",),
     "wrong_results": ("wrong numbers",),
 }
 """The families of messages that each cause makes. A cause that is not here makes none that points back to it."""

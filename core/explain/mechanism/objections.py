@@ -16,7 +16,7 @@ from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
 
 CAPABILITY_PATTERN = re.compile(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm_?)?(\d{1,2})\.?(\d)\b")
-GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|(?:a(?:2|10|10g|16|30|40|100|800|6000)|h(?:20|100|200|800)|l(?:4|20|40|40s)|t4|v100|p(?:4|40|100)|k(?:20|40|80)|m(?:40|60)|b[123]00|gb\d{2,3}))\b(?=[ ,.:;)]|$|\n)")  # fmt: skip
+GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|(?:a(?:2|10|10g|16|30|40|100|800|6000)|h(?:20|100|200|800)|l(?:4|20|40|40s)|t4|v100|p(?:4|40|100)|k(?:20|40|80)|m(?:40|60)|b[123]00|gb\d{2,3})|mx ?\d{3})\b(?=[ ,.:;)\-]|$|\n)")  # fmt: skip
 
 
 def another_framework(reading: ParsedText, about: FaultFacts) -> str:
@@ -42,7 +42,12 @@ def another_gpu(reading: ParsedText, about: FaultFacts) -> str:
     here = {g.compute_capability for g in gpus if g.compute_capability}
     if said and here and not said & here:
         return _("The message is about a GPU of compute capability {said}.", said=sorted(said)[0])
-    models = {m[1].replace(" ", "") for m in GPU_MODEL_PATTERN.finditer(reading.low) if m[1][0] in "rg"}
+    # a bare "t4" or "p100" may be anything; with the maker's word before it, it is a card
+    models = {
+        m[1].replace(" ", "")
+        for m in GPU_MODEL_PATTERN.finditer(reading.low)
+        if m[1].startswith(("rtx", "gtx", "gt", "mx")) or m[0] != m[1]
+    }
     names = " ".join(g.name for g in gpus).lower().replace(" ", "")
     if models and not any(model in names for model in models):
         return _("The message is about another GPU: {said}.", said=sorted(models)[0].upper())
@@ -104,7 +109,9 @@ def another_copy(reading: ParsedText, about: FaultFacts) -> str:
     )
 
 
-WITHOUT_DRIVER = ("driver_module_not_loaded", "secure_boot_blocks_module", "container_no_gpu_runtime")
+WITHOUT_DRIVER = (
+    *("driver_module_not_loaded", "secure_boot_blocks_module", "container_no_gpu_runtime", "wsl_libcuda_not_found"),
+)
 """Causes by which no driver answers at all."""
 ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected"})
 """Marks of messages that a loaded module, or the kernel that refused it, alone leads to."""
@@ -147,8 +154,8 @@ def another_maker(reading: ParsedText, about: FaultFacts) -> str:
     return _("The message is about a GPU of another maker.") if here else ""
 
 
-OF_A_SESSION = ("device_node_permission", "gpu_hidden_by_env")
-"""Causes that concern this user or these variables, which no container has."""
+OF_A_SESSION = ("device_node_permission", "gpu_hidden_by_env", "uvm_stale_after_suspend")
+"""Causes that concern this user, these variables or a computer that slept, which no container has."""
 _IN_CONTAINER = re.compile(r"root@[0-9a-f]{12}:|\(container\)|in the container")
 
 
@@ -156,7 +163,18 @@ def of_a_container(reading: ParsedText, about: FaultFacts) -> str:
     """The text comes from inside a container, and this machine is none: what this user may do is not what it may."""
     if about.seen.machine.container or about.cause not in OF_A_SESSION:
         return ""
-    return _("The message comes from a container.") if _IN_CONTAINER.search(reading.low) else ""
+    told = _IN_CONTAINER.search(reading.low) or reading.marks & {"devices-taken", "no-gpu-in-container"}
+    return _("The message comes from a container.") if told else ""
+
+
+OF_THE_BUILD = ("gpu_arch_too_new", "gpu_arch_too_old")
+
+
+def a_tool_complains(reading: ParsedText, about: FaultFacts) -> str:
+    """A compiler or the driver's own compiler speaks: the machine code of an installed framework has no part in that."""
+    if about.cause not in OF_THE_BUILD or not reading.marks & {"compiler-arch", "ptx-toolchain"}:
+        return ""
+    return _("In the message a compiler speaks, not an installed framework.")
 
 
 def after_a_sleep(reading: ParsedText, about: FaultFacts) -> str:
@@ -183,6 +201,7 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     the_program_hides,
     another_maker,
     of_a_container,
+    a_tool_complains,
     after_a_sleep,
 )
 

@@ -12,6 +12,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,6 +34,19 @@ RESOLVE_SECONDS, FETCH_SECONDS, INSTALL_SECONDS = 300.0, 3600.0, 900.0
 """Limits for one command; a stalled connection ends after the installer's own time-out."""
 _SECRET = re.compile(r"(?<=://)[^/@\s]+@")
 _PYTHON_VARIABLES = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
+
+
+_SETTING = re.compile(r"([^.]+)\.([\w-]+)=['\"](.*)['\"]")
+_ADDRESSES = ("index-url", "extra-index-url", "find-links")
+_CONNECTION = (
+    *("proxy", "cert", "client-cert", "trusted-host", "timeout", "default-timeout", "keyring-provider"),
+    *("cache-dir", "no-cache-dir", "use-feature", "use-deprecated"),
+)
+"""Settings of pip that say how to reach an index, and nothing about what comes or where it goes."""
+_UV_KEPT = re.compile(
+    r"UV_(?:CACHE_DIR|NO_CACHE|LINK_MODE|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|HTTP_\w+|CONCURRENT_\w+|INDEX_\w+_(?:USERNAME|PASSWORD))"
+)
+_UV_ADDRESSES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
 
 
 class Sources(Frozen, frozen=True, kw_only=True):
@@ -78,13 +92,17 @@ class Installer:
 
     def configured(self) -> tuple[str, ...]:
         """Return the addresses that pip is configured to ask here, without what is secret in them; empty: its default."""
-        done = self._host.run([*self._command, "config", "list"], timeout=30, env=self._env(), watch=self._watch)
-        rows = (line.partition("=") for line in done.out.splitlines())
-        known = [v.strip("'\" ") for n, _eq, v in rows if re.search(r"\.(extra-)?index-url$|\.find-links$", n)]
-        env = self._host.fresh_environment()
-        named = [env[n] for n in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS") if env.get(n)]
-        words = (w for text in (*named, *known) for w in text.split())
-        return tuple(dict.fromkeys(without_secrets(w) for w in words))
+        known = (self._settings[n] for n in _ADDRESSES if n in self._settings)
+        return tuple(dict.fromkeys(without_secrets(w) for text in known for w in text.split()))
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        """What pip's files and variables set, by the option's name: a variable before a command's section, that before all."""
+        done = self._host.run([*self._command, "config", "list"], timeout=30, env=self._plain_env(), watch=self._watch)
+        rows = [m.groups() for line in done.out.splitlines() if (m := _SETTING.fullmatch(line))]
+        ranks = {"global": 0, ":env:": 2}
+        ordered = sorted((ranks.get(section, 1), name, value) for section, name, value in rows)
+        return {name: value.replace("\\n", "\n") for _rank, name, value in ordered}
 
     def remove(self, names: Sequence[str]) -> None:
         """Uninstall distributions.
@@ -117,7 +135,7 @@ class Installer:
         )
         packages = tuple(_packages(report))
         known = (*wanted.folders, *((wanted.index,) if wanted.index else self.configured() if wanted.fetches else ()))
-        if any(p.source.startswith("file:") and not _lies_in(p.source, known) for p in packages):
+        if any(p.source.startswith("file:") and not _is_known(p.source, known) for p in packages):
             raise ChangeError(refused_address())
         return packages
 
@@ -186,27 +204,30 @@ class Installer:
             return [*found, "--no-index"]
         return [*found, "--index-url", wanted.index] if wanted.index else found
 
-    def _env(self) -> dict[str, str]:
-        env = {
-            n: v for n, v in trusted_environment(self._host.fresh_environment()).items() if n not in _PYTHON_VARIABLES
-        }
+    def _plain_env(self) -> dict[str, str]:
+        given = trusted_environment(self._host.fresh_environment())
+        env = {n: v for n, v in given.items() if n not in _PYTHON_VARIABLES}
+        return {**env, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def _env(self, kept: Sequence[str] = _CONNECTION) -> dict[str, str]:
+        """Return variables with the configured settings that are kept, and no other: none may send files elsewhere than
+        into the twin, or add to what is installed.
+        """
+        env = {n: v for n, v in self._plain_env().items() if not n.startswith("PIP_")}
+        settings = {f"PIP_{n.upper().replace('-', '_')}": v for n, v in self._settings.items() if n in kept}
         quiet = {
+            "PIP_CONFIG_FILE": os.devnull,
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INPUT": "1",
             "PIP_ROOT_USER_ACTION": "ignore",
             "PIP_RETRIES": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
         }
-        return {**env, **quiet}
+        return {**env, **settings, **quiet}
 
     def _env_for(self, wanted: Wanted) -> dict[str, str]:
-        """Return variables under which no other address is asked than the one that was named: empty ones overrule files."""
-        env = self._env()
-        if wanted.index or not wanted.fetches:
-            env |= {"PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "", "PIP_REQUIRE_VIRTUALENV": ""}
-        if not wanted.fetches:
-            env["PIP_CONFIG_FILE"] = os.devnull
-        return env
+        """Return variables under which no other address is asked than the one that was named."""
+        named = bool(wanted.index) or not wanted.fetches
+        return self._env(_CONNECTION if named else (*_CONNECTION, *_ADDRESSES, "no-index", "constraint"))
 
     def _run(self, *arguments: str, timeout: float, env: Mapping[str, str]) -> CompletedProcess:
         done = self._host.run([*self._command, *arguments], timeout=timeout, env=env, watch=self._watch)
@@ -228,8 +249,7 @@ class UvInstaller(Installer):
     def configured(self) -> tuple[str, ...]:
         """Return the addresses that variables give uv; empty: what its own files say, or its default."""
         env = self._host.fresh_environment()
-        names = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
-        return tuple(dict.fromkeys(without_secrets(w) for n in names for w in env.get(n, "").split()))
+        return tuple(dict.fromkeys(without_secrets(w) for n in _UV_ADDRESSES for w in env.get(n, "").split()))
 
     def remove(self, names: Sequence[str]) -> None:
         """See Installer."""
@@ -294,14 +314,16 @@ class UvInstaller(Installer):
             return [*found, "--no-index"]
         return [*found, "--default-index", wanted.index] if wanted.index else found
 
-    def _env_for(self, wanted: Wanted) -> dict[str, str]:
-        env = self._env()
-        if wanted.index or not wanted.fetches:
-            for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_INDEX_URL"):
-                env.pop(name, None)
-        if not wanted.fetches:
-            env["UV_NO_CONFIG"] = "1"
+    def _env(self, kept: Sequence[str] = ()) -> dict[str, str]:
+        env = {
+            n: v for n, v in self._plain_env().items() if not n.startswith("UV_") or n in kept or _UV_KEPT.fullmatch(n)
+        }
         return {**env, "UV_HTTP_RETRIES": "1", "UV_NO_PROGRESS": "1"}
+
+    def _env_for(self, wanted: Wanted) -> dict[str, str]:
+        if wanted.index or not wanted.fetches:
+            return {**self._env(), "UV_NO_CONFIG": "1"}
+        return self._env((*_UV_ADDRESSES, "UV_INDEX_STRATEGY", "UV_NO_INDEX", "UV_CONSTRAINT"))
 
 
 def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Installer:
@@ -375,15 +397,11 @@ def refused_address() -> str:
     return _("The index leads to a file of this computer, so nothing is taken from it.")
 
 
-def _lies_in(source: str, places: Sequence[str]) -> bool:
-    """Whether a file: address is below one of the folders that were named or configured, as paths or addresses."""
+def _is_known(source: str, places: Sequence[str]) -> bool:
+    """Whether an address of a file comes from a folder that was named or configured, or from an index of files."""
     path = os.path.abspath(url2pathname(urlsplit(source).path))  # noqa: PTH100 - links stay
-    folders = (
-        os.path.abspath(url2pathname(urlsplit(p).path) if p.startswith("file:") else p)  # noqa: PTH100
-        for p in places
-        if p and ("://" not in p or p.startswith("file:"))
-    )
-    return any(Path(path).is_relative_to(folder) for folder in folders)
+    folders = (os.path.abspath(p) for p in places if "://" not in p)  # noqa: PTH100
+    return any(p.startswith("file:") for p in places) or any(Path(path).is_relative_to(folder) for folder in folders)
 
 
 def _requirements(packages: Sequence[Package], into: Path) -> Path:

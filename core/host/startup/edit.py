@@ -5,6 +5,7 @@ Pure: text in, text out. What does not have the expected form is refused with a 
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shlex
@@ -72,7 +73,9 @@ def edit_text(text: str, edit: Edit) -> str:
             f"{indent}{guard if n == 0 else ''}{mark}{row.strip()}" for n, row in enumerate(body.splitlines())
         )
     comment = (
-        "" if not edit.reason else f"{indent}{'rem' if edit.form == 'cmd' else '#'} {MARK}: {edit.reason}{between}"
+        ""
+        if not edit.reason or edit.form == "xml"
+        else f"{indent}{'rem' if edit.form == 'cmd' else '#'} {MARK}: {edit.reason}{between}"
     )
     if start and lines[start - 1].rstrip("\r\n").endswith("\\"):
         comment = ""
@@ -283,7 +286,7 @@ def _fish(body: str, edit: Edit) -> str | None:
 
 
 def _assignments(body: str, edit: Edit) -> str | None:
-    found = re.match(rf"(\s*(?:export\s+)?[\"']?{edit.name}[\"']?\s*=\s*)([\"']?)(.*?)(\2)(\s*)\Z", body)
+    found = re.match(rf"(\s*(?:export\s+)?[\"']?{edit.name}[\"']?\s*[:?+]?:?=\s*)([\"']?)(.*?)(\2)(\s*)\Z", body)
     if found is None:
         raise _by_hand(edit)
     if edit.value:
@@ -305,7 +308,7 @@ def _pam(body: str, edit: Edit) -> str | None:
 
 
 def _systemd(body: str, edit: Edit) -> str | None:
-    if not re.match(r"\s*Environment\s*=", body):
+    if not re.match(r"\s*(?:Default)?Environment\s*=", body):
         return _assignments(body, edit)
     quoted = rf"(?<=[\s=])([\"']){edit.name}=((?:(?!\1).)*)\1(?=\s|\Z)"
     found = re.search(quoted, body) or re.search(rf"(?<=[\s=])(){edit.name}=([^\s\"']*)(?=\s|\Z)", body)
@@ -318,7 +321,7 @@ def _systemd(body: str, edit: Edit) -> str | None:
     if left is not None:
         return body[: found.start(2)] + left + body[found.end(2) :]
     head, rest = body[: found.start()], body[found.end() :]
-    if re.fullmatch(r"\s*Environment\s*=\s*", head) and not rest.strip():
+    if re.fullmatch(r"\s*(?:Default)?Environment\s*=\s*", head) and not rest.strip():
         return None
     return (head.rstrip() + rest) if not head.rstrip().endswith("=") else head + rest.lstrip()
 
@@ -344,6 +347,37 @@ def _pth(body: str, edit: Edit) -> None:
         raise _by_hand(edit)
 
 
+def _supervisor(body: str, edit: Edit) -> str | None:
+    """Edit one variable of a list: environment=A="1",B="2"."""
+    found = re.search(rf"(?<![\w]){edit.name}\s*=\s*(\"[^\"]*\"|'[^']*'|[^,\"'\s;]*)", body)
+    if found is None:
+        raise _by_hand(edit)
+    raw = found[1]
+    quote = raw[0] if raw[:1] in ("'", '"') else ""
+    value = raw[len(quote) : len(raw) - len(quote)]
+    left = edit.value or (None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit))
+    if left is not None:
+        return body[: found.start(1)] + quote + left + quote + body[found.end(1) :]
+    before, after = body[: found.start()], body[found.end() :]
+    if after.lstrip().startswith(","):
+        return before + after.lstrip()[1:].lstrip()
+    if re.fullmatch(r"\s*(environment\s*=\s*)?", before) and not after.strip():
+        return None
+    return re.sub(r",\s*\Z", "", before) + after
+
+
+def _xml(body: str, edit: Edit) -> str | None:
+    """Edit an element with the variable's name and value as its attributes: PyCharm's run configurations."""
+    found = re.search(rf"<env\s+name=\"{edit.name}\"\s+value=\"([^\"]*)\"\s*/>", body)
+    if found is None:
+        raise _by_hand(edit)
+    value = html.unescape(found[1])
+    left = edit.value or (None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit))
+    if left is not None:
+        return body[: found.start(1)] + html.escape(left) + body[found.end(1) :]
+    return body[: found.start()] + body[found.end() :]
+
+
 _FORMS: dict[LineForm, Callable[[str, Edit], str | None]] = {
     "posix": _posix,
     "fish": _fish,
@@ -353,6 +387,8 @@ _FORMS: dict[LineForm, Callable[[str, Edit], str | None]] = {
     "systemd": _systemd,
     "cmd": _cmd,
     "pth": _pth,
+    "supervisor": _supervisor,
+    "xml": _xml,
 }
 
 

@@ -10,6 +10,8 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec.structs import replace
+
 from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import Exports, Undefined, VersionTables, gnu_hash, undefined_symbols, version_tables
@@ -98,6 +100,13 @@ class Process:
             self.loaded.update(new)
             self._names = names
         return list(new.values()), edges
+
+    def preload(self, names: str) -> None:
+        """Open what LD_PRELOAD names, separated by spaces or colons, before all else; ld.so goes on without what it cannot open."""
+        for name in re.split("[ :]+", names.strip()):
+            for one in self.open(name)[0] if name else ():
+                if one.taken and one.name == name and one.file.path in self.loaded:
+                    one.taken = replace(one.taken, how=How.LD_PRELOAD)
 
     def _edge(
         self, found: Resolution, taken: Attempt | None, asked: Sequence[LoadedFile], *, optional: bool

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from core.model.facts.base import Frozen
+from core.model.facts.closure import Edge
 
 SearchOrigin = Literal[
     "start", "PYTHONPATH", "standard library", "site-packages", "user site", "system site-packages", "pth", "._pth"
@@ -68,9 +69,9 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     line: int
     wanted: str
     """The module that is asked for: "typing_extensions", "google.protobuf"."""
-    kind: Literal["absent", "no name", "empty", "foreign"]
+    kind: Literal["absent", "no name", "empty", "foreign", "unfit"]
     """absent: no such module, or only folders without __init__. no name: it has no such name. empty: a file of no bytes.
-    foreign: extension modules for another Python or processor alone."""
+    foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take."""
     name: str = ""
     """What is imported from it, where it lacks that."""
     path: str = ""
@@ -82,6 +83,10 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     hidden: str = ""
     """The next file of that name, which would be found without it."""
     hidden_owner: str = ""
+    edge: Edge | None = None
+    """unfit: why it does not load."""
+    recorded: bool = False
+    """unfit: the package itself brought what is lacking."""
 
 
 class EnvironmentFault(Frozen, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ class How(StrEnum):
     """How a loader comes to a candidate, in the loader's own terms."""
 
     DIRECT = "direct path"
+    LD_PRELOAD = "LD_PRELOAD"
     RPATH = "RPATH"
     LD_LIBRARY_PATH = "LD_LIBRARY_PATH"
     RUNPATH = "RUNPATH"

@@ -26,15 +26,32 @@ StartKind = Literal[
     "module",
     "launcher",
     "script",
+    "task",
+    "multiplexer",
 ]
 """login: a login shell. terminal: an interactive shell in a desktop's terminal. ssh: a command given to ssh. notebook: a
 Jupyter kernel. activation: a shell that activated an environment. editor: a terminal of VS Code. launcher: a .desktop file.
-script: a shell's script that starts a Python."""
+script: a shell's script that starts a Python.
+task: what a project's file starts one with: a makefile, package.json, an editor's run configuration.
+multiplexer: a shell in tmux or screen."""
 
 LineForm = Literal[
-    "posix", "fish", "csh", "assignments", "pam", "systemd", "crontab", "json", "cmd", "powershell", "pth"
+    "posix",
+    "fish",
+    "csh",
+    "assignments",
+    "pam",
+    "systemd",
+    "crontab",
+    "json",
+    "cmd",
+    "powershell",
+    "pth",
+    "supervisor",
+    "xml",
 ]
-"""The language of a line: what a comment is there, and how a value is written. pth: a line of Python's .pth files."""
+"""The language of a line: what a comment is there, and how a value is written. pth: a line of Python's .pth files.
+supervisor: environment= of supervisord.conf. xml: an element with name and value as attributes."""
 
 
 class StartLine(Frozen, frozen=True, kw_only=True):
@@ -90,6 +107,8 @@ class Start(Frozen, frozen=True, kw_only=True):
     """Variables that matter as programs get them."""
     lines: tuple[StartLine, ...] = ()
     """The lines that gave these variables their values, in the order in which they are run."""
+    taken: tuple[StartLine, ...] = ()
+    """The lines that took a variable away which programs of this way do not get."""
     files: tuple[str, ...] = ()
     """Every file that was read for it."""
     open: tuple[str, ...] = ()

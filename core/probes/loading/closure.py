@@ -147,7 +147,9 @@ def _process(setting: Setting) -> Process:
                 silent[folder] = True
         return silent[folder]
 
-    return Process(setting.search, program if program and program.image.format == "ELF" else None, executable)
+    made = Process(setting.search, program if program and program.image.format == "ELF" else None, executable)
+    made.preload(setting.request.env.get("LD_PRELOAD", ""))
+    return made
 
 
 def _requires(distribution: Distribution, name: str) -> bool:

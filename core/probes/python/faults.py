@@ -10,7 +10,7 @@ from core.loader import read_image
 from core.loader.linux.cache import conf_folders, read_cache
 from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
 from core.probes.python.distributions import RELEVANT_DISTRIBUTION, normalise_name
-from core.probes.python.environment import find_interpreter
+from core.probes.python.environment import find_interpreter, goes_without_home
 from core.probes.python.search_path import Interpreter
 from core.probes.sysroot import Sysroot
 
@@ -30,7 +30,7 @@ def environment_faults(
         return
     home = (python.settings or {}).get("home", "")
     config = where.join(prefix, "pyvenv.cfg")
-    if home and not where.is_folder(home):
+    if home and not where.is_folder(home) and not goes_without_home(home, python.executable, where):
         yield EnvironmentFault(
             kind="base gone", path=path_text(home), source=config, line=_line_of(config, "home", where)
         )

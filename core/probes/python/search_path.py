@@ -16,7 +16,7 @@ import msgspec
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
 from core.probes.python.environment import find_interpreter, read_settings
-from core.probes.python.start_code import MAX_START_CODE_BYTES, variables_set
+from core.probes.python.start_code import MAX_START_CODE_BYTES, path_changes, variables_set
 from core.probes.sysroot import Sysroot
 
 MAX_PTH_BYTES = 256 << 10
@@ -207,6 +207,8 @@ def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str,
         path.add(entry, "standard library")
     _add_packages(path, python, env, base, where)
     entries = path.entries
+    for code in _customizations(entries, where):
+        entries = _changed(entries, code.source, where)
     if folder and not (env.get("PYTHONSAFEPATH") and python.version >= (3, 11)):
         entries = [SearchEntry(path=path_text(folder), origin="start"), *entries]
     return PythonSearch(tuple(entries), tuple(dict.fromkeys((*path.code, *_customizations(entries, where)))))
@@ -295,6 +297,15 @@ def user_folder(version: tuple[int, int], env: Mapping[str, str], where: Sysroot
         tail = where.join("lib", f"python{version[0]}.{version[1]}", "site-packages")
     if base:
         yield where.join(base, tail)
+
+
+def _changed(entries: list[SearchEntry], file: str, where: Sysroot) -> list[SearchEntry]:
+    """Return sys.path as the start-up code in a file leaves it, as far as its text tells."""
+    out = list(entries)
+    for at, place, line in path_changes(where.text(file, MAX_START_CODE_BYTES) or "", file):
+        entry = SearchEntry(path=path_text(place), origin="pth", source=path_text(file), line=line)
+        out.insert(len(out) if at is None else at, entry)
+    return out
 
 
 def _customizations(entries: list[SearchEntry], where: Sysroot) -> Iterator[StartCode]:

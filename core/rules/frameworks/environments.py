@@ -24,6 +24,7 @@ from core.rules.frameworks import (
     packages,
     records,
     trials,
+    unfit_extensions,
 )
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -360,6 +361,7 @@ RULES = (
     *hardware.RULES,
     *imports.RULES,
     *ended_imports.RULES,
+    *unfit_extensions.RULES,
     *broken.RULES,
     *packages.RULES,
     *records.RULES,

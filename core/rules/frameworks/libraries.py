@@ -321,6 +321,12 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
         )
     own = is_inside(system, gap.provider, lack.home.python.prefix)
     overridden = gap.how == "LD_LIBRARY_PATH" and (not own or bool(gap.others))
+    if gap.how == How.LD_PRELOAD:
+        why = _(
+            "LD_PRELOAD puts {path} into every program, before the library that the program would take.",
+            path=gap.provider,
+        )
+        return "cxx_runtime_too_old" if COMPILER_VERSION.match(gap.version) else "cuda_lib_shadowed", title, why
     if COMPILER_VERSION.match(gap.version):
         if overridden:
             return (
@@ -421,6 +427,13 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
         folders = _variable_folders(lack)
         places = tuple(Place(folder=f, prefix=prefix) for f in folders)
         return TakeOut(variable="LD_LIBRARY_PATH", places=places), without_variable(folders)
+    preloaded = list(dict.fromkeys(g.provider for g in lack.gaps if g.how == How.LD_PRELOAD))
+    if preloaded:
+        return None, manual_fix(
+            _("Take {path} out of LD_PRELOAD", path=join_names(preloaded)),
+            _("For this terminal: unset LD_PRELOAD"),
+            restart="terminal",
+        )
     packages = dict.fromkeys((d.distribution, d.version) for d in lack.recorded)
     past = _past_unfit(lack) if not packages else None
     if past is not None:

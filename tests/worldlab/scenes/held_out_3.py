@@ -220,7 +220,13 @@ def copies_python(world: World) -> None:
 LOST = ("corrupt_or_truncated_file", "cuda_runtime_missing", "installation_interrupted")
 FOREIGN = ("package_for_another_python", "dll_wrong_architecture")
 BASE = ("python_environment_broken", "corrupt_or_truncated_file", "cuda_runtime_missing", "build_tools_missing")
-SYSTEM = ("build_tools_missing", "cuda_runtime_missing", "corrupt_or_truncated_file", "requirement_broken")
+SYSTEM = (
+    "system_library_missing",
+    "build_tools_missing",
+    "cuda_runtime_missing",
+    "corrupt_or_truncated_file",
+    "requirement_broken",
+)
 NUMPY = ("numpy_abi_mismatch", "requirement_broken")
 BROKEN = ("requirement_broken",)
 PRELOADED = ("cuda_lib_shadowed", "ld_library_path_override", "variable_value_wrong")
