@@ -10,6 +10,7 @@ from core.knowledge.causes import OptionalCause
 from core.knowledge.library_names import parse_library_name
 from core.model.facts import Attempt, ExaminedProgram, How, Resolution, Snapshot
 from core.model.findings import Evidence, Finding, Fix
+from core.model.path_list import join_entries
 from core.model.paths import file_name, normalise, parent, path_module
 from core.model.remedies import AddFolder, Place, PreferFolder, Remedy
 from core.model.steps import Step
@@ -183,7 +184,7 @@ def _cause(name: str, there: bool) -> OptionalCause:
 
 def _cure(there: dict[str, str], names: list[str], seen: Snapshot) -> Fix:
     if there:
-        return add_to_search_path(seen, next(iter(there.values())))
+        return add_to_search_path(seen, join_entries(list(dict.fromkeys(there.values())), seen.machine.system))
     return manual_fix(
         _("Install what the program asks for"),
         _(

@@ -12,20 +12,27 @@ from core.model.changes import SetVariable
 from core.model.facts import (
     Attempt,
     Call,
+    Closure,
     Consumer,
     CudaInit,
+    Distribution,
     Environment,
+    Gap,
     How,
+    LibraryFile,
     Nvml,
     Program,
+    PythonEnvironment,
     RollCall,
     Signature,
     Snapshot,
+    Toolkit,
     Variable,
 )
 from core.model.findings import Finding
 from core.model.remedies import PointTo
 from core.model.steps import Severity
+from core.rules.frameworks.libraries import lacking_libraries
 from core.rules.root_cause import diagnose
 from tests import machines as m
 
@@ -279,3 +286,31 @@ def test_an_older_report_keeps_what_it_says_of_processors_and_of_its_own_childre
     assert not CudaInit(problem="The process that called cuInit could not be started: No such file.").asked
     assert not Nvml(problem="The process that called NVML could not be started: No such file.").asked
     assert CudaInit(problem="libcuda.so.1: a part of it could not be started: x").asked
+
+
+@pytest.mark.parametrize("stray", [True, False])
+def test_a_copy_beside_the_plugin_is_taken_away_and_not_installed_again(stray: bool) -> None:
+    copy = ASKER.rpartition("\\")[0] + r"\cufft64_11.dll"
+    gap = Gap(
+        wanted_by=ASKER,
+        name="cufftXtMakePlanMany",
+        provider=copy,
+        how=How.DLL_FOLDER,
+        others=(r"C:\cuda\cufft64_11.dll",),
+    )
+    made = Closure(consumer=ORT, binaries=(ASKER,), gaps=(gap,), strays=(copy,) if stray else ())
+    python = PythonEnvironment(
+        prefix=PREFIX,
+        site_packages=(PREFIX + r"\Lib\site-packages",),
+        distributions=(Distribution(name="onnxruntime-gpu", version="1.20.1"),),
+    )
+    [found] = lacking_libraries(replace(m.windows_machine(), pythons=(python,), closures=(made,)))
+    assert found.cause == "cuda_lib_shadowed"
+    assert (copy in (found.fix.advice if found.fix else "")) is stray
+
+
+def test_a_damaged_copy_in_system32_is_taken_away() -> None:
+    file = LibraryFile(path=r"C:\Windows\System32\cublasLt64_12.dll", name="cublasLt64_12.dll", state="empty")
+    toolkit = Toolkit(root=r"C:\Windows\System32", origin="system", folder=r"C:\Windows\System32", libraries=(file,))
+    found = [f for f in diagnose(replace(m.windows_machine(), toolkits=(toolkit,))) if f.cause == "corrupt_or_truncated_file"]
+    assert [file.path in f.fix.advice for f in found if f.fix] == [True]

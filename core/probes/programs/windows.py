@@ -47,7 +47,8 @@ def dlls_of(
     added = _added(bundle, env, where)
     for plugin in plugins:
         its = DllSearch(_policy(plugin, plain, added), others=search)
-        found |= dict.fromkeys(r for r in dll_closure(plugin, its, opens=opens, loaded=loaded) if r.name != plugin)
+        before = dict(loaded)  # one plug-in may be opened without the others
+        found |= dict.fromkeys(r for r in dll_closure(plugin, its, opens=opens, loaded=before) if r.name != plugin)
     named = tuple(r for r in found if "\\" not in r.name and "/" not in r.name)
     gaps = tuple(g for r in named for g in unmet_functions(r, search, r.wanted_by or path))
     lost = {r.name.lower() for r in named if r.winner is None}

@@ -529,7 +529,8 @@ def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
     places += [
         (g.provider, g.how, parent(lack.system, g.others[0]) if g.others else "") for g in lack.gaps if g.provider
     ]
-    places = [p for p in places if not is_inside(lack.system, p[0], lack.home.python.prefix)]
+    strays = lack.closure.strays
+    places = [p for p in places if p[0] in strays or not is_inside(lack.system, p[0], lack.home.python.prefix)]
     if lack.system != "windows" or not places or any(e.state == "absent" and not e.elsewhere for e in lack.edges):
         return None
     path, how, right = places[0]

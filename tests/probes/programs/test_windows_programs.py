@@ -194,3 +194,15 @@ def test_a_program_that_is_damaged_itself_is_a_fault(data: bytes, prefix: Path) 
         "corrupt_or_truncated_file",
         Severity.ERROR,
     )
+
+
+def test_what_another_plugin_has_loaded_is_still_missing(prefix: Path) -> None:
+    app = prefix / "drive_c/two"
+    plugged(app, "_internal/onnx/providers.dll", "_internal/nvidia")
+    build(app / "bin/_internal/nvidia/another.dll", PLUGIN)
+    assert not WINE or wine(prefix, r"C:\two\bin\play.exe") == 5
+    [found] = findings_of(prefix, r"C:\two\bin\play.exe", "")
+    assert found.cause == "cuda_not_on_search_path"
+    assert found.fix
+    assert r"C:\two\bin\_internal\nvidia" in found.fix.title
+    assert "It starts" in found.why

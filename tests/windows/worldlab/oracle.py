@@ -147,6 +147,7 @@ def framework(way: str, site: Path, env: Mapping[str, str]) -> dict[str, int]:
 
 
 IMPORTS = r"""
+k.SetDllDirectoryW(os.path.dirname(site))
 for name in imports(site):
     load(name, 0)
 said[os.path.basename(site)] = lacking(site)
