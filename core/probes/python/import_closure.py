@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import Distribution, EndedImport, path_text
@@ -38,7 +39,7 @@ MAX_FILE_BYTES = 4 << 20
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 
-_IMPORT = re.compile(
+_IMPORT = late_pattern(
     r"^(?:import[ \t]+(?P<modules>[\w.]+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*)"
     r"|from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]*import[ \t]*(?P<names>\([^)]*\)|[^\n#\\]*(?:\\\r?\n[^\n#\\]*)*))",
     re.MULTILINE,
@@ -46,9 +47,9 @@ _IMPORT = re.compile(
 _MAKES_NAMES = ("\ndef __getattr__(", "globals()", "sys.modules[__name__]", "\nexec(", "__path__")
 """How a module comes to names that its text does not spell, or a package to modules that its folder does not hold."""
 
-_EVERYTHING = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
+_EVERYTHING = late_pattern(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
 
-_DOCUMENTED = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
+_DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
 """The beginning of a module's docstring, in which examples have imports at the left margin."""
 
 _STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.common.versions import all_numbers
 from core.knowledge.modules import KnownModule, module_table
@@ -26,7 +27,7 @@ MAX_FINDER_BYTES, MAX_WHEEL_BYTES, MAX_ZIP_BYTES = 256 << 10, 16 << 10, 64 << 20
 MAX_MODULE_BYTES = 1 << 20
 
 _EXTENSION = re.compile(r"\.(?P<tag>cpython-\d+t?-[\w-]+|cp\d+t?-[\w]+|abi3|pypy[\w-]+)?\.?(?:so|pyd)$")
-_MAPPING = re.compile(r"(?m)^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$")
+_MAPPING = late_pattern(r"(?m)^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$")
 _MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu"}
 _WINDOWS = {"x86_64": "win_amd64", "aarch64": "win_arm64", "x86": "win32"}
 
