@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from core.model.findings import Report
     from core.report.check.expectations import Policy
+    from core.report.check.forms.form import Form
     from core.report.check.outcome import Outcome, State
 
 USUAL_LIMIT = 60.0
@@ -60,12 +61,12 @@ def run_check(options: argparse.Namespace) -> int:
     import gc
 
     gc.disable()  # over before its garbage matters, as a scan
-    from core.report.check.forms.table import FORMS, PLAIN
+    from core.report.check.forms.form import PLAIN
     from core.report.check.outcome import LINE_LENGTH, not_checked
 
     if options.quiet:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the program ends
-    form = FORMS[options.form] if options.form else PLAIN
+    form = _form(options.form) if options.form else PLAIN
     try:
         outcome, report = _checked(options)
     except UsageError as e:
@@ -86,6 +87,12 @@ def run_check(options: argparse.Namespace) -> int:
         except BrokenPipeError:  # whoever reads no line may still wait for the status
             give_up(sys.stdout)
     return form.statuses[outcome.state]
+
+
+def _form(name: str) -> Form:
+    from core.report.check.forms.table import FORMS
+
+    return FORMS[name]
 
 
 def _checked(options: argparse.Namespace) -> tuple[Outcome, Report | None]:

@@ -25,7 +25,8 @@ from core.model.facts import Snapshot, Variable
 from core.model.findings import Report
 from core.model.steps import Severity
 from core.report.check.expectations import PolicyError, answer_expectations, policy_of, read_policy
-from core.report.check.forms.table import FORMS, PLAIN, Form
+from core.report.check.forms.form import PLAIN, Form
+from core.report.check.forms.table import FORMS
 from core.report.check.outcome import (
     LONGEST_LINE,
     STATES,

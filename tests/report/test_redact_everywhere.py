@@ -24,7 +24,8 @@ from core.model.facts import Environment, Snapshot, Variable
 from core.model.findings import Report
 from core.report import session_code
 from core.report.check.expectations import policy_of
-from core.report.check.forms.table import FORMS, PLAIN
+from core.report.check.forms.form import PLAIN
+from core.report.check.forms.table import FORMS
 from core.report.compare import compare_reports, comparison_json, comparison_text
 from core.report.html import as_html
 from core.report.json_form import to_json

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import stat
 from collections.abc import Iterator, Mapping
@@ -164,6 +163,8 @@ def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
                 if line.startswith(("import ", "import\t")):
                     for literal in _ADDS.findall(line):
                         with suppress(ValueError, SyntaxError):
+                            import ast  # seldom needed
+
                             added = str(ast.literal_eval(literal))
                             if where.is_folder(added):
                                 yield added

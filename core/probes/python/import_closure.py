@@ -13,7 +13,9 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.common.versions import is_in_specifier, parse_requirement
@@ -55,8 +57,7 @@ _DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
 _STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
 
 
-@dataclass(frozen=True)
-class _Module:
+class _Module(NamedTuple):
     """What one dotted name leads to."""
 
     kind: str
@@ -70,8 +71,7 @@ class _Module:
 _NONE = _Module("none")
 
 
-@dataclass
-class _Frame:
+class _Frame(msgspec.Struct):
     """A module whose text is being followed."""
 
     name: str
@@ -80,7 +80,7 @@ class _Frame:
     steps: Iterator[re.Match[str]]
     package: str
     """What its relative imports start from."""
-    tasks: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
+    tasks: list[tuple[str, str, tuple[str, ...]]] = msgspec.field(default_factory=list)
     at: int = 0
     """Where in the text the import stands that is being followed."""
 
@@ -129,8 +129,6 @@ def _followed(
 
 
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
-    import msgspec
-
     return msgspec.structs.replace(ended, starts=tuple(names))
 
 

@@ -5,7 +5,6 @@ Source: Lib/importlib/_bootstrap_external.py of CPython, FileFinder.find_spec; h
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -307,6 +306,8 @@ def _editable_paths(search: PythonSearch, where: Sysroot) -> Iterator[tuple[str,
             text = where.text(where.join(where.parent(code.source), f"{called[1]}.py"), MAX_FINDER_BYTES) or ""
             mapping = _MAPPING.search(text)
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                import ast  # seldom needed
+
                 found = ast.literal_eval(mapping[1]) if mapping else {}
                 if isinstance(found, Mapping):
                     yield from ((str(name), str(path)) for name, path in found.items())
