@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.common.exit_codes import FOUND, OK, UNEXAMINED
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.signs import with_signs_of
 from core.common.streams import ONE_LINE, reader_of
 from core.common.text import for_terminal
@@ -26,7 +26,7 @@ MAX_TEXT_BYTES = 10 * 1024 * 1024
 """Bytes of an error text that are read; the rest of a longer log is left out."""
 
 
-_DRIVES = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_DRIVES = late_pattern("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 """Characters that a JSON document may hold as they are, and that would drive a terminal or turn its text around."""
 
 

@@ -24,11 +24,9 @@ from core.probes.known_names import with_known_names
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
-from core.probes.programs import probe as programs_probe
 from core.probes.python import builds, imports, records
 from core.probes.python import probe as frameworks
 from core.probes.python import tools as framework_tools
-from core.probes.python import trials as framework_run
 from core.probes.silent import unexamined_places
 from core.probes.starting import probe as starting
 from core.probes.toolkit import probe as toolkit
@@ -38,6 +36,19 @@ from core.probes.variables import vocabulary
 
 if TYPE_CHECKING:
     pass
+
+
+def _follow_programs(request: ProbeRequest) -> Any:
+    from core.probes.programs import probe  # asked for seldom
+
+    return probe.look(request)
+
+
+def _try_frameworks(request: ProbeRequest) -> Any:
+    from core.probes.python import trials  # the same
+
+    return trials.look(request)
+
 
 PROBES: tuple[Probe, ...] = (
     Probe("driver", driver.look, timeout=20),
@@ -50,13 +61,13 @@ PROBES: tuple[Probe, ...] = (
     # what is ready before cudnn runs after it, in the time in which loads waits for children
     Probe("imports", imports.look, needs=("pythons",), after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
-    Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
+    Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=150),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("tools", tools.look),
     Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20, after=("cudnn",)),
     Probe("vocabularies", vocabulary.look, needs=("pythons", "starts")),
-    Probe("programs", programs_probe.look, needs=("environment", "cudnn", "toolkits"), timeout=60),
+    Probe("programs", _follow_programs, needs=("environment", "cudnn", "toolkits"), timeout=60),
     Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=90),
 )
 """Every probe, and the sections that it reads; what others wait for stands first. A new probe is a row here and a section in

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
+from core.common.late_pattern import late_pattern
 from core.host import ownership
 from core.host.interface import Account
 from core.model.facts import Changeable, Frozen
@@ -29,11 +30,11 @@ LEADING = (
     *("OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "BASH_ENV", "ZDOTDIR"),
 )
 """Variables that do the same and name one place."""
-HANDED_ON = re.compile(
+HANDED_ON = late_pattern(
     r"PATH|LANG|LC_\w+|LD_\w+|TZ|TMPDIR|_PYI\w+|(?:CUDA|CUDNN|CUBLAS|NVIDIA|TF|XLA|JAX|TORCH|PYTORCH|OMP|PYTHON)\w*"
 )
 """Variables of the administrator that a program of another account gets; the rest may hold secrets."""
-DOMAIN_ADMINISTRATORS = re.compile(r"S-1-5-21-[\d-]+-(?:500|512|519)")
+DOMAIN_ADMINISTRATORS = late_pattern(r"S-1-5-21-[\d-]+-(?:500|512|519)")
 """Windows: the built-in administrator, and the domain's, who administer every machine of it (well-known SIDs)."""
 
 

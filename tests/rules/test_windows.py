@@ -312,5 +312,7 @@ def test_a_copy_beside_the_plugin_is_taken_away_and_not_installed_again(stray: b
 def test_a_damaged_copy_in_system32_is_taken_away() -> None:
     file = LibraryFile(path=r"C:\Windows\System32\cublasLt64_12.dll", name="cublasLt64_12.dll", state="empty")
     toolkit = Toolkit(root=r"C:\Windows\System32", origin="system", folder=r"C:\Windows\System32", libraries=(file,))
-    found = [f for f in diagnose(replace(m.windows_machine(), toolkits=(toolkit,))) if f.cause == "corrupt_or_truncated_file"]
+    found = [
+        f for f in diagnose(replace(m.windows_machine(), toolkits=(toolkit,))) if f.cause == "corrupt_or_truncated_file"
+    ]
     assert [file.path in f.fix.advice for f in found if f.fix] == [True]

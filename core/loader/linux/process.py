@@ -12,21 +12,22 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import Exports, Undefined, VersionTables, gnu_hash, undefined_symbols, version_tables
 from core.model.facts import Attempt, How, Resolution, path_text
 from core.model.facts.closure import Edge, EdgeState, Gap
 
-GLIBC = re.compile(
+GLIBC = late_pattern(
     r"(libc|libm|libdl|libpthread|librt|libutil|libresolv|ld-linux-[\w-]+|libstdc\+\+|libgcc_s|libgomp)\.so\.\d+"
 )
 """Libraries whose symbols are judged by their versions alone."""
 
-PYTHON_NAME = re.compile(r"_?Py[A-Z_]|_Py")
+PYTHON_NAME = late_pattern(r"_?Py[A-Z_]|_Py")
 """Symbols that the interpreter itself offers."""
 
-NVIDIA_NAME = re.compile(
+NVIDIA_NAME = late_pattern(
     r"(__)?(cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|cuFile|cupti|cutensor|nccl|ncclx|npp[is]|nvJitLink|nvjpeg|nvrtc|nvshmem)[A-Z_a-z]"
 )
 """Beginnings of the functions that NVIDIA's libraries offer."""

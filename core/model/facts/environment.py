@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from msgspec.structs import force_setattr
 
+from core.common.late_pattern import late_pattern
 from core.model.facts.base import Frozen
 
 Scope = Literal["process", "user", "machine", "login"]
@@ -125,7 +125,7 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     """The distribution of that code."""
 
 
-_LENGTH = re.compile(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")
+_LENGTH = late_pattern(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")
 
 
 def _limit_of(problem: str) -> Limit:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Literal
 
 from msgspec.structs import force_setattr
 
 from core.common.fact_text import fact_text, remember_form
+from core.common.late_pattern import late_pattern
 from core.model.facts.base import Frozen
 from core.model.facts.machine import Changeable
 
@@ -61,7 +61,7 @@ class Attempt(Frozen, frozen=True, kw_only=True):
             force_setattr(self, "architecture", built[1])
 
 
-_BUILT = re.compile(r"is built for ([^,]+), not ")
+_BUILT = late_pattern(r"is built for ([^,]+), not ")
 """How reports from before ``architecture`` say it in ``detail``."""
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.knowledge.cudnn_file_names import parse_cudnn_name, shipped_name, sub_libraries
 from core.knowledge.library_names import parse_library_name
@@ -28,7 +29,7 @@ from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
 
 MOST_PLUGINS = 200
 """Libraries of a program's own folders that are looked at."""
-OPENED = re.compile(r"[\w+-]+\.so\.\d+(\.\d+)*|[\w+-]+64_\d+(_\d+)?\.dll", re.IGNORECASE)
+OPENED = late_pattern(r"[\w+-]+\.so\.\d+(\.\d+)*|[\w+-]+64_\d+(_\d+)?\.dll", re.IGNORECASE)
 """Names that say which release they ask for: what a program opens by name. Patterns and names for builds are left out."""
 NEVER_OPENED = ("driver", "nvml", "libcuda", "vcruntime", "zlibwapi")
 

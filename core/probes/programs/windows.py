@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.library_names import parse_library_name
 from core.loader.windows.policy import DllPolicy
 from core.loader.windows.search import DllSearch, cpython_policy, dll_closure, plain_policy
@@ -23,7 +24,7 @@ MOST_PLUGINS = 200
 """DLLs of a program's own folders that are looked at."""
 DEPTH = 3
 r"""Levels of folders in _internal: cupy_backends\cuda\libs."""
-OPTIONAL = re.compile(r".*(tensorrt|openvino|dnnl|migraphx).*", re.IGNORECASE)
+OPTIONAL = late_pattern(r".*(tensorrt|openvino|dnnl|migraphx).*", re.IGNORECASE)
 """Other engines' plug-ins, which a program brings along with CUDA's and does without."""
 
 Opens = Callable[[str], Iterable[str]]

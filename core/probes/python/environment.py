@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import stat
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,7 @@ from contextlib import suppress
 from typing import Literal
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.versions import all_numbers
 from core.host.this_host import app_alias_target
 from core.loader import read_image
@@ -20,7 +20,7 @@ from core.probes.sysroot import Sysroot
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
 
 _LIB_PYTHON = re.compile(r"python([0-9]{1,4})\.([0-9]{1,4})t?$")
-_STORE = re.compile(
+_STORE = late_pattern(
     r"(PythonSoftwareFoundation\.Python\.([0-9]{1,4})\.([0-9]{1,4}))_(?:[0-9.]+_\w*?_\w*?_)?([0-9a-z]+)"
 )
 """Full name (with version, architecture and resources) or family name of the Store's packages of Python; the family name
@@ -148,7 +148,7 @@ def _is_managed(prefix: str, where: Sysroot) -> bool:
     return any(where.is_file(where.join(folder, "EXTERNALLY-MANAGED")) for folder in libraries)
 
 
-_ADDS = re.compile(r"add_dll_directory\(\s*(r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)")
+_ADDS = late_pattern(r"add_dll_directory\(\s*(r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)")
 
 
 def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
@@ -163,6 +163,8 @@ def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
                 if line.startswith(("import ", "import\t")):
                     for literal in _ADDS.findall(line):
                         with suppress(ValueError, SyntaxError):
+                            import ast  # seldom needed
+
                             added = str(ast.literal_eval(literal))
                             if where.is_folder(added):
                                 yield added

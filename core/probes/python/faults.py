@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from core.common.late_pattern import late_pattern
 from core.loader import read_image
 from core.loader.linux.cache import conf_folders, read_cache
 from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
@@ -14,9 +15,9 @@ from core.probes.python.environment import find_interpreter, goes_without_home
 from core.probes.python.search_path import Interpreter
 from core.probes.sysroot import Sysroot
 
-_ACTIVATE = re.compile(r"""^\s*(?:export\s+)?VIRTUAL_ENV=(?:"([^"$`\n]+)"|'([^'\n]+)'|([^\s"'$`();]+))\s*(?:;.*)?$""")
-_ACTIVATE_BAT = re.compile(r"""(?i)^@?set\s+"?VIRTUAL_ENV=([^"%\n]+?)"?\s*$""")
-_SHEBANG = re.compile(rb"^#!\s*(/[^\r\n]*?/(?:bin)/python[\w.]*)[ \t]*(?:\r?\n|$)")
+_ACTIVATE = late_pattern(r"""^\s*(?:export\s+)?VIRTUAL_ENV=(?:"([^"$`\n]+)"|'([^'\n]+)'|([^\s"'$`();]+))\s*(?:;.*)?$""")
+_ACTIVATE_BAT = late_pattern(r"""(?i)^@?set\s+"?VIRTUAL_ENV=([^"%\n]+?)"?\s*$""")
+_SHEBANG = late_pattern(rb"^#!\s*(/[^\r\n]*?/(?:bin)/python[\w.]*)[ \t]*(?:\r?\n|$)")
 _DEFAULT_FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
                     "/lib64", "/usr/lib64", "/lib", "/usr/lib")  # fmt: skip
 

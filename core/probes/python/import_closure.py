@@ -13,8 +13,11 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
+import msgspec
+
+from core.common.late_pattern import late_pattern
 from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import Distribution, EndedImport, path_text
@@ -43,7 +46,7 @@ MAX_FILE_BYTES = 4 << 20
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 
-_IMPORT = re.compile(
+_IMPORT = late_pattern(
     r"^(?:import[ \t]+(?P<modules>[\w.]+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*)"
     r"|from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]*import[ \t]*(?P<names>\([^)]*\)|[^\n#\\]*(?:\\\r?\n[^\n#\\]*)*))",
     re.MULTILINE,
@@ -51,16 +54,15 @@ _IMPORT = re.compile(
 _MAKES_NAMES = ("\ndef __getattr__(", "globals()", "sys.modules[__name__]", "\nexec(", "__path__")
 """How a module comes to names that its text does not spell, or a package to modules that its folder does not hold."""
 
-_EVERYTHING = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
+_EVERYTHING = late_pattern(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
 
-_DOCUMENTED = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
+_DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
 """The beginning of a module's docstring, in which examples have imports at the left margin."""
 
 _STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
 
 
-@dataclass(frozen=True)
-class _Module:
+class _Module(NamedTuple):
     """What one dotted name leads to."""
 
     kind: str
@@ -74,8 +76,7 @@ class _Module:
 _NONE = _Module("none")
 
 
-@dataclass
-class _Frame:
+class _Frame(msgspec.Struct):
     """A module whose text is being followed."""
 
     name: str
@@ -84,7 +85,7 @@ class _Frame:
     steps: Iterator[re.Match[str]]
     package: str
     """What its relative imports start from."""
-    tasks: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
+    tasks: list[tuple[str, str, tuple[str, ...]]] = msgspec.field(default_factory=list)
     at: int = 0
     """Where in the text the import stands that is being followed."""
 
@@ -171,8 +172,6 @@ def _of_package(one: UnfitExtension, follower: _Follower, where: Sysroot) -> End
 
 
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
-    import msgspec
-
     return msgspec.structs.replace(ended, starts=tuple(names))
 
 

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.loader import read_image
 from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment, SharedFiles, path_text
 from core.probes.kept_looks import kept_look
@@ -28,7 +29,7 @@ from core.probes.wheel_record import RecordRow, hash_files, read_record, record_
 LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
 
-MODULE_ROW = re.compile(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?!0\r?$)")
+MODULE_ROW = late_pattern(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?!0\r?$)")
 """Folder and name of a Python module in a line of RECORD that is not empty: without an empty __init__.py the folder is a
 package all the same. Byte code can be made again, and typing stubs nobody runs."""
 

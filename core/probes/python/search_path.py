@@ -6,7 +6,6 @@ change of site.getsitepackages (https://salsa.debian.org/cpython-team/python3), 
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -181,6 +180,8 @@ class _Path:
         """Follow what a line of code does to sys.path with a folder that it names."""
         for call in _CALLS.finditer(line):
             with suppress(ValueError, SyntaxError):
+                import ast  # seldom needed
+
                 path = str(ast.literal_eval(call["path"]))
                 if call["what"] == "site.addsitedir":
                     known, self._known = self._known, {str(self.where.form.normcase(e.path)) for e in self.entries}

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from core.host.provenance import environment_for
 from core.model.facts import EnvironmentFault, PythonEnvironment, StartCode, path_text
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.python.search_path import follows
 from core.probes.sysroot import Sysroot, without_silent_folders
-from core.probes.trust import of_interpreter, told, variables
+from core.probes.trust import of_interpreter, tell_execution
 
 START_TIMEOUT_SECONDS = 10.0
 SCRIPT = "import json, sys; sys.stdout.write('\\n+' + json.dumps(sys.path))"
@@ -27,10 +28,10 @@ def start_faults(
     if not suspects or not python.is_wanted or not python.executable or where.system != "linux" or not runs_here(where):
         return
     verdict = of_interpreter(python, where, request)
-    told("search path", python.executable, verdict, request)
+    tell_execution("search path", python.executable, verdict, request)
     if not verdict.may:
         return
-    env = {**variables(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
     command = (python.executable, "-B", "-c", SCRIPT)
     done = request.host.run(
         command, timeout=START_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account

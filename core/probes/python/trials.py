@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.host import child
 from core.host.provenance import Verdict, environment_for, may_run
@@ -201,7 +202,7 @@ def _mapped_files(mapped: tuple[str, ...], trial: Trial, env: Mapping[str, str],
     )
 
 
-_TELLING = re.compile(r"cuda|cudnn|cublas|gpu|dlopen|dlerror|driver|nvidia", re.IGNORECASE)
+_TELLING = late_pattern(r"cuda|cudnn|cublas|gpu|dlopen|dlerror|driver|nvidia", re.IGNORECASE)
 
 
 def _printed_lines(output: str) -> str:

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value, read_assignments, read_crontab
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
@@ -348,7 +349,7 @@ def module_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     yield Reached(kind="module", at=files[-1], state=state)
 
 
-_MODULE = re.compile(
+_MODULE = late_pattern(
     r"\s*(?:(prepend|append)[-_]path|(setenv|pushenv)|(unsetenv))\s*\(?\s*[\"']?(\w+)[\"']?\s*,?\s*[\"']?([^\"')]*)[\"']?"
 )
 

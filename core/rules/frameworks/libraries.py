@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.causes import Cause, OptionalCause
@@ -44,15 +45,15 @@ PACKAGE_OF = {
 }  # fmt: skip
 """Stem of a library -> middle of the name of NVIDIA's wheel, where they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
 
-COMPILERS = re.compile(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
-COMPILER_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
-DRIVERS_OWN = re.compile(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
+COMPILERS = late_pattern(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
+COMPILER_VERSION = late_pattern(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
+DRIVERS_OWN = late_pattern(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
 """A loader's sentence about what comes with the driver: no fault of a framework on a machine without one."""
 
-LIBRARY_IN_WORDS = re.compile(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
+LIBRARY_IN_WORDS = late_pattern(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
 """A file in a loader's own sentence."""
 
-FRAMEWORKS_OWN = re.compile(r"(lib)?(torch\w*|c10\w*|caffe2\w*|shm)\.(so|dll)")
+FRAMEWORKS_OWN = late_pattern(r"(lib)?(torch\w*|c10\w*|caffe2\w*|shm)\.(so|dll)")
 
 
 class Lack(msgspec.Struct, frozen=True):
@@ -274,7 +275,7 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     return "cuda_runtime_missing", title, why
 
 
-CUDA_NUMBERED = re.compile(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupti)\.so\.(\d+)")
+CUDA_NUMBERED = late_pattern(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupti)\.so\.(\d+)")
 """Libraries whose number is that of CUDA."""
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, join_sentences, n_
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
@@ -198,10 +199,10 @@ FRAMEWORKS = re.compile(
 )
 """What a person chose and keeps: where another package does not fit it, that one is changed."""
 
-_PARTS = re.compile(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
+_PARTS = late_pattern(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
 """Parts of frameworks that the rules about libraries examine by themselves: those that lack are reported there."""
 
-_FOLLOWED = re.compile(r"nvidia-.*|cuda-.*")
+_FOLLOWED = late_pattern(r"nvidia-.*|cuda-.*")
 """Libraries: what lacks one of them is told where its binaries are followed."""
 
 _WITHOUT_RECORDS = ("conda",)
