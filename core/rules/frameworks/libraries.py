@@ -722,7 +722,39 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
             rows = (e for f in majors for e in f.evidence if e not in card.evidence)
             whole[id(card)] = replace(card, evidence=(*card.evidence, *rows))
         gone |= {id(f) for f in others if f.cause != "requirement_broken" or "nvidia" in f.subject}
-    return list(_one_of_a_mount([whole.get(id(f), f) for f in found if id(f) not in gone]))
+    return list(_one_of_a_mount(_one_of_a_library([whole.get(id(f), f) for f in found if id(f) not in gone])))
+
+
+def _one_of_a_library(found: list[Finding]) -> list[Finding]:
+    """Return the findings with one for each library that is too old or another one for several consumers of an environment."""
+
+    def shared(f: Finding) -> tuple[str, ...]:
+        mine = f.id.partition(".")[2].startswith(LIBRARIES_ID) and f.cause in SHARED_CAUSES
+        return (f.cause, *f.about) if mine and len(f.about) > 1 else ()
+
+    first: dict[tuple[str, ...], Finding] = {}
+    for f in found:
+        key = shared(f)
+        lead = first.get(key) if key else None
+        if key and (lead is None or FRAMEWORKS.fullmatch(f.id.partition(LIBRARIES_ID)[2])):
+            first[key] = f
+    return [_joined(f, [o for o in found if shared(o) == shared(f)]) if shared(f) else f
+            for f in found if not shared(f) or first[shared(f)] is f]  # fmt: skip
+
+
+SHARED_CAUSES = ("cxx_runtime_too_old", "ld_library_path_override", "cuda_lib_shadowed")
+
+
+def _joined(lead: Finding, same: list[Finding]) -> Finding:
+    """Return a finding with the evidence and the consumers of others that tell of the same."""
+    if len(same) == 1:
+        return lead
+    return replace(
+        lead,
+        evidence=tuple(dict.fromkeys((*lead.evidence, *(e for o in same for e in o.evidence)))),
+        subjects=lead.subjects and tuple(dict.fromkeys(s for o in (lead, *same) for s in o.about)),
+        consumers=tuple(dict.fromkeys((*lead.consumers, *(c for o in same for c in o.consumers)))),
+    )
 
 
 def _one_of_a_mount(found: list[Finding]) -> Iterator[Finding]:
@@ -731,15 +763,8 @@ def _one_of_a_mount(found: list[Finding]) -> Iterator[Finding]:
     for f in found:
         same = [o for o in on_mounts if o.subject == f.subject] if f in on_mounts else [f]
         lead = next((o for o in same if FRAMEWORKS.fullmatch(o.id.partition(LIBRARIES_ID)[2])), same[0])
-        if len(same) == 1:
-            yield f
-        elif f is lead:
-            yield replace(
-                f,
-                evidence=tuple(dict.fromkeys((*f.evidence, *(e for o in same for e in o.evidence)))),
-                subjects=f.subjects and tuple(dict.fromkeys(s for o in (f, *same) for s in o.about)),
-                consumers=tuple(dict.fromkeys((*f.consumers, *(c for o in same for c in o.consumers)))),
-            )
+        if f is lead:
+            yield _joined(f, same)
 
 
 RULES = (lacking_libraries,)
