@@ -48,6 +48,10 @@ TEST_PACKAGES = {
     "openssh-server": "/usr/sbin/sshd",
     "libwayland-cursor0": "/usr/lib/*/libwayland-cursor.so.0",
     "libwayland-egl1": "/usr/lib/*/libwayland-egl.so.1",
+    # a compositor without a screen, and what a screen reader hears
+    "weston": "weston",
+    "xauth": "xauth",
+    "python3-pyatspi": "/usr/lib/python3/dist-packages/pyatspi/__init__.py",
     # a password's stand-in on a machine of one's own: tests/fixing/test_pkexec.py
     "dbus": "dbus-daemon",
     "polkitd": "/usr/lib/polkit-1/polkitd",
@@ -56,6 +60,8 @@ TEST_PACKAGES = {
     "appstream": "appstreamcli",
     "debootstrap": "debootstrap",
     "desktop-file-utils": "desktop-file-validate",
+    "lintian": "lintian",
+    "rpm": "rpmbuild",
     "zlib1g": "/usr/lib/*/libz.so.1",
 }
 """Debian package -> a program or file by which its presence is known."""

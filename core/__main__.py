@@ -41,6 +41,7 @@ def wizard_or_scan() -> int:
     from core.common.i18n import _, join_sentences
     from gui.display import missing_display
 
+    _follow_no_one_else()
     problem = missing_display()
     if problem:
         print(f"convalesce: {join_sentences(problem, _('Scanning in the terminal instead.'))}", file=sys.stderr)
@@ -51,6 +52,20 @@ def wizard_or_scan() -> int:
     gc.disable()  # until the window is there: gui.window.app.WindowLoader
     window: Callable[[], int] = importlib.import_module("gui.window.app").main
     return window()
+
+
+def _follow_no_one_else() -> None:
+    """Take out of our own variables what would make an administrator's window load what others can change."""
+    import os
+
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return
+    from core.host.provenance import trusted_environment
+
+    kept = trusted_environment(os.environ)
+    for name in [n for n in os.environ if n not in kept]:
+        del os.environ[name]
+    os.environ.update(kept)
 
 
 if __name__ == "__main__":

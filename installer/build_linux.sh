@@ -10,9 +10,9 @@ root=$PWD
 out=$(mkdir -p "${1:-dist}" && cd "${1:-dist}" && pwd)
 python=${PYTHON:-python3}
 
-for tool in strip dpkg-deb desktop-file-validate appstreamcli; do
+for tool in strip dpkg-deb rpmbuild desktop-file-validate appstreamcli; do
     command -v $tool >/dev/null || {
-        echo "$tool is needed: apt-get install binutils dpkg desktop-file-utils appstream" >&2
+        echo "$tool is needed: apt-get install binutils dpkg rpm desktop-file-utils appstream" >&2
         exit 2
     }
 done
@@ -45,9 +45,9 @@ cp "$work"/wheel/*.whl "$out"
 
 cd "$out"
 if [ -n "${CONVALESCE_SIGN:-}" ]; then
-    for artefact in *.whl *.tar.xz *.deb; do
+    for artefact in *.whl *.tar.xz *.deb *.rpm; do
         "$CONVALESCE_SIGN" "$artefact"
     done
 fi
-sha256sum -- *.whl *.tar.xz *.deb *.cdx.json >SHA256SUMS
+sha256sum -- *.whl *.tar.xz *.deb *.rpm *.cdx.json >SHA256SUMS
 ls -l "$out"

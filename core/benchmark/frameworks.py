@@ -22,13 +22,14 @@ from core.benchmark.shapes import LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, Probl
 from core.common.fact_text import fact_text, join_facts
 from core.common.i18n import _
 from core.host.child import ChildAnswer, read_answer
+from core.host.provenance import environment_for
 from core.model.facts import Direction, FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing, full_id
 from core.probes.loading.origin import file_origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial, cudnn_version, installed_frameworks
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import of_interpreter, told, variables
+from core.probes.trust import of_interpreter, tell_execution
 
 MIN_FRAMEWORK_SECONDS = 4.0
 """Whatever time is left, the small convolution and one timing are made."""
@@ -151,7 +152,9 @@ def _run(
     )
     problems = problems_of(ABILITIES[trial.module], extent)
     verdict = of_interpreter(trial.python, sysroot_of(request.host))
-    told("framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution))
+    tell_execution(
+        "framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution)
+    )
     if not verdict.may:
         return FrameworkRun(
             framework=f"{trial.distribution} {trial.version}", python=trial.python.executable, predicted=predicted,
@@ -164,7 +167,7 @@ def _run(
     completed = request.host.run(
         [trial.python.executable, "-B", "-c", FRAMEWORK_SCRIPT, trial.module],
         timeout=seconds + SCRIPT_MARGIN_SECONDS,
-        env={**variables(verdict, request.env), **only},
+        env={**environment_for(verdict, request.env), **only},
         input=json.dumps(asked).encode(),
         watch=request.watch,
         account=verdict.account,

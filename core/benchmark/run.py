@@ -27,7 +27,7 @@ from core.benchmark.status_names import with_status_name
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host.child import ChildAnswer, ask_child
-from core.host.provenance import Verdict, trusted_environment
+from core.host.provenance import Verdict, environment_for, trusted_environment
 from core.knowledge.cudnn_file_names import version_numbers, version_text
 from core.knowledge.gpu_rates import gpu_rates, rate_limits
 from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
@@ -36,7 +36,6 @@ from core.probes.loading.origin import file_origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import variables
 
 LADDER_TIMEOUT_SECONDS = 45.0
 """Seconds for the lower part; opening a GPU without persistence mode takes several."""
@@ -226,7 +225,7 @@ class _GpuBenchmark:
         outer = self._request.watch
         inner = report_progress(outer, self._name)
         verdict = self._chosen.verdict if self._chosen else Verdict(may=True)
-        given = variables(verdict, self._request.env)
+        given = environment_for(verdict, self._request.env)
         env = {"CUDA_MODULE_LOADING": "LAZY", **given}  # the default of newer drivers; older ones load all
         with outer.on_cancel(inner.cancel):
             answer = ask_child(

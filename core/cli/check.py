@@ -12,6 +12,7 @@ from core import __version__
 from core.cli.terminal import UsageError, read_report, say_result, write_file, written
 from core.common.i18n import _
 from core.common.streams import give_up
+from core.report.check.forms import FORMS
 
 if TYPE_CHECKING:
     import argparse
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
 
 USUAL_LIMIT = 60.0
 """Seconds: longer than a scan takes anywhere, shorter than what engines wait."""
-FORM_NAMES = ("nagios", "npd", "prom", "junit", "sarif", "github", "intune", "slurm")
 
 
 def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``check`` to the command line."""
     check = commands.add_parser("check", help=_("one line and an exit status, for monitors, schedulers and CI"))
-    check.add_argument("--form", choices=FORM_NAMES, help=_("the form and the exit statuses of an engine"))
+    check.add_argument("--form", choices=FORMS, help=_("the form and the exit statuses of an engine"))
     check.add_argument("--expect", type=Path, metavar="FILE", help=_("a policy (TOML) that this machine has to meet"))
     check.add_argument("--write-expect", type=Path, metavar="FILE", help=_("write the policy that this machine meets"))
     check.add_argument(
@@ -60,12 +60,12 @@ def run_check(options: argparse.Namespace) -> int:
     import gc
 
     gc.disable()  # over before its garbage matters, as a scan
-    from core.report.check.forms.table import FORMS, PLAIN
+    from core.report.check.forms.table import PLAIN, form_of
     from core.report.check.outcome import LINE_LENGTH, not_checked
 
     if options.quiet:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the program ends
-    form = FORMS[options.form] if options.form else PLAIN
+    form = form_of(options.form) if options.form else PLAIN
     try:
         outcome, report = _checked(options)
     except UsageError as e:

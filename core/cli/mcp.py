@@ -5,6 +5,7 @@ Its library, the protocol's own, pulls a web stack and is an extra: ``pip instal
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
@@ -108,19 +109,27 @@ def in_time(ask: Callable[P, str], limit: float = LONGEST_WAIT) -> Callable[P, s
     return answer
 
 
+Look = Callable[[tuple[str, ...], tuple[str, ...]], "Report"]
+"""(environments of the person's, environments of the assistant's) -> what was seen of the machine."""
+
+
 class Tools:
     """What an assistant may ask. Each answer is text of at most 4,000 bytes; what cannot be answered is a sentence, too."""
 
-    def __init__(self, pythons: tuple[str, ...] = (), look: Callable[[tuple[str, ...]], Report] | None = None) -> None:
+    def __init__(self, pythons: tuple[str, ...] = (), look: Look | None = None) -> None:
         self._pythons = pythons
         self._look = look or look_here
 
     def scan(self, environment: str = "") -> str:
         """Look at this machine's NVIDIA driver, CUDA, cuDNN, variables and Python frameworks; name the cause of what does not work.
 
-        Give a Python interpreter or the folder of an environment to have that one examined first.
+        Give a Python interpreter or the folder of an environment to have that one examined first. One that other accounts can
+        change is read and not run: the person has to name it.
         """
-        return _shortened(_report_lines(self._seen(environment)))
+        try:
+            return _shortened(_report_lines(self._seen(environment)))
+        except UsageError as e:
+            return str(e)
 
     def explain(self, message: str, look_at_this_machine: bool = True) -> str:
         """Explain an error message: what it means, its likely causes, and whether this machine proves or refutes each.
@@ -132,7 +141,7 @@ class Tools:
         from core.model.facts import Machine, Snapshot
         from core.report.redact import Cleaner
 
-        seen = self._look(self._pythons).snapshot if look_at_this_machine else None
+        seen = self._look(self._pythons, ()).snapshot if look_at_this_machine else None
         explanation, snapshot = explain_text(message, seen, None, Progress())
         cleaner = Cleaner(snapshot or Snapshot(machine=Machine(system="linux")))
         return _shortened(render_text(cleaner.every(explanation)).splitlines())
@@ -142,7 +151,10 @@ class Tools:
 
         Nothing is changed. The person makes the changes with the command that stands at the end.
         """
-        report = self._seen(environment)
+        try:
+            report = self._seen(environment)
+        except UsageError as e:
+            return str(e)
         chosen = next((f for f in report.findings if f.id == finding), None) if finding else report.headline
         if chosen is None:
             known = ", ".join(f.id for f in report.findings if f.severity >= Severity.WARNING)
@@ -155,7 +167,7 @@ class Tools:
         from core.report.redact import redact
 
         try:
-            one, other = (redact(_recorded(Path(path))) for path in (report, against))
+            one, other = (redact(_recorded(Path(_here(path)))) for path in (report, against))
         except UsageError as e:
             return _shortened([str(e)])
         return _shortened(comparison_text(compare_reports(one, other)).splitlines())
@@ -172,15 +184,26 @@ class Tools:
     def _seen(self, environment: str) -> Report:
         from core.report.redact import redact
 
-        return redact(self._look((environment, *self._pythons) if environment else self._pythons))
+        return redact(self._look(self._pythons, (_here(environment),) if environment else ()))
 
 
-def look_here(pythons: tuple[str, ...]) -> Report:
-    """Examine this machine."""
+def look_here(pythons: tuple[str, ...], suggested: tuple[str, ...]) -> Report:
+    """Examine this machine; what an assistant suggested is run only if nobody else can change it."""
     from core.doctor.examine import examine
     from core.transaction.session_host import current_host
 
-    return examine(current_host(), Progress(), pythons=pythons)
+    return examine(current_host(), Progress(), pythons=pythons, suggested=suggested)
+
+
+def _here(path: str) -> str:
+    """Return a path on this computer: for one of another (Windows) the system would sign in there with the person's account.
+
+    Raises:
+        UsageError: it is on another computer.
+    """
+    if os.name == "nt" and os.path.splitdrive(path)[0].startswith(("\\\\", "//")):
+        raise UsageError(_("{path} is on another computer; the person has to name it.", path=printable(path)))
+    return path
 
 
 def _recorded(path: Path) -> Report:

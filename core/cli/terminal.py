@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.common.exit_codes import FOUND, OK, UNEXAMINED
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.signs import with_signs_of
 from core.common.streams import ONE_LINE, reader_of
 from core.common.text import for_terminal
@@ -25,7 +26,7 @@ MAX_TEXT_BYTES = 10 * 1024 * 1024
 """Bytes of an error text that are read; the rest of a longer log is left out."""
 
 
-_DRIVES = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_DRIVES = late_pattern("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 """Characters that a JSON document may hold as they are, and that would drive a terminal or turn its text around."""
 
 
@@ -37,12 +38,24 @@ class UsageError(Exception):
 def progress_on_stderr() -> Iterator[Progress]:
     """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
     from core.common.progress import Progress
+    from core.common.text_width import column_count
 
-    live = sys.stderr.isatty() and reader_of(sys.stderr).escapes
+    live = sys.stderr.isatty()
+    columns = 0
 
     def say(sentence: str) -> None:
-        sys.stderr.write(f"{ONE_LINE}{sentence} ..." if live else f"{sentence}\n")
+        if live:
+            overwrite(f"{sentence} ...")
+        else:
+            sys.stderr.write(f"{sentence}\n")
         sys.stderr.flush()
+
+    def overwrite(line: str) -> None:
+        nonlocal columns
+        before, columns = columns, column_count(line)
+        sys.stderr.write(
+            f"{ONE_LINE}{line}{' ' * (before - columns)}"
+        )  # blanks: some consoles print an escape sequence
 
     watch = Progress(say)
     try:
@@ -52,6 +65,7 @@ def progress_on_stderr() -> Iterator[Progress]:
         raise
     finally:
         if live:
+            overwrite("")
             sys.stderr.write(ONE_LINE)
 
 
@@ -64,14 +78,19 @@ def read_report(path: Path) -> Report:
     from core.report.json_form import BadReportError, from_json
 
     try:
-        # a FIFO or a device would hang or never end
         if not path.is_file():
             raise UsageError(_("{path} is not a file.", path=path))
-        size = path.stat().st_size
-        if size > MAX_REPORT_BYTES:
+        # a FIFO or a device that it is by now would hang or never end, and the kernel's own files have no size
+        with os.fdopen(
+            os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
+        ) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise UsageError(_("{path} is not a file.", path=path))
+            data = file.read(MAX_REPORT_BYTES + 1) if 0 < found.st_size <= MAX_REPORT_BYTES else b""
+        if max(len(data), found.st_size) > MAX_REPORT_BYTES:
             raise UsageError(_("{path} is larger than any report (64 MiB).", path=path))
-        # the kernel's own files have no size, and may never end
-        return from_json(path.read_bytes() if size else b"")
+        return from_json(data)
     except OSError as e:
         raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
     except BadReportError as e:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from core.common.late_pattern import late_pattern
+
 _FIRST = {"✓": "√v", "✗": "×x", "·": ".", "–": "-"}
 """Signs that stand first in their line, each with its substitutes, the best first. The last one is ASCII."""
 _ANYWHERE = {"█": "#", "░": ".", "│": "|"}
-_SIGN_OF_LINE = re.compile(rf"^( *(?:\x1b\[\d+m)?)([{''.join(_FIRST)}])(?=[ \x1b])", re.MULTILINE)
+_SIGN_OF_LINE = late_pattern(rf"^( *(?:\x1b\[\d+m)?)([{''.join(_FIRST)}])(?=[ \x1b])", re.MULTILINE)
 """In the midst of a line the same letter may be part of a path, which stays as it is."""
 
 

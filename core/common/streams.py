@@ -93,8 +93,8 @@ class _Results(_Stream):
             raise UnwritableError(e.strerror or str(e)) from None
 
 
-ONE_LINE = "\r\x1b[K"
-"""What makes progress on a terminal one line that changes: back to its start, and empty it."""
+ONE_LINE = "\r"
+"""What makes progress on a terminal one line that changes: back to its start."""
 
 
 class _Complaints(_Stream):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-import re
 import unicodedata
 from collections.abc import Iterable
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 
 _LAYOUT = {ord("\n"): None, ord("\t"): None}
-_OURS = re.compile(r"(\x1b\[(?:0|1|2|3[1-6])m)")
+_OURS = late_pattern(r"(\x1b\[(?:0|1|2|3[1-6])m)")
 """The colours of our own reports; none of them hides a text or moves it."""
 
 

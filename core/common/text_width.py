@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from unicodedata import combining, east_asian_width
 
+from core.common.late_pattern import late_pattern
+
 _CHINESE, _CLOSING = "⺀-鿿豈-﫿︰-﹏＀-￯", "、。，．：；！？）》」』】”’…"
-_PIECES = re.compile(rf"[ \t\n]+|[（《「『【]*[{_CHINESE}][{_CLOSING}]*|[^\s{_CHINESE}]+[{_CLOSING}]*")
+_PIECES = late_pattern(rf"[ \t\n]+|[（《「『【]*[{_CHINESE}][{_CLOSING}]*|[^\s{_CHINESE}]+[{_CLOSING}]*")
 """Blanks, one Chinese letter with the marks that may not begin a line, or a word."""
 
 

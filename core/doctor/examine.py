@@ -28,6 +28,7 @@ def examine(
     thorough: bool = False,
     trials: bool = False,
     pythons: tuple[str, ...] = (),
+    suggested: tuple[str, ...] = (),
     programs: tuple[str, ...] = (),
 ) -> Report:
     """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it is."""
@@ -38,6 +39,7 @@ def examine(
         thorough=thorough,
         trials=trials,
         pythons=pythons,
+        suggested=suggested,
         programs=programs,
         meanwhile=preload_rules,
     )

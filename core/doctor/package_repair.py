@@ -23,7 +23,7 @@ from core.transaction import package_exchange
 from core.transaction.execute import Plan
 from core.transaction.journal import Entry, Journal
 
-discard, tidy = packages.discard, packages.clear_twin
+discard, clear_twin = packages.discard, packages.clear_twin
 
 
 def unprepared_exchange(plan: Plan) -> ExchangePackages | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -59,8 +60,14 @@ def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
         return path, False, ""
     its = follow(path, env, where)
     if its.interpreter:
-        return its.interpreter, False, ""
+        return its.interpreter, _sets_variables(path, where), ""
     return "", True, "" if its.path else translate_fact(_("{name} does not tell which program it starts.", name=named))
+
+
+def _sets_variables(script: str, where: Sysroot) -> bool:
+    """Whether a script's first line gives its interpreter variables: it is a way of starting of its own then."""
+    head = (where.read(script, 256) or b"").partition(b"\n")[0]
+    return bool(re.match(rb"#!\s*\S*/env\s.*\w=", head))
 
 
 def _python_of_process(pid: str, where: Sysroot) -> str:

@@ -206,7 +206,7 @@ def apply(
         outcome = execute.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
         if outcome.kind == "done":  # what was unpacked for it is in place now
             scratch.drop_all(shop.journal.staging)
-            package_repair.tidy(proposal.plan.changes)
+            package_repair.clear_twin(proposal.plan.changes)
         elif outcome.kind != "stuck":
             discard(proposal, shop)
         return _with_verification(outcome, proposal.plan, found, proved)

@@ -24,11 +24,9 @@ from core.probes.known_names import with_known_names
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
-from core.probes.programs import probe as programs_probe
 from core.probes.python import builds, imports, records
 from core.probes.python import probe as frameworks
 from core.probes.python import tools as framework_tools
-from core.probes.python import trials as framework_run
 from core.probes.silent import unexamined_places
 from core.probes.starting import probe as starting
 from core.probes.toolkit import probe as toolkit
@@ -39,27 +37,41 @@ from core.probes.variables import vocabulary
 if TYPE_CHECKING:
     pass
 
+
+def _follow_programs(request: ProbeRequest) -> Any:
+    from core.probes.programs import probe  # asked for seldom
+
+    return probe.look(request)
+
+
+def _try_frameworks(request: ProbeRequest) -> Any:
+    from core.probes.python import trials  # the same
+
+    return trials.look(request)
+
+
 PROBES: tuple[Probe, ...] = (
     Probe("driver", driver.look, timeout=20),
     Probe("environment", environment.look),
     Probe("pythons", frameworks.look, needs=("environment",)),
-    Probe("imports", imports.look, needs=("pythons",)),
-    # it would be ready before cudnn; after it, it uses the time in which loads waits for children
-    Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
-    Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
-    Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
-    Probe("tools", tools.look),
-    Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("closures", closure.look, needs=("pythons",), timeout=90),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
-    Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
+    # what is ready before cudnn runs after it, in the time in which loads waits for children
+    Probe("imports", imports.look, needs=("pythons",), after=("cudnn",)),
+    Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
+    Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=150),
+    Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
+    Probe("tools", tools.look),
+    Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
+    Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20, after=("cudnn",)),
     Probe("vocabularies", vocabulary.look, needs=("pythons", "starts")),
-    Probe("programs", programs_probe.look, needs=("environment", "cudnn", "toolkits"), timeout=60),
+    Probe("programs", _follow_programs, needs=("environment", "cudnn", "toolkits"), timeout=60),
     Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=90),
 )
-"""Every probe, and the sections that it reads. A new probe is a row here and a section in core/model/facts."""
+"""Every probe, and the sections that it reads; what others wait for stands first. A new probe is a row here and a section in
+core/model/facts."""
 
 PROGRESS_TEXTS = {
     "driver": N_("Querying the driver and the GPU"),
@@ -111,13 +123,14 @@ def take_snapshot(
     thorough: bool = False,
     trials: bool = False,
     pythons: tuple[str, ...] = (),
+    suggested: tuple[str, ...] = (),
     programs: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = PROBES,
     meanwhile: Callable[[Snapshot], object] = _nothing,
 ) -> Snapshot:
     """Run the probes, each as soon as what it needs is there, and return everything that they saw.
 
-    ``meanwhile`` is called once with what is known, when the last probe is under way and there is nothing to do but wait.
+    ``meanwhile`` is called once with what is known, when one probe at most is still to start and there is nothing to do but wait.
 
     A probe's crash, time-out or cancellation becomes a ProbeError; its section keeps what was found until then, and is None where
     that is nothing. Probes run in daemon threads: one that hangs in the operating system (a dead network folder) is left
@@ -136,6 +149,7 @@ def take_snapshot(
         watch=watch,
         thorough=thorough,
         pythons=(*pythons, *getattr(host, "pythons", ())),
+        suggested=suggested,
         programs=programs,
     )
     waiting = [p for p in probes if p.section in wanted]
@@ -164,7 +178,7 @@ def take_snapshot(
     factor = THOROUGH_FACTOR if thorough else 1
 
     while waiting or running:
-        for probe in [p for p in waiting if not {n for n in p.needs if n in wanted} - ended]:
+        for probe in [p for p in waiting if not (wanted & {*p.needs, *p.after}) - ended]:
             waiting.remove(probe)
             running[probe.section] = time.monotonic() + probe.timeout * factor
             watch.say(_(PROGRESS_TEXTS.get(probe.section, probe.section)))
@@ -172,7 +186,7 @@ def take_snapshot(
             threading.Thread(
                 target=run, args=(probe, replace(request, seen=snapshot)), daemon=True, name=probe.section
             ).start()
-        if not waiting:
+        if len(waiting) <= 1:  # the last one waits for children of others
             meanwhile(snapshot)
             meanwhile = _nothing
         section, value, error, seconds = _next(done, running, late, watch)

@@ -261,7 +261,7 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
         N_("In the service {at}: the fault is gone."),
         N_("In the service {at}: the fault is still there."),
         N_("In the service {at}: not decided."),
-        N_("In the service {at}, as its files read now: the fault is gone. Run systemctl daemon-reload, and restart it."),
+        N_("In the service {at}, as its files read now: the fault is gone. Let its manager read them (systemctl daemon-reload, supervisorctl update), and restart it."),
     ),
     "editor": (
         N_("In the editor's terminals: the fault is gone."),
@@ -273,7 +273,7 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
         N_("In the folder of {at}: the fault is gone."),
         N_("In the folder of {at}: the fault is still there."),
         N_("In the folder of {at}: not decided."),
-        N_("In the folder of {at}, as its files read now: the fault is gone. Run direnv allow, and enter it again."),
+        N_("In the folder of {at}, as its files read now: the fault is gone. Enter it again; direnv wants direnv allow first."),
     ),
     "module": (
         N_("With the environment modules loaded anew: the fault is gone."),
@@ -292,6 +292,18 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
         N_("By the script {at}: the fault is still there."),
         N_("By the script {at}: not decided."),
         N_("By the script {at}, as its file reads now: the fault is gone."),
+    ),
+    "task": (
+        N_("By the task {at}: the fault is gone."),
+        N_("By the task {at}: the fault is still there."),
+        N_("By the task {at}: not decided."),
+        N_("By the task {at}, as its file reads now: the fault is gone."),
+    ),
+    "multiplexer": (
+        N_("In a shell of {at}: the fault is gone."),
+        N_("In a shell of {at}: the fault is still there."),
+        N_("In a shell of {at}: not decided."),
+        N_("In a shell of {at}, as its files read now: the fault is gone. Its server keeps the old value until it is restarted."),
     ),
 }  # fmt: skip
 """Way of starting whose line was edited -> that the fault is gone, is still there, is not decided, or is gone by reading."""

@@ -12,16 +12,17 @@ import re
 import shlex
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.model import path_list
 from core.model.changes import ChangeError
 
 ACTIVATION_KIND = "activation"
 BLOCK_BEGIN, BLOCK_END = "# >>> convalesce >>>", "# <<< convalesce <<<"
 _NOTE = '# Written by Convalesce; "convalesce undo" takes it out.'
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_STEP = re.compile(r"(?:unset|set [^\x00-\x1f]*|(?:prepend|drop) [^\x00-\x1f:]+)\Z")
-_DATA = re.compile(r"# convalesce: ([A-Za-z_][A-Za-z0-9_]*) (.*)\Z")
-_DEACTIVATE = re.compile(r"^deactivate *\(\) *\{[ \t]*\n", re.MULTILINE)
+_NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_STEP = late_pattern(r"(?:unset|set [^\x00-\x1f]*|(?:prepend|drop) [^\x00-\x1f:]+)\Z")
+_DATA = late_pattern(r"# convalesce: ([A-Za-z_][A-Za-z0-9_]*) (.*)\Z")
+_DEACTIVATE = late_pattern(r"^deactivate *\(\) *\{[ \t]*\n", re.MULTILINE)
 
 Steps = dict[str, str]
 """Variable name -> its steps, one a line."""

@@ -15,20 +15,26 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
+from core.common.late_pattern import late_pattern
 from core.host import ownership
 from core.host.interface import Account
 from core.model.facts import Changeable, Frozen
 
-SEARCHED = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PYTHONPATH")
+QT_PLACES = ("QT_PLUGIN_PATH", "QT_QPA_PLATFORM_PLUGIN_PATH")
+"""Where Qt looks for its plugins."""
+SEARCHED = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PYTHONPATH", *QT_PLACES)
 """Variables whose entries make a program run or load something."""
 PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
-LEADING = ("PYTHONHOME", "PYTHONUSERBASE", "CUDA_INJECTION32_PATH", "CUDA_INJECTION64_PATH", "GCONV_PATH")
+LEADING = (
+    *("PYTHONHOME", "PYTHONUSERBASE", "CUDA_INJECTION32_PATH", "CUDA_INJECTION64_PATH", "GCONV_PATH"),
+    *("OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "BASH_ENV", "ZDOTDIR"),
+)
 """Variables that do the same and name one place."""
-HANDED_ON = re.compile(
+HANDED_ON = late_pattern(
     r"PATH|LANG|LC_\w+|LD_\w+|TZ|TMPDIR|_PYI\w+|(?:CUDA|CUDNN|CUBLAS|NVIDIA|TF|XLA|JAX|TORCH|PYTORCH|OMP|PYTHON)\w*"
 )
 """Variables of the administrator that a program of another account gets; the rest may hold secrets."""
-DOMAIN_ADMINISTRATORS = re.compile(r"S-1-5-21-[\d-]+-(?:500|512|519)")
+DOMAIN_ADMINISTRATORS = late_pattern(r"S-1-5-21-[\d-]+-(?:500|512|519)")
 """Windows: the built-in administrator, and the domain's, who administer every machine of it (well-known SIDs)."""
 
 
@@ -209,8 +215,8 @@ else:
     def _this_person() -> Person:
         uid = os.geteuid()
         trusted = ownership.ADMINISTRATORS | {f"uid:{uid}"} | outside_accounts()
-        if _account(uid).name == str(uid):  # a container that knows neither the account nor its group
-            trusted |= {f"gid:{os.getegid()}"} if not _has_name(os.getegid()) else set()
+        if not (_is_account(uid) or _is_group(os.getegid())):  # a container that knows neither
+            trusted |= {f"gid:{os.getegid()}"}
         number = _behind() if uid == 0 else 0
         return Person(trusted=trusted, elevated=uid == 0, behind=_account(number) if number else None)
 
@@ -231,7 +237,13 @@ else:
                     return frozenset({f"uid:{int(number.read())}"})
         return frozenset()
 
-    def _has_name(gid: int) -> bool:
+    def _is_account(uid: int) -> bool:
+        try:
+            return bool(pwd.getpwuid(uid))
+        except KeyError:
+            return False
+
+    def _is_group(gid: int) -> bool:
         import grp
 
         try:

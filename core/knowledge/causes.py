@@ -96,6 +96,7 @@ Cause = Literal[
     "program_error",
     "training_numerics",
     "harmless_message",
+    "system_library_missing",
 ]
 """Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from typing import Literal
@@ -23,6 +22,7 @@ ContractKind = Literal[
     "writable",
     "program",
     "interfaces",
+    "encoding",
     "requirement",
     "capabilities",
     "devices",
@@ -30,6 +30,7 @@ ContractKind = Literal[
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. writable: a folder that is there or
 can be made. program: a command, by its path or by its name on PATH. interfaces: starts of names of network interfaces.
+encoding: a name of Python's codecs, and perhaps how errors are handled.
 requirement, capabilities and devices: what a container asked of its driver, against what it got."""
 
 INTERFACES = "/sys/class/net"
@@ -48,6 +49,8 @@ class WordSource(Frozen, frozen=True, kw_only=True):
     """How a word stands in them; nothing that belongs to a name stands before or behind it."""
     proof: str = ""
     """A word that stands in them so in every release: without it nothing is said."""
+    also: tuple[str, ...] = ()
+    """Patterns with ``{word}``, its dots as folders: a word is known, too, if there is such a file."""
     plugins: str = ""
     """A group of entry points whose packages may bring further words; those of ``known_plugins`` bring none."""
     known_plugins: str = ""
@@ -63,6 +66,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
     separator: str = ""
     """Each of its letters parts words."""
+    signs: str = ""
+    """Letters that may stand before a word."""
     suffix: str = ""
     """What may stand behind a word."""
     known: WordSource | None = None
@@ -81,9 +86,26 @@ class Contract(Frozen, frozen=True, kw_only=True):
     """A word, and a pattern of the distributions ("name==version") one of which must be installed beside the reader."""
     means: str = ""
     """A value that is right, as an example."""
+    reads: bool = False
+    """Of writable: a folder that is there and may only be read serves, too."""
+    fails_on_folder: str = ""
+    """Of program: the reader's release from which on a folder in its place makes it fail; others pass it over."""
+    readers_only: bool = False
+    """The value is right for everything else: where no reader is installed, nothing is said."""
     fails: bool = False
     """Its readers do not start, or fail at the first use, with a value that breaks it."""
     source: str = ""
+
+
+class CodeSource(Frozen, frozen=True, kw_only=True):
+    """Python modules of a framework that read variables when it is imported or first used."""
+
+    readers: str
+    """A pattern of distributions."""
+    files: tuple[str, ...]
+    """Below the folder of packages."""
+    starts: tuple[str, ...]
+    """How the names of its variables begin."""
 
 
 class ContractTable(Frozen, frozen=True, kw_only=True):
@@ -91,9 +113,14 @@ class ContractTable(Frozen, frozen=True, kw_only=True):
 
     as_of: str
     contracts: tuple[Contract, ...]
+    code: tuple[CodeSource, ...] = ()
 
 
-@functools.cache
+def code_sources() -> tuple[CodeSource, ...]:
+    """Return where frameworks' own code tells what it takes."""
+    return read_table("variables", ContractTable).code
+
+
 def contracts() -> tuple[Contract, ...]:
     """Return the table, read once."""
     return read_table("variables", ContractTable).contracts
@@ -117,7 +144,7 @@ def asked_words(contract: Contract, value: str) -> tuple[str, ...]:
 def words_of(contract: Contract, value: str) -> list[str]:
     """Return the words of a list."""
     parts = re.split(f"[{re.escape(contract.separator)}]", value) if contract.separator else [value]
-    return [p.strip().removesuffix(contract.suffix) for p in parts]
+    return [p.strip().lstrip(contract.signs or " ").removesuffix(contract.suffix) for p in parts]
 
 
 def options_of(value: str) -> tuple[tuple[str, str], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import all_numbers
 from core.knowledge import tables
 from core.model.facts import Frozen, System, cuda_in_name
@@ -79,7 +80,7 @@ NUMBERED_AS_CUDA = ("cudart", "cublas", "cublasLt", "nvrtc", "nvrtc-builtins", "
 """Families whose own number begins with CUDA's major."""
 
 _LINUX = re.compile(r"lib(?P<family>[A-Za-z]+(?:-builtins)?)(?:-[0-9a-f]{8})?(?:\.alt)?\.so(?P<number>(?:\.\d+)*)")
-_WINDOWS = re.compile(r"(?P<family>[a-z-]+?(?:64)?)_(?P<number>[\d_]+)(?:\.alt)?\.dll", re.IGNORECASE)
+_WINDOWS = late_pattern(r"(?P<family>[a-z-]+?(?:64)?)_(?P<number>[\d_]+)(?:\.alt)?\.dll", re.IGNORECASE)
 
 
 def library_family(name: str, system: System, known: Locations) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
 import msgspec
 
@@ -29,7 +28,6 @@ TELL_THE_RELEASE = ("cuda-runtime", "cuda-nvrtc", "cuda-cupti", "cublas", "nvjit
 """Wheels whose own version begins with that of their CUDA: nvidia-cuda-runtime-cu12 12.8.90."""
 
 
-@cache
 def cuda_wheels() -> CudaWheels:
     """Return the table."""
     return read_table("cuda_wheels", CudaWheels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.model.facts import Frozen, System
 
@@ -11,7 +12,7 @@ _LINUX = re.compile(
     r"libcudnn(?:_(?P<role>(?!static)[a-z0-9_]+?))?(?P<hash>-[0-9a-f]{8})?\.so(?:\.(?P<release>\d+(?:\.\d+){0,3}))?"
 )
 _WINDOWS = re.compile(r"cudnn(?:_(?P<role>[a-z0-9_]+?))?64_(?P<release>\d+)\.dll", re.IGNORECASE)
-_IMPORT = re.compile(r"cudnn(64_\d+)?\.lib", re.IGNORECASE)
+_IMPORT = late_pattern(r"cudnn(64_\d+)?\.lib", re.IGNORECASE)
 
 VERSION_LIBRARY = {7: "", 8: "ops_infer", 9: "graph"}
 """Major -> role of the library whose version is that of the set: cudnnGetVersion is answered there."""

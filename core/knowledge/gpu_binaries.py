@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -82,7 +81,6 @@ class GpuBinaries(msgspec.Struct, frozen=True):
     extensions_source: str
 
 
-@lru_cache(maxsize=1)
 def gpu_binaries() -> GpuBinaries:
     """Return the table."""
     return tables.read_table("gpu_binaries", GpuBinaries)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Literal
 
 from core.knowledge.releases import SourcedRow
@@ -34,7 +33,6 @@ class Guides(Frozen, frozen=True, kw_only=True):
     guides: tuple[Guide, ...]
 
 
-@cache
 def _guides() -> tuple[Guide, ...]:
     return read_table("guides", Guides).guides
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import Literal
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.causes import Cause
 from core.knowledge.messages import Message
 from core.knowledge.tables import read_table
@@ -13,7 +12,7 @@ from core.model.facts import Frozen
 
 XidKind = Literal["program", "card", "link", "driver", "note"]
 """Whose fault it mostly is: that of a program, the card, a link, the driver, or nobody's."""
-_XID = re.compile(r"\bxid(?: \(pci:[^)\n]{0,40}\))?(?: error| code)?[ :=#]{1,3}(\d{1,3})\b")
+_XID = late_pattern(r"\bxid(?: \(pci:[^)\n]{0,40}\))?(?: error| code)?[ :=#]{1,3}(\d{1,3})\b")
 
 
 class Xid(Frozen, frozen=True, kw_only=True):
@@ -45,7 +44,6 @@ class KernelLog(Frozen, frozen=True, kw_only=True):
         return xid.next or self.actions[xid.action]
 
 
-@cache
 def kernel_log_table() -> KernelLog:
     """Read kernel_log.json."""
     return read_table("kernel_log", KernelLog)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.model.facts import cuda_in_name
@@ -65,8 +64,8 @@ TOOLKIT_FAMILIES = frozenset(
 )
 """Families that come with a CUDA toolkit or its runtime wheels."""
 
-_WINDOWS_VERSION = re.compile(r"(?:64|32)?_(\d{1,4})(?:_\d{1,2})?$|64_?(\d{1,4})$")
-_LINUX_VERSION = re.compile(r"\.so(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
+_WINDOWS_VERSION = late_pattern(r"(?:64|32)?_(\d{1,4})(?:_\d{1,2})?$|64_?(\d{1,4})$")
+_LINUX_VERSION = late_pattern(r"\.so(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
 
 
 class LibraryName(msgspec.Struct, frozen=True):

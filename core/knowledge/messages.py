@@ -117,7 +117,6 @@ def known_clues() -> Clues:
     return replace(written, clues=written.clues + named)
 
 
-@cache
 def known_codes() -> tuple[CodeEntry, ...]:
     """Return resources/knowledge/codes.json."""
     return read_table("codes", tuple[CodeEntry, ...])

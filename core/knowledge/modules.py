@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping
 from typing import Literal
@@ -72,7 +71,6 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
     numpy_2: tuple[NumpyTwo, ...] = ()
 
 
-@functools.cache
 def module_table() -> ModuleTable:
     """Return the table, read once."""
     return read_table("modules", ModuleTable)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from core.knowledge.causes import Cause
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
@@ -28,7 +26,6 @@ class CureSteps(Frozen, frozen=True, kw_only=True):
     steps: tuple[CureStep, ...]
 
 
-@cache
 def cure_steps() -> CureSteps:
     """Read steps.json."""
     return read_table("steps", CureSteps)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,11 +14,17 @@ T = TypeVar("T")
 
 
 def read_table(name: str, form: type[T]) -> T:
-    """Return resources/knowledge/NAME.json as ``form``.
+    """Return resources/knowledge/NAME.json as ``form``, read once: rules ask for a table dozens of times.
 
     Raises:
         FileNotFoundError, msgspec.ValidationError: our own data are broken; a test reads every file.
     """
+    table: T = _read(name, form)  # type: ignore[arg-type]  # every form is hashable
+    return table
+
+
+@cache
+def _read(name: str, form: Any) -> Any:
     # importlib.resources would cost every scan 10 ms, for archives that we never live in
     folder = Path(resources.__path__[0], "knowledge")
     data = (folder / f"{name}.json").read_bytes()

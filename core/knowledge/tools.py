@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
@@ -38,7 +36,6 @@ class ToolTable(Frozen, frozen=True, kw_only=True):
     tools: tuple[Tool, ...]
 
 
-@functools.cache
 def tools() -> tuple[Tool, ...]:
     """Return the table, read once."""
     return read_table("tools", ToolTable).tools

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.loader.earlier_reads import cached_by_file
 from core.loader.files import UnfitError, path_under_root
 from core.loader.sections import Layout, Section, open_layout, section_chunks
@@ -26,7 +27,7 @@ NAME_ENDINGS = {
 }
 """For each format, how library names end, and a whole name that stands alone in a string."""
 
-INTERESTING_NAME = re.compile(
+INTERESTING_NAME = late_pattern(
     r"^(?:lib)?(?:cudnn|cublas|cudart|nvrtc|cuda|cufft|curand|cusolver|cusparse|nvjitlink|nvjpeg|cupti|nccl|nvcuda|nvml"
     r"|nvidia|zlibwapi|npp|nvtoolsext|nvvm)",
     re.IGNORECASE,

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.loader.earlier_reads import cached_by_file
 from core.loader.exports import dll_name, export_address, export_value, text_section
 from core.loader.files import UnfitError, path_under_root
@@ -48,12 +49,12 @@ BYTES_AROUND, BYTES_BEFORE = 0x200, 0x2000
 """How much code before and behind the start of a VersionCheck function (compilers put the comparison on either side),
 and how much before a dummy symbol, is read."""
 
-COMPARE_PACKED = re.compile(rb"\x81[\x38-\x3f](...\0)", re.DOTALL)
-COMPARE_DECIMAL = re.compile(rb"\x81[\xf8-\xff](...\0)", re.DOTALL)
-START_ON_WINDOWS = re.compile(rb"\x2b\xe0\x81\xf9(...\0)", re.DOTALL)
-MAJOR_PATTERN = re.compile(rb"\x41\xb8\x09\0\0\0")
-MINOR_PATTERN = re.compile(rb"\x41\xb9(.)\0\0\0", re.DOTALL)
-PATCH_PATTERN = re.compile(rb"\x6a([\x00-\x1f])")
+COMPARE_PACKED = late_pattern(rb"\x81[\x38-\x3f](...\0)", re.DOTALL)
+COMPARE_DECIMAL = late_pattern(rb"\x81[\xf8-\xff](...\0)", re.DOTALL)
+START_ON_WINDOWS = late_pattern(rb"\x2b\xe0\x81\xf9(...\0)", re.DOTALL)
+MAJOR_PATTERN = late_pattern(rb"\x41\xb8\x09\0\0\0")
+MINOR_PATTERN = late_pattern(rb"\x41\xb9(.)\0\0\0", re.DOTALL)
+PATCH_PATTERN = late_pattern(rb"\x6a([\x00-\x1f])")
 
 
 MAX_CODE_BYTES = 64 << 20

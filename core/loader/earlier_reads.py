@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_type_hints
 
@@ -86,15 +86,26 @@ class EarlierReads:
         return zlib.crc32(body).to_bytes(4, "little") + body
 
 
+def _sources(folders: list[str]) -> Iterator[str]:
+    """Yield each source below the folders with its size and time."""
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    seen = entry.stat()
+                    yield f"{entry.path} {seen.st_size} {seen.st_mtime_ns}"
+                elif entry.is_dir() and entry.name != "__pycache__":
+                    folders.append(entry.path)
+
+
 def _stamp() -> str:
     """Return what else a result depends on: these readers, and the start of the system (a crash may lose written pages)."""
     parts = [__version__]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip())
     with suppress(OSError):
-        places = (Path(__file__).parent, Path(__file__).parent.parent / "probes" / "python")
-        readers = ((p, p.stat()) for place in places for p in place.rglob("*.py"))
-        parts += sorted(f"{p} {s.st_size} {s.st_mtime_ns}" for p, s in readers)
+        loader = os.path.dirname(__file__)  # noqa: PTH120 - no object for each of many files
+        parts += sorted(_sources([loader, os.path.join(os.path.dirname(loader), "probes")]))  # noqa: PTH118, PTH120
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -168,11 +179,15 @@ def cached_by_file(reader: Reader, *, lasts: Callable[[Any], bool] = _is_there) 
     """
     name = f"{reader.__module__}.{reader.__qualname__}"
 
+    kind = cache(
+        lambda: get_type_hints(reader)["return"]
+    )  # once, and late: it costs as much as reading a file's headers
+
     def look(path: str, root: str, identity: str) -> Any:
         if not _store or not is_whole(root):
             return reader(path, root=root)
         key = f"{name} {path_text(path)}"
-        return earlier_or_new(key, identity, get_type_hints(reader)["return"], lambda: reader(path, root=root), lasts)
+        return earlier_or_new(key, identity, kind(), lambda: reader(path, root=root), lasts)
 
     remembered = lru_cache(maxsize=MAX_REMEMBERED_FILES)(look)
 

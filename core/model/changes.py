@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from core.common.i18n import _, format_number
+from core.common.late_pattern import late_pattern
 from core.model import path_list
 from core.model.facts import Frozen, LineForm, System
 from core.model.path_list import PathError
@@ -409,7 +409,7 @@ def _entry(value: Value, index: int, system: System, name: str) -> str:
 # --- words -------------------------------------------------------------------------------------------------
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = late_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def _shown_value(value: Value | None, nothing: str) -> tuple[str, ...]:

@@ -34,37 +34,54 @@ class WatchedSysroot(Sysroot, frozen=True):
         return super().under(path)
 
 
-def kept_look(name: str, given: object, kind: Any, look: Callable[[Sysroot], tuple[T, bool]], where: Sysroot) -> T:
+def kept_look(
+    name: str,
+    given: object,
+    kind: Any,
+    look: Callable[[Sysroot], tuple[T, bool]],
+    where: Sysroot,
+    *,
+    known: dict[str, str] | None = None,
+) -> T:
     """Return what ``look`` finds through the Sysroot that it is given, or found earlier from the same places.
 
     ``given``: all else that the answer depends on, as it can be encoded. ``look`` says besides whether the answer lasts: one that was
-    cut short for lack of time does not.
+    cut short for lack of time does not. ``known``: the identities of places that were asked for in this scan, before what is read now.
     """
     if not where.whole or where.planned or where.gone:
         return look(where)[0]
+    known = {} if known is None else known
     key = f"{name} {hashlib.blake2b(msgspec.msgpack.encode(given), digest_size=16).hexdigest()}"
 
     def read() -> Kept:
         watched = WatchedSysroot(system=where.system, root=where.root, places={})
         found, lasts = look(watched)
         places = tuple(watched.places)
-        return Kept(msgspec.Raw(msgspec.msgpack.encode(found)), places, _identity(places, where) if lasts else "")
+        return Kept(
+            msgspec.Raw(msgspec.msgpack.encode(found)), places, _identity(places, where, known) if lasts else ""
+        )
 
     kept = earlier_or_new(
-        key, name, Kept, read, lambda k: bool(k.identity), holds=lambda k: k.identity == _identity(k.places, where)
+        key,
+        name,
+        Kept,
+        read,
+        lambda k: bool(k.identity),
+        holds=lambda k: k.identity == _identity(k.places, where, known),
     )
     return msgspec.msgpack.decode(kept.found, type=kind)  # type: ignore[no-any-return]  # kind is T's
 
 
-def _identity(places: tuple[str, ...], where: Sysroot) -> str:
+def _identity(places: tuple[str, ...], where: Sysroot, known: dict[str, str]) -> str:
     """Return what tells one state of all places from another; empty where one is too young."""
-    digest = hashlib.blake2b(digest_size=16)
+    identities = []
     for place in places:
-        try:
-            one = file_identity(where.under(place))
-        except (OSError, ValueError):
-            one = MISSING
-        if not one:
+        if place not in known:
+            try:
+                known[place] = file_identity(where.under(place))
+            except (OSError, ValueError):
+                known[place] = MISSING
+        if not known[place]:
             return ""
-        digest.update(one.encode() + b"\n")
-    return digest.hexdigest()
+        identities.append(known[place])
+    return hashlib.blake2b("\n".join(identities).encode(), digest_size=16).hexdigest()

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.model.facts import Snapshot, path_text
 
@@ -24,8 +25,8 @@ MOST_FOLDERS = 4000
 """Folders whose owner is asked for."""
 MOST_WINDOWS_FOLDERS = 300
 """An access list takes longer to read than the owner of a file on Linux."""
-_WINDOWS_PATH = re.compile(r"[A-Za-z]:\\[^\0:;,\"'<>|*?]{1,1024}")
-_UNC = re.compile(r"(?<![\\\w:)\]])\\{2}(?:\?\\UNC\\)?([A-Za-z\d][\w.-]*)\\[^\\\s]")
+_WINDOWS_PATH = late_pattern(r"[A-Za-z]:\\[^\0:;,\"'<>|*?]{1,1024}")
+_UNC = late_pattern(r"(?<![\\\w:)\]])\\{2}(?:\?\\UNC\\)?([A-Za-z\d][\w.-]*)\\[^\\\s]")
 _PATH = re.compile(r"/[^\0:;,\"'<>|]{1,1024}")
 _REMOTE = frozenset(
     [
@@ -47,7 +48,7 @@ _REMOTE = frozenset(
         "fuse.beegfs",
     ]
 )
-_OPTION = re.compile(r"(?:^|,)(?:mon_addr|addr|servers?)=([^,]+)")
+_OPTION = late_pattern(r"(?:^|,)(?:mon_addr|addr|servers?)=([^,]+)")
 
 
 def with_known_names(seen: Snapshot, root: Path, env: Mapping[str, str]) -> Snapshot:

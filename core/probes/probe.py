@@ -26,6 +26,8 @@ class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
     thorough: bool = False
     pythons: tuple[str, ...] = ()
     """Interpreters or environment folders named by the person."""
+    suggested: tuple[str, ...] = ()
+    """Those that an assistant named: they are run only if nobody else can change them."""
     programs: tuple[str, ...] = ()
     """Programs named by the person: paths, or numbers of running processes."""
     keep: Callable[[Any], object] = lambda _item: None
@@ -45,3 +47,5 @@ class Probe(msgspec.Struct, frozen=True):
     look: Callable[[ProbeRequest], Any]
     needs: tuple[str, ...] = ()
     timeout: float = 10.0
+    after: tuple[str, ...] = ()
+    """Sections that it does not read and lets go first: others wait for them, while it would take the interpreter from them."""

@@ -34,7 +34,7 @@ def unexamined_places(patience: Patience, seen: Snapshot, request: ProbeRequest)
 def _leading_paths(place: str, seen: Snapshot, request: ProbeRequest) -> Iterator[str]:
     """Yield what leads to a place, or into it."""
     where = sysroot_of(request.host)
-    for named in request.pythons:
+    for named in (*request.pythons, *request.suggested):
         if _is_related(named, place, where):
             yield "--python"
     for entry in seen.environment.entries if seen.environment else ():

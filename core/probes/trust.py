@@ -145,7 +145,7 @@ def _reaches(account: Account, path: str) -> bool:
         return False
 
 
-def told(
+def tell_execution(
     what: Literal["roll call", "driver", "framework", "nvcc", "search path"],
     path: str,
     verdict: Verdict,
@@ -175,11 +175,6 @@ def printable_changeable(changeable: Changeable | None) -> Changeable | None:
     )
 
 
-def variables(verdict: Verdict, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for what may be run."""
-    return provenance.environment_for(verdict, env)
-
-
 def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroot) -> dict[str, str]:
     """Return the variables for a program of the system, and tell which entries an administrator's rights do not follow."""
     if not runs_here(where):
@@ -190,5 +185,5 @@ def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroo
         for entry in dict.fromkeys(env[name].split(os.pathsep)):
             if entry not in kept:
                 verdict = may_run({os.path.join("/", entry): True})  # noqa: PTH118 - may be no path
-                told("search path", entry, Verdict(may=False, changeable=verdict.changeable), request)
+                tell_execution("search path", entry, Verdict(may=False, changeable=verdict.changeable), request)
     return out

@@ -310,7 +310,7 @@ def _mirror(folder: str, overlay: Path) -> None:
     overlay.mkdir()
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_file() or entry.is_symlink():
+            if entry.is_symlink() or entry.is_file():
                 _share(entry.path, overlay / entry.name)
 
 

@@ -76,6 +76,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "extension_abi_mismatch": N_("An add-on in {who} was built for another release of its framework."),
     "numpy_abi_mismatch": N_("A package in {who} needs an older NumPy than the one there."),
     "cxx_runtime_too_old": N_("A base library that is found first is too old for {who}."),
+    "system_library_missing": N_("A library of the operating system is missing for {who}."),
     "host_compiler_unsupported": N_("The compiler of this computer does not fit this CUDA."),
     "compiler_lacks_gpu_arch": N_("The CUDA compiler does not know your GPU."),
     "build_tools_missing": N_("A compiler that {who} must start is missing."),

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from core.common.late_pattern import late_pattern
+
 _COMMON = (
     "root user users admin administrator administrators home ubuntu debian fedora vagrant runner localhost system guest "
     "nobody none video render plugdev vglusers wheel docker nvidia-persistenced"
@@ -132,12 +134,12 @@ PERSON_VARIABLES = frozenset(
     ("USER", "USERNAME", "LOGNAME", "SUDO_USER", "SLURM_JOB_USER", "PBS_O_LOGNAME", "JUPYTERHUB_USER")
 )
 HOST_VARIABLES = frozenset(("HOST", "HOSTNAME", "COMPUTERNAME", "LOGONSERVER"))
-HOSTS_NAME = re.compile(
+HOSTS_NAME = late_pattern(
     r"(?:^|_)(?:HOST|HOSTNAME|HOSTS|ADDR|ADDRESS|IP|SERVER|SERVERS|ENDPOINT|ENDPOINTS|COORDINATOR|NODENAME|NODELIST|NODES"
     r"|LAUNCH_NODE_IPADDR)\Z|\ATF_CONFIG\Z|\ASSH_(?:CLIENT|CONNECTION)\Z|\ADISPLAY\Z|_(?:TCP|UDP)_ADDR\Z|\ADASK_|\ARAY_ADDRESS\Z"
 )
 """Variables whose values hold names of hosts among others: a list, an address with a port, JSON."""
-HOST_IN_VALUE = re.compile(
+HOST_IN_VALUE = late_pattern(
     r"(?P<x>(?<![\w.<-])(?:\d{1,3}(?:\.\d{1,3}){3}"  # an address
     r"|(?:[0-9a-fA-F]{1,4}:){2,7}:?[0-9a-fA-F]{0,4}"
     r"|[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){1,8}"  # a name with a domain
@@ -151,8 +153,8 @@ ASSIGNMENT = Form(
     r"=(?P<x>[^\s;,\"'<]+)",
     ("=",),
 )
-SECRET_NAME = re.compile(rf"(?i){_WORD}|(?:^|_)(?:AUTH|PASS|PWD|KEY|SESSION)(?:_|$)")
-PROXY_NAME = re.compile(r"(?i)_PROXY\Z|_INDEX_URL\Z|_INDEX_URLS\Z|_REGISTRY\Z")
+SECRET_NAME = late_pattern(rf"(?i){_WORD}|(?:^|_)(?:AUTH|PASS|PWD|KEY|SESSION)(?:_|$)")
+PROXY_NAME = late_pattern(r"(?i)_PROXY\Z|_INDEX_URL\Z|_INDEX_URLS\Z|_REGISTRY\Z")
 """Variables whose whole value is taken out. PWD by itself is the current folder and is not one of them."""
 
 STORAGE = Form(
@@ -178,7 +180,7 @@ STORAGE = Form(
     ),
 )
 """Shared storage: what its first folder is called tells whose it is (a server, a cell, a project or a person)."""
-TECHNICAL = re.compile(r"[-_.\d]+")
+TECHNICAL = late_pattern(r"[-_.\d]+")
 """What parts a folder's name into words, to see whether it is one of the field's."""
 
 FOREIGN = (

@@ -363,7 +363,7 @@ def environment_rank(seen: Snapshot, prefix: str) -> int:
     system = seen.machine.system
     python = next((p for p in seen.pythons or () if normalise(system, p.prefix) == normalise(system, prefix)), None)
     ways = python.ways if python and prefix else ()
-    if "--python" in ways:
+    if python and prefix and python.is_named:
         return 0
     if {"VIRTUAL_ENV", "CONDA_PREFIX"} & set(ways):
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 
@@ -10,7 +11,16 @@ from msgspec.structs import replace
 from core.common.i18n import _, n_
 from core.common.text import join_names
 from core.common.versions import version_tuple
-from core.knowledge.contracts import SWITCHES, Contract, asked_words, contracts, named_places, options_of, words_of
+from core.knowledge.contracts import (
+    SWITCHES,
+    Contract,
+    ContractKind,
+    asked_words,
+    contracts,
+    named_places,
+    options_of,
+    words_of,
+)
 from core.model.facts import NamedPlace, Snapshot, Variable, Vocabulary
 from core.model.findings import Evidence, Finding
 from core.model.remedies import Unset
@@ -26,17 +36,60 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
     if seen.environment is None:
         return
     views = [h for h in environment_views(seen) if h.near <= 3]
+    yield from _by_code(seen, views)
     for contract in contracts():
         value = effective_variable(seen, contract.variable)
         if value is None:
             continue
         reading = [h for h in views if contract.readers and _reader(h, contract)]
+        if contract.readers_only and not reading:
+            continue
         odd = unknown_words(contract, value.value, seen)
         if odd:
             reading = [h for h in reading if h.python.prefix in odd]
             yield _unknown(seen, contract, value, odd, reading)
         elif problem := contract_breach(contract, value.value, seen):
+            if contract.fails_on_folder and _names_a_folder(contract, value.value, seen):
+                contract = replace(contract, fails=any(_from(h, contract) for h in reading))  # noqa: PLW2901 - of this value
             yield _finding(seen, contract, value, problem, reading)
+
+
+def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
+    """A framework's own code converts the variable, and cannot do so with this value."""
+    told: set[str] = set()
+    for row in seen.vocabularies or ():
+        value = effective_variable(seen, row.variable) if row.takes and row.variable not in told else None
+        near = [h for h in views if h.python.prefix == row.prefix]
+        if value is None or value.value not in row.unknown or not near:
+            continue
+        told.add(row.variable)
+        kind: ContractKind = "words" if row.takes == "words" else "switch" if row.takes == "switch" else "pattern"
+        contract = Contract(
+            variable=row.variable,
+            readers=re.escape(row.reader),
+            kind=kind,
+            words=row.known,
+            means=_("a whole number") if row.takes == "whole number" else _("a number"),
+            fails=True,
+            source=f"{row.files[0]}:{row.line}",
+        )
+        wrong = _(
+            "The variable {name} is {value}, which is none of the values that it can have.",
+            name=row.variable,
+            value=repr(value.value),
+        )
+        yield _finding(seen, contract, value, wrong, near)
+
+
+def _names_a_folder(contract: Contract, value: str, seen: Snapshot) -> bool:
+    places = seen.environment.places if seen.environment else ()
+    return any(p.variable == contract.variable and p.path == value.strip() and p.state == "folder" for p in places)
+
+
+def _from(home: EnvironmentView, contract: Contract) -> bool:
+    """Whether the reader's release is one that fails on a folder."""
+    versions = [d.version for d in home.python.distributions if re.fullmatch(contract.readers, d.name)]
+    return any(version_tuple(v) >= version_tuple(contract.fails_on_folder) for v in versions)
 
 
 def unknown_words(contract: Contract, value: str, seen: Snapshot) -> dict[str, Vocabulary]:
@@ -52,7 +105,8 @@ def _reader(home: EnvironmentView, contract: Contract) -> str:
 
 def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
     if not contract.readers:
-        return WARNING if contract.kind in ("requirement", "capabilities", "devices") else NOTE
+        asked = contract.kind in ("requirement", "capabilities", "devices")
+        return ERROR if contract.fails else WARNING if asked else NOTE
     nearest = min((h.near for h in reading), default=4)
     if nearest > 2:
         return NOTE
@@ -173,6 +227,8 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return "" if not value.strip() or re.fullmatch(contract.pattern, value.strip()) else wrong
         case "options":
             return _wrong_options(contract, value)
+        case "encoding":
+            return "" if _is_encoding(value) else wrong
         case "requirement":
             return _unmet_requirement(value, seen)
         case "capabilities":
@@ -180,6 +236,14 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         case "devices":
             return _without_devices(contract, value, seen)
     return _wrong_place(contract, value, seen)
+
+
+def _is_encoding(value: str) -> bool:
+    name = value.partition(":")[0].strip()
+    try:
+        return not name or bool(codecs.lookup(name))
+    except (LookupError, ValueError):
+        return False
 
 
 def _wrong_options(contract: Contract, value: str) -> str:
@@ -213,7 +277,7 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
                 )
             continue
         if contract.kind == "writable":
-            if place is not None and place.blocked:
+            if place is not None and place.blocked and not (contract.reads and place.state == "folder"):
                 return _blocked(contract, path, place)
             continue
         if contract.kind == "flags" and (place is None or place.state != "file"):

@@ -10,6 +10,7 @@ from core.knowledge.causes import OptionalCause
 from core.knowledge.library_names import parse_library_name
 from core.model.facts import Attempt, ExaminedProgram, How, Resolution, Snapshot
 from core.model.findings import Evidence, Finding, Fix
+from core.model.path_list import join_entries
 from core.model.paths import file_name, normalise, parent, path_module
 from core.model.remedies import AddFolder, Place, PreferFolder, Remedy
 from core.model.steps import Step
@@ -17,6 +18,8 @@ from core.rules.advice import add_to_search_path
 from core.rules.snapshot_queries import candidate_evidence
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
+DAMAGED = ("empty", "truncated", "damaged")
+"""States of an executable that cannot be meant."""
 DRIVERS_OWN = ("driver", "nvml", "libcuda")
 """Families that come with the driver: what lacks them lacks a driver, which rules about the driver tell."""
 
@@ -24,7 +27,7 @@ DRIVERS_OWN = ("driver", "nvml", "libcuda")
 def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
     """A program that was named, and that could not be examined."""
     for program in seen.programs or ():
-        if program.problem:
+        if program.problem and program.state not in DAMAGED:
             yield make_finding(
                 Step.CUDNN,
                 UNKNOWN,
@@ -36,6 +39,30 @@ def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
                 fix=manual_fix(
                     _("Name the program itself"),
                     _("Give the path of the executable that runs in the end, or the number of the running process."),
+                ),
+            )
+
+
+def damaged_programs(seen: Snapshot) -> Iterator[Finding]:
+    """A program that was named and that is cut short, empty or overwritten itself."""
+    for program in seen.programs or ():
+        if program.state in DAMAGED:
+            yield make_finding(
+                Step.CUDNN,
+                ERROR,
+                "program-damaged",
+                _("The program {program} is damaged.", program=_name(program, seen)),
+                cause="corrupt_or_truncated_file",
+                why=_(
+                    "The content is not what the package installed: a download or a copy was interrupted, or the "
+                    "disk is faulty."
+                ),
+                evidence=[*_way(program), observation(program.path, _(program.state), _("file system"))],
+                subject=program.named,
+                fix=manual_fix(
+                    _("Install the program again"),
+                    _("Reinstall {program} from where it came from.", program=_name(program, seen)),
+                    restart="program",
                 ),
             )
 
@@ -76,7 +103,7 @@ def _has_another(r: Resolution, program: ExaminedProgram) -> bool:
 
 def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *, certain: bool) -> Finding:
     names = list(dict.fromkeys(r.name for r in gone))
-    there = {name: folder for name in names if (folder := _folder_with(name, seen))}
+    there = {name: folder for name in names if (folder := _folder_with(name, seen, program))}
     evidence = [
         *_way(program),
         *(
@@ -106,7 +133,7 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
         cause=_cause(names[0], bool(there)),
         why=join_sentences(
             _("It cannot start without it.")
-            if certain
+            if certain and _is_at_start(gone, program)
             else _("It starts, and fails or uses the processor once it needs the library."),
             _("The library is on this machine, but this program does not look in its folder.") if there else "",
         ),
@@ -117,9 +144,18 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
     )
 
 
-def _folder_with(name: str, seen: Snapshot) -> str:
-    """Return a folder on this machine that has a sound file of this name."""
+def _is_at_start(gone: list[Resolution], program: ExaminedProgram) -> bool:
+    """Whether one of these is linked from the program itself, and not from a plug-in that it opens by its path."""
+    followed = {"", program.path, *(r.winner.path for r in program.resolutions if r.winner)}
+    return any(r.wanted_by in followed for r in gone)
+
+
+def _folder_with(name: str, seen: Snapshot, program: ExaminedProgram) -> str:
+    """Return a folder on this machine that has a sound file of this name: one of the program's own first."""
     system = seen.machine.system
+    near = next((p for p in program.nearby if file_name(system, p).lower() == name.lower()), "")
+    if near:
+        return parent(system, near)
     files = [
         *(f for c in seen.cudnn or () for f in (*c.files, *c.links)),
         *(f for t in seen.toolkits or () for f in t.libraries),
@@ -148,7 +184,7 @@ def _cause(name: str, there: bool) -> OptionalCause:
 
 def _cure(there: dict[str, str], names: list[str], seen: Snapshot) -> Fix:
     if there:
-        return add_to_search_path(seen, next(iter(there.values())))
+        return add_to_search_path(seen, join_entries(list(dict.fromkeys(there.values())), seen.machine.system))
     return manual_fix(
         _("Install what the program asks for"),
         _(
@@ -290,7 +326,7 @@ def older_process(seen: Snapshot) -> Iterator[Finding]:
 
 def whole_programs(seen: Snapshot) -> Iterator[Finding]:
     """Everything that a program needs of CUDA is found and sound."""
-    rules = (unexamined_programs, missing_libraries, unfit_libraries, misfit_libraries)
+    rules = (unexamined_programs, damaged_programs, missing_libraries, unfit_libraries, misfit_libraries)
     bad = {f.subject for rule in rules for f in rule(seen)}
     for program in seen.programs or ():
         if program.named in bad:
@@ -322,4 +358,12 @@ def _way(program: ExaminedProgram) -> list[Evidence]:
     return rows
 
 
-RULES = (unexamined_programs, missing_libraries, unfit_libraries, misfit_libraries, older_process, whole_programs)
+RULES = (
+    unexamined_programs,
+    damaged_programs,
+    missing_libraries,
+    unfit_libraries,
+    misfit_libraries,
+    older_process,
+    whole_programs,
+)

@@ -263,6 +263,10 @@ def _bad_libraries(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, st
         )
 
 
+SYSTEM_FOLDERS = ("system32", "syswow64")
+"""Windows' own: what lies there of CUDA was copied by hand, and no toolkit's installation puts it right."""
+
+
 def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: Severity) -> Fix:
     packages = [p for f in bad if (p := nvidia_package(f.version_source))]
     home = next((p.prefix for p in seen.pythons or () if is_inside(seen.machine.system, toolkit.root, p.prefix)), "")
@@ -277,7 +281,18 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
                 package=packages[0][0],
                 version=packages[0][1],
                 more=tuple(dict.fromkeys(p[0] for p in packages if p[0] != packages[0][0])),
+            )
+            if not any(f.state == "unreadable" for f in bad)  # what cannot be read cannot be kept for the way back
+            else None,
+        )
+    if seen.machine.system == "windows" and file_name("windows", toolkit.root).lower() in SYSTEM_FOLDERS:
+        return manual_fix(
+            _("Remove the stray files from {folder}", folder=toolkit.root),
+            _(
+                "No installer puts them there; move these files to another place: {files}",
+                files=join_names(f.path for f in bad),
             ),
+            restart="program",
         )
     if keeper := keeper_of(toolkit.root):
         return manual_fix(

@@ -16,7 +16,7 @@ from core.rules.wording import observation
 
 THIS_SESSION = "process"
 """The word in ``Finding.ways`` for what is started from here."""
-CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron", "launcher", "script")
+CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron", "launcher", "script", "task")
 """Kinds that start one program: what they lack counts, as somebody starts it so."""
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 JUDGED = ("LD_", "CUDA", "CUDNN", "PYTHON", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA")
@@ -44,6 +44,8 @@ WAY_WORDS: dict[StartKind, str] = {
     "module": N_("the environment modules that are loaded"),
     "launcher": N_("the launcher {at}"),
     "script": N_("the script {at}"),
+    "task": N_("the task {at}"),
+    "multiplexer": N_("shells in {at}"),
 }
 
 
@@ -56,7 +58,10 @@ def way_words(seen: Snapshot, ids: Iterable[str]) -> str:
 
 def _way(start: Start) -> str:
     at = start.at.split("/")[-2] if start.kind == "notebook" and start.at.count("/") > 1 else start.at
-    return _(WAY_WORDS[start.kind], at=at.rsplit("/", 1)[-1] if start.kind in ("service", "launcher", "script") else at)
+    return _(
+        WAY_WORDS[start.kind],
+        at=at.rsplit("/", 1)[-1] if start.kind in ("service", "launcher", "script", "task") else at,
+    )
 
 
 def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapshot], list[Finding]]) -> list[Finding]:
@@ -167,12 +172,17 @@ def _elsewhere(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -> Findin
 
 
 def _lines_of(seen: Snapshot, ways: tuple[str, ...]) -> list[Evidence]:
-    """Return the lines by which these ways differ from this session, as evidence."""
-    rows = [r for s in seen.starts or () if s.id in ways for r in s.lines]
-    names = dict.fromkeys(r.name for r in rows if r.name != "PATH" and r.name.startswith(JUDGED))
-    mine = {name: _value(seen, name) for name in names}
-    theirs = {v.name: v.value for s in seen.starts or () if s.id in ways for v in s.variables}
-    return [e for name in names if theirs.get(name) != mine[name] for e in line_evidence(seen, name, ways)]
+    """Return the lines by which these ways differ from this session, as evidence; where none tells, what starts them."""
+    starts = [s for s in seen.starts or () if s.id in ways]
+    names = dict.fromkeys(r.name for s in starts for r in s.lines if r.name != "PATH" and r.name.startswith(JUDGED))
+    theirs = {v.name: v.value for s in starts for v in s.variables}
+    differ = [n for n in names if theirs.get(n) != _value(seen, n)]
+    taken = dict.fromkeys((t.name, t.file, t.line) for s in starts for t in s.taken if _value(seen, t.name) is not None)
+    rows = [e for name in differ for e in line_evidence(seen, name, ways)]
+    rows += [
+        observation(_("{name} is taken away here", name=name), name, f"{file}:{line}") for name, file, line in taken
+    ]
+    return rows or [observation(_("Started by"), s.at, s.at) for s in starts if s.kind in CONCRETE and "/" in s.at][:1]
 
 
 def line_evidence(seen: Snapshot, name: str, ways: Iterable[str]) -> list[Evidence]:

@@ -7,7 +7,6 @@ files that were replaced or put aside), ``staging/`` (unpacked archives) and ``l
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import platformdirs
 from core import __version__
 from core.common.home import below_home
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.host import ownership, safe_folder
 from core.host.file_attributes import FileAttributes
 from core.host.file_lock import take_lock
@@ -36,7 +36,7 @@ SHARED_MODE = 0o755
 """Mode of the machine's own journal, which everybody reads."""
 
 State = Literal["begun", "done", "rolled back", "undoing", "undone", "stuck", "let go"]
-_ID = re.compile(r"\d{8}T\d{6}Z-\d{4}\Z")
+_ID = late_pattern(r"\d{8}T\d{6}Z-\d{4}\Z")
 
 
 class JournalError(ChangeError):

@@ -13,12 +13,11 @@ from msgspec.structs import replace
 from core.common.i18n import _
 from core.host import safe_folder
 from core.host.environment_files import write_assignment
-from core.host.ownership import ADMINISTRATORS, who_can_write
 from core.host.startup.edit import Edit, edit_text
 from core.model.changes import Change, ChangeError, EditLine, EditPath, SetVariable
 from core.model.path_list import split_entries
 from core.transaction.file_set import NotRestored
-from core.transaction.variable_store import error_sentence
+from core.transaction.variable_store import error_sentence, follow_none_of_others
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def edit_problems(changes: Sequence[EditLine]) -> tuple[str, ...]:
     for change in changes:
         try:
             _check_form(change)
-            _follow_none_of_others(change.path)
+            _follow_none_of_others(change)
             if change.path not in hashes:
                 _applied(change, _read(change.path))
             now = hashes.get(change.path) or _read(change.path).hash
@@ -147,17 +146,9 @@ def _lines_are_there(change: EditLine) -> bool:
     return _place(_read(change.path), change) is not None
 
 
-def _follow_none_of_others(path: str) -> None:
-    """Make sure that with an administrator's rights nobody else can redirect the path to the file.
-
-    Raises:
-        ChangeError: somebody can.
-    """
-    if os.geteuid() != 0:
-        return
-    for part in who_can_write(path):
-        if part.kind == "link" and part.owner not in ADMINISTRATORS:
-            raise ChangeError(_("{link} is a link of another account; no administrator follows it.", link=part.path))
+def _follow_none_of_others(change: EditLine) -> None:
+    for path in dict.fromkeys((change.file or change.path, change.path)):
+        follow_none_of_others(path)
 
 
 def _place(now: _Text, change: EditLine) -> int | None:
@@ -231,7 +222,7 @@ def make_edit(change: EditLine) -> None:
     Raises:
         ChangeError, OSError: the file is not as it was shown, or the system refused.
     """
-    _follow_none_of_others(change.path)
+    _follow_none_of_others(change)
     now = _read(change.path)
     if not change.back and now.hash != change.before_hash:
         raise ChangeError(_("{path} changed since it was shown.", path=change.path))

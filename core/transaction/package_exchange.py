@@ -76,6 +76,12 @@ def kept_bytes(change: ExchangePackages) -> int:
         return 0
 
 
+def libraries_of(change: ExchangePackages) -> Iterator[str]:
+    """Yield the libraries for Windows in an exchange's folder, which programs keep open as long as they run."""
+    with suppress(OSError):
+        yield from (path for path, _found in _walk(change.folder) if path.lower().endswith((".dll", ".pyd", ".exe")))
+
+
 # --- what must hold --------------------------------------------------------------------------------------------
 
 
@@ -148,12 +154,23 @@ def put_in_place(change: ExchangePackages) -> None:
     """Exchange the two folders.
 
     Raises:
-        ChangeError, OSError: one is another by now, or the system refused.
+        ChangeError, OSError: one is another by now, a program holds a file (Windows), or the system refused.
     """
     rows = exchange_problems(change)
     if rows:
         raise ChangeError(rows[0])
-    exchange.bring_folder(change.new, change.folder, change.twin)
+    try:
+        exchange.bring_folder(change.new, change.folder, change.twin)
+    except PermissionError:
+        if os.name != "nt":
+            raise
+        raise ChangeError(
+            _(
+                "Windows does not exchange {folder} while a program has a file in it open: close the programs that use {prefix}.",
+                folder=change.folder,
+                prefix=change.prefix,
+            )
+        ) from None
 
 
 def restore_packages(change: ExchangePackages) -> tuple[NotRestored, ...]:

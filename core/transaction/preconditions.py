@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from core.common.i18n import _, format_number
@@ -84,9 +86,17 @@ def unmet_preconditions(
     paths = [i.path for c in changes if isinstance(c, FileSet) for i in c.items]
     if len(set(paths)) != len(paths):
         rows.append(_("The plan names a file twice."))
-    busy = writer.holders(i.path for c in changes if isinstance(c, FileSet) for i in c.items if i.before)
+    busy = writer.holders(path for c in changes for path in _held_by_programs(c))
     rows += [_("{program} has a file of this plan open; close it first.", program=program) for program in busy]
     return tuple(dict.fromkeys(rows))
+
+
+def _held_by_programs(change: Change) -> Iterator[str]:
+    """Yield the files that no program may have open while a change is made (Windows)."""
+    if isinstance(change, FileSet):
+        yield from (i.path for i in change.items if i.before)
+    elif isinstance(change, ExchangePackages):
+        yield from package_exchange.libraries_of(change)
 
 
 def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer: VariableStore) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
@@ -202,7 +203,7 @@ def _text(path: str) -> str:
 def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
     """Give a file its text; an empty one takes our own file away. What is already so is left alone."""
     real = os.path.realpath(path)
-    _follow_none_of_others(path)
+    follow_none_of_others(path)
     folder, name = safe_folder.split_path(real)
     if text:
         safe_folder.make_folders(folder)
@@ -220,13 +221,13 @@ def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
             open_folder.sync()
 
 
-def _follow_none_of_others(path: str) -> None:
+def follow_none_of_others(path: str) -> None:
     """Make sure that with an administrator's rights no link of another account's is followed, which could lead anywhere.
 
     Raises:
         ChangeError: one would be.
     """
-    if os.geteuid() != 0:
+    if sys.platform == "win32" or os.geteuid() != 0:
         return
     for part in ownership.who_can_write(path):
         if part.kind == "link" and part.owner not in ownership.ADMINISTRATORS:

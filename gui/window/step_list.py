@@ -150,6 +150,19 @@ class StepList(QFrame):
         words = [w for title in self._titles for w in title.split()]
         return max(metrics.horizontalAdvance(w) for w in words) + NARROW_PADDING + self.steps.iconSize().width()
 
+    def _break(self, title: str) -> str:
+        """Break a name into lines of the narrow rail: Qt shortens some of the names that it should break by itself."""
+        metrics = QFontMetrics(QApplication.font())
+        room = self._narrow_width() - NARROW_PADDING - self.steps.iconSize().width()
+        lines = [""]
+        for word in title.split():
+            longer = f"{lines[-1]} {word}".lstrip()
+            if metrics.horizontalAdvance(longer) <= room:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        return "\n".join(filter(None, lines))
+
     def _arrange(self) -> None:
         small = self._narrow
         icon_width = self.steps.iconSize().width() + 44
@@ -210,6 +223,7 @@ class StepList(QFrame):
 
     def _write(self, row: int) -> None:
         item, title, says = self.steps.item(row), self._titles[row], self._says[row]
-        item.setText("" if self._compact else f"{title}\n{says}" if says and not self._narrow else title)
+        wide = f"{title}\n{says}" if says else title
+        item.setText("" if self._compact else self._break(title) if self._narrow else wide)
         item.setToolTip(f"{title}: {says} (Ctrl+{row + 1})" if says else f"{title} (Ctrl+{row + 1})")
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{title}: {says}" if says else title)

@@ -1,1 +1,1 @@
-"""The Linux packages: a tarball with one folder, and a .deb."""
+"""The Linux packages: a tarball with one folder, a .deb and an .rpm."""

@@ -15,8 +15,7 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from installer.generate import manual
-from installer.linux import desktop, elf, tarball
+from installer.linux import elf, tarball, tree
 
 HERE = Path(__file__).parent
 MAINTAINER = "The Convalesce maintainers <maintainers@convalesce.invalid>"
@@ -40,7 +39,7 @@ COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-fo
 Upstream-Name: Convalesce
 
 Files: *
-Copyright: The Convalesce project
+Copyright: 2026 The Convalesce project
 License: Apache-2.0
  On Debian systems, the full text of the Apache License 2.0 is in
  /usr/share/common-licenses/Apache-2.0.
@@ -51,28 +50,21 @@ convalesce: unstripped-binary-or-object
 convalesce: library-not-linked-against-libc
 convalesce: embedded-library
 convalesce: custom-library-search-path
+convalesce: shared-library-lacks-prerequisites
+# PyInstaller's start of a program is built so
+convalesce: hardening-no-pie
 """
 
 
 def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
     """Pack the folder; return the package's path."""
-    home = stage / "usr/lib/convalesce"
-    shutil.copytree(frozen, home, symlinks=True)
+    home = tree.lay_out(frozen, stage)
     depends = depend_on(home)
-    (stage / "usr/bin").mkdir(parents=True)
-    (stage / "usr/bin/convalesce").symlink_to("../lib/convalesce/convalesce")
-    desktop.build(stage / "usr/share", "convalesce")
-    manual.build(stage / "usr/share")
-    actions = stage / "usr/share/polkit-1/actions"
-    actions.mkdir(parents=True)
-    shutil.copy2(HERE / "convalesce.policy", actions)
-    papers = stage / "usr/share/doc/convalesce"
-    papers.mkdir(parents=True)
+    papers = stage / tree.PAPERS
     (papers / "copyright").write_text(COPYRIGHT, encoding="utf-8")
     overrides = stage / "usr/share/lintian/overrides"
     overrides.mkdir(parents=True)
     (overrides / "convalesce").write_text(OVERRIDES, encoding="utf-8")
-    (papers / "THIRD-PARTY.txt").write_text(tarball.notices(), encoding="utf-8")
     (papers / "changelog.gz").write_bytes(gzip.compress(changelog(version).encode(), mtime=0))
     size = sum(f.lstat().st_size for f in stage.rglob("*") if not f.is_dir()) // 1024
     control = stage / "DEBIAN"
@@ -84,10 +76,7 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
     for script in ("prerm", "postrm"):
         shutil.copy2(HERE / script, control / script)
         (control / script).chmod(0o755)
-    for item in stage.rglob("*"):
-        if not item.is_symlink():
-            runs = item.is_dir() or (item.stat().st_mode & 0o100 and ".so" not in item.name)
-            item.chmod(0o755 if runs else 0o644)
+    tree.set_modes(stage)
     target = out / f"convalesce_{version}_amd64.deb"
     subprocess.run(
         ["dpkg-deb", "--build", "--root-owner-group", "-Zxz", f"-z{tarball.LEVEL}", "--threads-max=2", stage, target],

@@ -1,6 +1,6 @@
-"""``python -m installer.linux.package FROZEN FOLDER``: finish what PyInstaller made, and pack it twice into FOLDER.
+"""``python -m installer.linux.package FROZEN FOLDER``: finish what PyInstaller made, and pack it three times into FOLDER.
 
-The wheel lies in FOLDER already; a bill of materials is laid beside each of the three.
+The wheel lies in FOLDER already; a bill of materials is laid beside each of the four.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from core import __version__
 from installer import bill, parts
-from installer.linux import deb, desktop, tarball
+from installer.linux import deb, desktop, rpm, tarball
 from installer.linux.elf import images, needed
 
 
@@ -32,6 +32,7 @@ def main(arguments: list[str]) -> int:
         made = {
             tarball.build(frozen, stage / "tarball", out, __version__, libraries): (*brought, *libraries),
             deb.build(frozen, stage / "deb", out, __version__): brought,
+            rpm.build(frozen, stage / "rpm", out, __version__): brought,
             next(out.glob(f"convalesce-{__version__}-*.whl")): parts.packages(),
         }
     for artefact, contents in made.items():

@@ -5,7 +5,8 @@
 ;   /S             silent, for software distribution     /D=FOLDER   where to (the last one, without quotes)
 ;   /ALLUSERS      for everybody; needs an administrator  /DESKTOP    a link on the desktop
 ; Exit status: 0 done, 2 aborted, 32 a running program could not be closed, 183 the folder is in use for something
-; else, 216 this Windows has 32 bits, 740 an administrator is needed. SYSTEM installs for everybody.
+; else, 216 this Windows has 32 bits, 740 an administrator is needed, 1638 the MSI has it for everybody. SYSTEM installs for
+; everybody.
 ; uninstall.exe: /S, /UNDO (takes back what Convalesce changed), /REMOVEHISTORY (the journal, too). With _?=FOLDER at the end
 ; of the command line, as Windows' list of programs has it, it stays until all but its own file is gone and answers 0, 2, 32
 ; or 740; without, a copy of it goes on alone.
@@ -22,10 +23,13 @@ Target ${STUB}
 !define WINDOW "convalesce-gui.exe"
 !define TERMINAL "convalesce.exe"
 !define INSTALLED "Software\Microsoft\Windows\CurrentVersion\Uninstall\Convalesce"
+!define APP_PATHS "Software\Microsoft\Windows\CurrentVersion\App Paths"
+!define BY_MSI "Software\convalesce"
 !define IN_USE 32
 !define OCCUPIED 183
 !define ADMINISTRATOR_NEEDED 740
 !define OTHER_MACHINE 216
+!define MSI_IS_THERE 1638
 
 Name "${NAME}"
 OutFile "${OUTPUT}"
@@ -147,6 +151,11 @@ Function .onInit
       Quit
     ${EndIf}
   ${EndIf}
+  Call IsByMsi
+  ${If} $0 != ""
+    SetErrorLevel ${MSI_IS_THERE}
+    Quit
+  ${EndIf}
   Call ForWhom
 FunctionEnd
 
@@ -207,7 +216,39 @@ Function ScopeChosen
       Quit
     ${EndIf}
   ${EndIf}
+  Call IsByMsi
+  ${If} $0 != ""
+    Abort
+  ${EndIf}
   Call ForWhom
+  Call TellOfOther
+FunctionEnd
+
+Function IsByMsi   ; Windows Installer repairs and removes what it brought: nobody else writes there. Leaves the folder in $0
+  StrCpy $0 ""
+  ${If} $Everybody == 1
+    ReadRegStr $0 HKLM "${BY_MSI}" "InstalledByMsi"
+    ${If} $0 != ""
+      MessageBox MB_OK|MB_ICONEXCLAMATION "$(ByMsi)" /SD IDOK
+    ${EndIf}
+  ${EndIf}
+FunctionEnd
+
+Function TellOfOther   ; two copies work, each with its own updates: say where the other is, and let the person decide
+  ${If} $Everybody == 1
+    ReadRegStr $0 HKCU "${INSTALLED}" "InstallLocation"
+  ${Else}
+    ReadRegStr $0 HKLM "${INSTALLED}" "InstallLocation"
+    ${If} $0 == ""
+      ReadRegStr $0 HKLM "${BY_MSI}" "InstalledByMsi"
+    ${EndIf}
+  ${EndIf}
+  ${If} $0 != ""
+  ${AndIf} $0 != $INSTDIR
+    ${If} ${Cmd} 'MessageBox MB_OKCANCEL|MB_ICONQUESTION "$(OtherCopy)" /SD IDOK IDCANCEL'
+      Abort
+    ${EndIf}
+  ${EndIf}
 FunctionEnd
 
 ; --- a running Convalesce ---------------------------------------------------------------------------------------
@@ -368,6 +409,12 @@ Section
   ${If} $OnDesktop == 1
     CreateShortcut "$DESKTOP\${NAME}.lnk" "$INSTDIR\${WINDOW}" "" "$INSTDIR\${WINDOW}" 0
   ${EndIf}
+  ; a prompt that knows the command: PATH itself stays as it is
+  SetOutPath "$PROFILE"
+  CreateShortcut "$SMPROGRAMS\${NAME} Prompt.lnk" "$SYSDIR\cmd.exe" '/k "set "PATH=$INSTDIR;%PATH%" & convalesce --help"' "$INSTDIR\${TERMINAL}" 0
+  SetOutPath "$INSTDIR"
+  WriteRegStr SHCTX "${APP_PATHS}\${TERMINAL}" "" "$INSTDIR\${TERMINAL}"
+  WriteRegStr SHCTX "${APP_PATHS}\${WINDOW}" "" "$INSTDIR\${WINDOW}"
   WriteRegStr SHCTX "${INSTALLED}" "DisplayName" "${NAME}"
   WriteRegStr SHCTX "${INSTALLED}" "DisplayVersion" "${VERSION}"
   WriteRegStr SHCTX "${INSTALLED}" "Publisher" "The Convalesce project"
@@ -387,6 +434,13 @@ Function StartNow
     Exec '"$INSTDIR\${WINDOW}"'
   ${EndIf}
 FunctionEnd
+
+!macro DropAppPath program   ; another copy's entry stays
+  ReadRegStr $0 SHCTX "${APP_PATHS}\${program}" ""
+  ${If} $0 == "$INSTDIR\${program}"
+    DeleteRegKey SHCTX "${APP_PATHS}\${program}"
+  ${EndIf}
+!macroend
 
 ; --- removing ---------------------------------------------------------------------------------------------------
 
@@ -517,6 +571,10 @@ Section Uninstall
   ${EndIf}
   Delete "$SMPROGRAMS\${NAME}.lnk"
   Delete "$DESKTOP\${NAME}.lnk"
+  Delete "$SMPROGRAMS\${NAME} Prompt.lnk"
+  !insertmacro DropAppPath "${TERMINAL}"
+  !insertmacro DropAppPath "${WINDOW}"
+  DeleteRegKey /ifempty HKCU "${APP_PATHS}"
   DeleteRegKey SHCTX "${INSTALLED}"
   DeleteRegKey /ifempty HKCU "Software\Microsoft\Windows\CurrentVersion\Uninstall"   ; an account's first program made it
   RMDir "$LOCALAPPDATA\Programs"   ; only when it is empty
@@ -525,8 +583,10 @@ Section Uninstall
   ${If} $Everybody == 1
     !insertmacro DropEmptyHistory
   ${EndIf}
+  SetShellVarContext current
+  RMDir /r "$LOCALAPPDATA\convalesce\Cache"   ; what a scan keeps of the libraries that it read
   ${If} $Forget == 1
-    SetShellVarContext current
     RMDir /r "$LOCALAPPDATA\convalesce"
   ${EndIf}
+  RMDir "$LOCALAPPDATA\convalesce"   ; only when no history is in it
 SectionEnd

@@ -14,6 +14,8 @@
 !insertmacro Say DesktopText "Put a link on the &desktop" "Eine Verknüpfung auf den &Desktop legen" "在桌面上创建快捷方式(&D)"
 !insertmacro Say Running "${NAME} is running and did not close. Please close it and try again." "${NAME} läuft noch und ließ sich nicht schließen. Bitte schließen Sie es und versuchen Sie es noch einmal." "${NAME} 正在运行，未能关闭。请关闭后重试。"
 !insertmacro Say Occupied "This folder holds other files. Please choose an empty one." "Dieser Ordner enthält andere Dateien. Bitte wählen Sie einen leeren." "此文件夹中有其他文件。请选择一个空文件夹。"
+!insertmacro Say ByMsi "An MSI installed ${NAME} for everybody on this computer. Update or remove that one; this Setup does not write over it." "Ein MSI hat ${NAME} für alle an diesem Computer installiert. Aktualisieren oder entfernen Sie dieses; dieses Setup überschreibt es nicht." "此计算机上已通过 MSI 为所有用户安装 ${NAME}。请更新或删除该版本；本安装程序不会覆盖它。"
+!insertmacro Say OtherCopy "${NAME} is installed here already, in $0. You may have both; each is updated and removed by itself. Install this one, too?" "${NAME} ist hier schon installiert, in $0. Beide können bleiben; jedes wird für sich aktualisiert und entfernt. Auch dieses installieren?" "此处已安装 ${NAME}，位于 $0。两者可以共存，各自更新和删除。仍要安装这一份吗？"
 !insertmacro Say NotWritten "The files could not be written. What was there before is back." "Die Dateien konnten nicht geschrieben werden. Was vorher da war, ist wieder da." "无法写入文件。已恢复原来的内容。"
 !insertmacro Say HistoryTitle "What ${NAME} changed" "Was ${NAME} geändert hat" "${NAME} 所做的更改"
 !insertmacro Say HistorySubtitle "Your cures can stay without it, or be taken back first." "Die Änderungen können ohne ${NAME} bleiben oder vorher zurückgenommen werden." "这些更改可以保留，也可以先撤销。"

@@ -1,6 +1,7 @@
 """Time and memory of check and explain beside what others offer: ``python -m tests.benchmarks.check --python ENV``.
 
-ENV is a Python environment with PyTorch, and with bitsandbytes and xformers where their own reports shall stand beside. Run it as
+ENV is a Python environment with PyTorch, and with bitsandbytes, xformers, env-doctor and cuda-doctor where their own reports
+shall stand beside. Run it as
 ``tests.benchmarks.scan``: with the interpreter of an environment that holds requirements/app.txt alone, with nothing else to do. Every
 program runs in turn, on two cores; each number is the least of its rounds. Bounds:
 
@@ -24,8 +25,7 @@ from tests.benchmarks.explain import LOG, SIZE
 from tests.benchmarks.scan import ROOT, SELF
 
 MESSAGE = "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED\n"
-
-
+TOOLS = (("env-doctor", "check"), ("cuda-doctor", "diagnose"))
 LAUNCHER = """
 import os, sys, time
 null = os.open(os.devnull, os.O_WRONLY)
@@ -68,6 +68,11 @@ def main() -> int:
             Row("python -c pass", [sys.executable, "-c", "pass"]),
             Row("torch.utils.collect_env", [python, "-m", "torch.utils.collect_env"]),
             *(Row(f"python -m {name}", [python, "-m", name]) for name in ("bitsandbytes", "xformers.info")),
+            *(
+                Row(" ".join(words), [str(at), *words[1:]])
+                for words in TOOLS
+                if (at := Path(python).with_name(words[0])).exists()
+            ),
             *([Row("nvidia-smi", ["nvidia-smi"])] if shutil.which("nvidia-smi") else []),
         ]
         best = measured(rows, given.rounds)

@@ -96,7 +96,7 @@ def test_an_answer_that_does_not_come_is_said_to_be_none() -> None:
 
 
 def tools_of(seen: Snapshot) -> Tools:
-    return Tools(look=lambda _pythons: diagnose_snapshot(seen))
+    return Tools(look=lambda _pythons, _suggested: diagnose_snapshot(seen))
 
 
 @pytest.mark.parametrize("name", MACHINES)

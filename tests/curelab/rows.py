@@ -14,6 +14,7 @@ from tests import machines, standin
 from tests.curelab import environments, wheels
 from tests.curelab.environments import Environment, Maker
 from tests.envlab import layouts
+from tests.faultlab import wheels as published
 
 Kind = Literal[
     "another build", "files put back", "missing packages", "duplicates", "a pin restored", "cuDNN fetched", "advice"
@@ -177,11 +178,11 @@ REAL_TORCH = (
 
 
 def real_cudnn(folder: Path) -> None:
-    _link(wheels.cache() / "wheels/nvidia_cudnn_cu12-9.1.0.70-py3-none-manylinux2014_x86_64.whl", folder)
+    _link(published.fetched(published.CUDNN_9_1), folder)
 
 
 def real_nvrtc(folder: Path) -> None:
-    _link(wheels.cache() / "wheels/nvidia_cuda_nvrtc_cu12-12.4.127-py3-none-manylinux2014_x86_64.whl", folder)
+    _link(published.fetched(published.NVRTC_12), folder)
 
 
 def _link(wheel: Path, folder: Path) -> None:

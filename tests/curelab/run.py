@@ -104,7 +104,7 @@ def run(row: Row) -> Result:
             {**env.variables, **configured, **{n: v.format(prefix=env.prefix) for n, v in row.variables.items()}},
         )
         before = tree(env.site if env.user else env.prefix)
-        _press(row, result, host, env, work, named, url)
+        press(row, result, host, env, work, named, url)
         if row.offline and asked:
             result.wrong.append(f"the index was asked: {asked[0]}")
         if not result.wrong and row.kind != "advice":
@@ -117,9 +117,11 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _press(
+def press(
     row: Row, result: Result, host: LabHost, env: environments.Environment, work: Path, named: list[str], url: str
 ) -> None:
+    """Look, press the row's finding, run the person's program and look again; what is wrong goes to the result."""
+
     def look(at: Host, watch: Progress, **_more: object) -> Report:
         seen = take_snapshot(at, watch, pythons=tuple(named), probes=probes(row), thorough=row.thorough)
         return diagnose_snapshot(seen)

@@ -1,7 +1,7 @@
 """Each engine, started for real with the files of docs/engines, sees a sick machine and a healthy one.
 
-Debian: slurmctld slurmd slurm-client munge prometheus prometheus-node-exporter nagios4-core; the readers of JUnit and SARIF come
-from the package index with uv.
+Debian: slurmctld slurmd slurm-client munge prometheus prometheus-node-exporter nagios4-core; the readers of JUnit and SARIF,
+and the schemas of Kubernetes and GitHub, come from the package index with uv.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ SICK, HEALTHY = REPORTS["cnn-deleted"], REPORTS["healthy"]
 REASON = "cuDNN is incomplete: libcudnn_cnn.so.9 is missing."
 LONGEST = 60.0
 """Seconds until an engine has noticed."""
+GITHUB_SCHEMA = ("check-jsonschema", "--builtin-schema")
 pytestmark = pytest.mark.engines
 
 
@@ -334,6 +335,46 @@ def test_the_action_of_github_annotates(tmp_path: Path, machine: Machine) -> Non
     done = run("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step, env=env, cwd=tmp_path)
     assert done.returncode == 1
     assert f"::error title=cudnn.sublibrary-missing::{REASON}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("package", "words", "file"),
+    [
+        ("kubernetes-validate", ("kubernetes-validate", "--strict"), FILES / "daemonset.yaml"),
+        ("check-jsonschema", (*GITHUB_SCHEMA, "vendor.github-actions"), FILES / "github-action.yml"),
+        ("check-jsonschema", (*GITHUB_SCHEMA, "vendor.github-workflows"), ROOT / ".github/workflows/installers.yml"),
+    ],
+)
+def test_a_file_holds_by_its_engines_published_schema(package: str, words: tuple[str, ...], file: Path) -> None:
+    """The packages bring the schemas of Kubernetes' API and of GitHub's actions and workflows."""
+    done = run(sys.executable, "-m", "uv", "run", "--no-project", "--with", package, *words, file)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("file", sorted(FILES.glob("intune-*.ps1")), ids=lambda f: f.stem)
+def test_intunes_scripts_are_powershell(file: Path) -> None:
+    """PowerShell is not had here: a grammar of it parses them. Intune takes them as UTF-8 without a mark, up to 200 kB."""
+    code = (
+        "import sys, tree_sitter, tree_sitter_powershell as powershell\n"
+        "parser = tree_sitter.Parser(tree_sitter.Language(powershell.language()))\n"
+        "text = open(sys.argv[1], 'rb').read()\n"
+        "print(parser.parse(text).root_node.has_error, parser.parse(text + b'if (').root_node.has_error)\n"
+    )
+    found = run(sys.executable, "-m", "uv", "run", "--no-project", "--with", "tree-sitter", "--with",
+                "tree-sitter-powershell", "python", "-c", code, file)  # fmt: skip
+    assert found.stdout.split() == ["False", "True"], found.stdout + found.stderr
+    assert file.read_bytes().isascii()
+    assert file.stat().st_size < 200_000
+
+
+@pytest.mark.parametrize(("report", "status"), [(SICK, 1), (HEALTHY, 0)])
+def test_intunes_detection_gets_one_short_line_and_its_status(report: Path, status: int, machine: Machine) -> None:
+    """The script's own call, by a stand-in of PowerShell's ``&``: Intune keeps 2,048 characters and remediates at 1."""
+    machine.becomes(report)
+    (words,) = [x for x in (FILES / "intune-detect.ps1").read_text().splitlines() if x.startswith("& $program ")]
+    done = run(machine.program, *words.split()[2:])
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (status, "", 1)
+    assert len(done.stdout) <= 2048
 
 
 def test_node_problem_detectors_file_has_the_fields_of_its_type() -> None:

@@ -111,10 +111,12 @@ def cuda_11_torch(*which: wheels.Wheel) -> Callable[[Lab], Site]:
 
     def base(lab: Lab) -> Site:
         site = setups.install(setups.environment(lab), *which)
-        for name, file in (("cuda-runtime", "libcudart.so.11.0"), ("cuda-nvrtc", "libnvrtc.so.11.2")):
-            library = site.folder / "nvidia" / name.replace("-", "_") / "lib" / file
-            setups.standins.library(library)
-            setups.distribution(site, f"nvidia-{name}-cu11", "11.8.89", (), [library])
+        compiler = ("libnvrtc.so.11.2", "libnvrtc-builtins.so.11.8")
+        for name, files in (("cuda-runtime", ("libcudart.so.11.0",)), ("cuda-nvrtc", compiler)):
+            made = [site.folder / "nvidia" / name.replace("-", "_") / "lib" / file for file in files]
+            for library in made:
+                setups.standins.library(library)
+            setups.distribution(site, f"nvidia-{name}-cu11", "11.8.89", (), made)
         return setups.torch(site, "2.6.0+cu118", "11.8", 9, ("nvidia-cudnn-cu11==9.1.0.70",))
 
     return base

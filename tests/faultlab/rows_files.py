@@ -125,7 +125,6 @@ FILES = (
         "A FIFO bears the library's name; nobody may wait for it.",
         bases.torch_9,
         p.fifo("libcudnn_ops.so.9"),
-        offer="packages",
     ),
     Fault(
         "replaced-by-web-page",
@@ -255,7 +254,6 @@ FILES = (
         "This user may not open the run-time compiler.",
         bases.torch_9,
         p.in_site("nvidia/cuda_nvrtc/lib/libnvrtc.so.12", lambda path: path.chmod(0)),
-        offer="packages",
     ),
     Fault(
         "cu13-wheel-beside-system-copy",

@@ -120,7 +120,13 @@ def _remove(folder: Path) -> None:
 
 
 def on_machine(
-    lab: Lab, command: list[str], cwd: Path = CHECKOUT, keep: Sequence[Path] = (), *, polkit: bool = False
+    lab: Lab,
+    command: list[str],
+    cwd: Path = CHECKOUT,
+    keep: Sequence[Path] = (),
+    *,
+    polkit: bool = False,
+    timeout: float = TIMEOUT,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command on the built machine, as its user, with its variables; ``polkit``: he may use pkexec (root only).
 
@@ -146,7 +152,7 @@ def on_machine(
     }
     paper = lab.tree.parent / "machine.json"
     paper.write_text(json.dumps(spec))
-    return _start(str(paper))
+    return _start(str(paper), timeout=timeout)
 
 
 def check() -> None:
@@ -158,10 +164,10 @@ def check() -> None:
     _start()
 
 
-def _start(*paper: str) -> subprocess.CompletedProcess[bytes]:
+def _start(*paper: str, timeout: float = TIMEOUT) -> subprocess.CompletedProcess[bytes]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "CUDA", "PYTHON"))}
     start = [sys.executable, "-m", "tests.faultlab.machine", *paper]
-    done = subprocess.run(start, check=False, cwd=CHECKOUT, env=clean, capture_output=True, timeout=TIMEOUT)
+    done = subprocess.run(start, check=False, cwd=CHECKOUT, env=clean, capture_output=True, timeout=timeout)
     if done.returncode == machine.NO_MACHINE:
         raise NoMachineError(done.stderr.decode("utf-8", "replace").strip())
     return done

@@ -42,6 +42,12 @@ CUDNN_9_1 = Wheel(
     "manylinux2014_x86_64",
     "165764f44ef8c61fcdfdfdbe769d687e06374059fbb388b6c89ecb0e28793a6f",
 )
+CUDNN_9_1_CUDA_11 = Wheel(
+    "nvidia-cudnn-cu11",
+    "9.1.0.70",
+    "manylinux2014_x86_64",
+    "e6135ac63fe9d5b0b89cfb35c3fc1c1349f2b995becadf2e9dc21bca89d9633d",
+)
 CUDNN_9_10 = Wheel(
     "nvidia-cudnn-cu12",
     "9.10.2.21",
@@ -101,7 +107,7 @@ def unpacked(wheel: Wheel) -> Path:
     with one_at_a_time(folder.with_name(f".lock-{wheel.file}")):
         if folder.is_dir():
             return folder
-        archive = _fetched(wheel)
+        archive = fetched(wheel)
         half = folder.with_name(f".half-{wheel.file}")
         shutil.rmtree(half, ignore_errors=True)
         with zipfile.ZipFile(archive) as contents:
@@ -110,7 +116,8 @@ def unpacked(wheel: Wheel) -> Path:
     return folder
 
 
-def _fetched(wheel: Wheel) -> Path:
+def fetched(wheel: Wheel) -> Path:
+    """Return a wheel of the cache, fetched first where needed, by its hash."""
     archive = cache() / "wheels" / wheel.file
     if not archive.is_file():
         archive.parent.mkdir(parents=True, exist_ok=True)

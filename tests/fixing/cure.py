@@ -1,14 +1,16 @@
 """On one machine of the fault lab: scan, rehearse the primary finding's fix, apply it, scan again, undo it, compare.
 
-Prints one JSON document: what was planned, and what became of it.
+Prints one JSON document: what was planned, and what became of it. Packages come from the folder of wheels that ``--wheels`` names.
 """
 
 from __future__ import annotations
 
+import argparse
 import functools
 import hashlib
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,9 +21,10 @@ from core.doctor.verify import activated_environment
 from core.host.interface import Host
 from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
-from core.model.changes import FileSet
+from core.model.changes import SetVariable
 from core.model.findings import Report
 from core.model.steps import Severity
+from core.transaction.package_exchange import TWINS
 
 WATCHED = ("/home", "/opt", "/usr/local", "/etc", "/tmp")
 LARGE = 32 << 20
@@ -60,6 +63,26 @@ def picture(state: str) -> dict[str, str]:
     return found
 
 
+IMPORTS = (
+    "import ctypes, glob, importlib, sys\n"
+    "found = glob.glob(sys.prefix + '/lib/python*/site-packages/t*/**/lib*_c*.so*', recursive=True)\n"
+    "for path in sorted(found):\n"
+    "    importlib.import_module(path.split('site-packages/')[1].split('/')[0])\n"
+    "    ctypes.CDLL(path)\n"
+    "print(len(found))"
+)
+"""Imports the stand-ins of frameworks, and loads their libraries with all that these are linked against."""
+
+
+def imported(prefixes: tuple[str, ...]) -> list[str]:
+    """Return what does not import in environments, in the loader's words."""
+    runs = (
+        subprocess.run([f"{p}/bin/python", "-B", "-c", IMPORTS], capture_output=True, text=True, check=False)
+        for p in prefixes
+    )
+    return [r.stderr.strip().splitlines()[-1] for r in runs if r.returncode]
+
+
 def difference(one: dict[str, str], two: dict[str, str]) -> list[str]:
     """What became another."""
     return [f"{k}: {one.get(k)} -> {two.get(k)}" for k in sorted({*one, *two}) if one.get(k) != two.get(k)]
@@ -77,7 +100,7 @@ def started(prefix: str, shop: repair.RepairContext) -> Host:
     return HostWithEnvironment(shop.seen(), env)
 
 
-def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
+def main(pythons: tuple[str, ...], *, thorough: bool, wheels: str) -> dict[str, object]:
     """Cure what is primary."""
     os.environ["CONVALESCE_STATE"] = str(Path.home() / "state")
     shop = repair.repair_context(this_host())
@@ -93,12 +116,16 @@ def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
         return {"cause": primary.cause if primary else None, "changes": 0}
     before = picture(shop.journal.folder)
     proposal = repair.propose(primary, shop)
+    if not proposal.is_prepared:
+        sources = repair.package_sources(wheels, "", offline=True)
+        proposal = repair.prepare(proposal, report, shop, Progress(), sources)
     rehearsal = repair.rehearse(proposal, report, shop, Progress(), examine)
-    touched = difference(before, picture(shop.journal.folder))
+    touched = [row for row in difference(before, picture(shop.journal.folder)) if f"/{TWINS}" not in row]
     outcome = repair.apply(proposal, report, shop, examine)
     changed = picture(shop.journal.folder) != before
     again = examine(shop.seen()) if outcome.kind == "done" else report
-    through = [c.at for c in proposal.plan.changes if not isinstance(c, FileSet) and c.scope == "environment"]
+    loads = imported(pythons) if outcome.kind == "done" else []
+    through = [c.at for c in proposal.plan.changes if isinstance(c, SetVariable) and c.scope == "environment"]
     cured = [examine(started(prefix, shop)) for prefix in through] or [again]
     undone = repair.undo(outcome.entry, shop) if outcome.kind == "done" else None
     return {
@@ -113,6 +140,7 @@ def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
         "kind": outcome.kind,
         "sentence": outcome.sentence,
         "changed": changed,
+        "not imported": loads,
         "verified": sorted({fault for looked in cured for fault in faults(looked)}),
         "verified_for": {v.way: v.holds for v in outcome.verified_for},
         "again": faults(again),
@@ -128,5 +156,9 @@ def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    named = tuple(word for word in sys.argv[1:] if word != "--thorough")
-    print(json.dumps(main(named, thorough="--thorough" in sys.argv)))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("pythons", nargs="*")
+    parser.add_argument("--thorough", action="store_true")
+    parser.add_argument("--wheels", default="")
+    given = parser.parse_args()
+    print(json.dumps(main(tuple(given.pythons), thorough=given.thorough, wheels=given.wheels)))

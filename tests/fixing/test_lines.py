@@ -137,6 +137,59 @@ def test_what_is_more_than_an_assignment_is_left_to_a_hand(form: LineForm, old: 
         edit_text(f"{old}\n", Edit(form=form, line=1, name=L, entry=A, among=(A, B)))
 
 
+@pytest.mark.parametrize(
+    ("form", "old"),
+    [
+        ("posix", "export LD_LIBRARY_PATH=/opt/b"),
+        ("posix", "export LD_LIBRARY_PATH=/opt/a:/opt/b"),
+        ("posix", 'export LD_LIBRARY_PATH="/opt/b:$LD_LIBRARY_PATH"'),
+        ("posix", "export LD_LIBRARY_PATH='/opt/a':\"/opt/b\""),
+        ("posix", "export LD_LIBRARY_PATH=/opt/a:\\\n/opt/b"),
+        ("posix", "export LD_LIBRARY_PATH=$X:$Y"),
+        ("posix", "[ -d /opt/a ] && export LD_LIBRARY_PATH=/opt/b"),
+        ("posix", "LD_LIBRARY_PATH=(/opt/b $LD_LIBRARY_PATH)"),
+        ("fish", "set -gx LD_LIBRARY_PATH /opt/b $LD_LIBRARY_PATH"),
+        ("fish", "set -gx LD_LIBRARY_PATH /opt/a /opt/b"),
+        ("fish", "set -gx LD_LIBRARY_PATH /opt/a:/opt/b"),
+        ("fish", 'set -gx LD_LIBRARY_PATH "/opt/b"'),
+        ("fish", "test -d /opt; and set -gx LD_LIBRARY_PATH /opt/b"),
+        ("assignments", "LD_LIBRARY_PATH=/opt/b"),
+        ("assignments", 'LD_LIBRARY_PATH="/opt/a:/opt/b"'),
+        ("crontab", "LD_LIBRARY_PATH = /opt/b"),
+        ("pam", "LD_LIBRARY_PATH DEFAULT=/opt/b"),
+        ("systemd", 'Environment="A=1" LD_LIBRARY_PATH=/opt/b'),
+        ("systemd", "LD_LIBRARY_PATH=/opt/b"),
+        ("json", '{"LD_LIBRARY_PATH": "/opt/a:/opt/b"}'),
+        ("cmd", 'set "LD_LIBRARY_PATH=/opt/b"'),
+        ("assignments", "LD_LIBRARY_PATH=-1"),
+    ],
+)
+def test_a_line_that_gives_something_else_is_left(form: LineForm, old: str) -> None:
+    """The plan says that the line gives one folder alone, and it does not."""
+    with pytest.raises(ChangeError):
+        edit_text(f"{old}\n", Edit(form=form, line=1, name=L, entry=A, among=(A,)))
+
+
+@pytest.mark.parametrize(
+    ("form", "old"),
+    [
+        ("posix", "export LD_LIBRARY_PATH=$CUDA/lib64"),
+        ("posix", 'export LD_LIBRARY_PATH="${CUDA:-/opt/b}/lib64:$LD_LIBRARY_PATH"'),
+        ("posix", "export LD_LIBRARY_PATH=$(where)"),
+        ("posix", "export LD_LIBRARY_PATH=~/a"),
+        ("posix", "export LD_LIBRARY_PATH='/opt/a/'"),
+        ("fish", "set -gx LD_LIBRARY_PATH $CUDA/lib64"),
+        ("cmd", 'set "LD_LIBRARY_PATH=/opt/a;"'),
+        ("systemd", "Environment=LD_LIBRARY_PATH=%h/lib"),
+        ("posix", "PATH_add lib"),
+    ],
+)
+def test_a_line_whose_only_folder_goes_is_taken_out(form: LineForm, old: str) -> None:
+    name = "PATH" if "PATH_add" in old else L
+    new = edit_text(f"{old}\n", Edit(form=form, line=1, name=name, entry=A, among=(A,)))
+    assert new in (f"# {old}\n", f"rem {old}\n")
+
+
 # --- on disk -------------------------------------------------------------------------------------------------------
 
 

@@ -172,6 +172,15 @@ def test_overlays_leave_nothing_behind_and_reach_no_original(broken: Path, tmp_p
     assert tree(broken) == before
 
 
+def test_a_link_to_itself_is_no_obstacle_to_an_overlay(broken: Path) -> None:
+    loop = broken / "mine" / "libcudnn_adv.so.9"
+    loop.unlink(missing_ok=True)
+    loop.symlink_to(loop.name)
+    with rehearse.overlays((completed(broken, "good"),)) as made:
+        overlay = Path(made[str(broken / "mine")])
+        assert (overlay / "libcudnn_ops.so.9").read_bytes() == (broken / "good/libcudnn_ops.so.9").read_bytes()
+
+
 def test_a_set_that_is_placed_anew_is_looked_at_where_it_waits(broken: Path) -> None:
     target = broken / "own/lib"
     source = broken / "good/libcudnn.so.9"

@@ -153,11 +153,12 @@ def test_complaints_name_a_foreign_path_in_utf_8(tmp_path: Path, monkeypatch: py
     assert missing in err.decode("utf-8")
 
 
-def test_progress_is_plain_where_escapes_are_not_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_one_line_that_changes_without_any_escape(monkeypatch: pytest.MonkeyPatch) -> None:
     err = Stream(console=True)
     monkeypatch.setattr(sys, "stderr", err)
     old = Reader(escapes=False)
     with streams.standing_in(old, old), terminal.progress_on_stderr() as watch:
         watch.say("Looking")
+        watch.say("猫")
     err.flush()
-    assert err.raw_bytes.getvalue() == b"Looking\n"
+    assert err.raw_bytes.getvalue().decode() == "\rLooking ...\r猫 ...     \r      \r"

@@ -29,9 +29,10 @@ def main(arguments: list[str]) -> int:
             ("a bare Debian 12", base),
             ("the artefacts and their bills", lambda: linux_checks.everything(out)),
             ("frozen as from source", lambda: linux_checks.as_from_source(out)),
-            ("the wheel with uv and pipx", lambda: linux_checks.as_a_tool(out)),
+            ("the wheel with uv, uvx, pipx and pip", lambda: linux_checks.as_a_tool(out)),
             ("the tarball's life", lambda: linux_story.tarball(out)),
             ("the Debian package's life", lambda: linux_story.package(out)),
+            ("the RPM's life", lambda: linux_story.rpm(out)),
         ]
         if not arguments:
             parts.insert(1, ("built", lambda: build(out)))

@@ -23,7 +23,7 @@ OLDEST_GLIBC = (2, 36)
 
 
 def everything(out: Path) -> None:
-    """Hold the three artefacts against what is promised about them."""
+    """Hold the four artefacts against what is promised about them."""
     wheel(out)
     packed(out)
     bills(out)
@@ -65,7 +65,10 @@ def packed(out: Path) -> None:
     } <= names
     assert not [n for n in names if "qgtk3" in n or n.endswith((".po", ".py")) or "/Qml" in n or "WebEngine" in n]
     (deb,) = out.glob(f"convalesce_{__version__}_amd64.deb")
-    assert max(file.stat().st_size, deb.stat().st_size) < MOST_PACKED
+    (rpm,) = out.glob(f"convalesce-{__version__}-1.x86_64.rpm")
+    assert max(f.stat().st_size for f in (file, deb, rpm)) < MOST_PACKED
+    judged = subprocess.run(["lintian", "--fail-on", "error,warning", deb], capture_output=True, text=True, check=False)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
     depends = subprocess.run(["dpkg-deb", "-f", deb, "Depends"], capture_output=True, text=True, check=True).stdout
     libc = depends.partition("libc6 (>= ")[2].partition(")")[0]
     assert tuple(map(int, libc.split("."))) <= OLDEST_GLIBC, depends
@@ -81,8 +84,8 @@ def bills(out: Path) -> None:
         for line in (ROOT / "requirements/app.txt").read_text().splitlines()
         if "==" in line
     )
-    artefacts = [f for f in out.iterdir() if f.suffix in (".whl", ".xz", ".deb")]
-    assert len(artefacts) == 3
+    artefacts = [f for f in out.iterdir() if f.suffix in (".whl", ".xz", ".deb", ".rpm")]
+    assert len(artefacts) == 4
     for artefact in artefacts:
         bill = json.loads(Path(f"{artefact}.cdx.json").read_text(encoding="utf-8"))
         assert (bill["bomFormat"], bill["metadata"]["component"]["version"]) == ("CycloneDX", __version__)
@@ -152,20 +155,27 @@ def _difference(a: object, b: object) -> str:
 
 
 def as_a_tool(out: Path) -> None:
-    """``uv tool install`` and ``pipx install`` of the wheel give both commands, and a scan that finds its tables."""
+    """``uv tool install``, ``pipx install`` and ``pip install`` of the wheel give both commands; ``uvx`` needs none of them."""
     (wheel_file,) = out.glob("convalesce-*.whl")
     uv = [sys.executable, "-m", "uv"]
     with tempfile.TemporaryDirectory(prefix="convalesce-tool-") as name:
+        venv.create(Path(name) / "pip", with_pip=True)
         for tool, install in (
             ("uv", [*uv, "tool", "install", "--quiet", str(wheel_file)]),
             ("pipx", [*uv, "tool", "run", "--quiet", "pipx", "install", "--quiet", str(wheel_file)]),
+            ("pip", [f"{name}/pip/bin/python", "-m", "pip", "--quiet", "install", str(wheel_file)]),
         ):
             folder = Path(name) / tool
             given = {"UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin"}
             env = {**os.environ, **{variable: str(folder / place) for variable, place in given.items()}}
             done = subprocess.run(install, env=env, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{tool}: {done.stdout}{done.stderr}"
-            assert {f.name for f in (folder / "bin").iterdir()} == {"convalesce", "convalesce-gui"}
-            command = [folder / "bin/convalesce", "scan", "--json", "--only", "environment"]
-            scan = subprocess.run(command, env=env, capture_output=True, text=True, cwd="/", check=False)
-            assert json.loads(scan.stdout)["version"] == __version__, f"{tool}: {scan.stderr}"
+            assert {f.name for f in (folder / "bin").glob("convalesce*")} == {"convalesce", "convalesce-gui"}
+            _scans([folder / "bin/convalesce"], env, tool)
+        _scans([*uv, "tool", "run", "--quiet", "--from", str(wheel_file), "convalesce"], dict(os.environ), "uvx")
+
+
+def _scans(program: list[str | Path], env: dict[str, str], tool: str) -> None:
+    command = [*program, "scan", "--json", "--only", "environment"]
+    scan = subprocess.run(command, env=env, capture_output=True, text=True, cwd="/", check=False)
+    assert json.loads(scan.stdout)["version"] == __version__, f"{tool}: {scan.stderr}"

@@ -13,6 +13,8 @@ import venv
 from pathlib import Path
 from typing import Any
 
+from installer.linux import elf, tree
+from installer.linux.rpm import build as build_rpm
 from tests import standin
 from tests.installer.linux_display import display, first_paint
 from tests.installer.linux_root import Root, fresh
@@ -176,6 +178,99 @@ def newer(file: Path, target: Path) -> None:
         control.write_text("\n".join("Version: 99" if x.startswith("Version:") else x for x in lines) + "\n")
         command = ["dpkg-deb", "-Zgzip", "-z1", "--root-owner-group", "-b", folder, target]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+# --- the RPM ------------------------------------------------------------------------------------------------------
+
+
+def rpm(out: Path) -> None:
+    """Refused while libraries lack, installed where they are, used, updated and removed: by rpm itself, on Debian.
+
+    No system of Red Hat's is had here. What Debian's libraries are called there is told by rpm's own elfdeps, in a package
+    without files, so that the names that ours asks for are held against real libraries.
+    """
+    (file,) = out.glob("convalesce-*.x86_64.rpm")
+    asked = subprocess.run(
+        ["rpm", "-qp", "--requires", file], capture_output=True, text=True, check=True
+    ).stdout.split()
+    libraries = {name.partition("(")[0] for name in asked if ".so." in name}
+    with fresh() as root:
+        root.done("apt-get", "-qq", "update")
+        install = ["apt-get", "-qq", "-y", "-o", "Dpkg::Use-Pty=0", "--no-install-recommends", "install"]
+        root.done(*install, "rpm", *set(elf.packages(libraries).values()), DEBIAN_FRONTEND="noninteractive")
+        for name, source in (("system.rpm", system(root)), ("ours.rpm", file), ("newer.rpm", renewed(file, root))):
+            shutil.copy(source, root.path / "tmp" / name)
+        root.done(*RPM, "--initdb")
+        for folder in OF_FILESYSTEM:
+            (root.path / folder).mkdir(parents=True, exist_ok=True)
+        before = root.tree()
+        refused = root.run(*RPM, "--force-debian", "-i", "/tmp/ours.rpm", user="root")
+        assert refused.returncode != 0, "installed without its libraries"
+        assert "libEGL.so.1()(64bit) is needed by convalesce" in refused.stderr, refused.stderr
+        root.done(*RPM, "--force-debian", "-i", "--justdb", "/tmp/system.rpm")
+        root.done(*RPM, "--force-debian", "-i", "/tmp/ours.rpm")
+        assert root.done(*RPM, "--verify", "convalesce") == ""
+        without_a_display(root, "convalesce")
+        window(root, "convalesce")
+        plant(root)
+        found_cured_and_undone(root, "convalesce")
+        root.done(*RPM, "--force-debian", "-U", "/tmp/newer.rpm")
+        assert root.done(*RPM, "-q", "--qf", "%{VERSION}", "convalesce") == "99"
+        assert "undone" in root.done("convalesce", "undo", "--list", user="ada")
+        root.done(*RPM, "--force-debian", "-e", "convalesce")
+        rest = [
+            p for p in left(before, root) if not p.startswith(("/home/ada/venv", "/srv/other", "/tmp", "/var/lib/rpm"))
+        ]
+        assert [p for p in rest if not of_others(p)] == [READS, SETTINGS, STATE], rest
+
+
+RPM = ("rpm", "--dbpath", "/var/lib/rpm")
+OF_FILESYSTEM = (
+    *("usr/share/applications", "usr/share/icons/hicolor/scalable/apps", "usr/share/licenses", "usr/share/metainfo"),
+    *("usr/share/bash-completion/completions", "usr/share/polkit-1/actions"),
+)
+"""Folders that belong to the packages filesystem and hicolor-icon-theme where rpm is at home."""
+
+
+def system(root: Root) -> Path:
+    """Make a package without files that provides what the root's libraries provide."""
+    images = map(str, elf.images(root.path / "usr/lib/x86_64-linux-gnu"))
+    # it answers 1 where one of the files is no library, and goes on with the next
+    elfdeps = ["/usr/lib/rpm/elfdeps", "--provides"]
+    told = subprocess.run(elfdeps, input="\n".join(images), capture_output=True, text=True, check=False).stdout
+    assert "libEGL.so.1()(64bit)" in told, told[-500:]
+    lines = [
+        "Name: system",
+        "Version: 1",
+        "Release: 1",
+        "Summary: what Debian has",
+        "License: none",
+        "Provides: /bin/sh",
+    ]
+    lines += [f"Provides: {name}" for name in sorted({*told.splitlines()})]
+    folder = root.path / "tmp"
+    spec = folder / "system.spec"
+    spec.write_text("\n".join([*lines, "%description", "What Debian has.", "%files", ""]))
+    options = [
+        f"--define=_topdir {folder}/rpmbuild",
+        f"--define=_rpmdir {folder}/made",
+        "--define=__os_install_post %{nil}",
+    ]
+    subprocess.run(["rpmbuild", "-bb", "--quiet", *options, str(spec)], check=True, stdout=subprocess.DEVNULL)
+    (made,) = (folder / "made").rglob("*.rpm")
+    return made
+
+
+def renewed(file: Path, root: Root) -> Path:
+    """Make the same package as version 99."""
+    place = root.path / "tmp/renewed"
+    place.mkdir()
+    shutil.copy(file, place / "convalesce.rpm")
+    subprocess.run(["rpm2archive", place / "convalesce.rpm"], check=True)
+    with tarfile.open(place / "convalesce.rpm.tgz") as archive:
+        archive.extractall(place, filter="data")
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
+    return build_rpm(place / tree.HOME, place / "stage", place, "99", level="1")
 
 
 def of_others(path: str) -> bool:

@@ -23,6 +23,8 @@ LINKS = tuple(
 """Everybody's, and where wine puts everybody's."""
 REFUSED = 1603
 """ERROR_INSTALL_FAILURE: a launch condition does not hold."""
+BESIDE = 1638
+"""ERROR_PRODUCT_VERSION: another version of this product is installed."""
 OF_WINDOWS_INSTALLER = (r"\Installer", "Microsoft", "Package Cache")
 """What Windows Installer itself keeps of a package."""
 
@@ -46,8 +48,11 @@ def tried(folder: Path, told: Mapping[str, str]) -> None:
     whole(folder, told, "upgraded")
     assert not (HOME / told["only_older"]).exists(), "the older version's file is still there"
     kept = tree(HOME)
+    beside = run_silently(folder / told["setup"], "/S", "/ALLUSERS")
+    assert beside == BESIDE, beside
+    say(f"Setup.exe /S /ALLUSERS beside it: {beside}")
     answered("the older version once more", REFUSED, "/i", older)
-    assert tree(HOME) == kept, "a refused downgrade changed files"
+    assert tree(HOME) == kept, "what was refused changed files"
     (HOME / "convalesce.exe").unlink()
     answered("a repair", 0, "/i", newer, "REINSTALL=ALL", "REINSTALLMODE=amus")  # wine's msiexec has no /f
     whole(folder, told, "repaired")

@@ -39,8 +39,11 @@ from tests.windows.faultlab.machine import CUDNN, Machine, fingerprint  # noqa: 
 
 INSTALLED = Path(os.environ["LOCALAPPDATA"], "Programs", "Convalesce")
 LINK = Path(os.environ["APPDATA"], "Microsoft/Windows/Start Menu/Programs/Convalesce.lnk")
+PROMPT = LINK.with_name("Convalesce Prompt.lnk")
 JOURNAL = Path(os.environ["LOCALAPPDATA"], "convalesce")
 KEY = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\Convalesce"
+COMMANDS = r"HKCU\Software\Microsoft\Windows\CurrentVersion\App Paths\convalesce"
+MSI_IS_THERE = 1638
 CAUSE = "cudnn_not_on_search_path"
 
 
@@ -57,6 +60,7 @@ def main(arguments: list[str]) -> int:
         entry = cured(INSTALLED, python)
         removed_with_its_changes(before, entry)
         everything_goes(folder, told, before)
+        two_copies(folder, told)
         portable(folder, told, python)
         if "msi" in told:
             windows_msi.tried(folder, told)
@@ -92,9 +96,16 @@ def older_and_its_update(folder: Path, told: Mapping[str, str], before: Mapping[
     assert values["InstallLocation"] == (str(INSTALLED), 1)
     assert values["QuietUninstallString"] == (f'"{INSTALLED / "uninstall.exe"}" /S _?={INSTALLED}', 1)
     foreign = [d for d in difference(before, state()) if str(INSTALLED) not in d and not _settings(d)]
-    parents = {f"+ {INSTALLED.parent}", f"+ {LINK}", f"+ {KEY.removesuffix('Convalesce')}"}
-    assert {d for d in foreign if not d.startswith(f"+ {KEY}")} <= parents, foreign
-    say("updated over the running one; only its folder, its link and its entry among the programs are new")
+    parents = {
+        f"+ {INSTALLED.parent}",
+        f"+ {LINK}",
+        f"+ {PROMPT}",
+        *(f"+ {k.rpartition(chr(92))[0]}{chr(92)}" for k in (KEY, COMMANDS)),
+    }
+    assert {d for d in foreign if not d.startswith((f"+ {KEY}", f"+ {COMMANDS}"))} <= parents, foreign
+    say(
+        "updated over the running one; only its folder, its links, its commands and its entry among the programs are new"
+    )
 
 
 def failed_update(setup: Path) -> None:
@@ -196,6 +207,9 @@ def everything_goes(folder: Path, told: Mapping[str, str], before: Mapping[str, 
     everybodys = Path(os.environ["PROGRAMFILES"], "Convalesce")
     assert Path(os.environ["PROGRAMDATA"], "convalesce", "kept").is_dir(), "the machine's history has its folder"
     assert run(everybodys / "convalesce.exe", "--version").stdout == f"convalesce {told['version']}\n"
+    by_name = run("cmd", "/d", "/c", "start", "/b", "/wait", "convalesce.exe", "undo", "--list")
+    assert by_name.returncode == 0, by_name
+    say("the command is found by its name alone (App Paths)")
     with held(everybodys / "convalesce.exe"):
         assert uninstalled_as_listed(everybodys) == 32, "a program that runs"
     assert (everybodys / "convalesce.exe").exists()
@@ -222,6 +236,32 @@ def uninstall(*options: str) -> None:
     program = INSTALLED / "uninstall.exe"
     run_silently(program, "/S", *options)  # a copy of it goes on, since no program can remove itself
     until("the end of uninstall.exe", lambda: not INSTALLED.exists() and not LINK.exists())
+
+
+def two_copies(folder: Path, told: Mapping[str, str]) -> None:
+    """One for everybody and one for this person in a folder of foreign letters: both work, and each goes by itself."""
+    before = state()
+    place = Path(os.environ["SYSTEMDRIVE"] + "\\", "Zoë 猫", "Convalesce")
+    place.parent.mkdir(exist_ok=True)
+    everybodys = Path(os.environ["PROGRAMFILES"], "Convalesce")
+    install(folder / told["setup"], "/ALLUSERS")
+    status = subprocess.run(
+        f'"{folder / told["setup"]}" /S /D={place}', env=fresh(), timeout=300, check=False
+    ).returncode
+    assert status == 0, status
+    for copy in (place, everybodys):
+        assert run(copy / "convalesce.exe", "--version").stdout == f"convalesce {told['version']}\n", copy
+    done = run(place / "convalesce.exe", "scan", "--json", "--only", "environment")
+    assert json.loads(done.stdout)["version"] == told["version"], done.stderr
+    assert uninstalled_as_listed(place) == 0
+    until("the end of the first copy", lambda: not place.exists())
+    assert run(everybodys / "convalesce.exe", "--version").returncode == 0, "the other copy went with it"
+    assert uninstalled_as_listed(everybodys) == 0
+    until("the end of the second copy", lambda: not everybodys.exists())
+    place.parent.rmdir()
+    left = [d for d in difference(before, state()) if not _settings(d)]
+    assert not left, left
+    say("two copies, one below 'Zoë 猫': both work, each is removed by itself, nothing is left")
 
 
 def portable(folder: Path, told: Mapping[str, str], python: str) -> None:

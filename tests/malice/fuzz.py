@@ -194,10 +194,15 @@ class Fuzzer:
         entry = self.dice.choice(("", "", str(self.box.root / "home/eve"), *self.folders))
         value = "" if entry or self.dice.random() < 0.6 else self.dice.choice(self.folders)
         reason = self.dice.choice(("why", "why\nrm -rf /", ""))
-        edit = Edit(
-            form=form, line=number, name=name, entry=entry, among=(entry,) if entry else (), value=value, reason=reason
+        among = (
+            self.dice.choice(((entry,), (entry, entry), (entry, f"{self.box.root}/opt/cuda/lib64"))) if entry else ()
         )
-        new = edit_text(text, edit)
+        edit = Edit(form=form, line=number, name=name, entry=entry, among=among, value=value, reason=reason)
+        try:
+            new = edit_text(text, edit)
+        except ChangeError:  # so it is forged: the line goes, whatever stands there
+            rows = text.splitlines(keepends=True)
+            new = "".join(f"# {row}" if n == number else row for n, row in enumerate(rows, 1))
         old_rows, new_rows = text.splitlines(keepends=True), new.splitlines(keepends=True)
         more = len(new_rows) - len(old_rows)
         return EditLine(
@@ -355,7 +360,7 @@ class Fuzzer:
         before = picture(box.root, box.root / "etc/environment", apart)
         done = self.asked(ElevationOrder(plan=Plan(title="t", changes=plan)))
         after = picture(box.root, box.root / "etc/environment", apart)
-        rows = objections(before, after, box.root / "opt") if done.kind == "done" else []
+        rows = [*objections(before, after, box.root / "opt"), *untold(plan)] if done.kind == "done" else []
         if done.kind != "done" and after != before:
             rows.append(f"{done.sentence} But the machine is another.")
         if done.kind == "done":
@@ -388,6 +393,17 @@ class Fuzzer:
             shutil.rmtree(entry)
         self.__init__(root, 0)  # type: ignore[misc]
         self.dice = random.Random(seed)
+
+
+def untold(plan: tuple[Change, ...]) -> list[str]:
+    """Return what a plan that was carried out took from a line beside the folder that it names."""
+    rows = []
+    for change in plan:
+        if isinstance(change, EditLine) and change.entry and not change.back:
+            gone = {f.strip("/\n") for f in change.before.partition("=")[2].split(":")} - {change.entry.strip("/")}
+            left = change.after.splitlines()[-1]
+            rows += [f"{change.path} lost {f}" for f in gone if f and (f not in left or left.startswith("#"))]
+    return rows
 
 
 def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:

@@ -26,7 +26,7 @@ def test_no_tampered_plan_is_accepted_that_the_checker_refuses(seed: int) -> Non
 def test_the_checker_refuses_what_the_broker_would(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the broker's judgement the same plans make machines that the checker objects to."""
     monkeypatch.setattr(closed_list, "refusal_sentences", lambda *_a, **_k: ())
-    ends, rows = fuzz.run(400, 1000)
+    ends, rows = fuzz.run(400, 1001)
     assert ends["done"] >= 20
     assert len(rows) >= 10
     for word in ("PATH got ", "was changed, outside", "LD_PRELOAD was None"):

@@ -17,6 +17,7 @@ from core.transaction.broker.closed_list import refusal_sentences
 from core.transaction.broker.ground import RealGround
 from core.transaction.execute import recover
 from core.transaction.journal import Entry
+from tests.curelab import wheels
 from tests.curelab.index import Manner, index
 from tests.packages.conftest import Bench, tree
 
@@ -103,6 +104,22 @@ def test_a_package_is_only_removed(bench: Bench) -> None:
     entry = bench.shop.journal.entries()[-1]
     assert repair.undo(entry.id, bench.shop).kind == "undone"
     assert (bench.site / "~orch" / "left.py").is_file()
+
+
+def test_a_package_that_shares_files_with_one_that_goes_comes_anew(bench: Bench, tmp_path: Path) -> None:
+    """Like cuDNN's wheels for two releases of CUDA, or onnxruntime beside onnxruntime-gpu: both write one folder."""
+    folder = tmp_path / "shared"
+    for name in ("lib-cu12", "lib-cu13"):
+        wheels.make_wheel(folder, name, "1.0", {"shared/__init__.py": f"of = '{name}'\n"})
+    pip = [bench.prefix / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--find-links", folder]
+    subprocess.run([*pip, "lib-cu12", "lib-cu13"], check=True, env=bench.variables)
+    before = tree(bench.prefix)
+    wish = {"remove": ("lib-cu13",), "install": ("lib-cu12==1.0",)}
+    done = bench.apply(bench.prepared(named=str(folder), **wish))
+    assert done.kind == "done", done.sentence
+    assert bench.python("import shared; print(shared.of)") == "lib-cu12"
+    assert repair.undo(done.entry, bench.shop).kind == "undone"
+    assert tree(bench.prefix) == before
 
 
 def test_what_others_installed_since_is_not_undone_with_it(bench: Bench) -> None:

@@ -118,6 +118,19 @@ def test_the_same_bytes_are_found_here(site: Site, source: object) -> None:
     assert tree(site.folder) == broken
 
 
+def test_a_folder_of_downloads_holds_much_else(site: Site) -> None:
+    """Another release, the same one for another system, a wheel that was cut, and other packages with long names."""
+    whole, folder = tree(site.folder), site.wheel().parent
+    damage(site)
+    wheels.make_wheel(folder, "tiny", "0.9", {"tiny/__init__.py": "one = 0\n"})
+    (folder / "tiny-1.0-py3-none-a_system_with_a_very_long_name_that_is_another.whl").write_bytes(b"PK\x03\x04 cut")
+    foreign = wheels.make_wheel(folder, "tiny", "1.0", {"tiny/__init__.py": "one = 3\n"})
+    foreign.rename(folder / "tiny-1.0-py3-none-a_system_with_a_very_long_name_of_ones_own.whl")
+    site.wheel()
+    site.apply(site.change(named=str(folder)))
+    assert tree(site.folder) == whole
+
+
 def test_other_bytes_are_not_taken(site: Site) -> None:
     damage(site)
     other = wheels.make_wheel(site.base / "other", "tiny", "1.0", {**FILES, "tiny/sub/data.bin": b"other"})

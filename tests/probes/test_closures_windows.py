@@ -114,6 +114,26 @@ def test_a_dll_of_another_release_lacks_a_function(tmp_path: Path) -> None:
     assert not new_first.gaps
 
 
+@pytest.mark.parametrize(
+    ("record", "stray"),
+    [
+        ("onnxruntime/capi/onnxruntime_providers_cuda.dll,,\n", True),
+        ("onnxruntime/capi/onnxruntime_providers_cuda.dll,,\nonnxruntime/capi/cublas64_12.dll,,\n", False),
+        ("", False),
+    ],
+    ids=["copied there", "installed there", "no record"],
+)
+def test_a_file_that_no_package_installed_is_a_stray(tmp_path: Path, record: str, stray: bool) -> None:
+    put(tmp_path, PROVIDER, "cublas64_12.dll")
+    folder = PROVIDER.rpartition("\\")[0]
+    write(tmp_path, f"{folder}/cublas64_12.dll".replace("\\", "/"), b"")
+    write(tmp_path, f"{SITE}/onnxruntime_gpu-1.20.0.dist-info/RECORD".replace("\\", "/"), record)
+    its = looked(tmp_path, "onnxruntime-gpu", "1.20.0")
+    assert edges(its) == {"cublas64_12.dll": "damaged"}
+    assert its is not None
+    assert its.strays == ((f"{folder}\\cublas64_12.dll",) if stray else ())
+
+
 def test_ctranslate2_opens_cublas_by_name_and_finds_it_on_path(tmp_path: Path) -> None:
     put(tmp_path, SITE + "\\ctranslate2\\ctranslate2.dll")
     its = looked(tmp_path, "ctranslate2", "4.8.5")

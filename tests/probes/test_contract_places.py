@@ -198,3 +198,54 @@ def test_where_jax_may_take_libdevice_from(place: str, env: dict[str, str], lack
     its = Distribution(name="jax-cuda12-plugin", version="0.7.2", location=SITE)
     wanted = request(tmp_path, env, pythons=(python(prefix="/env", site_packages=(SITE,), distributions=(its,)),))
     assert told(wanted) == ([("libdevice.10.bc", "absent", "")] if lacks else [])
+
+
+CODE = """
+import os
+threads = int(os.environ.get("TORCHINDUCTOR_MIN_NUM_SPLIT", 0))
+share = float(os.getenv("TORCHINDUCTOR_SHARE", "0.5"))
+level = int(os.environ["TORCHDYNAMO_REPRO_LEVEL"])
+name = str(os.environ.get("TORCHINDUCTOR_NAME"))
+other = int(given["TORCHINDUCTOR_GIVEN"])
+"""
+STATES = """
+size = int_state(name='jax_cache_size', default=1, help='')
+x64 = bool_state(name="jax_x64", default=False)
+kind = enum_state(name='jax_kind', enum_values=['a', 'b'], default='a')
+more = enum_state(name='jax_more', enum_values=['a', *OTHERS], default='a')
+"""
+VALUES = {
+    "a whole number": ("torch", "TORCHINDUCTOR_MIN_NUM_SPLIT", "few", "4"),
+    "a number": ("torch", "TORCHINDUCTOR_SHARE", "50%", "5e-1"),
+    "by index": ("torch", "TORCHDYNAMO_REPRO_LEVEL", "after_dynamo", "+3"),
+    "a state": ("jax", "JAX_CACHE_SIZE", "10G", "-1"),
+    "a switch": ("jax", "JAX_X64", "maybe", "Yes"),
+    "a list": ("jax", "JAX_KIND", "A", "b"),
+}
+
+
+@pytest.mark.parametrize("case", VALUES.values(), ids=VALUES)
+def test_values_that_code_converts(case: tuple[str, str, str, str], tmp_path: Path):
+    reader, name, wrong, right = case
+    write(tmp_path, f"{SITE}/torch/_inductor/config.py", CODE)
+    write(tmp_path, f"{SITE}/jax/_src/config.py", STATES)
+    (row,) = vocabulary.look(asked(tmp_path, {name: wrong}, "torch", "jax"))
+    assert (row.variable, row.reader, row.unknown) == (name, reader, (wrong,))
+    assert row.line
+    assert not vocabulary.look(asked(tmp_path, {name: right}, "torch", "jax"))
+    assert not vocabulary.look(asked(tmp_path, {name: ""}, "torch", "jax"))
+    assert not vocabulary.look(asked(tmp_path, {name: wrong}, "numpy"))
+
+
+@pytest.mark.parametrize("name", ["TORCHINDUCTOR_NAME", "TORCHINDUCTOR_GIVEN", "JAX_MORE"])
+def test_what_code_does_not_tell_is_left_alone(name: str, tmp_path: Path):
+    write(tmp_path, f"{SITE}/torch/_inductor/config.py", CODE)
+    write(tmp_path, f"{SITE}/jax/_src/config.py", STATES)
+    assert not vocabulary.look(asked(tmp_path, {name: "?"}, "torch", "jax"))
+
+
+def test_a_module_of_the_environment_is_a_word_too(tmp_path: Path):
+    write(tmp_path, f"{SITE}/torch/_logging/_registrations.py", 'register_log("dynamo", [])\n')
+    write(tmp_path, f"{SITE}/mine/inner/__init__.py", "")
+    (row,) = vocabulary.look(asked(tmp_path, {"TORCH_LOGS": "+dynamo,-mine.inner,mine.gone"}, "torch"))
+    assert row.unknown == ("mine.gone",)

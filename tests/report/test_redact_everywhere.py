@@ -24,7 +24,8 @@ from core.model.facts import Environment, Snapshot, Variable
 from core.model.findings import Report
 from core.report import session_code
 from core.report.check.expectations import policy_of
-from core.report.check.forms.table import FORMS, PLAIN
+from core.report.check.forms import FORMS
+from core.report.check.forms.table import PLAIN, form_of
 from core.report.compare import compare_reports, comparison_json, comparison_text
 from core.report.html import as_html
 from core.report.json_form import to_json
@@ -91,7 +92,7 @@ def handed_out(seen: Snapshot, message: str) -> dict[str, str]:
     compared = compare_reports(clean, redact(diagnose_snapshot(machines.wheel_machine())))
     out["compare"], out["compare json"] = comparison_text(compared), comparison_json(compared).decode()
     outcome, _ = check_report(report, None, (), full_names=False)
-    for name, form in {**FORMS, "plain": PLAIN}.items():
+    for name, form in {**{n: form_of(n) for n in FORMS}, "plain": PLAIN}.items():
         out[f"check {name}"] = form.render(outcome, 2048)
     rows = io.BytesIO()
     read = decode_report(to_json(clean), "one.json")

@@ -68,7 +68,7 @@ def test_values_for_jax(variable: str, value: str, severity: Severity | None):
 @pytest.mark.parametrize(
     ("variable", "value", "distributions", "severity"),
     [
-        ("KERAS_BACKEND", "foo", TENSORFLOW, Severity.ERROR),
+        ("KERAS_BACKEND", "foo", TENSORFLOW, None),  # no file was read that tells
         ("KERAS_BACKEND", "tensorflow", TENSORFLOW, None),
         ("KERAS_BACKEND", "torch", TENSORFLOW, Severity.ERROR),
         ("TORCH_DISTRIBUTED_DEBUG", "verbose", TORCH, Severity.ERROR),
@@ -82,6 +82,25 @@ def test_values_for_jax(variable: str, value: str, severity: Severity | None):
         ("JAX_NUM_CPU_DEVICES", "four", JAX, Severity.ERROR),
         ("TORCHINDUCTOR_COMPILE_THREADS", "auto", TORCH, Severity.ERROR),
         ("KERAS_BACKEND", "torch", TORCH, None),
+        ("PYTHONHASHSEED", "fixed", (), Severity.ERROR),
+        ("PYTHONHASHSEED", "0", (), None),
+        ("PYTHONIOENCODING", "utf-9", (), Severity.ERROR),
+        ("PYTHONIOENCODING", "UTF-8:surrogateescape", (), None),
+        ("PYTHONIOENCODING", ":replace", (), None),
+        ("PYTHONUTF8", "yes", (), Severity.ERROR),
+        ("PYTHONOPTIMIZE", "2", TENSORFLOW, Severity.ERROR),
+        ("PYTHONOPTIMIZE", "2", TORCH, None),
+        ("PYTHONOPTIMIZE", "1", TENSORFLOW, None),
+        ("TF_USE_LEGACY_KERAS", "1", TENSORFLOW, Severity.ERROR),
+        ("TF_USE_LEGACY_KERAS", "0", TENSORFLOW, None),
+        ("TRITON_OVERRIDE_ARCH", "sm90a", TORCH, None),
+        (
+            "NPY_DISABLE_CPU_FEATURES",
+            "AVX2 SSE",
+            (Distribution(name="numpy", version="2.2.6", location=SITE),),
+            Severity.ERROR,
+        ),
+        ("NPY_DISABLE_CPU_FEATURES", "AVX512F", (Distribution(name="numpy", version="2.2.6", location=SITE),), None),
     ],
 )
 def test_only_its_readers_mind(
@@ -187,6 +206,41 @@ def test_a_working_driver_outweighs_what_a_container_was_asked_for():
     gone = working_driver(pci=(), gpus=(), nvml=None, cuda=None, nodes=(), modules=(), libraries=())
     (told,) = found(machine("NVIDIA_VISIBLE_DEVICES", "void", *TORCH, machine=inside, driver=gone))
     assert told.cause == "container_no_gpu_runtime"
+
+
+@pytest.mark.parametrize(
+    ("value", "unknown", "prefix", "wrong"),
+    [("10G", ("10G",), "/env", True), ("10", ("10G",), "/env", False), ("10G", ("10G",), "/other", False)],
+)
+def test_values_that_a_frameworks_code_cannot_convert(value: str, unknown: tuple[str, ...], prefix: str, wrong: bool):
+    seen = machine("JAX_COMPILATION_CACHE_MAX_SIZE", value, *JAX)
+    at = seen.pythons[0].prefix if prefix == "/env" else prefix
+    row = Vocabulary(
+        variable="JAX_COMPILATION_CACHE_MAX_SIZE",
+        prefix=at,
+        files=("/s/config.py",),
+        unknown=unknown,
+        takes="whole number",
+        line=7,
+        reader="jax",
+    )
+    its = found(replace(seen, vocabularies=(row, row)))
+    assert [(f.severity, f.subject) for f in its] == [(Severity.ERROR, row.variable)] * wrong
+    assert all(any(e.source == "/s/config.py:7" for e in f.evidence) for f in its)
+
+
+@pytest.mark.parametrize(("version", "severity"), [("3.2.0", Severity.NOTE), ("3.4.0", Severity.ERROR)])
+def test_a_folder_in_a_programs_place_by_release(version: str, severity: Severity):
+    triton = Distribution(name="triton", version=version, location=SITE)
+    place = NamedPlace(variable="TRITON_PTXAS_PATH", path="/srv", state="folder")
+    (told,) = found(machine("TRITON_PTXAS_PATH", "/srv", triton, *TORCH, places=(place,)))
+    assert told.severity is severity
+
+
+@pytest.mark.parametrize("state", ["folder", "missing"])
+def test_a_store_that_may_only_be_read_serves(state):
+    place = NamedPlace(variable="TORCH_HOME", path="/srv", state=state, blocked="/srv")
+    assert bool(found(machine("TORCH_HOME", "/srv", *TORCH, places=(place,)))) is (state == "missing")
 
 
 def test_the_table_can_be_used():

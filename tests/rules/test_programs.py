@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from core.model.facts import Attempt, ExaminedProgram, How, Resolution, Snapshot
 from core.model.findings import Finding
+from core.model.remedies import AddFolder
 from core.model.steps import Severity
 from core.rules import programs
 from tests.machines import found, nothing, search, wheel_machine
@@ -79,3 +80,25 @@ def test_a_program_that_could_not_be_examined_is_named_with_the_reason() -> None
 def test_a_program_is_called_by_the_file_that_runs(named: str, path: str, shown: str) -> None:
     (whole,) = told(named=named, path=path, resolutions=(there("libcudart.so.12"),))
     assert whole.title == f"The program {shown} finds every library that it names."
+
+
+def test_what_lies_in_the_programs_own_folders_is_put_on_path_on_windows() -> None:
+    windows = replace(wheel_machine().machine, system="windows")
+    name, near = "cufft64_11.dll", r"C:\app\_internal\nvidia\cufft\bin\cufft64_11.dll"
+    its = ExaminedProgram(
+        named="app", path=r"C:\app\app.exe", linked=(name,), resolutions=(gone(name),), nearby=(near,)
+    )
+    [lost] = programs.missing_libraries(replace(wheel_machine(), machine=windows, programs=(its,)))
+    assert (lost.cause, lost.remedy) == (
+        "cuda_not_on_search_path",
+        AddFolder(folder=r"C:\app\_internal\nvidia\cufft\bin"),
+    )
+    [lost] = programs.missing_libraries(replace(wheel_machine(), machine=windows, programs=(replace(its, nearby=()),)))
+    assert (lost.cause, lost.remedy) == ("cuda_runtime_missing", None)
+
+
+@pytest.mark.parametrize(("by", "starts"), [(PATH, False), ("/opt/app/_internal/plugin.so", True)])
+def test_a_program_starts_without_what_only_its_plugin_is_linked_against(by: str, starts: bool) -> None:
+    name = "libcufft.so.11"
+    [lost] = told(resolutions=(search(name, nothing(f"/usr/lib/{name}"), by=by),), linked=(name,))
+    assert ("It starts" in lost.why) is starts

@@ -20,6 +20,7 @@ from core.model.facts import (
     Snapshot,
     Unexamined,
 )
+from core.model.facts.closure import Closure, Edge
 from core.model.steps import Severity
 from core.rules import toolkit
 from core.rules.advice import reinstall, without_variable
@@ -31,6 +32,7 @@ from core.rules.driver.gpu_access import compute_cache
 from core.rules.environment import activation_command
 from core.rules.frameworks.fit import GpuSide
 from core.rules.frameworks.packages import UnmetRequirement, how_bad, retired_pynvml
+from core.rules.frameworks.records import damaged_libraries
 from core.rules.incomplete_scan import unexamined_places
 from core.rules.newer import newer_copies
 from core.rules.root_cause import diagnose, is_consequence
@@ -137,6 +139,32 @@ def test_an_altered_library_matters_less_where_the_framework_ran(
     if ran and state == "size differs":
         wrong = [f for f in diagnose(replace(seen, trials=(trial(gpu=True, right=False),))) if f.id == found.id]
         assert [f.severity for f in wrong] == [Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "lacks", "severity"),
+    [
+        (("/usr/lib/libx.so",), (), Severity.NOTE),
+        (("/usr/lib/libx.so",), (Edge(name="libother.so", wanted_by="libtorch.so", state="absent"),), Severity.ERROR),
+        (("/usr/lib/libother.so",), (), Severity.ERROR),
+    ],
+)
+def test_a_lost_library_whose_needer_finds_another_file_of_that_name_is_a_note(
+    elsewhere: tuple[str, ...], lacks: tuple[Edge, ...], severity: Severity
+) -> None:
+    seen = m.wheel_machine()
+    file = DamagedFile(
+        path=f"{m.SITE}/torch/lib/libx.so",
+        state="missing",
+        distribution="torch",
+        version="2.6.0",
+        needed_by="libtorch.so",
+    )
+    closure = Closure(consumer=(seen.pythons or ())[0].consumer("torch 2.6.0"), files=elsewhere, edges=lacks)
+    seen = replace(seen, records=(PackageRecords(prefix=m.PREFIX, damaged=(file,)),), closures=(closure,))
+    [found] = damaged_libraries(seen)
+    assert found.severity is severity
+    assert any(elsewhere[0] in e.value for e in found.evidence) == (severity is Severity.NOTE)
 
 
 @pytest.mark.parametrize(

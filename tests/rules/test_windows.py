@@ -12,20 +12,27 @@ from core.model.changes import SetVariable
 from core.model.facts import (
     Attempt,
     Call,
+    Closure,
     Consumer,
     CudaInit,
+    Distribution,
     Environment,
+    Gap,
     How,
+    LibraryFile,
     Nvml,
     Program,
+    PythonEnvironment,
     RollCall,
     Signature,
     Snapshot,
+    Toolkit,
     Variable,
 )
 from core.model.findings import Finding
 from core.model.remedies import PointTo
 from core.model.steps import Severity
+from core.rules.frameworks.libraries import lacking_libraries
 from core.rules.root_cause import diagnose
 from tests import machines as m
 
@@ -224,6 +231,31 @@ def test_a_path_that_is_too_long_matters_only_where_long_paths_are_off() -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("home", "framework", "fails", "severity"),
+    [
+        (r"C:\Users\Zoë\ml", "torch 2.6.0", False, Severity.NOTE),
+        (r"C:\[ml] 2026", "torch 2.6.0", False, Severity.WARNING),
+        (r"C:\[ml] 2026", "onnxruntime-gpu 1.20.1", False, Severity.NOTE),
+        (r"C:\[ml] 2026", "onnxruntime-gpu 1.20.1", True, Severity.ERROR),
+        (r"C:\Users\猫", "onnxruntime-gpu 1.20.1", True, Severity.ERROR),
+    ],
+)
+def test_odd_letters_in_a_folder_matter_to_what_stumbles_over_them(
+    home: str, framework: str, fails: bool, severity: Severity
+) -> None:
+    whole = m.windows_machine()
+    folder = home + r"\Lib\site-packages\torch\lib"
+    copy = m.cudnn(folder, "9.10.2", system="windows", origin="framework", environment=home, owner="torch 2.6.0")
+    consumer = replace((whole.loads or ())[0].consumer, prefix=home, framework=framework)
+    made = m.load(copy, consumer, system="windows", how=How.DLL_FOLDER)
+    if fails:
+        call = Call(function="LoadLibraryExW", library=copy.files[-1].path, result=126, meaning="ERROR_MOD_NOT_FOUND")
+        made = replace(made, roll_call=RollCall(library=copy.files[0].path, calls=(call,)))
+    [found] = [f for f in diagnose(replace(whole, cudnn=(copy,), loads=(made,))) if f.id == "cudnn.path-characters"]
+    assert (found.cause, found.severity) == ("install_path_characters", severity)
+
+
 def signed(*states: Signature) -> list[str]:
     """What is said of a whole cuDNN whose files have these signatures, in turn."""
     whole = m.windows_machine()
@@ -254,3 +286,33 @@ def test_an_older_report_keeps_what_it_says_of_processors_and_of_its_own_childre
     assert not CudaInit(problem="The process that called cuInit could not be started: No such file.").asked
     assert not Nvml(problem="The process that called NVML could not be started: No such file.").asked
     assert CudaInit(problem="libcuda.so.1: a part of it could not be started: x").asked
+
+
+@pytest.mark.parametrize("stray", [True, False])
+def test_a_copy_beside_the_plugin_is_taken_away_and_not_installed_again(stray: bool) -> None:
+    copy = ASKER.rpartition("\\")[0] + r"\cufft64_11.dll"
+    gap = Gap(
+        wanted_by=ASKER,
+        name="cufftXtMakePlanMany",
+        provider=copy,
+        how=How.DLL_FOLDER,
+        others=(r"C:\cuda\cufft64_11.dll",),
+    )
+    made = Closure(consumer=ORT, binaries=(ASKER,), gaps=(gap,), strays=(copy,) if stray else ())
+    python = PythonEnvironment(
+        prefix=PREFIX,
+        site_packages=(PREFIX + r"\Lib\site-packages",),
+        distributions=(Distribution(name="onnxruntime-gpu", version="1.20.1"),),
+    )
+    [found] = lacking_libraries(replace(m.windows_machine(), pythons=(python,), closures=(made,)))
+    assert found.cause == "cuda_lib_shadowed"
+    assert (copy in (found.fix.advice if found.fix else "")) is stray
+
+
+def test_a_damaged_copy_in_system32_is_taken_away() -> None:
+    file = LibraryFile(path=r"C:\Windows\System32\cublasLt64_12.dll", name="cublasLt64_12.dll", state="empty")
+    toolkit = Toolkit(root=r"C:\Windows\System32", origin="system", folder=r"C:\Windows\System32", libraries=(file,))
+    found = [
+        f for f in diagnose(replace(m.windows_machine(), toolkits=(toolkit,))) if f.cause == "corrupt_or_truncated_file"
+    ]
+    assert [file.path in f.fix.advice for f in found if f.fix] == [True]

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.windows.faultlab import parts
 from tests.windows.lab import ROOT, session, wine64
+from tests.windows.linux_side import in_wine
 from tests.windows.planted import PLACES
 from tests.windows.small_drive import small_drive
 
@@ -39,11 +41,11 @@ def main(arguments: list[str]) -> int:
         suites = () if named else (suite for suite in SUITES if (ROOT / suite).exists())
         command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", *suites, *arguments]
     with session() as (lab, display):
-        places = {name: f"Z:{path}".replace("/", "\\") for name, path in parts.places(light=True).items()}
+        places = {name: in_wine(Path(path)) for name, path in parts.places(light=True).items()}
         before, drive = small_drive(lab)
         pipe, none = subprocess.PIPE, subprocess.DEVNULL
         env = lab.environment({**display, **drive, PLACES: json.dumps(places)})
-        whole = [*before, wine64(), lab.python, *command]
+        whole: list[str | Path] = [*before, wine64(), lab.python, *command]
         with subprocess.Popen(whole, env=env, cwd=ROOT, stdin=none, stdout=pipe, stderr=subprocess.STDOUT) as process:
             assert process.stdout is not None
             for line in process.stdout:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from core.common.i18n import available_languages, nearest_language
+from core.host.policy import POLICY_KEY, Policy, change_obstacle, this_policy
 from core.host.this_host import app_alias_target
 from core.host.windows import names
 from core.host.windows.elevation import run_elevated
@@ -176,6 +177,22 @@ def test_an_answer_that_does_not_fit_is_asked_for_again() -> None:
     assert len(modules) > 5
     assert set(loaded_modules(own, room=1)) == set(modules)
     assert own in running_processes(room=1)
+
+
+def test_an_administrators_policy_is_read_from_the_registry() -> None:
+    assert this_policy() == Policy()
+    try:
+        with winreg.CreateKeyEx(
+            winreg.HKEY_LOCAL_MACHINE, POLICY_KEY, 0, winreg.KEY_WRITE | winreg.KEY_WOW64_64KEY
+        ) as key:
+            winreg.SetValueEx(key, "ScanOnly", 0, winreg.REG_DWORD, 1)
+            winreg.SetValueEx(key, "NoElevation", 0, winreg.REG_SZ, "1")
+            winreg.SetValueEx(key, "ReportShare", 0, winreg.REG_SZ, r"\\files\reports")
+            winreg.SetValueEx(key, "Language", 0, winreg.REG_SZ, "de")
+        assert this_policy() == Policy(scan_only=True, report_share=r"\\files\reports", language="de")
+        assert "ScanOnly" in change_obstacle(this_policy(), elevated=False)
+    finally:
+        winreg.DeleteKey(winreg.HKEY_LOCAL_MACHINE, POLICY_KEY)
 
 
 def test_a_file_that_is_no_alias_leads_nowhere(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ MARK = "<!-- table: python -m tests.worldlab --markdown -->"
 HELD_OUT_MARKS = {
     "1": "<!-- held-out table: python -m tests.worldlab --held-out --markdown -->",
     "2": "<!-- second held-out table: python -m tests.worldlab --held-out 2 --markdown -->",
+    "3": "<!-- third held-out table: python -m tests.worldlab --held-out 3 --markdown -->",
 }
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+from packaging.utils import canonicalize_name
 
 from core.common.i18n import _, n_
 from core.common.progress import Progress
@@ -82,7 +86,7 @@ def lost_files(folder: str, name: str, watch: Progress) -> list[LostFile]:
     Raises:
         ChangeError: it has no RECORD, or two.
     """
-    records = [m for n in os.listdir(folder) if (m := _INFO.match(n)) and _canonical(m[1]) == name]  # noqa: PTH208
+    records = [m for n in os.listdir(folder) if (m := _INFO.match(n)) and canonicalize_name(m[1]) == name]  # noqa: PTH208
     if len(records) != 1:
         raise ChangeError(_("{folder} has no single record of {name}.", folder=folder, name=name))
     spelt, version = records[0][1], records[0][2]
@@ -116,10 +120,6 @@ def digest_of(path: str, size: int | None = None) -> str:
         return ""
 
 
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _folders_here(change: ExchangePackages, seen: Snapshot, host: Host) -> Iterator[str]:
     """Yield folders that hold packages as they are installed: those of other environments, then what uv unpacked."""
     others = (*(seen.pythons or ()), *(seen.frameworks.others if seen.frameworks else ()))
@@ -150,15 +150,11 @@ def _wheels(  # noqa: PLR0917 - as put_files_back
     packages = list(dict.fromkeys((f.package, f.version) for f in left))
     if sources.named:
         named = Path(sources.named)
-        folder = named.is_dir()
-        yield from (map(str, sorted(named.glob("*.whl"))) if folder else (str(named),))
-        if folder:
+        yield from _of_releases(named.glob("*.whl"), packages) if named.is_dir() else (str(named),)
+        if named.is_dir():
             yield str(named)
     kept = cached_wheels(host, into)
-    for wheel in sorted(kept.iterdir()) if kept else ():
-        name, version = wheel.name.split("-")[:2]
-        if (_canonical(name), version) in packages:
-            yield str(wheel)
+    yield from _of_releases(kept.iterdir() if kept else (), packages)
     if not sources.fetches:
         return
     watch.say(_("Fetching the wheel that has the files"))
@@ -170,6 +166,14 @@ def _wheels(  # noqa: PLR0917 - as put_files_back
         installer.download(wish, place)
         yield from map(str, place.glob("*.whl"))
         yield str(place)
+
+
+def _of_releases(wheels: Iterable[Path], packages: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield the wheels that are named as one of these releases and can be opened: a folder of downloads holds much else."""
+    for wheel in sorted(wheels):
+        name, _hyphen, rest = wheel.name.partition("-")
+        if (canonicalize_name(name), rest.partition("-")[0]) in packages and zipfile.is_zipfile(wheel):
+            yield str(wheel)
 
 
 def home_of(prefix: str) -> str:
@@ -184,8 +188,7 @@ def home_of(prefix: str) -> str:
 
 def _take_from_wheel(wheel: str, lost: Sequence[LostFile], found: dict[str, str], into: Path, watch: Progress) -> None:
     names = {f.relative.replace(os.sep, "/") for f in lost}
-    place = Path(safe_folder.nearest_existing(str(into))) / f"members-{len(found)}-{Path(wheel).name[:40]}"
-    place.mkdir()
+    place = Path(tempfile.mkdtemp(prefix="members-", dir=into))
     for member in archives.take_members(os.path.realpath(wheel), lambda n: n in names, place, watch):
         if member.sha256 in {f.sha256 for f in lost}:
             found.setdefault(member.sha256, member.path)

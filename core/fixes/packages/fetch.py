@@ -14,10 +14,11 @@ from core.fixes.packages.installer import (
     Sources,
     Wanted,
     cached_wheels,
-    has_pip,
     may_start,
+    pip_place,
     without_secrets,
 )
+from core.fixes.packages.pip_script import pip_command
 from core.host import safe_folder, scratch
 from core.host.interface import Host
 from core.host.provenance import trusted_environment
@@ -74,7 +75,7 @@ class Fetcher:
     def __init__(self, host: Host, watch: Progress) -> None:
         self._host = host
         self._watch = watch
-        self._pip = Installer((_python_with_pip(host, watch), "-I", "-B", "-m", "pip"), host, watch)
+        self._pip = Installer(pip_command(_python_with_pip(host, watch)), host, watch)
 
     def origin(self, sources: Sources) -> str:
         """Return where the wheel would come from, in one sentence; empty where nothing would be fetched."""
@@ -117,6 +118,6 @@ def _python_with_pip(host: Host, watch: Progress) -> str:
     own = [] if getattr(sys, "frozen", False) else [sys.executable]
     found = (shutil.which(name, path=path) for name in ("python3", "python", "py"))
     for python in dict.fromkeys((*own, *(os.path.abspath(f) for f in found if f))):  # noqa: PTH100 - links stay
-        if may_start(python) and has_pip(python, host, watch):
+        if may_start(python) and pip_place(python, host, watch):
             return python
     raise ChangeError(_("There is no Python with pip here that could fetch it; download the wheel, and name its file."))

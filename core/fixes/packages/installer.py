@@ -12,14 +12,18 @@ import re
 import shutil
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import msgspec
 
 from core.common.fact_text import fact_text
 from core.common.i18n import _, translate_fact
 from core.common.progress import Progress
+from core.fixes.packages.pip_script import REFUSED_REDIRECT, pip_command
 from core.host.interface import CompletedProcess, Host
 from core.host.provenance import may_run, trusted_environment
 from core.model.changes import ChangeError, Package
@@ -30,6 +34,19 @@ RESOLVE_SECONDS, FETCH_SECONDS, INSTALL_SECONDS = 300.0, 3600.0, 900.0
 """Limits for one command; a stalled connection ends after the installer's own time-out."""
 _SECRET = re.compile(r"(?<=://)[^/@\s]+@")
 _PYTHON_VARIABLES = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
+
+
+_SETTING = re.compile(r"([^.]+)\.([\w-]+)=['\"](.*)['\"]")
+_ADDRESSES = ("index-url", "extra-index-url", "find-links")
+_CONNECTION = (
+    *("proxy", "cert", "client-cert", "trusted-host", "timeout", "default-timeout", "keyring-provider"),
+    *("cache-dir", "no-cache-dir", "use-feature", "use-deprecated"),
+)
+"""Settings of pip that say how to reach an index, and nothing about what comes or where it goes."""
+_UV_KEPT = re.compile(
+    r"UV_(?:CACHE_DIR|NO_CACHE|LINK_MODE|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|HTTP_\w+|CONCURRENT_\w+|INDEX_\w+_(?:USERNAME|PASSWORD))"
+)
+_UV_ADDRESSES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
 
 
 class Sources(Frozen, frozen=True, kw_only=True):
@@ -75,13 +92,17 @@ class Installer:
 
     def configured(self) -> tuple[str, ...]:
         """Return the addresses that pip is configured to ask here, without what is secret in them; empty: its default."""
-        done = self._host.run([*self._command, "config", "list"], timeout=30, env=self._env(), watch=self._watch)
-        rows = (line.partition("=") for line in done.out.splitlines())
-        known = [v.strip("'\" ") for n, _eq, v in rows if re.search(r"\.(extra-)?index-url$|\.find-links$", n)]
-        env = self._host.fresh_environment()
-        named = [env[n] for n in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS") if env.get(n)]
-        words = (w for text in (*named, *known) for w in text.split())
-        return tuple(dict.fromkeys(without_secrets(w) for w in words))
+        known = (self._settings[n] for n in _ADDRESSES if n in self._settings)
+        return tuple(dict.fromkeys(without_secrets(w) for text in known for w in text.split()))
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        """What pip's files and variables set, by the option's name: a variable before a command's section, that before all."""
+        done = self._host.run([*self._command, "config", "list"], timeout=30, env=self._plain_env(), watch=self._watch)
+        rows = [m.groups() for line in done.out.splitlines() if (m := _SETTING.fullmatch(line))]
+        ranks = {"global": 0, ":env:": 2}
+        ordered = sorted((ranks.get(section, 1), name, value) for section, name, value in rows)
+        return {name: value.replace("\\n", "\n") for _rank, name, value in ordered}
 
     def remove(self, names: Sequence[str]) -> None:
         """Uninstall distributions.
@@ -113,9 +134,9 @@ class Installer:
             env=self._env_for(wanted),
         )
         packages = tuple(_packages(report))
-        here = any(p.source.startswith("file:") for p in packages)
-        if here and not wanted.folders and wanted.index.startswith(("http:", "https:")):
-            raise ChangeError(_("The index leads to a file of this computer, so nothing is taken from it."))
+        known = (*wanted.folders, *((wanted.index,) if wanted.index else self.configured() if wanted.fetches else ()))
+        if any(p.source.startswith("file:") and not _is_known(p.source, known) for p in packages):
+            raise ChangeError(refused_address())
         return packages
 
     def fetch(self, packages: Sequence[Package], wanted: Wanted, into: Path) -> tuple[Package, ...]:
@@ -183,27 +204,30 @@ class Installer:
             return [*found, "--no-index"]
         return [*found, "--index-url", wanted.index] if wanted.index else found
 
-    def _env(self) -> dict[str, str]:
-        env = {
-            n: v for n, v in trusted_environment(self._host.fresh_environment()).items() if n not in _PYTHON_VARIABLES
-        }
+    def _plain_env(self) -> dict[str, str]:
+        given = trusted_environment(self._host.fresh_environment())
+        env = {n: v for n, v in given.items() if n not in _PYTHON_VARIABLES}
+        return {**env, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def _env(self, kept: Sequence[str] = _CONNECTION) -> dict[str, str]:
+        """Return variables with the configured settings that are kept, and no other: none may send files elsewhere than
+        into the twin, or add to what is installed.
+        """
+        env = {n: v for n, v in self._plain_env().items() if not n.startswith("PIP_")}
+        settings = {f"PIP_{n.upper().replace('-', '_')}": v for n, v in self._settings.items() if n in kept}
         quiet = {
+            "PIP_CONFIG_FILE": os.devnull,
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INPUT": "1",
             "PIP_ROOT_USER_ACTION": "ignore",
             "PIP_RETRIES": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
         }
-        return {**env, **quiet}
+        return {**env, **settings, **quiet}
 
     def _env_for(self, wanted: Wanted) -> dict[str, str]:
-        """Return variables under which no other address is asked than the one that was named: empty ones overrule files."""
-        env = self._env()
-        if wanted.index or not wanted.fetches:
-            env |= {"PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "", "PIP_REQUIRE_VIRTUALENV": ""}
-        if not wanted.fetches:
-            env["PIP_CONFIG_FILE"] = os.devnull
-        return env
+        """Return variables under which no other address is asked than the one that was named."""
+        named = bool(wanted.index) or not wanted.fetches
+        return self._env(_CONNECTION if named else (*_CONNECTION, *_ADDRESSES, "no-index", "constraint"))
 
     def _run(self, *arguments: str, timeout: float, env: Mapping[str, str]) -> CompletedProcess:
         done = self._host.run([*self._command, *arguments], timeout=timeout, env=env, watch=self._watch)
@@ -225,8 +249,7 @@ class UvInstaller(Installer):
     def configured(self) -> tuple[str, ...]:
         """Return the addresses that variables give uv; empty: what its own files say, or its default."""
         env = self._host.fresh_environment()
-        names = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
-        return tuple(dict.fromkeys(without_secrets(w) for n in names for w in env.get(n, "").split()))
+        return tuple(dict.fromkeys(without_secrets(w) for n in _UV_ADDRESSES for w in env.get(n, "").split()))
 
     def remove(self, names: Sequence[str]) -> None:
         """See Installer."""
@@ -291,14 +314,16 @@ class UvInstaller(Installer):
             return [*found, "--no-index"]
         return [*found, "--default-index", wanted.index] if wanted.index else found
 
-    def _env_for(self, wanted: Wanted) -> dict[str, str]:
-        env = self._env()
-        if wanted.index or not wanted.fetches:
-            for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_INDEX_URL"):
-                env.pop(name, None)
-        if not wanted.fetches:
-            env["UV_NO_CONFIG"] = "1"
+    def _env(self, kept: Sequence[str] = ()) -> dict[str, str]:
+        env = {
+            n: v for n, v in self._plain_env().items() if not n.startswith("UV_") or n in kept or _UV_KEPT.fullmatch(n)
+        }
         return {**env, "UV_HTTP_RETRIES": "1", "UV_NO_PROGRESS": "1"}
+
+    def _env_for(self, wanted: Wanted) -> dict[str, str]:
+        if wanted.index or not wanted.fetches:
+            return {**self._env(), "UV_NO_CONFIG": "1"}
+        return self._env((*_UV_ADDRESSES, "UV_INDEX_STRATEGY", "UV_NO_INDEX", "UV_CONSTRAINT"))
 
 
 def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Installer:
@@ -311,15 +336,15 @@ def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Inst
     python = str(root / ("Scripts/python.exe" if windows else "bin/python"))
     packages = root.glob("[Ll]ib/python*/site-packages/pip/__main__.py")
     if (any(packages) or (root / "Lib/site-packages/pip/__main__.py").is_file()) and may_start(python):
-        return Installer((python, "-I", "-B", "-m", "pip"), host, watch)
+        return Installer(pip_command(python), host, watch)
     env = trusted_environment(host.fresh_environment())
     places = [env.get("PATH", ""), *(f"{env['HOME']}/{d}/bin" for d in (".local", ".cargo") if env.get("HOME"))]
     found = (shutil.which("uv", path=place) for place in os.pathsep.join(places).split(os.pathsep))
     if uv := next((f for f in found if f and may_start(f)), ""):
         return UvInstaller(uv, python, host, watch)
     base = str(Path(home) / ("python.exe" if windows else "python3"))
-    if may_start(base) and has_pip(base, host, watch):
-        return Installer((base, "-I", "-B", "-m", "pip", "--python", python), host, watch)
+    if may_start(base) and may_start(python) and (place := pip_place(base, host, watch)):
+        return Installer(pip_command(python, place), host, watch)
     prefix = root.parent.parent if twin_root(str(root)) == root else root
     raise ChangeError(_("There is neither pip nor uv that could install into {prefix}.", prefix=prefix))
 
@@ -330,10 +355,12 @@ def may_start(program: str) -> bool:
     return verdict.may and verdict.account is None
 
 
-def has_pip(python: str, host: Host, watch: Progress) -> bool:
-    """Whether a Python answers with a pip of its own."""
+def pip_place(python: str, host: Host, watch: Progress) -> str:
+    """Return the folder that a Python's own pip lies in; empty where it has none."""
     env = trusted_environment(host.fresh_environment())
-    return host.run([python, "-I", "-m", "pip", "--version"], timeout=30, env=env, watch=watch).status == 0
+    ask = "import os, pip; print(os.path.dirname(os.path.dirname(os.path.abspath(pip.__file__))))"
+    done = host.run([python, "-I", "-B", "-c", ask], timeout=30, env=env, watch=watch)
+    return done.out.strip() if done.status == 0 else ""
 
 
 def without_secrets(address: str) -> str:
@@ -365,6 +392,18 @@ def _packages(report: Path) -> Iterator[Package]:
         raise ChangeError(_("pip's report about what would be installed cannot be read.")) from None
 
 
+def refused_address() -> str:
+    """Return the sentence about an index that leads to a file."""
+    return _("The index leads to a file of this computer, so nothing is taken from it.")
+
+
+def _is_known(source: str, places: Sequence[str]) -> bool:
+    """Whether an address of a file comes from a folder that was named or configured, or from an index of files."""
+    path = os.path.abspath(url2pathname(urlsplit(source).path))  # noqa: PTH100 - links stay
+    folders = (os.path.abspath(p) for p in places if "://" not in p)  # noqa: PTH100
+    return any(p.startswith("file:") for p in places) or any(Path(path).is_relative_to(folder) for folder in folders)
+
+
 def _requirements(packages: Sequence[Package], into: Path) -> Path:
     path = into / "requirements.txt"
     rows = (
@@ -381,6 +420,8 @@ def _digest(path: Path) -> str:
 
 def _installer_sentence(name: str, done: CompletedProcess) -> str:
     """Return why an installer failed, in its own words: the first line that it calls an error."""
+    if REFUSED_REDIRECT in done.err:
+        return refused_address()
     lines = [line.strip() for line in (*done.err.splitlines(), *done.out.splitlines()) if line.strip()]
     said = next((x for x in lines if re.match(r"(ERROR|error|  ×|×)", x)), lines[-1] if lines else "")
     said = without_secrets(re.sub(r"^(ERROR|error):?\s*", "", said))[:300]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
+from packaging.utils import canonicalize_name
 
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.progress import Progress
-from core.common.text import join_names
+from core.common.text import join_names, printable
 from core.fixes.packages.donors import digest_of, home_of, put_files_back
 from core.fixes.packages.guard import guard_changes
 from core.fixes.packages.installer import Installer, Sources, Wanted, cached_wheels, choose_installer
@@ -28,7 +31,7 @@ from core.probes.python.trials import installed_frameworks, run_trial
 from core.probes.sysroot import sysroot_of
 from core.probes.trust import of_interpreter
 from core.transaction.journal import Journal
-from core.transaction.package_exchange import TWINS, drop_twin, fingerprint, new_twin, recorded_packages
+from core.transaction.package_exchange import TWINS, drop_twin, fingerprint, new_twin, recorded_packages, twin_root
 
 MAX_TEXT_BYTES = 4 << 20
 """Bytes of a script or a record in which the twin's own path is looked for; torch's RECORD has about 2 MiB."""
@@ -109,7 +112,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     safe_folder.make_folders(str(journal.staging), 0o700)
     into = scratch.make_scratch(journal.staging)
     try:
-        _take_out(change.remove, twin, installer)
+        _take_out((*change.remove, *_losing_files(change, twin)), twin, installer)
         come = _install(change, sources, installer, host, into, watch)
     finally:
         scratch.drop_scratch(into)
@@ -135,6 +138,18 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     return Prepared(changes=(made, *beside), trials=trials, problem=problem)
 
 
+def _losing_files(change: ExchangePackages, twin: str) -> tuple[str, ...]:
+    """Return the packages to be installed that share files with one that goes: an installer would leave them as they are."""
+    recorded: dict[str, set[str]] = {}
+    for record in Path(twin).glob("*.dist-info/RECORD"):
+        name = canonicalize_name(record.parent.name.removesuffix(".dist-info").rsplit("-", 1)[0])
+        rows = record.read_text(encoding="utf-8", errors="replace").splitlines()
+        recorded.setdefault(name, set()).update(row.partition(",")[0] for row in rows)
+    going = set().union(*(recorded.get(name, set()) for name in change.remove))
+    wanted = (canonicalize_name(m[0]) for wish in change.install if (m := re.match(r"[\w.-]+", wish)))
+    return tuple(n for n in wanted if n not in change.remove and recorded.get(n, set()) & going)
+
+
 def _take_out(names: tuple[str, ...], twin: str, installer: Installer) -> None:
     """Uninstall distributions, each as often as it is recorded, and remove what an interrupted installer left."""
     left = [n for n in names if n.startswith("~") or n.endswith(".dist-info")]
@@ -148,7 +163,27 @@ def _take_out(names: tuple[str, ...], twin: str, installer: Installer) -> None:
         there = {n for n, _v in recorded_packages(twin)}
         left = [n for n in wanted if n in there]
         if left:
+            _refuse_ways_out(left, twin)
             installer.remove(left)
+
+
+def _refuse_ways_out(names: list[str], twin: str) -> None:
+    """Refuse to uninstall what lists files elsewhere: not every installer leaves those, or follows no link to them.
+
+    Raises:
+        ChangeError: a RECORD names a file outside the twin.
+    """
+    root = str(twin_root(twin))
+    for record in Path(twin).glob("*.dist-info/RECORD"):
+        if re.sub(r"[-_.]+", "-", record.parent.name.removesuffix(".dist-info").partition("-")[0]).lower() not in names:
+            continue
+        for row in csv.reader(record.read_text(encoding="utf-8", errors="surrogateescape").splitlines()):
+            path = Path(twin, row[0]) if row else Path(twin)
+            place = os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118 - ".." is a name, too
+            if path.name == ".." or not Path(place).is_relative_to(os.path.realpath(root)):
+                raise ChangeError(
+                    _("{record} lists {path}, which is outside the environment.", record=record, path=printable(row[0]))
+                )
 
 
 def _install(  # noqa: PLR0917 - what, from where, by whom

@@ -5,10 +5,11 @@ Pure: text in, text out. What does not have the expected form is refused with a 
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from core.common.i18n import _
 from core.host.startup.syntax import ReadError, parse, word_end
@@ -16,6 +17,10 @@ from core.model.changes import ChangeError
 from core.model.facts import Frozen, LineForm
 
 MARK = "Convalesce"
+PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
+"""Lists whose entries blanks separate, too (ld.so(8))."""
+_PLAIN = re.compile(r"[^$`*?~%{}()\[\]\\]+")
+"""A text that is what it says in every language."""
 _EXPORTS = r"(?:export|declare\s+-x|declare\s+-gx|typeset\s+-x|typeset\s+-gx|readonly|local)\s+"
 
 
@@ -68,7 +73,9 @@ def edit_text(text: str, edit: Edit) -> str:
             f"{indent}{guard if n == 0 else ''}{mark}{row.strip()}" for n, row in enumerate(body.splitlines())
         )
     comment = (
-        "" if not edit.reason else f"{indent}{'rem' if edit.form == 'cmd' else '#'} {MARK}: {edit.reason}{between}"
+        ""
+        if not edit.reason or edit.form == "xml"
+        else f"{indent}{'rem' if edit.form == 'cmd' else '#'} {MARK}: {edit.reason}{between}"
     )
     if start and lines[start - 1].rstrip("\r\n").endswith("\\"):
         comment = ""
@@ -121,11 +128,14 @@ def _without_entry(body: str, edit: Edit) -> str | None:
     """
     head, pieces, tail = _pieces(body, edit.name)
     own = [n for n, p in enumerate(pieces) if p and not re.search(rf"\$\{{?{edit.name}(?!\w)", p)]
-    literal = [n for n in own if pieces[n].rstrip("/") == edit.entry.rstrip("/")]
+    literal = [n for n in own if _is_entry(pieces[n], edit)]
     if not literal:
         if len(own) != len(edit.among) or any(re.search(r"\$\{?[0-9@*]", pieces[n]) for n in own):
             raise _by_hand(edit)
-        literal = [n for n, folder in zip(own, edit.among, strict=True) if folder.rstrip("/") == edit.entry.rstrip("/")]
+        pairs = list(zip(own, edit.among, strict=True))
+        if any(_PLAIN.fullmatch(pieces[n]) and pieces[n].rstrip("/") != folder.rstrip("/") for n, folder in pairs):
+            raise _by_hand(edit)
+        literal = [n for n, folder in pairs if _is_entry(folder, edit)]
     if not literal:
         raise _by_hand(edit)
     if set(literal) == set(own):
@@ -134,9 +144,32 @@ def _without_entry(body: str, edit: Edit) -> str | None:
     return head + ":".join(kept) + tail
 
 
-def _takes_all(edit: Edit) -> bool:
-    bare = edit.entry.rstrip("/")
-    return not edit.value and (not edit.entry or (bool(edit.among) and all(f.rstrip("/") == bare for f in edit.among)))
+def _takes_all(edit: Edit, texts: Sequence[str]) -> bool:
+    """Whether nothing is left of what a line gives a variable, part by part in ``texts``.
+
+    Raises:
+        ChangeError: a part plainly names something else than the entry.
+    """
+    if edit.value or not edit.entry:
+        return not edit.value
+    if not edit.among or not all(_is_entry(folder, edit) for folder in edit.among):
+        return False
+    inherited = re.compile(rf"\$\{{?(?:{edit.name}|{edit.name.lower()})(?!\w)")
+    own = [t for t in texts if t and not inherited.search(t)]
+    if len(own) > len(edit.among) or any(_PLAIN.fullmatch(t) and not _is_entry(t, edit) for t in own):
+        raise _by_hand(edit)
+    return True
+
+
+def _is_entry(text: str, edit: Edit) -> bool:
+    return text.rstrip("/") == edit.entry.rstrip("/")
+
+
+def _parts(value: str, edit: Edit) -> list[str]:
+    """Return what a value's text consists of, without its quotes."""
+    bare = re.sub(r"\\\r?\n|[\"']", "", value)
+    pieces = _pieces(bare, edit.name)[1]
+    return [w for p in pieces for w in p.split()] if edit.name in PRELOADED else pieces
 
 
 # --- the shells' ---------------------------------------------------------------------------------------------------
@@ -155,7 +188,7 @@ def _posix(body: str, edit: Edit) -> str | None:
         raise _by_hand(edit)  # a function's own word: each of its callers would be changed
     if raw.startswith("("):
         return _words(body, edit)
-    if not _takes_all(edit):
+    if not _takes_all(edit, _parts(raw, edit)):
         quote = raw[0] if len(raw) > 1 and raw[0] in "\"'" and raw[-1] == raw[0] else ""
         inner = raw[len(quote) : len(raw) - len(quote)]
         if '"' in inner or "'" in inner or "`" in inner:
@@ -194,16 +227,17 @@ def _words(body: str, edit: Edit) -> str | None:
         if found is None:
             raise _by_hand(edit)
         return found[1] + shlex.quote(edit.value) + found[3]
+    whole = _takes_all(edit, _listed(body, edit))
     sole = re.fullmatch(
         r"\s*(?:set\s|setenv\s|export\s|fish_add_path\s|PATH_add\s|path_add\s|(?:prepend|append)[-_]path\b|[a-z_]+\+?=\()[^;&|]*",
         body,
     )
     if sole is None:
         found = re.search(rf"(?:;\s*and|;|\band|&&)\s*(set\s+(?:-\S+\s+)*{edit.name}\s[^;&|]*)\Z", body)
-        if found is None or not _takes_all(edit):
+        if found is None or not whole:
             raise _by_hand(edit)
         return body[: found.start(1)] + "true"
-    if _takes_all(edit):
+    if whole:
         return None
     words = re.split(r"([\s()]+)", body)
     place = [n for n, w in enumerate(words) if w.strip("\"'").rstrip("/") == edit.entry.rstrip("/")]
@@ -223,6 +257,17 @@ def _words(body: str, edit: Edit) -> str | None:
     return "".join(words)
 
 
+def _listed(body: str, edit: Edit) -> list[str]:
+    """Return the words of a list: behind the variable's name and the options of its command."""
+    words = re.split(r"[\s()]+", re.sub(r"(?:^|\s)#.*", "", body))
+    lists = {edit.name.lower(), edit.name, "fish_add_path", "PATH_add", "path_add"}
+    first = next((n for n, w in enumerate(words) if w.rstrip("+=") in lists), len(words))
+    own = [w.strip("\"'") for w in words[first + 1 :] if not w.startswith("-")]
+    if words[first : first + 1] in (["PATH_add"], ["path_add"]):  # direnv's: from the folder of its file
+        own = [w if w.startswith("/") else f"$PWD/{w}" for w in own]
+    return [p for w in own for p in (_pieces(w, edit.name)[1] if w.startswith("/") else [w])]
+
+
 def _is_self(word: str, name: str) -> bool:
     return bool(re.fullmatch(rf"\"?\$\{{?({name}|{name.lower()})\}}?(\[@\])?\"?", word))
 
@@ -231,7 +276,7 @@ def _fish(body: str, edit: Edit) -> str | None:
     if re.search(rf"(?<![\w$]){edit.name}=", body):
         return _posix(body, edit)
     found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)([\"'])([^\"']*)\2(\s*)\Z", body)
-    if found and not edit.value and not _takes_all(edit):
+    if found and not edit.value and not _takes_all(edit, _parts(found[3], edit)):
         left = _without_entry(found[3], edit)
         return None if left is None else found[1] + found[2] + left + found[2] + found[4]
     return _words(body, edit)
@@ -241,12 +286,12 @@ def _fish(body: str, edit: Edit) -> str | None:
 
 
 def _assignments(body: str, edit: Edit) -> str | None:
-    found = re.match(rf"(\s*(?:export\s+)?[\"']?{edit.name}[\"']?\s*=\s*)([\"']?)(.*?)(\2)(\s*)\Z", body)
+    found = re.match(rf"(\s*(?:export\s+)?[\"']?{edit.name}[\"']?\s*[:?+]?:?=\s*)([\"']?)(.*?)(\2)(\s*)\Z", body)
     if found is None:
         raise _by_hand(edit)
     if edit.value:
         return found[1] + found[2] + edit.value + found[4] + found[5]
-    left = None if _takes_all(edit) else _without_entry(found[3], edit)
+    left = None if _takes_all(edit, _parts(found[3], edit)) else _without_entry(found[3], edit)
     return None if left is None else found[1] + found[2] + left + found[4] + found[5]
 
 
@@ -258,12 +303,12 @@ def _pam(body: str, edit: Edit) -> str | None:
         raise _by_hand(edit)
     if edit.value:
         return found[1] + found[2] + edit.value + found[4]
-    left = None if _takes_all(edit) else _without_entry(found[3], edit)
+    left = None if _takes_all(edit, _parts(found[3], edit)) else _without_entry(found[3], edit)
     return None if left is None else found[1] + found[2] + left + found[4]
 
 
 def _systemd(body: str, edit: Edit) -> str | None:
-    if not re.match(r"\s*Environment\s*=", body):
+    if not re.match(r"\s*(?:Default)?Environment\s*=", body):
         return _assignments(body, edit)
     quoted = rf"(?<=[\s=])([\"']){edit.name}=((?:(?!\1).)*)\1(?=\s|\Z)"
     found = re.search(quoted, body) or re.search(rf"(?<=[\s=])(){edit.name}=([^\s\"']*)(?=\s|\Z)", body)
@@ -272,11 +317,11 @@ def _systemd(body: str, edit: Edit) -> str | None:
     value = found[2]
     if edit.value:
         return body[: found.start(2)] + edit.value + body[found.end(2) :]
-    left = None if _takes_all(edit) else _without_entry(value, edit)
+    left = None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit)
     if left is not None:
         return body[: found.start(2)] + left + body[found.end(2) :]
     head, rest = body[: found.start()], body[found.end() :]
-    if re.fullmatch(r"\s*Environment\s*=\s*", head) and not rest.strip():
+    if re.fullmatch(r"\s*(?:Default)?Environment\s*=\s*", head) and not rest.strip():
         return None
     return (head.rstrip() + rest) if not head.rstrip().endswith("=") else head + rest.lstrip()
 
@@ -287,19 +332,50 @@ def _cmd(body: str, edit: Edit) -> str | None:
         raise _by_hand(edit)
     if edit.value:
         return found[1] + edit.value + found[3]
-    if _takes_all(edit):
+    if not edit.entry:
         return None
     pieces = found[2].split(";")
     left = [p for p in pieces if p.strip().rstrip("\\").lower() != edit.entry.rstrip("\\").lower()]
     if len(left) == len(pieces):
         raise _by_hand(edit)
-    return found[1] + ";".join(left) + found[3]
+    return found[1] + ";".join(left) + found[3] if any(p.strip() for p in left) else None
 
 
 def _pth(body: str, edit: Edit) -> None:
     """Take a line out of a .pth file: it must be the one that leads to the folder."""
     if not body.strip() or body.lstrip().startswith("#") or re.split(r"[/\\]", edit.entry)[-1] not in body:
         raise _by_hand(edit)
+
+
+def _supervisor(body: str, edit: Edit) -> str | None:
+    """Edit one variable of a list: environment=A="1",B="2"."""
+    found = re.search(rf"(?<![\w]){edit.name}\s*=\s*(\"[^\"]*\"|'[^']*'|[^,\"'\s;]*)", body)
+    if found is None:
+        raise _by_hand(edit)
+    raw = found[1]
+    quote = raw[0] if raw[:1] in ("'", '"') else ""
+    value = raw[len(quote) : len(raw) - len(quote)]
+    left = edit.value or (None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit))
+    if left is not None:
+        return body[: found.start(1)] + quote + left + quote + body[found.end(1) :]
+    before, after = body[: found.start()], body[found.end() :]
+    if after.lstrip().startswith(","):
+        return before + after.lstrip()[1:].lstrip()
+    if re.fullmatch(r"\s*(environment\s*=\s*)?", before) and not after.strip():
+        return None
+    return re.sub(r",\s*\Z", "", before) + after
+
+
+def _xml(body: str, edit: Edit) -> str | None:
+    """Edit an element with the variable's name and value as its attributes: PyCharm's run configurations."""
+    found = re.search(rf"<env\s+name=\"{edit.name}\"\s+value=\"([^\"]*)\"\s*/>", body)
+    if found is None:
+        raise _by_hand(edit)
+    value = html.unescape(found[1])
+    left = edit.value or (None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit))
+    if left is not None:
+        return body[: found.start(1)] + html.escape(left) + body[found.end(1) :]
+    return body[: found.start()] + body[found.end() :]
 
 
 _FORMS: dict[LineForm, Callable[[str, Edit], str | None]] = {
@@ -311,6 +387,8 @@ _FORMS: dict[LineForm, Callable[[str, Edit], str | None]] = {
     "systemd": _systemd,
     "cmd": _cmd,
     "pth": _pth,
+    "supervisor": _supervisor,
+    "xml": _xml,
 }
 
 
@@ -326,7 +404,7 @@ def _in_json(text: str, lines: list[str], edit: Edit) -> str:
     value = str(json.loads(member[1]))
     if edit.value:
         return text[: member.start(1)] + json.dumps(edit.value, ensure_ascii=False) + text[member.end(1) :]
-    if not _takes_all(edit):
+    if not _takes_all(edit, _parts(value, edit)):
         left = _without_entry(value, edit)
         if left is not None:
             return text[: member.start(1)] + json.dumps(left, ensure_ascii=False) + text[member.end(1) :]

@@ -1,11 +1,9 @@
-"""Reads files that hold variables as data: pam_env's, systemd's, crontabs, JSON with comments, .env."""
+"""Reads files that hold variables as data: pam_env's, environment.d, crontabs, JSON with comments, .env."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-
-import msgspec
+from collections.abc import Callable
 
 from core.host.startup.state import State
 from core.model.facts import LineForm
@@ -62,58 +60,6 @@ def read_pam(text: str, file: str, state: State) -> None:
         name = (plain or found)[1]  # type: ignore[index]
         state.give(name, value, file, number, "pam")
         state.exported.add(name)
-
-
-class Unit(msgspec.Struct, frozen=True):
-    """What a systemd service says of what it starts."""
-
-    command: str = ""
-    user: str = ""
-
-
-def read_unit(text: str, file: str, state: State, read: Callable[[str], str | None]) -> Unit:  # noqa: PLR0912 - one case per form
-    """Take a unit's Environment=, EnvironmentFile= and UnsetEnvironment= (systemd.exec(5)), and return what it starts."""
-    state.files.append(file)
-    command = user = ""
-    section = ""
-    lines = text.splitlines()
-    number = 0
-    while number < len(lines):
-        first, line = number + 1, lines[number]
-        while line.endswith("\\") and number + 1 < len(lines):
-            number += 1
-            line = line[:-1] + " " + lines[number].strip()
-        number += 1
-        bare = line.strip()
-        if bare.startswith("["):
-            section = bare
-        if bare.startswith(("#", ";")) or "=" not in bare or section not in ("[Service]", ""):
-            continue
-        key, _equals, value = bare.partition("=")
-        match key.strip():
-            case "Environment":
-                for word in _quoted_words(value):
-                    name, equals, its = word.partition("=")
-                    if equals and re.fullmatch(_NAME, name):
-                        state.give(name, its.replace("%%", "%"), file, first, "systemd")
-                        state.exported.add(name)
-            case "EnvironmentFile":
-                path = value.strip().lstrip("-")
-                if (its_text := read(path)) is not None:
-                    read_assignments(its_text, path, state)
-            case "UnsetEnvironment":
-                for name in value.split():
-                    state.take(name, file, first, "systemd")
-            case "ExecStart":
-                command = value.strip().lstrip("@-:+!") or command
-            case "User":
-                user = value.strip()
-    return Unit(command, user)
-
-
-def _quoted_words(text: str) -> Iterator[str]:
-    for found in re.finditer(r"\s*((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'])+)", text):
-        yield re.sub(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|\\(.)", lambda m: m[1] or m[2] or m[3] or "", found[1])
 
 
 def read_crontab(text: str, file: str, state: State, *, system: bool) -> tuple[tuple[str, str], ...]:

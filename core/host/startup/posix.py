@@ -13,6 +13,7 @@ import re
 import msgspec
 
 from core.host.startup.expansion import ShellWords
+from core.host.startup.plain import read_assignments
 from core.host.startup.state import UNKNOWN
 from core.host.startup.syntax import (
     NAME,
@@ -260,7 +261,7 @@ class ShellReader(ShellWords):
                 raise _Exit
             case "exec" if arguments:
                 rest = [a for n, a in enumerate(arguments) if not (a.startswith("-") and n < 2)]
-                self.commands.append((rest, self._file, line))
+                self.commands.append(([*(f"{n}={v}" for n, v in given), *rest], self._file, line))
                 raise _Exit
             case "command" | "builtin" if arguments and not arguments[0].startswith("-"):
                 return self._command(arguments[0], arguments[1:], line, given)
@@ -278,6 +279,13 @@ class ShellReader(ShellWords):
                     if equals:
                         self.state.aliases[short] = (text, self._file, line)
                 return True
+            case "dotenv" | "dotenv_if_exists":
+                return self._dotenv(arguments[0] if arguments else ".env")
+            case "source_env" | "source_env_if_exists" if arguments:
+                path = self._beside(arguments[0])
+                return self.read_file(f"{path}/.envrc" if self.around.kind(path) == "folder" else path)
+            case "source_up" | "source_up_if_exists":
+                return self._source_up(arguments[0] if arguments else ".envrc")
             case "PATH_add":
                 self._prepend("PATH", arguments, line)
                 return True
@@ -291,6 +299,28 @@ class ShellReader(ShellWords):
         if extra:
             self.commands[-1] = ([*(f"{n}={v}" for n, v in extra.items()), name, *arguments], self._file, line)
         return None
+
+    # --- direnv-stdlib(1) ------------------------------------------------------------------------------------
+
+    def _beside(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(posixpath.dirname(self._file), path))
+
+    def _dotenv(self, name: str) -> bool:
+        path = self._beside(name)
+        if self.around.kind(path) == "folder":
+            path = f"{path}/.env"
+        text = self.around.read(path)
+        if text is not None:
+            read_assignments(text, path, self.state, expands=True)
+        return text is not None
+
+    def _source_up(self, name: str) -> bool:
+        folder = posixpath.dirname(posixpath.dirname(self._file))
+        while folder not in ("/", ""):
+            if self.around.kind(f"{folder}/{name}") == "file":
+                return self.read_file(f"{folder}/{name}")
+            folder = posixpath.dirname(folder)
+        return False
 
     def _call(self, name: str, arguments: list[str]) -> bool | None:
         before, self.arguments = self.arguments, tuple(arguments)

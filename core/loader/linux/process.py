@@ -10,21 +10,24 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec.structs import replace
+
+from core.common.late_pattern import late_pattern
 from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.loader.linux.search import LibrarySearch, LoadedFile
-from core.loader.symbols import Exports, Undefined, gnu_hash, undefined_symbols, version_tables
+from core.loader.symbols import Exports, Undefined, VersionTables, gnu_hash, undefined_symbols, version_tables
 from core.model.facts import Attempt, How, Resolution, path_text
 from core.model.facts.closure import Edge, EdgeState, Gap
 
-GLIBC = re.compile(
+GLIBC = late_pattern(
     r"(libc|libm|libdl|libpthread|librt|libutil|libresolv|ld-linux-[\w-]+|libstdc\+\+|libgcc_s|libgomp)\.so\.\d+"
 )
 """Libraries whose symbols are judged by their versions alone."""
 
-PYTHON_NAME = re.compile(r"_?Py[A-Z_]|_Py")
+PYTHON_NAME = late_pattern(r"_?Py[A-Z_]|_Py")
 """Symbols that the interpreter itself offers."""
 
-NVIDIA_NAME = re.compile(
+NVIDIA_NAME = late_pattern(
     r"(__)?(cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|cuFile|cupti|cutensor|nccl|ncclx|npp[is]|nvJitLink|nvjpeg|nvrtc|nvshmem)[A-Z_a-z]"
 )
 """Beginnings of the functions that NVIDIA's libraries offer."""
@@ -58,6 +61,7 @@ class Process:
         self._executable = is_executable
         self._exports: dict[str, Exports] = {}
         self._identities: dict[str, str] = {}
+        self._versions: dict[str, VersionTables | None] = {}
         self.loaded: dict[str, LoadedLibrary] = {}
         """Path -> library."""
         self._names: dict[str, str] = {}
@@ -98,6 +102,13 @@ class Process:
             self._names = names
         return list(new.values()), edges
 
+    def preload(self, names: str) -> None:
+        """Open what LD_PRELOAD names, separated by spaces or colons, before all else; ld.so goes on without what it cannot open."""
+        for name in re.split("[ :]+", names.strip()):
+            for one in self.open(name)[0] if name else ():
+                if one.taken and one.name == name and one.file.path in self.loaded:
+                    one.taken = replace(one.taken, how=How.LD_PRELOAD)
+
     def _edge(
         self, found: Resolution, taken: Attempt | None, asked: Sequence[LoadedFile], *, optional: bool
     ) -> Edge | None:
@@ -137,14 +148,20 @@ class Process:
 
     def unmet_versions(self, library: LoadedLibrary, *, optional: bool = False) -> list[Gap]:
         """Return the versions that a loaded library wants of others and that they do not offer."""
-        tables = version_tables(library.file.path, root=self._search.policy.root)
+        tables = self._version_tables(library)
         gaps = []
         for want in tables.wanted if tables else ():
             provider = self.provider(want.library)
-            its = version_tables(provider.file.path, root=self._search.policy.root) if provider else None
+            its = self._version_tables(provider) if provider else None
             if provider and its and its.offered and want.version not in its.offered and not want.weak:
                 gaps.append(self._gap(library, provider, "", want.version, optional=optional))
         return gaps[:MAX_GAPS]
+
+    def _version_tables(self, library: LoadedLibrary) -> VersionTables | None:
+        path = library.file.path
+        if path not in self._versions:
+            self._versions[path] = version_tables(path, root=self._search.policy.root)
+        return self._versions[path]
 
     def unmet_symbols(
         self, library: LoadedLibrary, scope: Iterable[LoadedLibrary], *, everything: bool, optional: bool = False

@@ -64,6 +64,7 @@ from core.model.facts.frameworks import (
     Way,
 )
 from core.model.facts.imports import (
+    BuiltForNumpy1,
     EndedImport,
     EnvironmentFault,
     FoundModule,
@@ -114,6 +115,7 @@ __all__ = [
     "Activation",
     "Attempt",
     "Benchmark",
+    "BuiltForNumpy1",
     "Call",
     "CdiSpecification",
     "Changeable",

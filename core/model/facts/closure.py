@@ -72,5 +72,7 @@ class Closure(Frozen, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...] = ()
     openings: tuple[Opening, ...] | None = None
     """None: nothing was opened."""
+    strays: tuple[str, ...] = ()
+    """Of the files that do not fit, those among the packages that no RECORD lists: copied there by hand (Windows)."""
     changeable: Changeable | None = None
     """What others can change of the files that would be opened."""

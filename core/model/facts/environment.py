@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from msgspec.structs import force_setattr
 
+from core.common.late_pattern import late_pattern
 from core.model.facts.base import Frozen
 
 Scope = Literal["process", "user", "machine", "login"]
@@ -117,9 +117,15 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     """Where the reader's words stand."""
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    takes: Literal["", "whole number", "number", "switch", "words"] = ""
+    """What the reader's code makes of the whole value; empty where single words were looked for."""
+    line: int = 0
+    """Of the file, from 1, where the code does so."""
+    reader: str = ""
+    """The distribution of that code."""
 
 
-_LENGTH = re.compile(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")
+_LENGTH = late_pattern(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")
 
 
 def _limit_of(problem: str) -> Limit:

@@ -24,8 +24,8 @@ class Distribution(Frozen, frozen=True, kw_only=True):
     """Requirements on other distributions that matter here, as written: torchvision's on torch."""
 
 
-Way = Literal["--python", "VIRTUAL_ENV", "CONDA_PREFIX", "python", "python3", "here", "elsewhere"]
-"""What led to an environment: the person, a variable, the command that PATH leads to, the current folder, another place."""
+Way = Literal["--python", "suggested", "VIRTUAL_ENV", "CONDA_PREFIX", "python", "python3", "here", "elsewhere"]
+"""What led to an environment: the person, an assistant, a variable, the command that PATH leads to, the current folder, another place."""
 
 WAYS: dict[str, Way] = {
     "--python": "--python",
@@ -72,6 +72,11 @@ class PythonEnvironment(Frozen, frozen=True, kw_only=True):
     def is_wanted(self) -> bool:
         """Whether somebody named it, activated it, or has it on PATH."""
         return bool({"--python", "VIRTUAL_ENV", "CONDA_PREFIX", "python", "python3"} & set(self.ways))
+
+    @property
+    def is_named(self) -> bool:
+        """Whether a person or an assistant asked for it by name."""
+        return bool({"--python", "suggested"} & set(self.ways))
 
     def consumer(self, framework: str = "") -> Consumer:
         """Return what loads libraries here: the whole environment, or its ``framework`` (name and version)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from core.model.facts.base import Frozen
+from core.model.facts.closure import Edge
 
 SearchOrigin = Literal[
     "start", "PYTHONPATH", "standard library", "site-packages", "user site", "system site-packages", "pth", "._pth"
@@ -68,9 +69,9 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     line: int
     wanted: str
     """The module that is asked for: "typing_extensions", "google.protobuf"."""
-    kind: Literal["absent", "no name", "empty", "foreign"]
+    kind: Literal["absent", "no name", "empty", "foreign", "unfit"]
     """absent: no such module, or only folders without __init__. no name: it has no such name. empty: a file of no bytes.
-    foreign: extension modules for another Python or processor alone."""
+    foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take."""
     name: str = ""
     """What is imported from it, where it lacks that."""
     path: str = ""
@@ -82,15 +83,29 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     hidden: str = ""
     """The next file of that name, which would be found without it."""
     hidden_owner: str = ""
+    edge: Edge | None = None
+    """unfit: why it does not load."""
+    recorded: bool = False
+    """unfit: the package itself brought what is lacking."""
+
+
+class BuiltForNumpy1(Frozen, frozen=True, kw_only=True):
+    """A package of which a compiled module asks for NumPy's C functions in the way of NumPy 1 alone."""
+
+    distribution: str
+    version: str
+    path: str
+    """The module."""
 
 
 class EnvironmentFault(Frozen, frozen=True, kw_only=True):
     """What keeps an environment's interpreter from starting as it was set up, or leads its tools elsewhere."""
 
     kind: Literal[
-        "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library"
-    ]
-    """moved, copied: its scripts name another folder, which is gone or still there."""
+        "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library",
+        "no configuration", "ended at its start", "packages taken away",
+    ]  # fmt: skip
+    """no configuration: an environment without pyvenv.cfg. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
     path: str
     """What was looked at: a file, a link, a setting's value."""
     source: str = ""
@@ -123,5 +138,7 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     hidden_standard: tuple[FoundModule, ...] = ()
     """Modules of the standard library that frameworks import, and that a file of another entry hides."""
     ended: tuple[EndedImport, ...] = ()
+    numpy_1: tuple[BuiltForNumpy1, ...] = ()
+    """Packages beside NumPy 2 whose compiled modules were built with NumPy 1's headers."""
     faults: tuple[EnvironmentFault, ...] = ()
     remains: tuple[Remains, ...] = ()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Literal
 
 from msgspec.structs import force_setattr
 
 from core.common.fact_text import fact_text, remember_form
+from core.common.late_pattern import late_pattern
 from core.model.facts.base import Frozen
 from core.model.facts.machine import Changeable
 
@@ -17,6 +17,7 @@ class How(StrEnum):
     """How a loader comes to a candidate, in the loader's own terms."""
 
     DIRECT = "direct path"
+    LD_PRELOAD = "LD_PRELOAD"
     RPATH = "RPATH"
     LD_LIBRARY_PATH = "LD_LIBRARY_PATH"
     RUNPATH = "RUNPATH"
@@ -60,7 +61,7 @@ class Attempt(Frozen, frozen=True, kw_only=True):
             force_setattr(self, "architecture", built[1])
 
 
-_BUILT = re.compile(r"is built for ([^,]+), not ")
+_BUILT = late_pattern(r"is built for ([^,]+), not ")
 """How reports from before ``architecture`` say it in ``detail``."""
 
 

@@ -8,6 +8,7 @@ from core.model.facts.base import Frozen
 from core.model.facts.closure import Closure, Gap
 from core.model.facts.environment import Environment, Variable
 from core.model.facts.imports import ImportSearch
+from core.model.facts.libraries import FileState
 from core.model.facts.loading import Load, Mapped, Resolution
 from core.model.facts.machine import Changeable
 
@@ -25,15 +26,32 @@ StartKind = Literal[
     "module",
     "launcher",
     "script",
+    "task",
+    "multiplexer",
 ]
 """login: a login shell. terminal: an interactive shell in a desktop's terminal. ssh: a command given to ssh. notebook: a
 Jupyter kernel. activation: a shell that activated an environment. editor: a terminal of VS Code. launcher: a .desktop file.
-script: a shell's script that starts a Python."""
+script: a shell's script that starts a Python.
+task: what a project's file starts one with: a makefile, package.json, an editor's run configuration.
+multiplexer: a shell in tmux or screen."""
 
 LineForm = Literal[
-    "posix", "fish", "csh", "assignments", "pam", "systemd", "crontab", "json", "cmd", "powershell", "pth"
+    "posix",
+    "fish",
+    "csh",
+    "assignments",
+    "pam",
+    "systemd",
+    "crontab",
+    "json",
+    "cmd",
+    "powershell",
+    "pth",
+    "supervisor",
+    "xml",
 ]
-"""The language of a line: what a comment is there, and how a value is written. pth: a line of Python's .pth files."""
+"""The language of a line: what a comment is there, and how a value is written. pth: a line of Python's .pth files.
+supervisor: environment= of supervisord.conf. xml: an element with name and value as attributes."""
 
 
 class StartLine(Frozen, frozen=True, kw_only=True):
@@ -89,6 +107,8 @@ class Start(Frozen, frozen=True, kw_only=True):
     """Variables that matter as programs get them."""
     lines: tuple[StartLine, ...] = ()
     """The lines that gave these variables their values, in the order in which they are run."""
+    taken: tuple[StartLine, ...] = ()
+    """The lines that took a variable away which programs of this way do not get."""
     files: tuple[str, ...] = ()
     """Every file that was read for it."""
     open: tuple[str, ...] = ()
@@ -131,12 +151,16 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     """Names of these that are linked against: who wants them cannot be loaded without. The others are opened by name."""
     gaps: tuple[Gap, ...] = ()
     """Functions that it imports, or what it leads to, and that the file found for them does not have (Windows)."""
+    nearby: tuple[str, ...] = ()
+    """Files in the program's own folders that have the names of what its search does not find (Windows)."""
     mapped: tuple[Mapped, ...] | None = None
     """CUDA and cuDNN files that the running process has mapped; None: not a running process, or closed to this user."""
     gone: tuple[str, ...] = ()
     """Of these, files that were replaced or removed since it started."""
     variables: tuple[Variable, ...] | None = None
     """Variables that matter as the running process got them; None as for ``mapped``."""
+    state: FileState = "good"
+    """Of the executable itself."""
     problem: str = ""
     """Why it could not be examined, in one sentence."""
     unreadable: bool = False

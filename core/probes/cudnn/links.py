@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.knowledge.cudnn_file_names import is_link_library, parse_cudnn_name, shipped_name
 from core.loader import read_image
 from core.loader.cudnn_version import true_version
@@ -17,7 +18,7 @@ HEADER_NAMES = ("cudnn_version.h", "cudnn.h")
 """cuDNN 7 and older define their version in cudnn.h."""
 
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+(\d{1,4})\b", re.MULTILINE)
-_WANTED_DLL = re.compile(rb"cudnn\w{0,40}64_(\d+)\.dll", re.IGNORECASE)
+_WANTED_DLL = late_pattern(rb"cudnn\w{0,40}64_(\d+)\.dll", re.IGNORECASE)
 
 
 def find_header(folder: str, where: Sysroot) -> tuple[str | None, str]:

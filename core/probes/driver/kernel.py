@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.model.facts import CdiSpecification, DeviceNode, ExpectedNode, path_text
 from core.probes.driver.compute_cache import group_name, owner_name
@@ -28,13 +29,13 @@ NODE_TIMEOUT_SECONDS = 4.0
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 """Four bytes of attributes, then 1 for on: UEFI specification, section on global variables."""
 
-_GPU_MINOR = re.compile(r"^Device Minor:\s*(\d{1,3})\s*$", re.MULTILINE)
+_GPU_MINOR = late_pattern(r"^Device Minor:\s*(\d{1,3})\s*$", re.MULTILINE)
 CONTROL_MINOR = 255
 """Minor number of /dev/nvidiactl: NVIDIA driver's README, "How and why are device nodes created"."""
 
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 """Where container engines look for specifications (Container Device Interface, SPEC.md)."""
-_NAMED_LIBCUDA = re.compile(r"/libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\b")
+_NAMED_LIBCUDA = late_pattern(r"/libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\b")
 
 NVSWITCHES = "/proc/driver/nvidia-nvswitch/devices"
 FABRIC_MANAGER = ("/usr/bin/nv-fabricmanager", "/usr/sbin/nv-fabricmanager")

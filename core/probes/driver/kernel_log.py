@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.host import provenance
 from core.model.facts import path_text
@@ -29,7 +30,7 @@ CLOCK_TOLERANCE_SECONDS = 1.0
 """Seconds of sleep that are taken for the clocks' own difference."""
 
 _RESUME = re.compile(r"^\[\s*(\d+\.\d+)\] PM: suspend exit")
-_START = re.compile(r"\bLinux version \d")
+_START = late_pattern(r"\bLinux version \d")
 
 
 class KernelLog(msgspec.Struct, frozen=True):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.loader import read_image
 from core.loader.linux.cache import read_cache
 from core.model.facts import DriverLibrary, path_text
@@ -24,7 +24,7 @@ WINDOWS_NAMES = ("nvcuda.dll", "nvml.dll", "nvcuvid.dll", "nvEncodeAPI64.dll")
 MAX_STUB_BYTES = 1 << 20
 """Bytes. Real drivers' libcuda and libnvidia-ml are larger; the toolkit's stubs have some tens of kilobytes."""
 
-_VERSION = re.compile(r"\.so\.(\d+\.\d+(?:\.\d+)*)$")
+_VERSION = late_pattern(r"\.so\.(\d+\.\d+(?:\.\d+)*)$")
 _STUB_WORDS = (b"is a stub library", b"CUDA driver is a stub library")
 """What NVML's stub prints when it is called, and the driver API's message for status 34."""
 

@@ -24,7 +24,7 @@ from core.probes.driver.protocol import DriverEvent, DriverQuery
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
-from core.probes.trust import of_search_paths, told
+from core.probes.trust import of_search_paths, tell_execution
 
 NVML_TIMEOUT_SECONDS = 8.0
 """Seconds for NVML's child."""
@@ -108,7 +108,7 @@ def look(request: ProbeRequest) -> Driver:
     bare, blamed = two_worlds(request, (answer, unhidden, clean), start + BLAME_SECONDS)
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
         others = may_run({where.under(library): True}).changeable if runs_here(where) else None
-        told("driver", library, Verdict(may=True, changeable=others), request)
+        tell_execution("driver", library, Verdict(may=True, changeable=others), request)
     return Driver(
         **seen | {"libraries": stubs_told(seen["libraries"], answer.cuda)},
         nvml=managed.nvml,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.gpu_binaries import GpuFramework
 from core.probes.sysroot import Sysroot
 
-BUILT_FOR = re.compile(r"""(?<![\w.])cuda(?:_version)?['"]?\s*(?::[^=\n]*)?[=,]\s*['"]([\d.]+)""")
+BUILT_FOR = late_pattern(r"""(?<![\w.])cuda(?:_version)?['"]?\s*(?::[^=\n]*)?[=,]\s*['"]([\d.]+)""")
 """The CUDA version in the files in which frameworks keep it."""
 
 
@@ -24,7 +25,7 @@ def built_for(row: GpuFramework, name: str, folders: Iterable[str], where: Sysro
         return row.cuda
     for folder in folders:
         text = where.text(where.join(folder, *row.cuda.split("/")), 64 << 10)
-        m = re.search(BUILT_FOR, text or "")
+        m = BUILT_FOR.search(text or "")
         if m:
             return m[1]
     return ""

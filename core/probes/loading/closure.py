@@ -14,6 +14,7 @@ from functools import cache, partial
 import msgspec
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import is_older, marker_applies, parse_requirement
 from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
@@ -32,21 +33,21 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import asked_ahead, of_interpreter
 from core.probes.wheel_record import read_record, record_rows
 
-DRIVERS_OWN = re.compile(
+DRIVERS_OWN = late_pattern(
     r"libcuda\.so(\.1)?|libcudadebugger\.so(\.1)?|libnvidia-[\w-]+\.so(\.\d+)*|libnvcuvid\.so(\.1)?"
 )
 """What comes with the driver and not with CUDA: the driver's step tells of it."""
 
-GPU_LIBRARY = re.compile(
+GPU_LIBRARY = late_pattern(
     r"lib(cud\w*|cublas\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cufile\w*|cupti|cutensor\w*|cusparseLt|nvrtc\S*|nvJitLink|nvjpeg\w*"
     r"|npp\w+|nccl|nvshmem\w*|nvToolsExt|nvtx\w*|nvinfer\w*|nvonnxparser|torch\w*|c10\w*|caffe2\w*|stdc\+\+|gcc_s|gomp\S*|c|m)"
     r"(-[0-9a-f]{8})?\.so(\.[\w.]+)?|ld-linux-[\w-]+\.so\.\d"
 )
 """Libraries whose absence is reported of any extension: CUDA's families, PyTorch's own, and the compiler's run time."""
 
-COMPILERS_OWN = re.compile(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)\.so(\.[\w.]+)?")
+COMPILERS_OWN = late_pattern(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)\.so(\.[\w.]+)?")
 
-VARIANT = re.compile(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
+VARIANT = late_pattern(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
 """CUDA's number in the name of one of several variants of a library."""
 
 ST_NOEXEC = 8
@@ -147,7 +148,9 @@ def _process(setting: Setting) -> Process:
                 silent[folder] = True
         return silent[folder]
 
-    return Process(setting.search, program if program and program.image.format == "ELF" else None, executable)
+    made = Process(setting.search, program if program and program.image.format == "ELF" else None, executable)
+    made.preload(setting.request.env.get("LD_PRELOAD", ""))
+    return made
 
 
 def _requires(distribution: Distribution, name: str) -> bool:

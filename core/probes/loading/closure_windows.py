@@ -17,6 +17,7 @@ from core.loader.windows.search import DllSearch, cpython_policy, dll_closure, p
 from core.model.facts import Distribution, How, PythonEnvironment, Resolution
 from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.path_list import searched_entries
+from core.model.paths import is_inside
 from core.probes.loading.built_for import built_for
 from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, LoadOrder, LoadStep, load_libraries
@@ -145,7 +146,19 @@ class DllWalk:
             ],
             gaps=tuple(g for by, g in self.gaps if by not in sound)[:MAX_GAPS],
             openings=openings,
+            strays=tuple(self._strays()),
         )
+
+    def _strays(self) -> Iterator[str]:
+        """Yield the unfit files in a folder of a package that no package installed."""
+        unfit = dict.fromkeys([*(e.path for _by, e in self.edges), *(g.provider for _by, g in self.gaps)])
+        for path in filter(None, unfit):
+            site = next((f for f in self._python.site_packages if is_inside("windows", path, f)), "")
+            folder, name = ntpath.split(ntpath.relpath(path, site).lower()) if site else ("", "")
+            start = folder.replace("\\", "/") + "/"
+            records = [read_record(d, self._where).lower() for d in self._python.distributions if site]
+            if any(start in text for text in records) and not any(start + name in text for text in records):
+                yield path
 
     # --- the walk --------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import names_tried, parse_cudnn_name, shipped_name, sub_libraries
 from core.loader.contents import library_names
@@ -15,10 +16,10 @@ from core.model.facts import Attempt, How, Machine, Resolution, path_text
 from core.model.paths import file_name
 from core.probes.sysroot import Sysroot
 
-CUDA_LIBRARY = re.compile(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
+CUDA_LIBRARY = late_pattern(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
 """Names that are resolved beside cuDNN's own. Unversioned ones are cuDNN's second choice for the same library."""
 
-NVRTC_LIBRARY = re.compile(r"libnvrtc\.so\.%d(\.%d)?")
+NVRTC_LIBRARY = late_pattern(r"libnvrtc\.so\.%d(\.%d)?")
 
 
 def consumer_policy(env: Mapping[str, str], machine: Machine, where: Sysroot) -> LdSo:

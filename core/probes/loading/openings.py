@@ -13,13 +13,13 @@ import msgspec
 
 from core.common.fact_text import fact_text
 from core.host import cage, child
-from core.host.provenance import Verdict
+from core.host.provenance import Verdict, environment_for
 from core.model.facts import PythonEnvironment
 from core.model.facts.closure import Opening
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
-from core.probes.trust import told, variables
+from core.probes.trust import tell_execution
 
 OPENING_TIMEOUT_SECONDS = 30.0
 """For one child: PyTorch's libraries from a cold disk take a few seconds."""
@@ -122,7 +122,7 @@ def open_libraries(
     if not steps or not python.executable or not runs_here(where) or where.system != "linux":
         return None
     verdict = verdict_of()
-    told("roll call", steps[0].path, verdict, request, consumer)
+    tell_execution("roll call", steps[0].path, verdict, request, consumer)
     if not verdict.may:
         return None
     import json  # seldom needed; a path of a system without UTF-8 is text for it alone
@@ -133,7 +133,7 @@ def open_libraries(
         "own": OWN,
         "steps": [(s.path, s.everywhere, s.quiet, s.work) for s in steps],
     }
-    env = {**variables(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
     command = (python.executable, "-B", "-c", OPENING_SCRIPT, json.dumps(order))
     done = request.host.run(
         command, timeout=OPENING_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account

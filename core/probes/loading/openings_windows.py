@@ -9,14 +9,14 @@ import msgspec
 
 from core.common.fact_text import fact_text
 from core.host import child
-from core.host.provenance import Verdict
+from core.host.provenance import Verdict, environment_for
 from core.model.facts import PythonEnvironment
 from core.model.facts.closure import Opening
 from core.probes.loading.origin import runs_here
 from core.probes.loading.roll_call.windows_loader import WINDOWS_ERRORS
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
-from core.probes.trust import of_interpreter, told, variables
+from core.probes.trust import of_interpreter, tell_execution
 
 LOADING_TIMEOUT_SECONDS = 60.0
 """For one child: a virus scanner reads gigabytes before the first load. A child that takes longer proves nothing."""
@@ -69,6 +69,8 @@ for step in order["steps"]:
     number, lacking = load(path, step["flags"]), ""
     if step["hosted"] and number == 998:
         number = 0
+        for file in step["hosted"] if step["wants"] else ():
+            load(file, 8)
     if step["hosted"] and number == 1114:
         failed = [(p, n) for p, n in ((p, load(p, 8)) for p in step["hosted"]) if n]
         number = failed[0][1] if failed else 0
@@ -97,7 +99,8 @@ class LoadStep(msgspec.Struct, frozen=True, kw_only=True):
     """What it imports. Its start fails outside its own program once all of that was found and started: 998 is that; 1114 may be
     that of an import, so these files are loaded instead."""
     wants: tuple[tuple[str, str], ...] = ()
-    """DLL and function: what it imports and the file on disk does not have. The one in memory is asked."""
+    """DLL and function: what it imports and the file on disk does not have. The one in memory is asked; after 998 nothing is left
+    there, and what it imports is loaded once more."""
 
 
 class LoadOrder(msgspec.Struct, frozen=True):
@@ -129,10 +132,10 @@ def load_libraries(
     if not verdicts:
         verdicts.append(of_interpreter(python, where))
     verdict = verdicts[0]
-    told("roll call", order.steps[0].path, verdict, request, consumer)
+    tell_execution("roll call", order.steps[0].path, verdict, request, consumer)
     if not verdict.may:
         return None
-    env = {**variables(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
     done = request.host.run(
         (python.executable, "-B", "-c", LOADING_SCRIPT),
         timeout=LOADING_TIMEOUT_SECONDS,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple
 from core.knowledge.cudnn import LoadingMode, Zlibwapi
 from core.knowledge.cudnn_file_names import parse_cudnn_name
@@ -18,7 +19,7 @@ from core.loader.windows.search import DllPolicy, DllSearch, cpython_policy, dll
 from core.model.facts import Attempt, How, Resolution
 from core.probes.sysroot import Sysroot
 
-CUDA_DLL = re.compile(
+CUDA_DLL = late_pattern(
     r"(cublas|cublasLt|cudart|nvrtc|nvJitLink)\w*\.dll|nvcuda\.dll|nvrtc-builtins\w+\.dll", re.IGNORECASE
 )
 
@@ -27,7 +28,7 @@ NVRTC_DLLS = {11: "nvrtc64_112_0.dll", 12: "nvrtc64_120_0.dll", 13: "nvrtc64_130
 """CUDA major -> the NVRTC that cuDNN opens by a name that it puts together (nvrtc64_%d_0.dll); file names of the wheels
 nvidia-cuda-nvrtc-cu11 11.8.89, -cu12 12.9 and nvidia-cuda-nvrtc 13."""
 
-MSVC_RUNTIME = re.compile(r"(vcruntime140(_1)?|msvcp140(_[12]|_atomic_wait)?|concrt140|vcomp140)\.dll", re.IGNORECASE)
+MSVC_RUNTIME = late_pattern(r"(vcruntime140(_1)?|msvcp140(_[12]|_atomic_wait)?|concrt140|vcomp140)\.dll", re.IGNORECASE)
 """Microsoft's C++ runtime of Visual Studio 2015 and later, which frameworks import and CUDA's own libraries hold inside."""
 
 NVRTC_ASKERS = ("ops_infer", "engines_precompiled")

@@ -11,6 +11,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.knowledge.cudnn_file_names import parse_cudnn_name, shipped_name, sub_libraries
 from core.knowledge.library_names import parse_library_name
@@ -18,19 +19,17 @@ from core.knowledge.tables import read_table
 from core.loader.contents import library_names
 from core.loader.linux.search import LibrarySearch, library_closure
 from core.loader.read_image import read_image
-from core.loader.windows.policy import plain_policy
-from core.loader.windows.search import DllSearch, dll_closure
 from core.model.facts import ExaminedProgram, Gap, Mapped, Resolution, Variable, path_text
-from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest
 from core.probes.programs.follow import Followed, find_named, follow
+from core.probes.programs.windows import dlls_of
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
 
 MOST_PLUGINS = 200
 """Libraries of a program's own folders that are looked at."""
-OPENED = re.compile(r"[\w+-]+\.so\.\d+(\.\d+)*|[\w+-]+64_\d+(_\d+)?\.dll", re.IGNORECASE)
+OPENED = late_pattern(r"[\w+-]+\.so\.\d+(\.\d+)*|[\w+-]+64_\d+(_\d+)?\.dll", re.IGNORECASE)
 """Names that say which release they ask for: what a program opens by name. Patterns and names for builds are left out."""
 NEVER_OPENED = ("driver", "nvml", "libcuda", "vcruntime", "zlibwapi")
 
@@ -71,6 +70,8 @@ def _file(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
 def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
     if its.problem or not its.path:
         last = its.chain[-1] if its.chain else known.named
+        if last.lower().endswith(".exe") and its.problem != "unread":
+            return _not_started(known, last, its, where)
         words = {
             "loop": fact_text("It leads back to itself."),
             "unread": fact_text("{path} cannot be read.", path=path_text(last)),
@@ -78,11 +79,11 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
         return replace(known, chain=_texts(its.chain), problem=words, unreadable=its.problem == "unread")
     image = read_image(its.path, root=where.root)
     if image.state != "good" or image.format not in ("ELF", "PE"):
-        words = fact_text("{path} cannot be started.", path=path_text(its.path))
-        return replace(known, path=path_text(its.path), chain=_texts(its.chain), problem=words)
+        return _not_started(known, its.path, its, where)
     gaps: tuple[Gap, ...] = ()
+    nearby: tuple[str, ...] = ()
     if image.format == "PE":
-        closure, gaps = _dlls(its, where)
+        closure, gaps, nearby = dlls_of(its.path, its.env, where, lambda p: _opened(p, where))
     else:
         closure = _libraries(its, request, where)
     return replace(
@@ -93,8 +94,18 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
         architecture=image.architecture,
         resolutions=closure,
         gaps=gaps,
+        nearby=tuple(map(path_text, nearby)),
         linked=_linked(closure, its.path, where),
     )
+
+
+def _not_started(known: ExaminedProgram, path: str, its: Followed, where: Sysroot) -> ExaminedProgram:
+    """Return a program that is none; what is called .exe and holds something else is damaged."""
+    state = read_image(path, root=where.root).state
+    if state in ("good", "not a library"):
+        state = "damaged" if path.lower().endswith(".exe") else "not a library"
+    words = fact_text("{path} cannot be started.", path=path_text(path))
+    return replace(known, path=path_text(path), chain=_texts(its.chain), problem=words, state=state)
 
 
 def _linked(closure: Iterable[Resolution], path: str, where: Sysroot) -> tuple[str, ...]:
@@ -149,7 +160,7 @@ def _opened(path: str, where: Sysroot) -> tuple[str, ...]:
     """Return the libraries of CUDA's that a file opens by name, as far as its own strings name a release."""
     name = where.name(path)
     own = parse_cudnn_name(name, where.system)
-    if own is None and parse_library_name(name.lower()) is not None and "/" in path and _is_nvidias(name):
+    if own is None and parse_library_name(name.lower()) is not None and name != path and _is_nvidias(name):
         return ()
     names = library_names(path, root=where.root)
     if own is not None:
@@ -166,16 +177,6 @@ def _opened(path: str, where: Sysroot) -> tuple[str, ...]:
 def _is_nvidias(name: str) -> bool:
     known = parse_library_name(name.lower())
     return known is not None and known.family not in ("", "framework")
-
-
-def _dlls(its: Followed, where: Sysroot) -> tuple[tuple[Resolution, ...], tuple[Gap, ...]]:
-    """Return what a program's DLLs are, and the functions that what was found does not have."""
-    env = {n.upper(): v for n, v in its.env.items()}
-    policy = plain_policy(where.parent(its.path), env.get("PATH", ""), root=where.root)
-    search = DllSearch(policy)
-    closure = dll_closure(its.path, search, opens=lambda p: _opened(p, where))
-    found = tuple(r for r in closure if "\\" not in r.name and "/" not in r.name)
-    return found, tuple(g for r in found for g in unmet_functions(r, search, r.wanted_by or its.path))
 
 
 # --- a process -----------------------------------------------------------------------------------------------------

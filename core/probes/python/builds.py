@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.loader import read_image
 from core.loader.contents import cuda_major
@@ -105,7 +106,7 @@ OWN_FOLDERS = {
     "paddlepaddle-gpu": ("paddle/libs",),
     "onnxruntime-gpu": ("onnxruntime/capi",),
 }
-_BRINGS = re.compile(
+_BRINGS = late_pattern(
     r"(lib)?(cudnn\w*|cublas(lt)?|cudart|cufft|curand|cusolver|cusparse|nvrtc|nvjitlink|zlibwapi)\w*[-.\d\w]*\.(so|dll)",
     re.I,
 )

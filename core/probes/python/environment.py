@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import stat
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,7 @@ from contextlib import suppress
 from typing import Literal
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.versions import all_numbers
 from core.host.this_host import app_alias_target
 from core.loader import read_image
@@ -20,7 +20,7 @@ from core.probes.sysroot import Sysroot
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
 
 _LIB_PYTHON = re.compile(r"python([0-9]{1,4})\.([0-9]{1,4})t?$")
-_STORE = re.compile(
+_STORE = late_pattern(
     r"(PythonSoftwareFoundation\.Python\.([0-9]{1,4})\.([0-9]{1,4}))_(?:[0-9.]+_\w*?_\w*?_)?([0-9a-z]+)"
 )
 """Full name (with version, architecture and resources) or family name of the Store's packages of Python; the family name
@@ -148,7 +148,7 @@ def _is_managed(prefix: str, where: Sysroot) -> bool:
     return any(where.is_file(where.join(folder, "EXTERNALLY-MANAGED")) for folder in libraries)
 
 
-_ADDS = re.compile(r"add_dll_directory\(\s*(r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)")
+_ADDS = late_pattern(r"add_dll_directory\(\s*(r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)")
 
 
 def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
@@ -163,6 +163,8 @@ def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
                 if line.startswith(("import ", "import\t")):
                     for literal in _ADDS.findall(line):
                         with suppress(ValueError, SyntaxError):
+                            import ast  # seldom needed
+
                             added = str(ast.literal_eval(literal))
                             if where.is_folder(added):
                                 yield added
@@ -266,25 +268,29 @@ def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where:
 def _minor(prefix: str, settings: Mapping[str, str], where: Sysroot) -> tuple[int, int] | None:
     """Return major and minor version: pyvenv.cfg's, the interpreter's real name, the newest lib/python3.X."""
     said = all_numbers(settings.get("version") or settings.get("version_info") or "")
-    if len(said) >= 2:
-        return said[0], said[1]
+    said_pair = (said[0], said[1]) if len(said) >= 2 else None
     if where.system == "windows":
+        if said_pair:
+            return said_pair
         names = where.names(prefix) or ()
         dll = next((m for n in names if (m := re.fullmatch(r"python3([0-9]{1,4})\.dll", n.lower()))), None)
         family = _STORE.fullmatch(where.name(prefix))
         return (3, int(dll[1])) if dll else (int(family[2]), int(family[3])) if family else None
     executable = find_interpreter(prefix, where)
     real = _LIB_PYTHON.match(where.name(where.real(executable))) if executable else None
-    if real:
-        return int(real[1]), int(real[2])
     folders = _lib_folders(prefix, where)
+    starts = (int(real[1]), int(real[2])) if real else None
+    if starts and (said_pair is None or starts in {its for _folder, its in folders}):
+        return starts  # nobody reads the version in pyvenv.cfg
+    if said_pair:
+        return said_pair
     return folders[0][1] if folders else None
 
 
 def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Sysroot) -> str:
     """Return the fullest version that files tell: pyvenv.cfg, conda's record, Python.h's patchlevel.h, a file name."""
     said = re.match(r"\d+(\.\d+){1,2}", (settings or {}).get("version") or (settings or {}).get("version_info") or "")
-    if said:
+    if said and (where.system == "windows" or tuple(all_numbers(said[0])[:2]) == _minor(prefix, settings or {}, where)):
         return said[0]
     if kind == "conda":
         for name in where.names(where.join(prefix, "conda-meta")) or ():
@@ -302,9 +308,19 @@ def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Sy
     return full[1] if full else short
 
 
+def goes_without_home(home: str, executable: str, where: Sysroot) -> bool:
+    """Whether the interpreter starts although ``home`` of its pyvenv.cfg is no folder: a relative one leads CPython on to the
+    folder that it was built for (Modules/getpath.py), which is where it lies.
+    """
+    if where.system == "windows" or where.form.isabs(home) or not executable:
+        return False
+    base = where.parent(where.parent(where.real(executable)))
+    return base != where.parent(where.parent(executable)) and bool(_lib_folders(base, where))
+
+
 def _problem(executable: str, folders: tuple[str, ...], settings: dict[str, str] | None, where: Sysroot) -> str:
     home = (settings or {}).get("home")
-    if home and not where.is_folder(home):
+    if home and not where.is_folder(home) and not goes_without_home(home, executable, where):
         return fact_text("It was made from the Python in {home}, which is not there any more.", home=path_text(home))
     if not executable:
         return fact_text("Its interpreter is not there.")

@@ -6,17 +6,18 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from core.common.late_pattern import late_pattern
 from core.loader import read_image
 from core.loader.linux.cache import conf_folders, read_cache
 from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
 from core.probes.python.distributions import RELEVANT_DISTRIBUTION, normalise_name
-from core.probes.python.environment import find_interpreter
+from core.probes.python.environment import find_interpreter, goes_without_home
 from core.probes.python.search_path import Interpreter
 from core.probes.sysroot import Sysroot
 
-_ACTIVATE = re.compile(r"""^\s*(?:export\s+)?VIRTUAL_ENV=(?:"([^"$`\n]+)"|'([^'\n]+)'|([^\s"'$`();]+))\s*(?:;.*)?$""")
-_ACTIVATE_BAT = re.compile(r"""(?i)^@?set\s+"?VIRTUAL_ENV=([^"%\n]+?)"?\s*$""")
-_SHEBANG = re.compile(rb"^#!\s*(/[^\r\n]*?/(?:bin)/python[\w.]*)[ \t]*(?:\r?\n|$)")
+_ACTIVATE = late_pattern(r"""^\s*(?:export\s+)?VIRTUAL_ENV=(?:"([^"$`\n]+)"|'([^'\n]+)'|([^\s"'$`();]+))\s*(?:;.*)?$""")
+_ACTIVATE_BAT = late_pattern(r"""(?i)^@?set\s+"?VIRTUAL_ENV=([^"%\n]+?)"?\s*$""")
+_SHEBANG = late_pattern(rb"^#!\s*(/[^\r\n]*?/(?:bin)/python[\w.]*)[ \t]*(?:\r?\n|$)")
 _DEFAULT_FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
                     "/lib64", "/usr/lib64", "/lib", "/usr/lib")  # fmt: skip
 
@@ -30,7 +31,7 @@ def environment_faults(
         return
     home = (python.settings or {}).get("home", "")
     config = where.join(prefix, "pyvenv.cfg")
-    if home and not where.is_folder(home):
+    if home and not where.is_folder(home) and not goes_without_home(home, python.executable, where):
         yield EnvironmentFault(
             kind="base gone", path=path_text(home), source=config, line=_line_of(config, "home", where)
         )
@@ -38,6 +39,7 @@ def environment_faults(
         yield from _library(python, env, where)
         yield from _standard_library(python, env, where)
     yield from _upgraded(python, where)
+    yield from _without_configuration(python, where)
     if python.settings is not None:
         yield from _moved(prefix, where)
 
@@ -73,6 +75,22 @@ def _upgraded(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]
         )
 
 
+def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:
+    """Look for an environment that lost its pyvenv.cfg: its link to a Python elsewhere then starts that Python as it is."""
+    if python.settings is not None or where.system == "windows" or not where.is_link(python.executable):
+        return
+    folder = where.join(python.prefix, "lib", f"python{python.short}")
+    real = where.real(python.executable)
+    outside = not real.startswith(python.prefix.rstrip("/") + "/")
+    if (
+        outside
+        and where.is_folder(where.join(folder, "site-packages"))
+        and not where.is_file(where.join(folder, "os.py"))
+    ):
+        file = where.join(python.prefix, "pyvenv.cfg")
+        yield EnvironmentFault(kind="no configuration", path=path_text(file), detail=path_text(real))
+
+
 def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Iterator[EnvironmentFault]:
     named = env.get("PYTHONHOME", "")
     base = named.split(";" if where.system == "windows" else ":")[0] or python.base
@@ -85,7 +103,8 @@ def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroo
         folders = (where.join(base, n, f"python{python.short}") for n in ("lib", "lib64"))
         there = any(where.is_file(where.join(f, "os.py")) or where.is_file(where.join(f, "os.pyc")) for f in folders)
         there = there or any(where.is_file(where.join(base, n, digits)) for n in ("lib", "lib64"))
-    if not there and (named or (python.settings is not None and where.is_folder(base))):
+    lost = python.settings is None and where.is_link(python.executable)  # of an environment without pyvenv.cfg
+    if not there and not lost and (named or (python.settings is not None and where.is_folder(base))):
         yield EnvironmentFault(kind="no standard library", path=path_text(base), source="PYTHONHOME" if named else "")
 
 

@@ -13,14 +13,19 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
+import msgspec
+
+from core.common.late_pattern import late_pattern
 from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import Distribution, EndedImport, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import normalise_name
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.sure_imports import at_the_margin, sure_imports
+from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
@@ -34,11 +39,14 @@ MOST_BYTES = 48 << 20
 MOST_SECONDS = 3.0
 """Seconds for one environment; on a busy machine or a slow disk what was followed until then has to do."""
 
+PACKAGE_BYTES = 8 << 20
+"""Source that is read of packages that are no frameworks, where some of their extension modules do not load."""
+
 MAX_FILE_BYTES = 4 << 20
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 
-_IMPORT = re.compile(
+_IMPORT = late_pattern(
     r"^(?:import[ \t]+(?P<modules>[\w.]+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*)"
     r"|from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]*import[ \t]*(?P<names>\([^)]*\)|[^\n#\\]*(?:\\\r?\n[^\n#\\]*)*))",
     re.MULTILINE,
@@ -46,16 +54,15 @@ _IMPORT = re.compile(
 _MAKES_NAMES = ("\ndef __getattr__(", "globals()", "sys.modules[__name__]", "\nexec(", "__path__")
 """How a module comes to names that its text does not spell, or a package to modules that its folder does not hold."""
 
-_EVERYTHING = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
+_EVERYTHING = late_pattern(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
 
-_DOCUMENTED = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
+_DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
 """The beginning of a module's docstring, in which examples have imports at the left margin."""
 
 _STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
 
 
-@dataclass(frozen=True)
-class _Module:
+class _Module(NamedTuple):
     """What one dotted name leads to."""
 
     kind: str
@@ -69,8 +76,7 @@ class _Module:
 _NONE = _Module("none")
 
 
-@dataclass
-class _Frame:
+class _Frame(msgspec.Struct):
     """A module whose text is being followed."""
 
     name: str
@@ -79,7 +85,7 @@ class _Frame:
     steps: Iterator[re.Match[str]]
     package: str
     """What its relative imports start from."""
-    tasks: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
+    tasks: list[tuple[str, str, tuple[str, ...]]] = msgspec.field(default_factory=list)
     at: int = 0
     """Where in the text the import stands that is being followed."""
 
@@ -93,18 +99,25 @@ class _Ended(Exception):  # noqa: N818 - no error: the answer
 
 
 def ended_imports(
-    search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+    suspects: Suspects = NOTHING_SUSPECT,
+    known: dict[str, str] | None = None,
 ) -> tuple[EndedImport, ...]:
-    """Return where the imports of an environment's frameworks end; each fault once, with all that it stops."""
+    """Return where the imports of an environment's frameworks end, and of packages with extension modules that do not load.
+
+    Each fault once, with all that it stops. ``known``: see ``kept_look``.
+    """
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts:
         return ()
 
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
-        return _followed(starts, search.seen_through(watched), distributions, watched)
+        return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
 
-    given = (sys.version, sorted(sys.builtin_module_names), search.given, distributions, starts)
-    return kept_look("imports", given, tuple[EndedImport, ...], look, where)
+    given = (sys.version, sorted(sys.builtin_module_names), search.given, distributions, starts, suspects)
+    return kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
 
 
 def _followed(
@@ -112,21 +125,53 @@ def _followed(
     search: ModuleSearch,
     distributions: tuple[Distribution, ...],
     where: Sysroot,
+    suspects: Suspects,
 ) -> tuple[tuple[EndedImport, ...], bool]:
     """Return the faults, and whether there was time for all of them."""
-    hint = _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
+    hint = suspects != NOTHING_SUSPECT or _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
     follower = _Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES)
+    follower.suspect(suspects)
     found: dict[EndedImport, list[str]] = {}
     for row, distribution in starts:
         ended = follower.start(row, distribution)
         if ended is not None:
             found.setdefault(ended, []).append(row.module)
+    further = _Follower(search, distributions, where, PACKAGE_BYTES)
+    further.suspect(suspects)
+    told = {ended.owner for ended in found if ended.kind == "unfit"}
+    for one in suspects.unfit:
+        if one.owner not in told and (ended := _of_package(one, further, where)):
+            found.setdefault(ended, [])
+            told |= {one.owner} if one.owner else set()
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
 
 
-def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
-    import msgspec
+def _of_package(one: UnfitExtension, follower: _Follower, where: Sysroot) -> EndedImport | None:
+    """Return where an import of a package ends that is no framework; None where nothing shows that a program comes to it.
 
+    Its own start counts, that of each package on the way to the module, and of the modules beside it that have a public name.
+    """
+    if one.edge is None:
+        return None  # a file that was taken away: who is no framework may well do without it
+    *above, stem = one.dotted.split(".")
+    if one.owner:
+        packages = [".".join(above[:n]) for n in range(1, len(above) + 1)]
+        beside = where.names(where.parent(one.path)) or () if above else ()
+        modules = (n.removesuffix(".py") for n in sorted(beside) if n.endswith(".py") and not n.startswith("_"))
+        starts = [*packages, *(f"{packages[-1]}.{n}" for n in modules)] if packages else []
+        for start in starts:
+            if not any(part.startswith("_") or "test" in part for part in start.split(".")):
+                ended = follower.ends(start)
+                if ended is not None and ended.path == one.path:
+                    return ended
+    itself = one.path in (one.edge.path, one.edge.name)  # the module's own file
+    core = bool(one.owner) and stem.lstrip("_") in (above[-1:] or [stem.lstrip("_")])
+    if itself or core or stem in WANTED_BY_ALL:
+        return follower.told_of(one)
+    return None
+
+
+def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
     return msgspec.structs.replace(ended, starts=tuple(names))
 
 
@@ -202,6 +247,34 @@ class _Follower:
         """Modules that were entered, each with where its import ends."""
         self._statements: dict[str, Mapping[int, object] | None] = {}
 
+        self.suspect(NOTHING_SUSPECT)
+
+    def suspect(self, suspects: Suspects) -> None:
+        """Let what does not load end an import."""
+        self._unfit = {one.path: one for one in suspects.unfit}
+        self._lacking = suspects.lacking
+        self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
+        wanted = {*suspects.lacking, *(one.dotted for one in suspects.unfit if not one.owner)}
+        self._of_python = self._importing(wanted) if wanted else frozenset()
+
+    def _importing(self, wanted: set[str]) -> frozenset[str]:
+        """Return the modules of Python itself that name one of these in an import, or a module that does."""
+        folder = next(
+            (e.path for e in self._search.search.entries if self._where.is_file(self._where.join(e.path, "os.py"))), ""
+        )
+        texts = {}
+        for name in self._where.names(folder) or () if folder else ():
+            inner = name if name.endswith(".py") else f"{name}/__init__.py"
+            if "." not in name.removesuffix(".py") and (
+                text := self._where.text(self._where.join(folder, inner), MAX_FILE_BYTES)
+            ):
+                texts[name.removesuffix(".py")] = text
+        found = set(wanted)
+        for _step in range(3):
+            names = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+(?:{'|'.join(map(re.escape, sorted(found)))})\b")
+            found |= {name for name, text in texts.items() if name not in found and names.search(text)}
+        return frozenset(found)
+
     @property
     def had_time(self) -> bool:
         """Whether the clock has stopped nothing."""
@@ -219,6 +292,23 @@ class _Follower:
         except _Ended as e:
             return e.what
         return None
+
+    def ends(self, start: str) -> EndedImport | None:
+        """Return where the import of any module ends; None where nothing shows that it does."""
+        try:
+            self._run(start)
+        except _Ended as e:
+            return e.what
+        return None
+
+    def told_of(self, one: UnfitExtension) -> EndedImport:
+        """Return an extension module that nothing shows to be imported, and that is what its package is for."""
+        return self._with_edge(self._told("unfit", ("", 0), one.dotted, _Module("extension", one.path)), one)
+
+    def _with_edge(self, ended: EndedImport, one: UnfitExtension) -> EndedImport:
+        import msgspec
+
+        return msgspec.structs.replace(ended, edge=one.edge, recorded=one.recorded, owner=one.owner, path=one.path)
 
     def _absent_start(self, row: KnownModule, distribution: Distribution, its: _Module) -> EndedImport | None:
         """Tell of a recorded framework that is not there; one that is recorded without a file was never meant to be."""
@@ -298,7 +388,11 @@ class _Follower:
                 raise _Ended(ended)
             return True
         its = self.module(dotted)
-        if its.kind in ("standard", "extension", "bytecode", "namespace"):
+        if its.kind == "extension" and its.path in self._unfit:
+            self._end("unfit", stack, dotted, its)
+        if its.kind == "lacking" and stack:
+            self._end("absent", stack, dotted, its)
+        if its.kind in ("standard", "extension", "bytecode", "namespace", "lacking"):
             return its.kind == "namespace"
         if its.kind == "foreign":
             self._end("foreign", stack, dotted, its)
@@ -312,6 +406,9 @@ class _Follower:
         if not text and stack and self._lost_its_content(dotted, its):
             self._end("empty", stack, dotted, its)
         package = dotted if its.kind == "package" else dotted.rpartition(".")[0]
+        if self._is_read_with_care(dotted, its):
+            self._statements[its.path] = sure_imports(text)
+            text = at_the_margin(text)
         stack.append(_Frame(dotted, its.path, text, _IMPORT.finditer(text, _behind_docstring(text)), package))
         return True
 
@@ -326,6 +423,15 @@ class _Follower:
         found = self._search.find(name)
         entries = self._search.search.entries
         origin = entries[found.entry].origin if 0 <= found.entry < len(entries) else ""
+        if name in self._lacking:
+            return _Module("lacking")
+        if (
+            origin == "standard library"
+            and name in self._of_python
+            and found.kind in ("package", "module", "extension")
+        ):
+            folder = self._where.parent(found.path)
+            return _Module(found.kind, found.path, (folder,) if found.kind == "package" else (), found.entry)
         if origin == "standard library" or (found.kind in ("none", "namespace") and name in _STANDARD):
             return _Module("standard")
         if name in sys.builtin_module_names:
@@ -357,6 +463,15 @@ class _Follower:
         """Return an extension module of this name for another Python alone, else nothing."""
         found = next((p for f in folders if (p := self._search.foreign_inside(f, name))), "")
         return _Module("foreign", found) if found else _NONE
+
+    def _is_read_with_care(self, dotted: str, its: _Module) -> bool:
+        """Whether imports in a try count, too: of packages with an extension module that does not load, and of Python's own."""
+        if dotted.partition(".")[0] in self._careful:
+            return True
+        entries = self._search.search.entries
+        return (
+            bool(self._of_python) and 0 <= its.entry < len(entries) and entries[its.entry].origin == "standard library"
+        )
 
     def _text(self, its: _Module) -> str:
         if its.kind not in ("package", "module") or not its.path.endswith(".py"):
@@ -445,6 +560,8 @@ class _Follower:
             return
         frame = stack[-1]
         ended = self._told(kind, (frame.path, frame.text.count("\n", 0, frame.at) + 1), wanted, its, name)
+        if its.path in self._unfit:
+            ended = self._with_edge(ended, self._unfit[its.path])
         self._note(stack, ended)
         raise _Ended(ended)
 

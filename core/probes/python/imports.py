@@ -9,8 +9,11 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.faults import environment_faults, remains_of_pip
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
-from core.probes.python.modules import ModuleSearch, hidden_standard_modules, known_modules
+from core.probes.python.modules import ModuleSearch, extension_suffixes, hidden_standard_modules, known_modules
+from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.started import start_faults
+from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit_extensions
 from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_SECONDS = 3.0
@@ -46,6 +49,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     path = python_search_path(interpreter, request.env, folder, where)
     architecture = python.architecture or request.seen.machine.architecture
     modules = ModuleSearch(interpreter, path, architecture, where)
+    unfit = unfit_extensions(python, interpreter, extension_suffixes(interpreter, architecture, where), request, where)
     return ImportSearch(
         prefix=python.prefix,
         python=interpreter.short,
@@ -54,7 +58,14 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         start_code=path.start_code,
         modules=known_modules(modules, python.distributions),
         hidden_standard=hidden_standard_modules(modules, python.distributions),
-        ended=ended_imports(modules, python.distributions, where),
-        faults=faults,
+        ended=ended_imports(
+            modules,
+            python.distributions,
+            where,
+            Suspects(unfit, lacking_modules(interpreter, where)),
+            known=request.shared.setdefault("identities", {}),
+        ),
+        numpy_1=tuple(built_for_numpy_1(python.distributions, where)),
+        faults=(*faults, *start_faults(python, path.start_code, request, where)),
         remains=tuple(remains_of_pip(path.entries, where)),
     )

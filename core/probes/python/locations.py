@@ -37,9 +37,12 @@ class Candidate(Frozen, frozen=True, kw_only=True):
 
 
 def from_command_line(request: ProbeRequest) -> Iterator[Candidate]:
-    """Yield what the person named with --python."""
+    """Yield what the person named with --python, then what an assistant named."""
+    where = sysroot_of(request.host)
     for path in request.pythons:
-        yield Candidate(path=_absolute(path, sysroot_of(request.host)), found_by="--python", way="--python", named=True)
+        yield Candidate(path=_absolute(path, where), found_by="--python", way="--python", named=True)
+    for path in request.suggested:
+        yield Candidate(path=_absolute(path, where), found_by="mcp", way="suggested", named=True)
 
 
 def from_activation_variables(request: ProbeRequest) -> Iterator[Candidate]:

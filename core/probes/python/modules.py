@@ -5,13 +5,13 @@ Source: Lib/importlib/_bootstrap_external.py of CPython, FileFinder.find_spec; h
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.common.versions import all_numbers
 from core.knowledge.modules import KnownModule, module_table
@@ -26,7 +26,7 @@ MAX_FINDER_BYTES, MAX_WHEEL_BYTES, MAX_ZIP_BYTES = 256 << 10, 16 << 10, 64 << 20
 MAX_MODULE_BYTES = 1 << 20
 
 _EXTENSION = re.compile(r"\.(?P<tag>cpython-\d+t?-[\w-]+|cp\d+t?-[\w]+|abi3|pypy[\w-]+)?\.?(?:so|pyd)$")
-_MAPPING = re.compile(r"(?m)^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$")
+_MAPPING = late_pattern(r"(?m)^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$")
 _MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu"}
 _WINDOWS = {"x86_64": "win_amd64", "aarch64": "win_arm64", "x86": "win32"}
 
@@ -306,6 +306,8 @@ def _editable_paths(search: PythonSearch, where: Sysroot) -> Iterator[tuple[str,
             text = where.text(where.join(where.parent(code.source), f"{called[1]}.py"), MAX_FINDER_BYTES) or ""
             mapping = _MAPPING.search(text)
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                import ast  # seldom needed
+
                 found = ast.literal_eval(mapping[1]) if mapping else {}
                 if isinstance(found, Mapping):
                     yield from ((str(name), str(path)) for name, path in found.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text, join_facts
+from core.common.late_pattern import late_pattern
 from core.model.facts import PythonEnvironment, Way, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import find_distributions
@@ -25,7 +25,7 @@ READ_BUDGET_SECONDS = 5.0
 MAX_PROMOTED = 3
 """Environments from further away that are examined in full at most, where none that is near has a GPU framework."""
 
-_GPU = re.compile(
+_GPU = late_pattern(
     r"torch(-nightly)?|tensorflow(-gpu)?|tf-nightly|jax-cuda\d+-plugin|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu"
     r"|cupy-cuda.*|mxnet-cu.*|nvidia-cudnn-cu\d+"
 )

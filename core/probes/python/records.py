@@ -11,13 +11,16 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.loader import read_image
 from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment, SharedFiles, path_text
+from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -26,12 +29,12 @@ from core.probes.wheel_record import RecordRow, hash_files, read_record, record_
 LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
 
-MODULE_ROW = re.compile(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?!0\r?$)")
+MODULE_ROW = late_pattern(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?!0\r?$)")
 """Folder and name of a Python module in a line of RECORD that is not empty: without an empty __init__.py the folder is a
 package all the same. Byte code can be made again, and typing stubs nobody runs."""
 
 STRIPPED_PATHS = re.compile(
-    r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
+    r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|_tests?\.(?:cpython|cp|abi)[^/]*$"
 )
 """Paths that people strip from an image, and that nothing misses."""
 
@@ -87,7 +90,10 @@ def _environment(
     """Compare one environment's libraries. ``hashed``: known hashes by device and number of the file; None: sizes only."""
     request.watch.check()
     names: dict[str, frozenset[str] | None] = {}
-    modules = list(_missing_modules(python, where, names)) if hashed is not None else []
+    modules: tuple[DamagedFile, ...] = ()
+    if hashed is not None:
+        given = tuple((d.name, d.version, d.location) for d in python.distributions)
+        modules = kept_look("modules", given, tuple[DamagedFile, ...], partial(_missing_modules, python), where)
     listed = list(_listed_libraries(python, where, cudnn=hashed is None))
     if not listed and not modules:
         return None
@@ -151,10 +157,10 @@ def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool)
                 yield ListedLibrary(what, path, row)
 
 
-def _missing_modules(
-    python: PythonEnvironment, where: Sysroot, names: dict[str, frozenset[str] | None]
-) -> Iterator[DamagedFile]:
-    """Yield the Python modules that a RECORD lists and that are not there, nor their byte code in their place."""
+def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[DamagedFile, ...], bool]:
+    """Return the Python modules that a RECORD lists and that are not there, nor their byte code in their place; it lasts."""
+    found: list[DamagedFile] = []
+    names: dict[str, frozenset[str] | None] = {}
     for what in python.distributions:
         if not is_relevant(what.name) or _by_conda(what, where):
             continue  # conda rewrites what it packs
@@ -170,8 +176,11 @@ def _missing_modules(
             for name in its
             if name not in there and f"{name}c" not in there and not STRIPPED_PATHS.search(folder + name)
         )
-        for path in itertools.islice(gone, MAX_MODULES):
-            yield DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
+        found += (
+            DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
+            for path in itertools.islice(gone, MAX_MODULES)
+        )
+    return tuple(found), True
 
 
 def _at(location: str, folder: str, where: Sysroot) -> str:

@@ -6,7 +6,6 @@ change of site.getsitepackages (https://salsa.debian.org/cpython-team/python3), 
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +15,7 @@ import msgspec
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
 from core.probes.python.environment import find_interpreter, read_settings
-from core.probes.python.start_code import MAX_START_CODE_BYTES, variables_set
+from core.probes.python.start_code import MAX_START_CODE_BYTES, path_changes, variables_set
 from core.probes.sysroot import Sysroot
 
 MAX_PTH_BYTES = 256 << 10
@@ -181,6 +180,8 @@ class _Path:
         """Follow what a line of code does to sys.path with a folder that it names."""
         for call in _CALLS.finditer(line):
             with suppress(ValueError, SyntaxError):
+                import ast  # seldom needed
+
                 path = str(ast.literal_eval(call["path"]))
                 if call["what"] == "site.addsitedir":
                     known, self._known = self._known, {str(self.where.form.normcase(e.path)) for e in self.entries}
@@ -207,6 +208,8 @@ def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str,
         path.add(entry, "standard library")
     _add_packages(path, python, env, base, where)
     entries = path.entries
+    for code in _customizations(entries, where):
+        entries = _changed(entries, code.source, where)
     if folder and not (env.get("PYTHONSAFEPATH") and python.version >= (3, 11)):
         entries = [SearchEntry(path=path_text(folder), origin="start"), *entries]
     return PythonSearch(tuple(entries), tuple(dict.fromkeys((*path.code, *_customizations(entries, where)))))
@@ -295,6 +298,25 @@ def user_folder(version: tuple[int, int], env: Mapping[str, str], where: Sysroot
         tail = where.join("lib", f"python{version[0]}.{version[1]}", "site-packages")
     if base:
         yield where.join(base, tail)
+
+
+def follows(code: StartCode, where: Sysroot) -> bool:
+    """Whether reading shows all that start-up code does to the search, or that it does nothing to it and ends nothing."""
+    text = code.text or where.text(code.source, MAX_START_CODE_BYTES) or ""
+    if re.search(r"\b(exit|_exit|SystemExit|execv\w*)\b", text):
+        return False
+    touched = len(re.findall(r"\bsys\.path\b(?!_)", text))
+    known = len(_CALLS.findall(text)) if code.text else sum(1 for _change in path_changes(text, code.source))
+    return not touched or (known > 0 and "sys.path[" not in text and not re.search(r"sys\.path(\[:\])?\s*=[^=]", text))
+
+
+def _changed(entries: list[SearchEntry], file: str, where: Sysroot) -> list[SearchEntry]:
+    """Return sys.path as the start-up code in a file leaves it, as far as its text tells."""
+    out = list(entries)
+    for at, place, line in path_changes(where.text(file, MAX_START_CODE_BYTES) or "", file):
+        entry = SearchEntry(path=path_text(place), origin="pth", source=path_text(file), line=line)
+        out.insert(len(out) if at is None else at, entry)
+    return out
 
 
 def _customizations(entries: list[SearchEntry], where: Sysroot) -> Iterator[StartCode]:

@@ -40,6 +40,84 @@ def variables_set(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+PathChange = tuple[int | None, str, int]
+"""Where in sys.path a folder is put (None: at its end), the folder, and the line."""
+
+
+def path_changes(text: str, file: str) -> tuple[PathChange, ...]:
+    """Return what the code does to sys.path with folders that its text tells: constants, and what lies beside the file.
+
+    At its top level, and behind "if X not in sys.path".
+    """
+    if "sys.path" not in text:
+        return ()
+    import ast
+
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    known: dict[str, str] = {"__file__": file}
+    found: list[PathChange] = []
+
+    def follow(body: list[ast.stmt]) -> None:
+        for statement in body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    if (its := _place(value, known)) is not None:
+                        known[name] = its
+                case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[ast.Attribute(attr="path")]), body=inner):
+                    follow(inner)
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="sys"), attr="path"), attr=called), args=given)):  # fmt: skip
+                    place = _place(given[-1], known) if given else None
+                    if place and called == "insert" and isinstance(given[0], ast.Constant):
+                        found.append(
+                            (int(given[0].value) if isinstance(given[0].value, int) else 0, place, statement.lineno)
+                        )
+                    elif place and called == "append":
+                        found.append((None, place, statement.lineno))
+
+    follow(tree.body)
+    return tuple(found)
+
+
+def _place(node: object, known: dict[str, str]) -> str | None:
+    """Return the path that an expression stands for; None where its text does not tell."""
+    import ast
+    import posixpath
+
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name):
+            return known.get(name)
+        case ast.Attribute(value=inner, attr="parent"):
+            its = _place(inner, known)
+            return posixpath.dirname(its) if its else None
+        case ast.BinOp(left=left, op=ast.Div() | ast.Add() as op, right=right):
+            first, second = _place(left, known), _place(right, known)
+            if first is None or second is None:
+                return None
+            return posixpath.join(first, second) if isinstance(op, ast.Div) else first + second
+        case ast.Call(func=ast.Attribute(attr="join"), args=parts) if parts:
+            places = [_place(p, known) for p in parts]
+            return (
+                posixpath.normpath(posixpath.join(*(p for p in places if p is not None)))
+                if None not in places
+                else None
+            )
+        case ast.Call(func=ast.Attribute(attr="dirname"), args=[inner]):
+            its = _place(inner, known)
+            return posixpath.dirname(its) if its else None
+        case (
+            ast.Call(func=ast.Attribute(attr="abspath" | "realpath" | "normpath"), args=[inner])
+            | ast.Call(func=ast.Name(id="str" | "Path"), args=[inner])
+            | ast.Call(func=ast.Attribute(value=inner, attr="resolve" | "absolute"))
+        ):
+            return _place(inner, known)
+    return None
+
+
 def _is_environment(place: object) -> bool:
     import ast
 

@@ -17,9 +17,10 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.host import child
-from core.host.provenance import Verdict, may_run
+from core.host.provenance import Verdict, environment_for, may_run
 from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined, full_id, path_text
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
@@ -28,7 +29,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
 from core.probes.python.trial_script import TRIAL_SCRIPT
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
-from core.probes.trust import of_interpreter, told, variables
+from core.probes.trust import of_interpreter, tell_execution
 
 TRIAL_TIMEOUT_SECONDS = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
@@ -90,7 +91,9 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
             continue  # each environment has one time-out, whatever it holds
         start = time.monotonic()
         verdict = of_interpreter(trial.python, where)
-        told("framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution))
+        tell_execution(
+            "framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution)
+        )
         if not verdict.may:
             continue
         made = _try_framework(trial, request, where, verdict)
@@ -147,7 +150,7 @@ def run_trial(
     trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysroot, verdict: Verdict
 ) -> FrameworkTrial:
     """Run one trial to its end or its time-out in the environment ``env``, with the rights that ``verdict`` says."""
-    env = variables(verdict, without_silent_folders(env, where))
+    env = environment_for(verdict, without_silent_folders(env, where))
     folder = started_in(where, verdict)
     command = (trial.python.executable, "-B", "-c", TRIAL_SCRIPT, trial.module, where.under(folder) if folder else "")
     start = time.monotonic()
@@ -199,7 +202,7 @@ def _mapped_files(mapped: tuple[str, ...], trial: Trial, env: Mapping[str, str],
     )
 
 
-_TELLING = re.compile(r"cuda|cudnn|cublas|gpu|dlopen|dlerror|driver|nvidia", re.IGNORECASE)
+_TELLING = late_pattern(r"cuda|cudnn|cublas|gpu|dlopen|dlerror|driver|nvidia", re.IGNORECASE)
 
 
 def _printed_lines(output: str) -> str:

@@ -120,7 +120,7 @@ def _env(words: list[str], at: Line, state: State) -> list[str]:
         elif option.startswith("--unset="):
             state.take(option[8:], at.file, at.number, "posix")
         elif option in ("-S", "--split-string") and len(words) > 1:
-            return [*words_of(words[1]), *words[2:]]
+            words = ["", *words_of(words[1]), *words[2:]]
         words = words[1:]
     return words
 
@@ -176,9 +176,9 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
         return StartedFile(path, prefix_of(path, where, state.values) if python else "")
     first = head.partition(b"\n")[0].decode("utf-8", "replace")
     if head.startswith(b"#!") and not script:
-        starts = first[2:].split()
+        starts = words_of(first[2:])
         if starts and posixpath.basename(starts[0]) == "env":
-            starts = [w for w in starts[1:] if not w.startswith("-") and "=" not in w]
+            return _follow([*starts, path, *words[1:]], Line(path, 1), state, ground, depth + 1)
         if not starts:
             return None
         name = posixpath.basename(starts[0])

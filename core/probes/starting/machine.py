@@ -126,4 +126,25 @@ def with_systemd(ground: Ground, state: State) -> State:
     return state
 
 
+def with_sshd(ground: Ground, state: State) -> State:
+    """Take what sshd gives a session: SetEnv, and ~/.ssh/environment where PermitUserEnvironment allows it (sshd_config(5))."""
+    conf = "/etc/ssh/sshd_config"
+    files = [*(f"{conf}.d/{n}" for n in ground.around.names(f"{conf}.d") if n.endswith(".conf")), conf]
+    told = [
+        (path, n, row.split(None, 1))
+        for path in files
+        for n, row in enumerate((ground.read(path) or "").splitlines(), 1)
+    ]
+    rows = [(path, n, words[0].lower(), words[1]) for path, n, words in told if len(words) == 2]
+    for path, number, key, value in rows:
+        for found in re.finditer(r"([A-Za-z_]\w*)=(\"[^\"]*\"|\S*)", value) if key == "setenv" else ():
+            state.give(found[1], found[2].strip('"'), path, number, "assignments")
+            state.exported.add(found[1])
+    allowed = next((value.strip().lower() for _path, _n, key, value in rows if key == "permituserenvironment"), "no")
+    own = ground.at_home(".ssh/environment")
+    if allowed not in ("no", "") and (text := ground.read(own)) is not None:
+        read_assignments(text, own, state)
+    return state
+
+
 Reading = Callable[[State], State]

@@ -13,6 +13,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from core.host.provenance import may_run, this_person
+from core.host.startup.state import State
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
 from core.model.facts import Start, StartLine, StartLook, System, Variable, path_text
@@ -21,20 +22,23 @@ from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
+from core.probes.starting.folders import folder_ways
 from core.probes.starting.machine import Ground, ground_of
+from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.pythons import pythons_of
+from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
 from core.probes.starting.starters import launcher_ways, script_ways
+from core.probes.starting.supervised import supervised_ways
+from core.probes.starting.tasks import task_ways
 from core.probes.starting.ways import (
     Reached,
     activation_ways,
     cron_ways,
     desktop_session,
-    direnv_ways,
     editor_ways,
     module_ways,
     notebook_ways,
-    service_ways,
     shell_ways,
 )
 from core.probes.sysroot import sysroot_of
@@ -87,8 +91,11 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from notebook_ways(ground, terminal, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
+    yield from supervised_ways(ground, pythons)
+    yield from task_ways(ground, pythons)
     yield from editor_ways(ground, terminal, pythons)
-    yield from direnv_ways(ground, terminal)
+    yield from folder_ways(ground, terminal)
+    yield from multiplexer_ways(ground, terminal)
     yield from module_ways(ground, terminal)
     yield from launcher_ways(ground, desktop, pythons)
     yield from script_ways(ground, pythons, request.programs)
@@ -116,9 +123,17 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
         argv=tuple(path_text(a) for a in way.argv),
         variables=variables,
         lines=tuple(lines),
+        taken=tuple(_taken(state, env, known)),
         files=tuple(dict.fromkeys(state.files)),
         open=tuple(sorted(n for n in matter if n in state.open and n in state.exported)),
     )
+
+
+def _taken(state: State, env: dict[str, str], known: EnvironmentKnowledge) -> Iterator[StartLine]:
+    """Yield the last line of each variable that is not there because something took it away."""
+    for name, rows in sorted(state.lines.items()):
+        if name not in env and rows and rows[-1].does == "unset" and is_relevant(Variable(name=name, value=""), known):
+            yield rows[-1]
 
 
 def _source(lines: Iterable[StartLine]) -> str:

@@ -70,8 +70,8 @@ def _script(path: str, ground: Ground) -> str | None:
     """Return the text of a shell's script; None for what is none."""
     if not ground.where.is_file(path):
         return None
-    head = (ground.where.read(path, 128) or b"").partition(b"\n")[0].decode("utf-8", "replace")
-    shell = re.match(r"#!.*\b(?:ba|da|z|k)?sh\b", head) or (
+    head = (ground.where.read(path, 256) or b"").partition(b"\n")[0].decode("utf-8", "replace")
+    shell = re.match(r"#!.*(?:\b(?:ba|da|z|k)?sh\b|\benv\s.*=)", head) or (
         path.endswith(".sh") and not head.startswith(("#!", "\x7f"))
     )
     return ground.read(path) if shell else None

@@ -6,16 +6,16 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from core.host.startup.plain import Unit, json_line, json_value, read_assignments, read_crontab, read_unit
+from core.common.late_pattern import late_pattern
+from core.host.startup.plain import json_line, json_value, read_assignments, read_crontab
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartKind
 from core.model.facts.base import Frozen
-from core.probes.starting.machine import Ground, base, with_pam, with_systemd
+from core.probes.starting.machine import Ground, base, with_pam, with_sshd, with_systemd
 from core.probes.starting.shells import SHELLS, family, read_shell
 
 MOST_KERNELS = 40
-MOST_UNITS = 200
 
 
 class Reached(Frozen, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ def shell_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
         terminal.files = list(desktop.files)
         read_shell(ground, terminal, shell, interactive=True)
         yield Reached(kind="terminal", at=shell, state=terminal)
-        ssh = with_pam(ground, base(ground, full))
+        ssh = with_sshd(ground, with_pam(ground, base(ground, full)))
         read_shell(ground, ssh, shell, ssh=True)
         yield Reached(kind="ssh", at=shell, state=ssh)
 
@@ -99,7 +99,7 @@ def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         jobs = read_crontab(text, path, state, system=True)
         for _user, command in jobs:
             yield from _job(command, path, state, ground, pythons)
-        prefix = next((p for _user, command in jobs if (p := _environment_in(command, pythons))), "")
+        prefix = next((p for _user, command in jobs if (p := environment_in(command, pythons))), "")
         if prefix or any(user == ground.person.name for user, _command in jobs):
             yield Reached(kind="cron", at=path, state=state, prefix=prefix)
 
@@ -119,7 +119,7 @@ def _job(
         yield Reached(kind="cron", at=f"{path}: {command}", state=state, prefix=found.prefix, argv=(found.path,))
 
 
-def _environment_in(command: str, pythons: tuple[PythonEnvironment, ...]) -> str:
+def environment_in(command: str, pythons: tuple[PythonEnvironment, ...]) -> str:
     """Return the environment that a command line names; a system's own Python is nobody's in particular."""
     names = [p for p in pythons if p.kind in ("venv", "conda")]
     return next((p.prefix for p in names if f"{p.prefix}/" in command), "")
@@ -155,7 +155,7 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
                     state.exported.add(variable)
             raw = spec.get("argv")
             argv = tuple(a for a in raw if isinstance(a, str)) if isinstance(raw, list) else ()
-            prefix = _environment_in(f"{argv[0]} " if argv else "", pythons)
+            prefix = environment_in(f"{argv[0]} " if argv else "", pythons)
             own = folder.removesuffix("/share/jupyter")
             lies = next((p.prefix for p in pythons if p.prefix == own), "")
             called = "" if lies else _called(name, spec, pythons)
@@ -200,12 +200,13 @@ def activation_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnviro
         state.files = list(terminal.files)
         state.values.pop("VIRTUAL_ENV", None)
         reader = ShellReader(ground.around, state, "bash", interactive=True)
-        if python.kind == "venv":
-            path = f"{python.prefix}/bin/activate"
-            if ground.around.kind(path) != "file":
-                continue
-            reader.read_files(path)
-        else:
+        script = f"{python.prefix}/bin/activate"
+        conda = python.kind == "conda" or ground.around.kind(f"{python.prefix}/conda-meta/history") == "file"
+        if ground.around.kind(script) == "file" and python.kind == "venv":
+            reader.read_files(script)
+        elif not conda:
+            continue
+        if conda:
             _conda(ground, reader, python.prefix)
         yield Reached(kind="activation", at=python.prefix, state=state, prefix=python.prefix)
 
@@ -228,47 +229,6 @@ def _conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
                 state.exported.add(name)
     folder = f"{prefix}/etc/conda/activate.d"
     reader.read_files(*(f"{folder}/{n}" for n in ground.around.names(folder) if n.endswith(".sh")))
-
-
-def service_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield the person's own systemd services, and those of the system that start an environment."""
-    user = [ground.config("systemd/user"), "/etc/systemd/user"]
-    for folder in (*user, "/etc/systemd/system"):
-        own = folder in user
-        for name in ground.around.names(folder)[:MOST_UNITS]:
-            path = f"{folder}/{name}"
-            if not name.endswith(".service") or (text := ground.read(path)) is None:
-                continue
-            if own:
-                state = with_systemd(ground, base(ground))
-            else:
-                state = State({"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}, {"PATH"})
-            unit = read_unit(text, path, state, ground.read)
-            for extra in ground.around.names(f"{path}.d"):
-                more = f"{path}.d/{extra}"
-                if extra.endswith(".conf") and (text := ground.read(more)) is not None:
-                    unit = _later(unit, read_unit(text, more, state, ground.read))
-            prefix = _environment_in(unit.command, pythons)
-            if own or prefix or unit.user == ground.person.name or "/home/" in unit.command:
-                prefix = _started(unit.command, path, state, ground, pythons) or prefix
-            if own or prefix or unit.user == ground.person.name:
-                argv = tuple(unit.command.split())
-                yield Reached(kind="service", at=path, state=state, prefix=prefix, argv=argv)
-
-
-def _started(command: str, path: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
-    """Follow what a service starts, through its scripts; return the environment that runs in the end."""
-    from core.probes.starting.commands import Line, python_of_command, words_of  # most people have no such service
-
-    words = words_of(command)
-    text = ground.read(path) or ""
-    at = Line(path, text.count("\n", 0, max(0, text.find("ExecStart"))) + 1)
-    found = python_of_command(words, at, state, ground) if words else None
-    return next((p.prefix for p in pythons if found and p.prefix == found.prefix and p.kind in ("venv", "conda")), "")
-
-
-def _later(first: Unit, second: Unit) -> Unit:
-    return second if second.command else first
 
 
 EDITORS = ("Code", "Code - Insiders", "VSCodium", "Code - OSS", "Cursor")
@@ -373,20 +333,6 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
     return [_filled(named, state, ground)] if isinstance(named, str) else []
 
 
-def direnv_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
-    """Yield the working folder's .envrc, as direnv(1) finds it: in the folder or one above it."""
-    folder = ground.folder
-    while folder not in ("/", ""):
-        path = posixpath.join(folder, ".envrc")
-        if ground.around.kind(path) == "file":
-            state = terminal.copy()
-            state.files = list(terminal.files)
-            ShellReader(ground.around, state, "bash").read_files(path)
-            yield Reached(kind="direnv", at=path, state=state)
-            return
-        folder = posixpath.dirname(folder)
-
-
 def module_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     """Yield the environment modules that this session has loaded (module(1), Lmod): each file of them with its lines."""
     files = [f for f in ground.env.get("_LMFILES_", "").split(":") if f.startswith("/")]
@@ -403,7 +349,7 @@ def module_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     yield Reached(kind="module", at=files[-1], state=state)
 
 
-_MODULE = re.compile(
+_MODULE = late_pattern(
     r"\s*(?:(prepend|append)[-_]path|(setenv|pushenv)|(unsetenv))\s*\(?\s*[\"']?(\w+)[\"']?\s*,?\s*[\"']?([^\"')]*)[\"']?"
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.knowledge.cuda_file_names import Locations, cuda_major, library_family, numbers_in_name, version_in_name
 from core.loader import read_image
@@ -20,7 +21,7 @@ VERSION_PATTERN = re.compile(r"\d+\.\d+(?:\.\d+)*")
 NVCC_RELEASE = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
 """What ``nvcc --version`` says."""
 
-_HEADER = re.compile(r"#define\s+CUDART_VERSION\s+([0-9]{4,6})(?![0-9])")
+_HEADER = late_pattern(r"#define\s+CUDART_VERSION\s+([0-9]{4,6})(?![0-9])")
 _FOLDER = re.compile(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
 
 

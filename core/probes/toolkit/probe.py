@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from core.host.provenance import Verdict, may_run
+from core.host.provenance import Verdict, environment_for, may_run
 from core.knowledge.cuda_file_names import toolkit_locations
 from core.model.facts import Toolkit
 from core.probes.loading.origin import runs_here
@@ -12,7 +12,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
 from core.probes.toolkit.contents import NVCC_RELEASE, read_toolkits
 from core.probes.toolkit.locations import ToolkitSearch, find_toolkits
-from core.probes.trust import told, variables, verdict_within_reach
+from core.probes.trust import tell_execution, verdict_within_reach
 
 NVCC_TIMEOUT_SECONDS = 3.0
 """Seconds for ``nvcc --version``, which is asked only where no file tells."""
@@ -38,10 +38,10 @@ def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
     verdict = (
         verdict_within_reach(may_run({where.under(toolkit.nvcc): True})) if runs_here(where) else Verdict(may=True)
     )
-    told("nvcc", toolkit.nvcc, verdict, request)
+    tell_execution("nvcc", toolkit.nvcc, verdict, request)
     if not verdict.may:
         return toolkit
-    env = variables(verdict, without_silent_folders(request.env, where))
+    env = environment_for(verdict, without_silent_folders(request.env, where))
     done = request.host.run(
         [toolkit.nvcc, "--version"], timeout=NVCC_TIMEOUT_SECONDS, env=env, watch=request.watch,
         account=verdict.account, kind="tool",

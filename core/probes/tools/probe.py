@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.common.versions import whole_number
 from core.model.facts import ContainerEngine, HostCompiler, Tools, path_text
@@ -19,7 +20,7 @@ COMPILER_VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")
 """nvcc's own, CMake's, and those that build tools hand to nvcc, as these rank."""
 ON_PATH = ("gcc", "g++", "cc", "c++", "clang")
 _NAME = re.compile(r"(?:[\w.]+-)*(gcc|g\+\+|clang(?:\+\+)?)(?:-(\d{1,2})(?:\.\d{1,2})*)?")
-_NUMBER = re.compile(r"(\d{1,2})(?:\.\d{1,3}){0,2}")
+_NUMBER = late_pattern(r"(\d{1,2})(?:\.\d{1,3}){0,2}")
 USUAL_PROGRAMS = ("/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin", "/bin", "/snap/bin")
 ENGINES = (("docker", "dockerd"), ("podman", "podman"))
 """An engine, and the program that tells that it runs here: a docker alone may talk to another machine."""

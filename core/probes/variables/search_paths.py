@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
+from core.common.late_pattern import late_pattern
 from core.model import path_list
 from core.model.facts import Frozen, Mark, PathEntry, Scope, System, path_text
 
@@ -15,7 +16,7 @@ FolderState = Literal["folder", "missing", "not a folder", "unreadable", "unknow
 LD_TOKENS = ("ORIGIN", "LIB", "PLATFORM")
 """Tokens that ld.so expands by itself: ld.so(8), "Dynamic string tokens"."""
 
-_PERCENT = re.compile(r"%([^%;]+)%")
+_PERCENT = late_pattern(r"%([^%;]+)%")
 _DOLLAR = re.compile(r"\$\{?(\w+)")
 
 

@@ -10,12 +10,13 @@ import fnmatch
 import re
 from collections.abc import Iterator
 
-from core.knowledge.contracts import Contract, WordSource, asked_words, contracts
+from core.knowledge.contracts import Contract, WordSource, asked_words, code_sources, contracts
 from core.loader import read_image
 from core.loader.contents import written_words
 from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.variables.reading_code import takes_value, values_read
 
 MOST_TEXT = 4 << 20
 """Bytes that are read of a Python module."""
@@ -24,7 +25,46 @@ MOST_TEXT = 4 << 20
 def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
     """Return what each near environment's readers know of the words that variables have."""
     where = sysroot_of(request.host)
-    return tuple(found for contract in contracts() if contract.known for found in _of(contract, request, where))
+    words = (found for contract in contracts() if contract.known for found in _of(contract, request, where))
+    return (*words, *_by_code(request, where))
+
+
+def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    """Yield the values that a framework's own code cannot convert; variables with a row of their own are left to it."""
+    told = {c.variable for c in contracts()}
+    given: dict[str, dict[str, None]] = {}
+    for env in (request.env.items(), *(((v.name, v.value) for v in s.variables) for s in request.seen.starts or ())):
+        for name, value in env:
+            if name.upper() not in told and value:
+                given.setdefault(name.upper(), {})[value] = None
+    for source in code_sources():
+        names = {n for n in given if n.startswith(source.starts)}
+        for python in request.seen.pythons or () if names else ():
+            reader = next((d.name for d in python.distributions if re.fullmatch(source.readers, d.name)), "")
+            for file in source.files if reader else ():
+                request.watch.check()
+                for path in _matching(file, python, where):
+                    yield from _of_module(path, reader, {n: given[n] for n in names}, python, where)
+
+
+def _of_module(
+    path: str, reader: str, given: dict[str, dict[str, None]], python: PythonEnvironment, where: Sysroot
+) -> Iterator[Vocabulary]:
+    text = where.text(path, MOST_TEXT) or ""
+    if not any(name in text or name.lower() in text for name in given):
+        return
+    for code in values_read(text):
+        if wrong := tuple(v for v in given.get(code.variable, ()) if not takes_value(code, v)):
+            yield Vocabulary(
+                variable=code.variable,
+                prefix=python.prefix,
+                files=(path_text(path),),
+                known=code.words,
+                unknown=tuple(path_text(v) for v in wrong),
+                takes=code.takes,
+                line=code.line,
+                reader=reader,
+            )
 
 
 def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
@@ -62,6 +102,9 @@ def _compared(
         files = tuple(path_text(p) for p in found)
         known = {w for its in told.values() for w in its or ()}
         complete = source.proof in known and None not in told.values()
+        known |= {
+            w for w in words for f in source.also if list(_matching(_pattern(f, w.replace(".", "/")), python, where))
+        }
     if not complete:
         return None
     return Vocabulary(
@@ -74,7 +117,7 @@ def _compared(
 
 
 def _pattern(file: str, word: str) -> str:
-    return file.replace("{word}", word if re.fullmatch(r"[\w.+-]*|\*", word) else "?" * 99)
+    return file.replace("{word}", word if re.fullmatch(r"[\w.+/-]*|\*", word) else "?" * 99)
 
 
 def _matching(pattern: str, python: PythonEnvironment, where: Sysroot) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.text import capitalise, join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.model.facts import Check, GpuRun, Rung, Snapshot
@@ -28,7 +29,7 @@ from core.rules.cudnn.not_found import all_overriding
 from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, observation
 
-PROGRAMS_XID = re.compile(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
+PROGRAMS_XID = late_pattern(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
 """Faults that a program usually causes by itself: exceptions, page faults, channels that end with it (NVIDIA, XID Errors)."""
 
 

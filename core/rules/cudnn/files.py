@@ -376,7 +376,10 @@ def completing_remedy(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
 def put_back(copy: CudnnCopy) -> PutPackageBack | None:
     """Return the package that brought a copy, where it is a wheel of an environment."""
     package = nvidia_package(copy.owner)
-    if copy.origin != "wheel" or not package or not copy.environment:
+    special = any(
+        f.state == "not a library" and not f.size for f in copy.files
+    )  # a pipe, say: nothing that can be kept
+    if copy.origin != "wheel" or not package or not copy.environment or special:
         return None
     return PutPackageBack(prefix=copy.environment, package=package[0], version=package[1])
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, join_sentences, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.releases import compatibility_table, nvidia_package
@@ -66,7 +67,7 @@ def _builtins(c: ConsumerLoad, search: Resolution) -> Iterator[Finding]:
                 return
 
 
-RENAMED_BUILTINS = re.compile(
+RENAMED_BUILTINS = late_pattern(
     r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.IGNORECASE
 )
 """Built-ins with a part of their hash in the name, as a packager's tools write it. The compiler asks for the plain name."""
@@ -205,7 +206,7 @@ def missing_zlibwapi(c: ConsumerLoad) -> Iterator[Finding]:
     )
 
 
-MSVC_RUNTIME = re.compile(r"(vcruntime140|msvcp140|concrt140|vcomp140)\w*\.dll", re.IGNORECASE)
+MSVC_RUNTIME = late_pattern(r"(vcruntime140|msvcp140|concrt140|vcomp140)\w*\.dll", re.IGNORECASE)
 
 
 def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:

@@ -85,7 +85,7 @@ def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
     )
 
 
-def refused(c: ConsumerLoad) -> Iterator[Finding]:
+def untrusted_copy(c: ConsumerLoad) -> Iterator[Finding]:
     """Others can change what would be loaded, and nobody named it, or it would get an administrator's rights."""
     at = c.load.changeable
     if not c.load.refused or at is None:
@@ -116,7 +116,7 @@ def refused(c: ConsumerLoad) -> Iterator[Finding]:
     )
 
 
-def changeable(c: ConsumerLoad) -> Iterator[Finding]:
+def changeable_copy(c: ConsumerLoad) -> Iterator[Finding]:
     """Others can change what was loaded: it was named, is active or is on a search path, so it was tried."""
     at = c.load.changeable
     if at is None or c.load.roll_call is None:
@@ -237,7 +237,7 @@ REASONS: tuple[Reason, ...] = (
     wrong_copy.path_too_long,
     wrong_copy.path_characters,
     roll_call_failed,
-    refused,
+    untrusted_copy,
     not_tried,
     without_driver,
     loads_completely,
@@ -245,7 +245,7 @@ REASONS: tuple[Reason, ...] = (
 """Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is reported."""
 
 
-NEWER_CUDNN: tuple[Reason, ...] = (copy_faults, refused, newer.newer_load)
+NEWER_CUDNN: tuple[Reason, ...] = (copy_faults, untrusted_copy, newer.newer_load)
 """What is said of a cuDNN that is newer than the tables: what its files' own headers and records say, and no more."""
 OF_CUDA = (
     cuda_libraries.other_cuda,
@@ -285,7 +285,7 @@ def judge_loads(seen: Snapshot) -> Iterator[Finding]:
 
 def judge_load(c: ConsumerLoad) -> Iterator[Finding]:
     """Yield the reason why one load fails, or that it works; notes beside it."""
-    for reason in (changeable, *applicable_reasons(c)):
+    for reason in (changeable_copy, *applicable_reasons(c)):
         for found in reason(c):
             yield found
             if found.severity > Severity.NOTE:

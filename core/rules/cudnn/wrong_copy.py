@@ -29,7 +29,7 @@ from core.rules.consumer_loads import (
 from core.rules.cudnn.files import file_faults
 from core.rules.cudnn.not_found import ROLL_CALL_SOURCE, install_cudnn, lies_in
 from core.rules.snapshot_queries import candidate_evidence, copy_at, copy_in
-from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
 FIRST_SEARCHED = (*SYSTEM_FOLDERS, How.APPLICATION)
@@ -349,19 +349,24 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
     if not odd and not foreign:
         return
     what = join_names(f"'{ch}'" for ch in odd) or _("letters beyond ASCII")
+    failures = load_failures(c)
+    # on Windows PyTorch alone looks for its DLLs by a pattern; that a DLL of such a folder loads is proved by loading it
+    stumbles = bool(failures) or c.system != "windows" or bool(odd and c.load.consumer.framework.startswith("torch "))
     link = plain_link(copy.environment, c.seen) if copy.environment and not c.seen.machine.other_root else ""
     yield make_finding(
         Step.CUDNN,
-        ERROR if load_failures(c) else WARNING,
+        ERROR if failures else WARNING if stumbles else NOTE,
         "path-characters",
-        _("The path of cuDNN contains {what}, which programs cannot handle.", what=what),
+        _("The path of cuDNN contains {what}, which programs cannot handle.", what=what)
+        if stumbles
+        else _("The path of cuDNN contains {what}, which some programs cannot handle.", what=what),
         cause="install_path_characters",
         why=_(
             "Frameworks search their own folder for libraries with patterns in which such characters have a "
             "special meaning, or with functions that handle no other alphabet. They then find nothing, or "
             "run on the processor without a message."
         ),
-        evidence=[observation(_("Folder"), copy.folder, copy.source), *load_failures(c)],
+        evidence=[observation(_("Folder"), copy.folder, copy.source), *failures],
         subject=copy.folder,
         fix=manual_fix(
             _("Move the environment to a plain path"),

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _
+from core.common.late_pattern import late_pattern
 from core.common.versions import versions_differ
 from core.model.facts import Driver, Snapshot
 from core.model.findings import Evidence, Finding
@@ -24,17 +25,17 @@ from core.rules.driver.facts import (
 from core.rules.guides import numbered_steps
 from core.rules.wording import manual_fix, observation
 
-REFUSED_MODULE = re.compile(
+REFUSED_MODULE = late_pattern(
     r"key was rejected|loading of unsigned module is rejected|required key not available|lockdown", re.I
 )
 """What Linux kernels log when Secure Boot refuses a module."""
 
 
-LOADED_MODULE = re.compile(r"NVRM: loading NVIDIA")
+LOADED_MODULE = late_pattern(r"NVRM: loading NVIDIA")
 """What the module logs whenever it is loaded; what an earlier one said no longer counts."""
-OPEN_WANTED = re.compile(r"requires use of the NVIDIA open kernel modules", re.I)
-LEGACY_DRIVER = re.compile(r"supported through the NVIDIA ([\w.-]+) Legacy drivers", re.I)
-TOO_OLD = re.compile(
+OPEN_WANTED = late_pattern(r"requires use of the NVIDIA open kernel modules", re.I)
+LEGACY_DRIVER = late_pattern(r"supported through the NVIDIA ([\w.-]+) Legacy drivers", re.I)
+TOO_OLD = late_pattern(
     r"is not supported by open nvidia\.ko|is not supported by the (?:NVIDIA )?[\d.]* ?(?:NVIDIA )?driver release", re.I
 )
 """How NVIDIA's module refuses a GPU (kernel-open/nvidia/nv-pci.c in NVIDIA/open-gpu-kernel-modules, and its closed twin)."""
@@ -96,7 +97,7 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         )
 
 
-NO_MEMORY_WINDOW = re.compile(r"PCI I/O region assigned to your NVIDIA device is invalid|BAR\d is 0M @ 0x0", re.I)
+NO_MEMORY_WINDOW = late_pattern(r"PCI I/O region assigned to your NVIDIA device is invalid|BAR\d is 0M @ 0x0", re.I)
 """How the module tells that the firmware gave a card no window (kernel-open/nvidia/nv-pci.c)."""
 
 
@@ -132,7 +133,7 @@ def memory_windows(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 SYSTEM_NOT_READY = 802
 """CUDA_ERROR_SYSTEM_NOT_READY (cuda.h)."""
-SWITCHED = re.compile(r"\bSXM\d?\b|\bHBM3|\bH[128]00\b(?!.*PCIe)|\bB[123]00\b|\bH20\b|\bGB\d{3}\b")
+SWITCHED = late_pattern(r"\bSXM\d?\b|\bHBM3|\bH[128]00\b(?!.*PCIe)|\bB[123]00\b|\bH20\b|\bGB\d{3}\b")
 """Names of GPUs that are built for boards with NVSwitch."""
 
 

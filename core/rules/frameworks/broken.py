@@ -97,6 +97,25 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
                   folder=fault.path),
                 anew,
             )  # fmt: skip
+        case "no configuration":
+            return (
+                _("The environment {prefix} has lost its pyvenv.cfg.", prefix=prefix),
+                _("Its python is a link to {path}, and without that file it starts as that one: the environment's packages are not found.",
+                  path=fault.detail),
+                anew,
+            )  # fmt: skip
+        case "ended at its start":
+            return (
+                _("The Python of {prefix} ends at its start: {words}", prefix=prefix, words=fault.detail),
+                _("Start-up code runs before every program, and this one ends it."),
+                _look_at(fault.path),
+            )
+        case "packages taken away":
+            return (
+                _("Start-up code takes the packages of {prefix} from the search path.", prefix=prefix),
+                _("A child process started this Python, and {folder} is not on its sys.path.", folder=fault.detail),
+                _look_at(fault.path),
+            )
         case "copied":
             return (
                 _("The scripts of {prefix} belong to the environment {path}.", prefix=prefix, path=fault.path),
@@ -111,6 +130,16 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
         ),
         _("Its activation and scripts such as pip lead to a folder that is not there any more."),
         anew,
+    )
+
+
+def _look_at(path: str) -> Fix:
+    """Return what to do about start-up code."""
+    return manual_fix(
+        _("Correct the start-up code, or remove it"),
+        path,
+        _("python -S starts without it."),
+        restart="program",
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, join_sentences
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.horizon import is_beyond_horizon
@@ -25,7 +25,9 @@ from core.rules.snapshot_queries import capability_number
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 TENSORFLOW_NAMES = ("tensorflow", "tensorflow-intel", "tf-nightly")
-_GPU_BUILDS = re.compile(r"torch|tensorflow.*|jax|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu|cupy-cuda.*|mxnet-cu.*")
+_GPU_BUILDS = late_pattern(
+    r"torch|tensorflow.*|jax|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu|cupy-cuda.*|mxnet-cu.*"
+)
 
 
 def is_cpu(build: FrameworkBuild) -> bool:

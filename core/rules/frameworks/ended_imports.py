@@ -20,6 +20,9 @@ from core.rules.frameworks.imports import BEFORE_THE_PACKAGES, out_of_the_way, t
 from core.rules.frameworks.packages import FRAMEWORKS, check_of
 from core.rules.wording import NOTE, make_finding, manual_fix, observation
 
+PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
+"""Modules that Python is built without where a library's development files are not there."""
+
 ENDED_ID = "import-ends-"
 """Start of the name of every finding of this module; the module that is asked for follows."""
 
@@ -28,6 +31,8 @@ def ended_imports(seen: Snapshot) -> Iterator[Finding]:
     """The import of a framework ends at something that it asks for and does not get."""
     for home, search in views_with_imports(seen):
         for ended in search.ended:
+            if ended.kind == "unfit" or (not ended.owner and ended.wanted in PYTHONS_OWN and not ended.path):
+                continue  # the rules about compiled modules tell it
             if not _is_told(ended, search) and not _is_checked(home, ended):
                 yield _finding(home, search, ended)
 
@@ -47,13 +52,13 @@ def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
         and row.ends == "import"
         and ended.owner.startswith(f"{wanted} ")
         for b in unmet_requirements(home)
-        if b.of.name in _distributions(home, ended)
+        if b.of.name in framework_distributions(home, ended)
     )
 
 
 def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) -> Finding:
     entry = search.entries[ended.entry] if 0 <= ended.entry < len(search.entries) else None
-    consumers = _distributions(home, ended)
+    consumers = framework_distributions(home, ended)
     cause, why = _judged(home, search, ended, entry)
     fix, remedy = _cure(home, ended, entry, cause)
     return make_finding(
@@ -70,7 +75,7 @@ def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) ->
     )
 
 
-def _distributions(home: EnvironmentView, ended: EndedImport) -> list[str]:
+def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[str]:
     """Return the distributions whose import ends."""
     patterns = [row.distributions for row in module_table().modules if row.module in ended.starts]
     found = (d.name for p in patterns for d in home.python.distributions if re.fullmatch(p, d.name))

@@ -24,6 +24,7 @@ from core.rules.frameworks import (
     packages,
     records,
     trials,
+    unfit_extensions,
 )
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -39,7 +40,7 @@ def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
     """An environment that was named and could not be read."""
     told = {s.prefix for s in seen.imports or () if any(f.kind not in ("moved", "copied") for f in s.faults)}
     for python in seen.pythons or ():
-        if python.problem and "--python" in python.ways and python.prefix not in told:
+        if python.problem and python.is_named and python.prefix not in told:
             yield make_finding(
                 Step.FRAMEWORKS,
                 UNKNOWN,
@@ -360,6 +361,7 @@ RULES = (
     *hardware.RULES,
     *imports.RULES,
     *ended_imports.RULES,
+    *unfit_extensions.RULES,
     *broken.RULES,
     *packages.RULES,
     *records.RULES,

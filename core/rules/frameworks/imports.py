@@ -131,7 +131,11 @@ def take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine
 def _line_out(home: EnvironmentView, entry: SearchEntry) -> TakeOutLine | None:
     """Return the remedy that takes the line of a .pth file out, unless an installer keeps the file."""
     installed = file_name(home.seen.machine.system, entry.source).startswith(INSTALLED_PTH)
-    return None if installed or not entry.line else TakeOutLine(file=entry.source, line=entry.line, folder=entry.path)
+    return (
+        None
+        if installed or not entry.line or not entry.source.endswith(".pth")
+        else TakeOutLine(file=entry.source, line=entry.line, folder=entry.path)
+    )
 
 
 def _other_names(

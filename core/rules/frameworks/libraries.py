@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.causes import Cause, OptionalCause
@@ -44,15 +45,15 @@ PACKAGE_OF = {
 }  # fmt: skip
 """Stem of a library -> middle of the name of NVIDIA's wheel, where they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
 
-COMPILERS = re.compile(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
-COMPILER_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
-DRIVERS_OWN = re.compile(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
+COMPILERS = late_pattern(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
+COMPILER_VERSION = late_pattern(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
+DRIVERS_OWN = late_pattern(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
 """A loader's sentence about what comes with the driver: no fault of a framework on a machine without one."""
 
-LIBRARY_IN_WORDS = re.compile(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
+LIBRARY_IN_WORDS = late_pattern(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
 """A file in a loader's own sentence."""
 
-FRAMEWORKS_OWN = re.compile(r"(lib)?(torch\w*|c10\w*|caffe2\w*|shm)\.(so|dll)")
+FRAMEWORKS_OWN = late_pattern(r"(lib)?(torch\w*|c10\w*|caffe2\w*|shm)\.(so|dll)")
 
 
 class Lack(msgspec.Struct, frozen=True):
@@ -108,6 +109,11 @@ def _lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     if not recorded and not any(d.name.startswith("nvidia-") for d in home.python.distributions):
         edges = tuple(_with_places(e, home.seen) for e in edges)
     return Lack(home, closure, edges, gaps, recorded)
+
+
+def lacks_nothing(home: EnvironmentView, closure: Closure) -> bool:
+    """Whether everything that these binaries name was found and fits, and loaded where it was loaded."""
+    return _lack(home, closure) is None
 
 
 BEFORE_ALL = (How.APPLICATION, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.DLL_FOLDER)
@@ -269,7 +275,7 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     return "cuda_runtime_missing", title, why
 
 
-CUDA_NUMBERED = re.compile(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupti)\.so\.(\d+)")
+CUDA_NUMBERED = late_pattern(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupti)\.so\.(\d+)")
 """Libraries whose number is that of CUDA."""
 
 
@@ -316,6 +322,12 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
         )
     own = is_inside(system, gap.provider, lack.home.python.prefix)
     overridden = gap.how == "LD_LIBRARY_PATH" and (not own or bool(gap.others))
+    if gap.how == How.LD_PRELOAD:
+        why = _(
+            "LD_PRELOAD puts {path} into every program, before the library that the program would take.",
+            path=gap.provider,
+        )
+        return "cxx_runtime_too_old" if COMPILER_VERSION.match(gap.version) else "cuda_lib_shadowed", title, why
     if COMPILER_VERSION.match(gap.version):
         if overridden:
             return (
@@ -416,6 +428,13 @@ def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
         folders = _variable_folders(lack)
         places = tuple(Place(folder=f, prefix=prefix) for f in folders)
         return TakeOut(variable="LD_LIBRARY_PATH", places=places), without_variable(folders)
+    preloaded = list(dict.fromkeys(g.provider for g in lack.gaps if g.how == How.LD_PRELOAD))
+    if preloaded:
+        return None, manual_fix(
+            _("Take {path} out of LD_PRELOAD", path=join_names(preloaded)),
+            _("For this terminal: unset LD_PRELOAD"),
+            restart="terminal",
+        )
     packages = dict.fromkeys((d.distribution, d.version) for d in lack.recorded)
     past = _past_unfit(lack) if not packages else None
     if past is not None:
@@ -511,7 +530,8 @@ def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
     places += [
         (g.provider, g.how, parent(lack.system, g.others[0]) if g.others else "") for g in lack.gaps if g.provider
     ]
-    places = [p for p in places if not is_inside(lack.system, p[0], lack.home.python.prefix)]
+    strays = lack.closure.strays
+    places = [p for p in places if p[0] in strays or not is_inside(lack.system, p[0], lack.home.python.prefix)]
     if lack.system != "windows" or not places or any(e.state == "absent" and not e.elsewhere for e in lack.edges):
         return None
     path, how, right = places[0]

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, join_sentences, n_
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
 from core.knowledge.modules import CheckedRequirement, NumpyTwo, module_table, needed_at_start
-from core.model.facts import Distribution, Snapshot
+from core.model.facts import BuiltForNumpy1, Distribution, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise
 from core.model.remedies import InstallPackages
@@ -198,10 +199,10 @@ FRAMEWORKS = re.compile(
 )
 """What a person chose and keeps: where another package does not fit it, that one is changed."""
 
-_PARTS = re.compile(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
+_PARTS = late_pattern(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
 """Parts of frameworks that the rules about libraries examine by themselves: those that lack are reported there."""
 
-_FOLLOWED = re.compile(r"nvidia-.*|cuda-.*")
+_FOLLOWED = late_pattern(r"nvidia-.*|cuda-.*")
 """Libraries: what lacks one of them is told where its binaries are followed."""
 
 _WITHOUT_RECORDS = ("conda",)
@@ -411,14 +412,52 @@ def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
         if home.near > 3 or numpy is None or version_tuple(numpy.version)[:1] < (2,):
             continue
         told = {u.of.name for u in unmet_requirements(home) if u.wanted == "numpy"}
+        search = next((s for s in seen.imports or () if s.prefix == home.python.prefix), None)
+        its = {b.distribution: b for b in (search.numpy_1 if search else ())}
+        if its:
+            yield _built_with_old_headers(home, numpy, tuple(its.values()))
         old = [
             (d, row)
             for d in first_of_each(home)
             for row in module_table().numpy_2
-            if d.name not in told and re.fullmatch(row.distributions, d.name) and is_older(d.version, row.release)
+            if d.name not in told
+            and d.name not in its
+            and re.fullmatch(row.distributions, d.name)
+            and is_older(d.version, row.release)
         ]
         if old:
             yield _built_for_numpy_1(home, numpy, old)
+
+
+def _built_with_old_headers(home: EnvironmentView, numpy: Distribution, old: tuple[BuiltForNumpy1, ...]) -> Finding:
+    """Tell of modules whose own bytes show it: their import ends."""
+    frameworks = [b.distribution for b in old if FRAMEWORKS.fullmatch(b.distribution)]
+    wanted = [b.distribution for b in old]
+    return make_finding(
+        Step.FRAMEWORKS,
+        home.severity if frameworks else min(home.severity, WARNING),
+        "numpy-1-modules",
+        _(
+            "{names} were built for NumPy 1, but {numpy} is installed.",
+            names=join_names(f"{b.distribution} {b.version}" for b in old),
+            numpy=f"numpy {numpy.version}",
+        ),
+        cause="numpy_abi_mismatch",
+        why=_(
+            "Extension modules that were built for NumPy 1 do not load with NumPy 2, or cannot exchange arrays with it."
+        ),
+        evidence=[
+            observation(_("Installed"), f"numpy {numpy.version}", numpy.location),
+            *(observation(_("Extension module"), b.path, f"{b.distribution} {b.version}") for b in old),
+            *(home.concerns(name) for name in frameworks or wanted),
+        ],
+        subjects=[b.path for b in old],
+        fix=manual_fix(
+            _("Install releases that were built for NumPy 2"),
+            framework_pip_command(home.seen, home.python, "install", "--upgrade", *wanted, f"numpy=={numpy.version}"),
+            restart="program",
+        ),
+    )
 
 
 def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tuple[Distribution, NumpyTwo]]) -> Finding:
@@ -483,6 +522,13 @@ def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
         return NOTE, "requirement_broken"
     if b.wanted.startswith(("nvidia-", "cuda-", "torch", "triton", "jax", "tensorflow")):
         return WARNING, "requirement_broken"
+    if (
+        FRAMEWORKS.fullmatch(b.of.name)
+        and b.installed
+        and is_older(b.installed, wanted) is True
+        and "<" not in b.specifier
+    ):
+        return WARNING, "requirement_broken"  # older than the oldest that it was written for
     if FRAMEWORKS.fullmatch(b.of.name) and not same_major:
         return WARNING, "requirement_broken"  # NumPy's ABI changed with its major, protobuf's with each
     return NOTE, "requirement_broken"

@@ -13,7 +13,7 @@ from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.libraries import closures_of, files_told
+from core.rules.frameworks.libraries import closures_of, files_told, lacks_nothing
 from core.rules.wording import GOOD, NOTE, WARNING, make_finding, observation
 
 LIBRARY_OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
@@ -69,13 +69,22 @@ def _is_start(home: EnvironmentView, file: DamagedFile) -> bool:
 
 def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
-    if any(_is_broken(f) or f.needed_by or _is_start(home, f) for f in files):
+    if any(_is_broken(f) or _is_start(home, f) or (f.needed_by and not _found_instead(home, f)) for f in files):
         return home.severity
+    if all(_found_instead(home, f) for f in files):
+        return NOTE
     followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
     if followed and all(f.state == "missing" for f in files):
         return NOTE  # what every framework here asks for was followed, and is there
     worked = any(t.gpu and t.right and not t.problem and not t.ended for t in home.trials)
     return NOTE if worked else min(home.severity, WARNING)
+
+
+def _found_instead(home: EnvironmentView, file: DamagedFile) -> str:
+    """Return another file of a lost one's name, which a framework here that lacks nothing loads in its place."""
+    name = file_name(home.seen.machine.system, file.path).lower()
+    found = (path for c in closures_of(home) if lacks_nothing(home, c) for path in c.files) if file.needed_by else ()
+    return next((p for p in found if file_name(home.seen.machine.system, p).lower() == name), "")
 
 
 def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding:
@@ -92,6 +101,8 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
     elif gone:
         title = _("Missing in {prefix}: {names} of {package}.", **values)
         why = _("The package installed it, but it no longer exists. Whatever needs it fails.")
+        if all(_found_instead(home, f) for f in files):
+            why = _("The package installed it, but it no longer exists. What needs it finds another file of that name.")
     else:
         title = _("Modified in {prefix}: {names} of {package}.", **values)
         why = _(
@@ -104,15 +115,21 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
         title,
         cause="corrupt_or_truncated_file",
         why=why,
-        evidence=[*(_row(f) for f in files[:20]), home.concerns(_owner(home, one.distribution))],
+        evidence=[
+            *(_row(f, _found_instead(home, f)) for f in files[:20]),
+            home.concerns(_owner(home, one.distribution)),
+        ],
         subject=home.python.prefix,
         fix=whole_again(home.seen, home.python, one.distribution, one.version),
         remedy=PutPackageBack(prefix=home.python.prefix, package=one.distribution, version=one.version),
     )
 
 
-def _row(file: DamagedFile) -> Evidence:
+def _row(file: DamagedFile, instead: str) -> Evidence:
     source = _("RECORD of {package}", package=f"{file.distribution} {file.version}")
+    if file.state == "missing" and instead:
+        values = {"name": file.needed_by, "path": instead}
+        return observation(file.path, _("is not there; {name} gets {path}", **values), source)
     if file.state == "missing":
         needed = (
             _("is not there; {name} is linked against it", name=file.needed_by) if file.needed_by else _("is not there")

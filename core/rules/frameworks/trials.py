@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from core.common.i18n import N_, _, join_sentences, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.model.facts import FrameworkBuild, FrameworkTrial, Snapshot
@@ -26,7 +27,7 @@ from core.rules.frameworks.fit import build_fits, gpu_side
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 TRIAL_STEP = Step.FRAMEWORKS
-DRIVERS_OWN = re.compile(r"libcuda\.so|libcudadebugger\.so|libnvidia-")
+DRIVERS_OWN = late_pattern(r"libcuda\.so|libcudadebugger\.so|libnvidia-")
 """The driver's libraries, which no framework brings; cluster software names their folder in LD_LIBRARY_PATH."""
 
 
@@ -124,7 +125,7 @@ def trial_failed(trial: FrameworkTrial) -> bool:
     return bool(trial.problem or trial.ended or trial.right is False)
 
 
-_NO_GPU = re.compile(
+_NO_GPU = late_pattern(
     r"cudaErrorInsufficientDriver|cudaErrorNoDevice|no CUDA-capable device|CUDA_ERROR_NO_DEVICE"
     r"|CUDA driver version is insufficient|Found no NVIDIA driver|libcuda\.so\.1|nvcuda\.dll",
     re.IGNORECASE,

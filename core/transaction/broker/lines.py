@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from core.common.i18n import _
-from core.host.startup.edit import Edit, edit_text
+from core.host.startup.edit import edit_text
 from core.model.changes import Change, ChangeError, EditLine
 from core.model.facts import LineForm
 from core.transaction.broker.ground import Ground, everybodys_folder_refusal, visible_text
 from core.transaction.broker.variables import HIDING_VARIABLES, TOOLKIT_VARIABLE
+from core.transaction.line_edit import edit_of
 
 LINE_FILES: tuple[tuple[str, LineForm], ...] = (
     (r"/etc/environment", "assignments"),
@@ -46,17 +49,8 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
     if not change.reason.isprintable() or change.back is not back or not change.before_hash:
         return _odd_line(change)
     old, new = (change.after, change.before) if back else (change.before, change.after)
-    edit = Edit(
-        form=change.form,
-        line=1,
-        name=change.name,
-        entry=change.entry,
-        among=change.among,
-        value=change.value,
-        reason=change.reason,
-    )
     try:
-        made = edit_text(old, edit)
+        made = edit_text(old, replace(edit_of(change), line=1))
     except ChangeError:
         return _odd_line(change)
     if made.replace(": # ", "# ", 1) != new.replace(": # ", "# ", 1):
@@ -85,6 +79,12 @@ def _odd_line(change: EditLine) -> str:
     )
 
 
+def _goes_whole(change: EditLine) -> bool:
+    """Whether nothing sets the variable in these lines any more."""
+    rows = change.after.splitlines()
+    return not any(change.name in row for row in rows if not row.lstrip().removeprefix(": ").startswith("#"))
+
+
 def words(change: Change) -> tuple[str, ...]:
     """Return what the change does, in words made from its data."""
     assert isinstance(change, EditLine)
@@ -99,6 +99,6 @@ def words(change: Change) -> tuple[str, ...]:
         return (_("Put line {line} of {path} back, which sets {name}.", **values),)
     if change.value:
         return (_("Let line {line} of {path} set {name} to {value}.", **values),)
-    if change.entry:
+    if change.entry and not _goes_whole(change):
         return (_("Take {entry} out of {name} in line {line} of {path}.", **values),)
     return (_("Take line {line} of {path} out, which sets {name}.", **values),)

@@ -25,6 +25,18 @@ DLL = "cudart64_12.dll"
 GCC, WINE = shutil.which("x86_64-w64-mingw32-gcc"), shutil.which("wine")
 LINKED = "int cudaRuntimeGetVersion(int *); int main(void) { int v; return cudaRuntimeGetVersion(&v) ? 3 : 0; }\n"
 OPENED = '#include <windows.h>\nint main(void) { return LoadLibraryA("cudart64_12.dll") ? 0 : 4; }\n'
+PLUGIN = "int cudaRuntimeGetVersion(int *);\n__declspec(dllexport) int version(void) { int v; return cudaRuntimeGetVersion(&v); }\n"
+LOADS = """#include <windows.h>
+int main(void) {
+  wchar_t path[4096], *end;
+  GetModuleFileNameW(0, path, 3000);
+  end = wcsrchr(path, L'\\\\') + 1;
+  wcscpy(end, L"_internal");
+  if (GetFileAttributesW(path) != INVALID_FILE_ATTRIBUTES) SetDllDirectoryW(path);
+  wcscpy(end, L"PLUGIN");
+  return LoadLibraryExW(path, 0, LOAD_WITH_ALTERED_SEARCH_PATH) ? 0 : 5;
+}
+"""
 MACHINE = Machine(system="windows", home=r"C:\users\ada")
 
 pytestmark = [
@@ -61,9 +73,10 @@ def wine(prefix: Path, *argv: str, path: str = "") -> int:
 
 def build(target: Path, source: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    command = [GCC or "", "-x", "c", "-", "-x", "none", "-o", str(target)]
+    shared = ["-shared"] if target.suffix != ".exe" else []
+    command = [GCC or "", *shared, "-x", "c", "-", "-x", "none", "-o", str(target)]
     subprocess.run(
-        [*command, *([str(dll())] if source is LINKED else [])],
+        [*command, *([str(dll())] if source in (LINKED, PLUGIN) else [])],
         input=source.encode(),
         check=True,
         capture_output=True,
@@ -98,6 +111,29 @@ def opened(app: Path) -> tuple[str, str, Path]:
     return r"bin\play.exe", "", Path(shutil.copy(dll(), app / "bin" / DLL))
 
 
+def plugged(app: Path, plugin: str, place: str) -> tuple[str, str, Path]:
+    """Opens a DLL of its own by path, whose DLL lies in ``place``."""
+    build(app / "bin/play.exe", LOADS.replace("PLUGIN", plugin.replace("/", "\\\\")))
+    build(app / "bin" / plugin, PLUGIN)
+    (app / "bin" / place).mkdir(parents=True, exist_ok=True)
+    return r"bin\play.exe", "", Path(shutil.copy(dll(), app / "bin" / place / DLL))
+
+
+def bundle(app: Path) -> tuple[str, str, Path]:
+    """A folder as PyInstaller makes it: its bootloader gives _internal to SetDllDirectory."""
+    return plugged(app, "_internal/onnxruntime/capi/onnxruntime_providers_cuda.dll", "_internal")
+
+
+def backend(app: Path) -> tuple[str, str, Path]:
+    """A program that opens its backend beside it by path, as llama.cpp does."""
+    return plugged(app, "ggml-cuda.dll", ".")
+
+
+def engine(app: Path) -> tuple[str, str, Path]:
+    """A program that opens its backend in lib, with its libraries, as Ollama does."""
+    return plugged(app, "lib/play/cuda_v12/ggml-cuda.dll", "lib/play/cuda_v12")
+
+
 def foreign(library: Path) -> None:
     """The file is for another processor."""
     data = bytearray(library.read_bytes())
@@ -116,7 +152,7 @@ def findings_of(prefix: Path, named: str, path: str) -> list[Finding]:
 
 
 @pytest.mark.parametrize("fault", [None, absent, cut, empty, foreign], ids=lambda f: f.__name__ if f else "whole")
-@pytest.mark.parametrize("make", [beside, by_path, by_batch, opened], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("make", [beside, by_path, by_batch, opened, bundle, backend, engine], ids=lambda f: f.__name__)
 def test_what_is_said_is_what_windows_loader_does(
     make: Callable[[Path], tuple[str, str, Path]], fault: Callable[[Path], None] | None, prefix: Path
 ) -> None:
@@ -138,3 +174,35 @@ def test_what_is_said_is_what_windows_loader_does(
     assert DLL in bad[0].title
     causes = {"absent": "cuda_runtime_missing", "foreign": "dll_wrong_architecture"}
     assert bad[0].cause == causes.get(fault.__name__, "corrupt_or_truncated_file")
+
+
+def test_what_nvidias_own_libraries_may_open_is_not_asked_of_a_program(prefix: Path) -> None:
+    app = prefix / "drive_c/fft"
+    build(app / "fft.exe", OPENED.replace("cudart64_12.dll", "cufft64_11.dll"))
+    build(app / "cufft64_11.dll", '__declspec(dllexport) const char *uses(void) { return "nvrtc64_120_0.dll"; }\n')
+    assert [f.id for f in findings_of(prefix, r"C:\fft\fft.exe", "")] == ["cudnn.program-whole"]
+
+
+@pytest.mark.parametrize("data", [b"", b"MZ" + bytes(300), b"<!DOCTYPE html>"], ids=["empty", "cut", "a page"])
+def test_a_program_that_is_damaged_itself_is_a_fault(data: bytes, prefix: Path) -> None:
+    app = prefix / "drive_c" / f"damaged-{len(data)}"
+    app.mkdir()
+    (app / "sim.exe").write_bytes(data)
+    [found] = findings_of(prefix, rf"C:\{app.name}\sim.exe", "")
+    assert (found.id, found.cause, found.severity) == (
+        "cudnn.program-damaged",
+        "corrupt_or_truncated_file",
+        Severity.ERROR,
+    )
+
+
+def test_what_another_plugin_has_loaded_is_still_missing(prefix: Path) -> None:
+    app = prefix / "drive_c/two"
+    plugged(app, "_internal/onnx/providers.dll", "_internal/nvidia")
+    build(app / "bin/_internal/nvidia/another.dll", PLUGIN)
+    assert not WINE or wine(prefix, r"C:\two\bin\play.exe") == 5
+    [found] = findings_of(prefix, r"C:\two\bin\play.exe", "")
+    assert found.cause == "cuda_not_on_search_path"
+    assert found.fix
+    assert r"C:\two\bin\_internal\nvidia" in found.fix.title
+    assert "It starts" in found.why

@@ -19,6 +19,7 @@ from core.doctor.examine import examine
 from core.explain import explain
 from core.host.interface import Host
 from core.host.windows.host import WindowsHost
+from core.model.changes import ExchangePackages
 from core.model.findings import Finding, Report
 from core.model.system_steps import SystemStep
 from core.report.json_form import to_json
@@ -29,6 +30,7 @@ WINES_FAULT = b"could not be started: Internal error"
 """Wine now and then fails to start a process, which Windows does not; the scan is then made once more."""
 LONGEST = 32_767
 """Characters of a variable that a process can be given."""
+NO_INSTALLER = "not done: the lab's environments have neither pip nor uv"
 MISLEADS = "This message is misleading"
 OURS = dict(os.environ)
 STATE = HOME / "convalesce-state"
@@ -66,6 +68,8 @@ def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
         changes = primary.fix.changes if primary and primary.fix else ()
         if primary and primary.fix and any(isinstance(c, SystemStep) for c in changes):
             result |= {"cure": f"{primary.fix.title} (a junction, which wine does not make)"}
+        elif primary and primary.fix and not row.cured and any(isinstance(c, ExchangePackages) for c in changes):
+            result |= {"cure": primary.fix.title, "proof": NO_INSTALLER}
         elif primary and (changes or row.source):
             result |= cured(row, primary, report, machine)
         elif row.cured:

@@ -23,9 +23,10 @@ from core.model.changes import ExchangePackages
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
 from core.report.json_form import to_json
-from tests.windows.faultlab.inside import LONGEST, OURS, STATE, WINES_FAULT
+from tests.windows.faultlab.inside import LONGEST, NO_INSTALLER, OURS, STATE, WINES_FAULT
 from tests.windows.faultlab.machine import Machine, fingerprint
 from tests.windows.worldlab import oracle
+from tests.windows.worldlab.held_out import HELD_OUT
 from tests.windows.worldlab.scenes import Scene, table
 
 
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
     """PLACES.json NAME...: run the scenes whose names match."""
     places = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     reports = places.pop("reports", "")
-    for scene in table():
+    for scene in (*table(), *HELD_OUT):
         if not arguments[1:] or any(fnmatch(scene.name, n) for n in arguments[1:]):
             print(json.dumps(examined(scene, Machine(places), reports)), flush=True)
     return 0
@@ -59,7 +60,7 @@ def examined(scene: Scene, machine: Machine, reports: str) -> dict[str, Any]:
         if scene.causes and primary and primary.fix:
             result["cure"] = primary.fix.title
             if not scene.cured and any(isinstance(c, ExchangePackages) for c in primary.fix.changes):
-                result["proof"] = "not done: the lab's environments have neither pip nor uv"
+                result["proof"] = NO_INSTALLER
             elif primary.fix.changes:
                 result |= cured(scene, primary, report, machine, made)
         if scene.cured and "done" not in result["proof"]:

@@ -24,6 +24,7 @@ k.SetErrorMode(0x8003)
 for f in (k.LoadLibraryExW, k.LoadLibraryW, k.GetProcAddress, k.GetModuleHandleW):
     f.restype = ctypes.c_void_p
 k.GetProcAddress.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+k.SetDllDirectoryW.argtypes = (ctypes.c_wchar_p,)
 k.GetModuleFileNameW.argtypes = (ctypes.c_void_p, ctypes.c_wchar_p, ctypes.c_uint)
 said = {}
 kept = []
@@ -37,7 +38,11 @@ def load(path, flags=0x1100, hosted=False, again=None):
         os.environ["PATH"] = ";".join(again + [os.environ["PATH"]])
         number = 0 if k.LoadLibraryW(path) else ctypes.get_last_error()
     if hosted and number in (998, 1114):
-        number = 0
+        number = 0  # outside its program it does not start, and what it imports is unloaded again: loaded by name for lacking()
+        k.SetDllDirectoryW(os.path.dirname(path))
+        for name in imports(path):
+            k.LoadLibraryExW(name, None, 0)
+        k.SetDllDirectoryW(None)
     name = os.path.basename(path)
     said[name] = number or lacking(path)
     return not number
@@ -49,6 +54,15 @@ def file_of(name):
     return text.value if h and k.GetModuleFileNameW(h, text, 4096) else ""
 
 
+def imports(path):
+    sys.path.append(home)
+    import pefile
+    image = pefile.PE(path, fast_load=True)
+    image.parse_data_directories([1])
+    named = {e.dll.decode(): [i.name for i in e.imports] for e in getattr(image, "DIRECTORY_ENTRY_IMPORT", ())}
+    return {n: f for n, f in named.items() if n.lower().startswith(("cu", "nv", "torch", "c10")) and n.lower() != "nvcuda.dll"}
+
+
 def lacking(path, done=None):
     # 127 where a mapped DLL does not have a function that this one, or one behind it, imports
     done = set() if done is None else done
@@ -57,17 +71,9 @@ def lacking(path, done=None):
     if not path or path.lower() in done or path.lower().startswith("c:\\windows\\system32\\k"):
         return 0
     done.add(path.lower())
-    sys.path.append(home)
-    import pefile
-    image = pefile.PE(path, fast_load=True)
-    image.parse_data_directories([1])
-    for entry in getattr(image, "DIRECTORY_ENTRY_IMPORT", ()):
-        name = entry.dll.decode()
-        low = name.lower()
-        if not low.startswith(("cu", "nv", "torch", "c10")) or low.startswith("nvcuda."):
-            continue
+    for name, functions in imports(path).items():
         h = k.GetModuleHandleW(name)
-        if h and any(i.name and not k.GetProcAddress(h, i.name) for i in entry.imports):
+        if h and any(f and not k.GetProcAddress(h, f) for f in functions):
             return 127
         if h and lacking(file_of(name), done):
             return 127
@@ -141,13 +147,9 @@ def framework(way: str, site: Path, env: Mapping[str, str]) -> dict[str, int]:
 
 
 IMPORTS = r"""
-sys.path.append(home)
-import pefile
-image = pefile.PE(site, fast_load=True)
-image.parse_data_directories([1])
-for entry in image.DIRECTORY_ENTRY_IMPORT:
-    if entry.dll.lower().startswith((b"cu", b"nv")):
-        load(entry.dll.decode(), 0)
+k.SetDllDirectoryW(os.path.dirname(site))
+for name in imports(site):
+    load(name, 0)
 said[os.path.basename(site)] = lacking(site)
 """
 """LoadLibrary of a program resolves no imports of its own: each is loaded by its name, from the program's variables."""

@@ -13,6 +13,7 @@ from tests.windows.worldlab.tables import PROGRAMS
 
 NOT_SEARCHED, NO_CUDNN_PATH = "cuda_not_on_search_path", "cudnn_not_on_search_path"
 MISSING, ABSENT, BROKEN = "cuda_runtime_missing", "cudnn_not_installed", "corrupt_or_truncated_file"
+OTHER_CUDA = "cuda_toolkit_version_mismatch"
 FOREIGN, SHADOWED, NO_NVRTC, PARTS = (
     "dll_wrong_architecture",
     "cuda_lib_shadowed",
@@ -247,6 +248,46 @@ def program(name: str, *wheels: str, on_path: bool = True, home: Path = HOME) ->
     return base
 
 
+APP = HOME / "app"
+INTERNAL = APP / "_internal"
+
+
+def bundled(*wheels: str, top: bool = True) -> Callable[[Machine], Path]:
+    r"""Return a machine with a program that PyInstaller bundled with ONNX Runtime and these wheels' DLLs.
+
+    ``top``: they lie in _internal, which the bootloader gives to SetDllDirectory; else where the wheels have them.
+    """
+
+    def base(m: Machine) -> Path:
+        made = Path(m.places["bundle"])
+        for file in made.rglob("*"):
+            if file.is_file():
+                m.place(file, APP / file.relative_to(made))
+        m.place_all(Path(m.places["ort-1.20"]) / "onnxruntime\\capi", INTERNAL / "onnxruntime\\capi")
+        for name in wheels:
+            for file in Path(m.places[name]).glob("nvidia/*/bin/*.dll"):
+                m.place(file, INTERNAL / (file.name if top else file.relative_to(m.places[name])))
+        return APP / "bundle.exe"
+
+    return base
+
+
+def compiler(m: Machine) -> Path:
+    """Return ptxas as its wheel has it, in a toolkit."""
+    toolkit(m, "cudart-12")
+    return m.place(Path(m.places["nvcc-12"]) / "nvidia\\cuda_nvcc\\bin\\ptxas.exe", BIN / "ptxas.exe")
+
+
+def cut_itself(m: Machine, made: Path) -> None:
+    """Cut a program short."""
+    m.truncate(made)
+
+
+def spoilt_itself(data: bytes) -> Plant:
+    """Let a program itself begin with these bytes and end after them."""
+    return lambda m, made: m.write(made, data)
+
+
 NV = "nvidia\\{0}\\bin\\{1}"
 LIB = "torch\\lib\\"
 
@@ -265,14 +306,14 @@ SCENES: tuple[Scene, ...] = (
     Scene("ort-1.20-older-cublas-system32", ORT, (SHADOWED,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), older("cublas64_12.dll", SYSTEM32))),
     Scene("ort-1.20-32-bit-first", ORT, (FOREIGN,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), unfit_first("cufft64_11.dll", "foreign")), cured=True),
     Scene("ort-1.20-wheel-part-lost", ORT, (BROKEN, PARTS), spoilt(with_wheels("ort-1.20", *FOR_ORT, named=True), gone(NV.format("cufft", "cufft64_11.dll")))),
-    Scene("ort-1.20-other-major", ORT, (MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12"))),
+    Scene("ort-1.20-other-major", ORT, (OTHER_CUDA, MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12"))),
     # the newest ONNX Runtime: CUDA 13, cuDNN and cuFFT optional
     Scene("ort-new-wheels-on-path", ORT, (), spoilt(with_wheels("ort-new", "cublas-13", named=True))),
     Scene("ort-new-wheels-not-searched", ORT, (NOT_SEARCHED,), spoilt(with_wheels("ort-new", "cublas-13", home=ODD)), cured=True),
     Scene("ort-new-cublaslt-lost", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), gone("nvidia\\cu13\\bin\\x86_64\\cublasLt64_13.dll"))),
     Scene("ort-new-cublas-truncated", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), cut("nvidia\\cu13\\bin\\x86_64\\cublas64_13.dll"))),
     Scene("ort-new-cublas-foreign", ORT, (FOREIGN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), foreign("nvidia\\cu13\\bin\\x86_64\\cublas64_13.dll"))),
-    Scene("ort-new-only-cuda-12", ORT, (MISSING,), spoilt(with_toolkit("ort-new", *FOR_ORT))),
+    Scene("ort-new-only-cuda-12", ORT, (OTHER_CUDA, MISSING), spoilt(with_toolkit("ort-new", *FOR_ORT))),
     Scene("ort-new-truncated-first", ORT, (BROKEN,), spoilt(with_wheels("ort-new", "cublas-13", named=True), unfit_first("cublasLt64_13.dll", "cut")), cured=True),
     # CTranslate2
     Scene("ct2-toolkit", "ctranslate2", (), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12", "cudnn-9.28", home=ODD))),
@@ -281,7 +322,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("ct2-openmp-lost", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), gone("ctranslate2\\libiomp5md.dll"))),
     Scene("ct2-cublas-truncated", "ctranslate2", (BROKEN,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), cut(str(BIN / "cublas64_12.dll")))),
     Scene("ct2-older-cublaslt-first", "ctranslate2", (SHADOWED,), spoilt(with_toolkit("ctranslate2", "cublas-12", "nvrtc-12"), older("cublasLt64_12.dll", OLD, on_path=True)), cured=True),
-    Scene("ct2-only-cuda-13", "ctranslate2", (MISSING,), spoilt(with_wheels("ctranslate2", "cublas-13", named=True))),
+    Scene("ct2-only-cuda-13", "ctranslate2", (OTHER_CUDA, MISSING), spoilt(with_wheels("ctranslate2", "cublas-13", named=True))),
     # CuPy 13
     Scene("cupy-13-toolkit", "cupy-13", (), spoilt(with_toolkit("cupy-13", *FOR_CUPY, on_path=False))),
     Scene("cupy-13-wheels-not-searched", "cupy-13", (NOT_SEARCHED,), spoilt(with_wheels("cupy-13", *FOR_CUPY)), cured=True),
@@ -296,6 +337,18 @@ SCENES: tuple[Scene, ...] = (
     Scene("cupy-14-cufft-lost", "cupy-14", (BROKEN,), spoilt(with_wheels("cupy-14", *FOR_CUPY), gone(NV.format("cufft", "cufft64_11.dll")))),
     Scene("cupy-14-cublas-truncated", "cupy-14", (BROKEN,), spoilt(with_wheels("cupy-14", *FOR_CUPY), cut(NV.format("cublas", "cublas64_12.dll")))),
     Scene("cupy-14-cusolver-newer", "cupy-14", (SHADOWED, "requirement_broken"), spoilt(with_wheels("cupy-14", *(w for w in FOR_CUPY if w != "cusolver-12"), "cusolver-12.9"))),
+    # a program that PyInstaller bundled
+    Scene("bundle-whole", "bundle.exe", (), spoilt(bundled(*FOR_ORT))),
+    Scene("bundle-in-wheels-folders", "bundle.exe", (NOT_SEARCHED, NO_CUDNN_PATH), spoilt(bundled(*FOR_ORT, top=False)), cured=True),
+    Scene("bundle-cufft-missing", "bundle.exe", (MISSING,), spoilt(bundled(*FOR_ORT), gone(str(INTERNAL / "cufft64_11.dll")))),
+    Scene("bundle-cublaslt-truncated", "bundle.exe", (BROKEN,), spoilt(bundled(*FOR_ORT), cut(str(INTERNAL / "cublasLt64_12.dll")))),
+    Scene("bundle-cudart-foreign", "bundle.exe", (FOREIGN,), spoilt(bundled(*FOR_ORT), foreign(str(INTERNAL / "cudart64_12.dll")))),
+    Scene("bundle-no-cudnn", "bundle.exe", (ABSENT,), spoilt(bundled("cublas-12", "cudart-12", "cufft-12", "nvrtc-12"))),
+    # ptxas as it comes
+    Scene("ptxas-whole", "ptxas.exe", (), spoilt(compiler)),
+    Scene("ptxas-truncated", "ptxas.exe", (BROKEN,), spoilt(compiler, cut_itself)),
+    Scene("ptxas-empty", "ptxas.exe", (BROKEN,), spoilt(compiler, spoilt_itself(b""))),
+    Scene("ptxas-is-a-page", "ptxas.exe", (BROKEN,), spoilt(compiler, spoilt_itself(b"<!DOCTYPE html><html><body>Log in</body></html>"))),
     # PyTorch's folder
     Scene("torch", "torch", (), spoilt(lambda m: torch(m, PLAIN))),
     Scene("torch-cufft-lost", "torch", (BROKEN, MISSING), spoilt(torch, gone(LIB + "cufft64_11.dll"))),
@@ -312,6 +365,8 @@ NEEDED_BY = {
     "cufft64_11.dll": ("cufft-12",), "curand64_10.dll": ("curand-12",), "nvJitLink_120_0.dll": ("nvjitlink-12",), "nvrtc64_120_0.dll": ("nvrtc-12",),
     "cusparse64_12.dll": ("cusparse-12", "nvjitlink-12"), "cusolver64_11.dll": ("cusolver-12", "cusparse-12", "nvjitlink-12", "cublas-12"),
 }  # fmt: skip
+USES_OLD_FUNCTIONS = ("sparse.exe",)
+"""Programs that an older release of their last library serves as well: the oracle says so."""
 OLDER_THERE = ("cublas64_12.dll", "cublasLt64_12.dll", "cudart64_12.dll", "cufft64_11.dll")
 
 
@@ -327,7 +382,7 @@ def program_scenes() -> tuple[Scene, ...]:
         off = {"cudnn64_9.dll": NO_CUDNN_PATH, "nvrtc64_120_0.dll": NO_NVRTC}.get(next(iter(imports)), off)
         fifth = (
             Scene(f"{stem}-older-first", name, (SHADOWED,), spoilt(whole, older(dll, OLD, on_path=True)), cured=False)
-            if dll in OLDER_THERE
+            if dll in OLDER_THERE and name not in USES_OLD_FUNCTIONS
             else Scene(f"{stem}-truncated-first", name, (BROKEN,), spoilt(whole, unfit_first(dll, "cut")))
         )
         out += [

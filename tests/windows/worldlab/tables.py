@@ -31,10 +31,17 @@ CONSUMERS: dict[str, Imports] = {
         "cudart64_12.dll": TORCHS, "cublas64_12.dll": TORCHS, "cublasLt64_12.dll": TORCHS, "cudnn64_9.dll": TORCHS,
         "cufft64_11.dll": TORCHS, "curand64_10.dll": TORCHS, "cusolver64_11.dll": TORCHS, "cusparse64_12.dll": TORCHS,
     },
+    "ggml-cuda.dll": {"cublas64_12.dll": (), "cudart64_12.dll": ()},
     "caffe2_nvrtc.dll": {"nvrtc64_120_0.dll": TORCHS},
     **PROGRAMS,
 }  # fmt: skip
 """torch_cuda.dll names the libraries that Linux's build of it names, but for NCCL and cuSPARSELt. NVRTC is asked for by caffe2_nvrtc.dll."""
+
+OPENERS = {"llama.exe": r"ggml-cuda.dll", "ollama.exe": r"lib\ollama\cuda_v12\ggml-cuda.dll"}
+"""Programs that open a DLL of their own by its path, with an altered search path."""
+
+OF_CUDA_11 = {"eleven.exe": {"cudart64_110.dll": ("cudaGetDeviceCount",)}}
+"""A program for CUDA 11, whose DLL is nowhere."""
 
 OLDER = {
     "cublas64_12.dll": ("cublasCreate_v2", "cublasSgemm_v2", "cublasLtMatmul"),

@@ -12,7 +12,8 @@ import pefile
 
 from tests.faultlab.wheels import Wheel, cache, unpacked
 from tests.windows.faultlab import parts
-from tests.windows.worldlab.tables import CONSUMERS, OLDER
+from tests.windows.worldlab.bundle import bundle
+from tests.windows.worldlab.tables import CONSUMERS, OF_CUDA_11, OLDER, OPENERS
 
 FRAMEWORKS = {
     "ort-1.20": Wheel("onnxruntime-gpu", "1.20.2", "win_amd64", "d0eafd873e4336949c89e6c7429a68e7e1d0233d9cb363e9780ca76c3c6f865c", "cp311-cp311"),
@@ -30,6 +31,7 @@ NVIDIAS = {
     "cusolver-12.9": Wheel("nvidia-cusolver-cu12", "11.7.5.82", "win_amd64", "77666337237716783c6269a658dea310195cddbd80a5b2919b1ba8735cec8efd"),
     "cusparse-12": Wheel("nvidia-cusparse-cu12", "12.3.1.170", "win_amd64", "9bc90fb087bc7b4c15641521f31c0371e9a612fc2ba12c338d3ae032e6b6797f"),
     "nvjitlink-12": Wheel("nvidia-nvjitlink-cu12", "12.9.86", "win_amd64", "cc6fcec260ca843c10e34c936921a1c426b351753587fdd638e8cff7b16bb9db"),
+    "nvcc-12": Wheel("nvidia-cuda-nvcc-cu12", "12.4.131", "win_amd64", "aadd9fb307352bbcd5bc89b5f98c10cd78000915094882d97321f5fe36441742"),
     "cublas-13": Wheel("nvidia-cublas", "13.10.0.20", "win_amd64", "c310b749eea855b88fafb906de08d6819b87216c6711640771764fea5dcd8546"),
     **{name: wheel for name, wheel in parts.WHEELS.items() if name != "cudnn-8.9.7"},
 }  # fmt: skip
@@ -38,7 +40,7 @@ NVIDIAS = {
 def places() -> Mapping[str, str]:
     """Return where everything lies, by name, for the Windows side."""
     found = {name: str(unpacked(wheel)) for name, wheel in (FRAMEWORKS | NVIDIAS).items()}
-    return {**found, "standins": str(parts.standins()), "consumers": str(consumers(found))}
+    return {**found, "standins": str(parts.standins()), "consumers": str(consumers(found)), "bundle": str(bundle())}
 
 
 def consumers(found: Mapping[str, str]) -> Path:
@@ -54,6 +56,10 @@ def consumers(found: Mapping[str, str]) -> Path:
             new.mkdir()
             for name, imports in CONSUMERS.items():
                 build(new / name, {dll: functions_of(real[dll.lower()], wanted) for dll, wanted in imports.items()})
+            for name, named in OF_CUDA_11.items():
+                build(new / name, {dll: list(functions) for dll, functions in named.items()})
+            for name, plugin in OPENERS.items():
+                opener(new / name, plugin)
             for name, leave_out in OLDER.items():
                 _first, *rest = functions_of(real[name.lower()], (), most=100_000)
                 older(new / "older" / name, [f for f in rest if f not in leave_out])
@@ -97,6 +103,24 @@ def build(target: Path, imports: Mapping[str, list[str]]) -> None:
         shared = ["-shared"] if library else []
         command = ["x86_64-w64-mingw32-gcc", *shared, "-O1", "-w", "-s", code, *links, "-o", target]
         subprocess.run(command, check=True)
+
+
+OPENER = """#include <windows.h>
+int main(void) {
+  wchar_t path[4096];
+  GetModuleFileNameW(0, path, 3000);
+  wcscpy(wcsrchr(path, L'\\\\') + 1, L"PLUGIN");
+  return LoadLibraryExW(path, 0, LOAD_WITH_ALTERED_SEARCH_PATH) ? 0 : 1;
+}
+"""
+
+
+def opener(target: Path, plugin: str) -> None:
+    """Build a program that opens a DLL below its own folder by its path; it ends with 1 where that does not load."""
+    with tempfile.TemporaryDirectory() as scratch:
+        code = Path(scratch) / "opener.c"
+        code.write_text(OPENER.replace("PLUGIN", plugin.replace("\\", "\\\\")))
+        subprocess.run(["x86_64-w64-mingw32-gcc", "-O1", "-s", code, "-o", target], check=True)
 
 
 def older(target: Path, functions: list[str]) -> None:

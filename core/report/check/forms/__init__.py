@@ -1,1 +1,12 @@
-"""How each engine gets a check's result: a module each with a function and the exit statuses, and one row in ``table``."""
+"""The forms that engines read: each is a module of this folder and a row here."""
+
+FORMS = (
+    "nagios",
+    "npd",
+    "prom",
+    "junit",
+    "sarif",
+    "github",
+    "intune",
+    "slurm",
+)

@@ -1,0 +1,180 @@
+"""Reads what systemd gives a service: its manager's conf, the unit, its drop-ins, its files of variables.
+
+After systemd.unit(5), systemd.exec(5), systemd.service(5) and systemd-user.conf(5).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import msgspec
+
+from core.host.startup.state import State, Surroundings
+
+_NAME = r"[A-Za-z_]\w*"
+SECTIONS = ("[Service]", "[Manager]", "")
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One assignment of a unit, joined over its lines."""
+
+    key: str
+    value: str
+    file: str
+    line: int
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """What a service says of what it starts."""
+
+    command: str = ""
+    """The first ExecStart, specifiers replaced."""
+    user: str = ""
+    folder: str = ""
+    at: tuple[str, int] = ("", 1)
+    """File and line of the command."""
+
+
+def unit_rows(text: str, file: str) -> Iterator[Row]:
+    """Yield the assignments of the sections that tell what is started and with what."""
+    section = ""
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        first, line = number + 1, lines[number]
+        while line.endswith("\\") and number + 1 < len(lines):
+            number += 1
+            if not lines[number].lstrip().startswith(("#", ";")):
+                line = line[:-1] + " " + lines[number].strip()
+            else:
+                line = line[:-1] + "\\"
+        number += 1
+        bare = line.strip()
+        if bare.startswith("["):
+            section = bare
+        elif not bare.startswith(("#", ";")) and "=" in bare and section in SECTIONS:
+            key, _equals, value = bare.partition("=")
+            yield Row(key.strip(), value.strip(), file, first)
+
+
+def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: Mapping[str, str]) -> Unit:
+    """Give a state what the rows of conf, unit and drop-ins come to, in systemd's order, and return what is started.
+
+    ``known`` has the specifiers. Files of variables count after single ones, and UnsetEnvironment= last; an empty
+    assignment drops what came before it.
+    """
+    lists: dict[str, list[Row]] = {}
+    single: dict[str, Row] = {}
+    for row in rows:
+        if not row.value:
+            lists.pop(row.key, None)
+            single.pop(row.key, None)
+        elif row.key == "ExecStart":
+            single.setdefault(row.key, row)
+        else:
+            single[row.key] = row
+            lists.setdefault(row.key, []).append(row)
+    for row in (*lists.get("DefaultEnvironment", ()), *lists.get("Environment", ())):
+        for word in quoted_words(row.value):
+            name, equals, its = word.partition("=")
+            if equals and re.fullmatch(_NAME, name):
+                state.give(name, specified(its, known), row.file, row.line, "systemd")
+                state.exported.add(name)
+    for row in lists.get("EnvironmentFile", ()):
+        for path in _named(specified(row.value.lstrip("-"), known), around):
+            _read_file(path, around.read, state)
+    for row in lists.get("UnsetEnvironment", ()):
+        for word in quoted_words(row.value):
+            name, equals, its = specified(word, known).partition("=")
+            if not equals or state.values.get(name) == its:
+                state.take(name, row.file, row.line, "systemd")
+    text, folder, user = (
+        specified(single[k].value, known) if k in single else "" for k in ("ExecStart", "WorkingDirectory", "User")
+    )
+    at = (single["ExecStart"].file, single["ExecStart"].line) if text else ("", 1)
+    folder = folder.lstrip("-")
+    return Unit(text.lstrip("@-:+!"), user, known.get("h", "") if folder == "~" else folder, at)
+
+
+def specified(text: str, known: Mapping[str, str]) -> str:
+    """Replace specifiers, "%h"; one that is not known stays."""
+    return re.sub(r"%(.)", lambda m: "%" if m[1] == "%" else known.get(m[1], m[0]), text)
+
+
+def specifiers(name: str, *, home: str, user: str, uid: int, config: str, own: bool) -> dict[str, str]:
+    """Return the specifiers of a unit of this file name."""
+    bare = name.rpartition(".")[0]
+    prefix, _at, instance = bare.partition("@")
+    last = prefix.rpartition("-")[2]
+    kept = {
+        "h": home,
+        "u": user,
+        "U": str(uid),
+        "n": name,
+        "N": bare,
+        "p": prefix,
+        "i": instance,
+        "j": last,
+        "T": "/tmp",  # noqa: S108 - what it stands for
+    }
+    kept |= {
+        "P": unescaped(prefix),
+        "I": unescaped(instance),
+        "J": unescaped(last),
+        "f": "/" + unescaped(instance or prefix),
+    }
+    places = {"E": config, "S": f"{home}/.local/state", "C": f"{home}/.cache", "t": f"/run/user/{uid}"} if own else {}
+    return {"E": "/etc", "S": "/var/lib", "C": "/var/cache", "L": "/var/log", "t": "/run", **kept, **places}
+
+
+def unescaped(text: str) -> str:
+    """Return what systemd-escape(1) made of a path or a name, as it was."""
+    return re.sub(r"\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), text.replace("-", "/"))
+
+
+def quoted_words(text: str) -> Iterator[str]:
+    """Yield the words of an assignment; quotes are taken off."""
+    for found in re.finditer(r"\s*((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'])+)", text):
+        yield re.sub(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|\\(.)", _bare, found[1])
+
+
+def _bare(found: re.Match[str]) -> str:
+    return re.sub(r"\\(.)", r"\1", found[1]) if found[1] else found[2] or found[3] or ""
+
+
+def _named(pattern: str, around: Surroundings) -> Iterator[str]:
+    """Yield the files that a path with wildcards names, sorted (glob(7) in the last part)."""
+    folder, _slash, name = pattern.rpartition("/")
+    if any(c in folder for c in "*?[") or not pattern.startswith("/"):
+        return
+    if not any(c in name for c in "*?["):
+        yield pattern
+        return
+    for each in around.names(folder):
+        if fnmatch.fnmatchcase(each, name) and not each.startswith("."):
+            yield posixpath.join(folder, each)
+
+
+def _read_file(path: str, read: Callable[[str], str | None], state: State) -> None:
+    """Take a file of variables: as /etc/environment, but "export NAME=..." is no name there, and lines may be continued."""
+    text = read(path)
+    if text is None:
+        return
+    state.files.append(path)
+    number = 0
+    lines = text.splitlines()
+    while number < len(lines):
+        first, line = number + 1, lines[number]
+        number += 1
+        if line.lstrip().startswith(("#", ";")):
+            continue
+        while line.endswith("\\") and number < len(lines):
+            line = line[:-1] + lines[number]
+            number += 1
+        if found := re.match(rf"\s*({_NAME})=(.*)$", line, re.DOTALL):
+            value = next(iter(quoted_words(found[2])), "") if found[2].strip()[:1] in ('"', "'") else found[2].strip()
+            state.give(found[1], value, path, first, "assignments")
+            state.exported.add(found[1])

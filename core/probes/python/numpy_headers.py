@@ -1,0 +1,60 @@
+"""Which packages were compiled with the headers of NumPy 1, whose modules NumPy 2 refuses: by what their files name.
+
+import_array of NumPy 1 asks for numpy.core._multiarray_umath; that of NumPy 2 asks for numpy._core._multiarray_umath first, and for
+the other where that is not there (numpy/__multiarray_api.h of 1.26 and 2.0). NumPy 2 has no _ARRAY_API under the old name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from core.common.versions import version_tuple
+from core.loader.earlier_reads import cached_by_file
+from core.loader.files import path_under_root
+from core.model.facts import BuiltForNumpy1, Distribution, path_text
+from core.probes.python.records import STRIPPED_PATHS
+from core.probes.sysroot import Sysroot
+from core.probes.wheel_record import record_rows
+
+OLD, NEW = b"numpy.core._multiarray_umath", b"numpy._core._multiarray_umath"
+MAX_MODULE_BYTES = 128 << 20
+MODULES_OF_ONE = 8
+"""Modules that are read of one package until one tells: all of them are built in one go."""
+
+
+@cached_by_file
+def numpy_of_module(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> int | None:
+    """Return the NumPy, 1 or 2, whose headers a compiled module was built with; 0: it names none; None: it cannot be read."""
+    import mmap  # for the few packages that want NumPy
+
+    try:
+        with open(path_under_root(root, os.fspath(path)), "rb") as stream:  # noqa: PTH123  # a path of another root
+            if not 0 < os.fstat(stream.fileno()).st_size <= MAX_MODULE_BYTES:
+                return 0
+            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                if content.find(NEW) >= 0:
+                    return 2
+                return 1 if content.find(OLD) >= 0 else 0
+    except (OSError, ValueError):
+        return None
+
+
+def built_for_numpy_1(distributions: tuple[Distribution, ...], where: Sysroot) -> Iterator[BuiltForNumpy1]:
+    """Yield the packages that want NumPy, and were built for NumPy 1, where NumPy 2 is installed."""
+    numpy = next((d for d in distributions if d.name == "numpy"), None)
+    if numpy is None or version_tuple(numpy.version)[:1] < (2,):
+        return
+    for what in {d.name: d for d in reversed(distributions)}.values():
+        if what is numpy or not any(re.match(r"numpy(?![\w.-])", wish) for wish in what.pins):
+            continue
+        rows = record_rows(what, r"\.(?:cpython-\d+-[\w-]+|abi3)\.so,", where)
+        modules = [p for p in rows if not STRIPPED_PATHS.search(p.removeprefix(what.location))]
+        sizes = {p: seen.st_size for p in modules if (seen := where.stat(p))}
+        for path in sorted(sizes, key=lambda p: sizes[p])[-MODULES_OF_ONE:]:
+            built = numpy_of_module(path, root=where.root)
+            if built == 1:
+                yield BuiltForNumpy1(distribution=what.name, version=what.version, path=path_text(path))
+            if built:
+                break

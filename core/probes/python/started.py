@@ -1,0 +1,61 @@
+"""What an interpreter's start-up code does that reading does not follow: the interpreter is started once, and says its sys.path.
+
+Only where there is such code, and only an interpreter that may be run. No package is imported but what the start itself imports.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from core.host.provenance import environment_for
+from core.model.facts import EnvironmentFault, PythonEnvironment, StartCode, path_text
+from core.probes.loading.origin import runs_here
+from core.probes.probe import ProbeRequest
+from core.probes.python.search_path import follows
+from core.probes.sysroot import Sysroot, without_silent_folders
+from core.probes.trust import of_interpreter, tell_execution
+
+START_TIMEOUT_SECONDS = 10.0
+SCRIPT = "import json, sys; sys.stdout.write('\\n+' + json.dumps(sys.path))"
+
+
+def start_faults(
+    python: PythonEnvironment, start_code: tuple[StartCode, ...], request: ProbeRequest, where: Sysroot
+) -> Iterator[EnvironmentFault]:
+    """Yield what the start-up code of an environment that the person named or uses does to every program."""
+    suspects = [c for c in start_code if not follows(c, where)]
+    if not suspects or not python.is_wanted or not python.executable or where.system != "linux" or not runs_here(where):
+        return
+    verdict = of_interpreter(python, where, request)
+    tell_execution("search path", python.executable, verdict, request)
+    if not verdict.may:
+        return
+    env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = (python.executable, "-B", "-c", SCRIPT)
+    done = request.host.run(
+        command, timeout=START_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account
+    )
+    first = suspects[0]
+    if not done.out.rpartition("\n+")[1]:
+        words = (done.err.strip() or done.out.strip()).splitlines()
+        if done.started and not done.timed_out and (done.status or 0) > 0 and _by_start_code(done.err):
+            detail = path_text(words[-1][:300]) if words else f"{done.status}"
+            yield EnvironmentFault(kind="ended at its start", path=first.source, line=first.line, detail=detail)
+        return
+    try:
+        found = {where.real(str(p)) for p in json.loads(done.out.rpartition("\n+")[2]) if p}
+    except ValueError:
+        return
+    lost = [
+        f
+        for f in python.site_packages
+        if where.real(f).startswith(where.real(python.prefix)) and where.real(f) not in found
+    ]
+    if lost and not any(where.real(f) in found for f in python.site_packages):
+        yield EnvironmentFault(kind="packages taken away", path=first.source, line=first.line, detail=lost[0])
+
+
+def _by_start_code(said: str) -> bool:
+    """Whether Python came as far as its start-up code: what it says of an earlier end is its own."""
+    return "Fatal Python error" not in said or "init_import_site" in said

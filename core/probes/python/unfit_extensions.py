@@ -1,0 +1,220 @@
+"""Extension modules of an environment that its interpreter finds and cannot load: by their headers and the loader's own search.
+
+Nothing is loaded. What frameworks' own binaries lack is the closures' matter; here are all other packages with compiled code, and
+the extension modules of the installed Python itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from core.loader.linux.process import GLIBC, Process
+from core.loader.linux.search import LibrarySearch, LoadedFile
+from core.loader.symbols import version_tables
+from core.model.facts import Distribution, PythonEnvironment, path_text
+from core.model.facts.closure import Edge
+from core.probes.loading.closure import DRIVERS_OWN, GPU_LIBRARY
+from core.probes.loading.linux import consumer_policy
+from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import normalise_name
+from core.probes.python.records import STRIPPED_PATHS
+from core.probes.python.search_path import Interpreter
+from core.probes.sysroot import Sysroot
+from core.probes.wheel_record import record_rows
+
+LEFT_OUT = re.compile(
+    r"nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda.*|onnxruntime.*|ctranslate2|cupy.*|numpy"
+    r"|paddlepaddle.*|mxnet.*|triton.*|xformers|bitsandbytes|flash-attn.*|tensorrt.*|llama-cpp-python|vllm"
+)
+"""Distributions whose own binaries the closures follow."""
+
+LIBRARY_ROW = r"\.so(?:\.[\d.]+)*\"?,"
+MAX_MODULES_OF_ONE = 400
+WANTED_BY_ALL = ("_ssl",)
+"""Modules of Python itself that package managers and downloads cannot do without."""
+
+
+class UnfitExtension(msgspec.Struct, frozen=True):
+    """An extension module that cannot be loaded, or is not there although its package brought it."""
+
+    path: str
+    owner: str
+    """Name and version of the distribution; empty for Python itself."""
+    location: str
+    """The folder below which its dotted name begins."""
+    edge: Edge | None = None
+    """Why; None for a file that is not there."""
+    recorded: bool = False
+    """The package itself installed the file that is lacking or unfit."""
+
+    @property
+    def dotted(self) -> str:
+        """Return the name by which Python imports it."""
+        inner = self.path.removeprefix(self.location).strip("/")
+        return inner.partition(".")[0].replace("/", ".")
+
+
+class Suspects(msgspec.Struct, frozen=True):
+    """What ends an import that comes to it."""
+
+    unfit: tuple[UnfitExtension, ...] = ()
+    lacking: tuple[str, ...] = ()
+    """Extension modules that the installed Python was built without."""
+
+
+NOTHING_SUSPECT = Suspects()
+
+
+def unfit_extensions(
+    python: PythonEnvironment,
+    interpreter: Interpreter,
+    suffixes: tuple[str, ...],
+    request: ProbeRequest,
+    where: Sysroot,
+) -> tuple[UnfitExtension, ...]:
+    """Return the extension modules that do not load; none on Windows, where another loader decides."""
+    if where.system != "linux":
+        return ()
+    search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
+    program = search.program(python.executable) if python.executable else None
+    look = _Look(search, program if program and program.image.format == "ELF" else None, suffixes, where)
+    look.preloaded = request.env.get("LD_PRELOAD", "")
+    found = [*look.of_python(interpreter)]
+    known: set[str] = set()
+    for folder in python.site_packages:
+        for name in where.names(folder) or ():
+            what = _distribution(folder, name)
+            if what is not None and what.name not in known and not LEFT_OUT.fullmatch(what.name):
+                known.add(what.name)  # of two with one name the first is imported
+                found += look.of_distribution(what)
+    return tuple(one for one in found if not look.is_elsewhere(one, python.site_packages))
+
+
+def _distribution(folder: str, entry: str) -> Distribution | None:
+    spelt = re.fullmatch(r"([A-Za-z0-9][\w.]*)-([^-]+)\.dist-info", entry)
+    return Distribution(name=normalise_name(spelt[1]), version=spelt[2], location=folder) if spelt else None
+
+
+class _Look:
+    """One environment's loader."""
+
+    def __init__(
+        self, search: LibrarySearch, program: LoadedFile | None, suffixes: tuple[str, ...], where: Sysroot
+    ) -> None:
+        self.preloaded = ""
+        """LD_PRELOAD."""
+        self._search, self._program, self._where = search, program, where
+        self._tagged = tuple(s for s in suffixes if s != ".so")
+        self._names: dict[str, frozenset[str]] = {}
+
+    def of_python(self, interpreter: Interpreter) -> Iterator[UnfitExtension]:
+        """Yield those of the installed Python."""
+        folder = self._where.join(interpreter.base, interpreter.library, f"python{interpreter.short}", "lib-dynload")
+        for name in self._where.names(folder) or ():
+            if name.endswith(self._tagged) and "test" not in name:
+                yield from self._one(self._where.join(folder, name), "", folder, {}, self._process())
+
+    def of_distribution(self, what: Distribution) -> Iterator[UnfitExtension]:
+        """Yield those of one distribution, in the order of its RECORD."""
+        rows = record_rows(what, LIBRARY_ROW, self._where)
+        process, owner = self._process(), f"{what.name} {what.version}"
+        recorded = {self._where.name(path): path for path in rows}
+        for path in [p for p in rows if self._is_module(p, what)][:MAX_MODULES_OF_ONE]:
+            if self._where.stat(path) is None:
+                yield UnfitExtension(path_text(path), owner, what.location, recorded=True)
+            else:
+                yield from self._one(path, owner, what.location, recorded, process)
+
+    def _process(self) -> Process:
+        made = Process(self._search, self._program)
+        made.preload(self.preloaded)
+        return made
+
+    def _is_module(self, path: str, what: Distribution) -> bool:
+        """Whether a file's name is that of a module of this Python: a plain .so may be any library."""
+        inner = path.removeprefix(what.location)
+        return path.endswith(self._tagged) and not STRIPPED_PATHS.search(inner) and "/_test" not in inner
+
+    def _one(
+        self, path: str, owner: str, location: str, recorded: dict[str, str], process: Process
+    ) -> Iterator[UnfitExtension]:
+        opened, edges = process.open(path)
+        for edge in edges:
+            if not _left_to_others(edge):
+                its = recorded.get(self._where.name(edge.name), "")
+                yield UnfitExtension(path_text(path), owner, location, edge, recorded=bool(its))
+                return
+        for one in opened:
+            if old := self._too_old(one.file.path, process):
+                yield UnfitExtension(path_text(path), owner, location, old)
+                return
+
+    def _too_old(self, path: str, process: Process) -> Edge | None:
+        """Return the first version of the C or C++ library that a file wants and that is not offered."""
+        tables = version_tables(path, root=self._search.policy.root)
+        for want in tables.wanted if tables else ():
+            provider = process.provider(want.library) if GLIBC.fullmatch(want.library) else None
+            its = version_tables(provider.file.path, root=self._search.policy.root) if provider else None
+            if provider and its and its.offered and want.version not in its.offered and not want.weak:
+                there = provider.file.path
+                return Edge(name=want.library, wanted_by=path, state="damaged", path=there, detail=want.version)
+        return None
+
+    def is_elsewhere(self, one: UnfitExtension, folders: tuple[str, ...]) -> bool:
+        """Whether an absent library lies in the environment after all: another package may load it first."""
+        if one.edge is None or one.edge.state != "absent" or "/" in one.edge.name:
+            return False
+        return any(one.edge.name in self._library_names(folder) for folder in folders)
+
+    def _library_names(self, folder: str) -> frozenset[str]:
+        """Return the files of a folder of packages and of the two levels below it."""
+        if folder not in self._names:
+            found, level = set(), [folder]
+            for _depth in range(3):
+                inner = [(place, n) for place in level for n in self._where.names(place) or ()]
+                found |= {n for _place, n in inner}
+                level = [
+                    self._where.join(place, n)
+                    for place, n in inner
+                    if "." not in n.removesuffix(".libs") and n != "__pycache__"
+                ]
+            self._names[folder] = frozenset(found)
+        return self._names[folder]
+
+
+def _left_to_others(edge: Edge) -> bool:
+    """Whether an absent library is the driver's, or one of CUDA's or a framework's: other rules tell of these."""
+    if DRIVERS_OWN.fullmatch(edge.name):
+        return True
+    return edge.state == "absent" and bool(GPU_LIBRARY.fullmatch(edge.name)) and not GLIBC.fullmatch(edge.name)
+
+
+MOSTLY_BUILT = ("_struct", "_json", "_pickle", "math", "select")
+"""Extension modules that each Python has; where they are files, the others would be files, too."""
+SELDOM_BUILT = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
+"""Modules that Python is built without where a library's headers are not there (Modules/Setup.stdlib.in)."""
+MAX_LIBRARY_BYTES = 64 << 20
+
+
+def lacking_modules(interpreter: Interpreter, where: Sysroot) -> tuple[str, ...]:
+    """Return the extension modules that the installed Python was built without, as far as its folders and its library tell."""
+    if where.system != "linux":
+        return ()
+    folder = where.join(interpreter.base, interpreter.library, f"python{interpreter.short}", "lib-dynload")
+    names = {n.partition(".")[0] for n in where.names(folder) or ()}
+    if not names.issuperset(MOSTLY_BUILT):
+        return ()  # they are in the interpreter itself
+    absent = [m for m in SELDOM_BUILT if m not in names]
+    if not absent:
+        return ()
+    libraries = where.join(interpreter.base, interpreter.library)
+    files = [
+        where.join(libraries, n) for n in where.names(libraries) or () if n.startswith(f"libpython{interpreter.short}")
+    ]
+    content = b"".join(
+        where.read(f, MAX_LIBRARY_BYTES) or b"" for f in (where.real(interpreter.executable), *files[:1])
+    )
+    return tuple(m for m in absent if content and b"PyInit_" + m.encode() + b"\0" not in content)

@@ -1,0 +1,116 @@
+"""What the working folder gives the programs that are started in it: direnv, mise, the file that uv is told to read."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterator
+
+from core.host.startup.plain import read_assignments
+from core.host.startup.posix import ShellReader
+from core.host.startup.state import UNKNOWN, State
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+
+MISE_FILES = (
+    ".config/mise/config.toml",
+    ".config/mise.toml",
+    "mise/config.toml",
+    "mise.toml",
+    ".mise.toml",
+    "mise.local.toml",
+    ".mise.local.toml",
+)
+"""In a folder, the later one counts (mise's documentation, "Configuration")."""
+
+
+def folder_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
+    """Yield what the working folder's own files give."""
+    yield from _direnv(ground, _here(ground, terminal))
+    yield from _mise(ground, _here(ground, terminal))
+    yield from _uv(ground, _here(ground, terminal))
+
+
+def _here(ground: Ground, terminal: State) -> State:
+    """Return what a shell in this folder has: this session's variables, with the lines that gave a terminal the same."""
+    state = terminal.copy()
+    state.files = list(terminal.files)
+    for name in {*state.values, *ground.env}:
+        if state.values.get(name) != ground.env.get(name) or name in state.open:
+            state.lines.pop(name, None)
+            state.open.discard(name)
+            state.values.pop(name, None)
+        if name in ground.env:
+            state.values[name] = ground.env[name]
+            state.exported.add(name)
+    return state
+
+
+def _direnv(ground: Ground, state: State) -> Iterator[Reached]:
+    """Yield the working folder's .envrc, as direnv(1) finds it: in the folder or one above it."""
+    for folder in _upwards(ground.folder):
+        path = posixpath.join(folder, ".envrc")
+        if ground.around.kind(path) == "file":
+            ShellReader(ground.around, state, "bash").read_files(path)
+            yield Reached(kind="direnv", at=path, state=state)
+            return
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    while folder not in ("/", ""):
+        yield folder
+        folder = posixpath.dirname(folder)
+
+
+def _mise(ground: Ground, state: State) -> Iterator[Reached]:
+    """Yield the variables of mise's files (its documentation, "Environments"); the nearest folder's count last."""
+    home = ground.person.home
+    folders = [f for f in reversed(list(_upwards(ground.folder))) if f != home]
+    found = [ground.config("mise/config.toml"), *(f"{f}/{n}" for f in (home, *folders) for n in MISE_FILES)]
+    last = ""
+    for path in dict.fromkeys(found):
+        if (text := ground.read(path)) is None or "env" not in text:
+            continue
+        try:
+            env = tomllib.loads(text).get("env")
+        except tomllib.TOMLDecodeError:
+            continue
+        if isinstance(env, dict) and env:
+            last = path
+            state.files.append(path)
+            _give(state, env, text, path, ground)
+    if last:
+        yield Reached(kind="direnv", at=last, state=state)
+
+
+def _give(state: State, env: dict[str, object], text: str, path: str, ground: Ground) -> None:
+    here = posixpath.dirname(path)
+    for name, told in env.items():
+        value = told.get("value") if isinstance(told, dict) else told
+        line = next((n for n, row in enumerate(text.splitlines(), 1) if re.match(rf"\s*{re.escape(name)}\s*=", row)), 0)
+        if name == "_":
+            files = told.get("file") if isinstance(told, dict) else None
+            for each in [files] if isinstance(files, str) else files if isinstance(files, list) else []:
+                its = each.get("path") if isinstance(each, dict) else each
+                place = posixpath.join(here, its) if isinstance(its, str) else ""
+                if place and (inner := ground.read(place)) is not None:
+                    read_assignments(inner, place, state, expands=True)
+        elif value is False:
+            state.take(name, path, line, "assignments")
+        elif isinstance(value, str | int | float):
+            filled = re.sub(r"\{\{\s*(?:config_root|cwd)\s*\}\}", here, str(value))
+            state.give(name, UNKNOWN if "{{" in filled else filled, path, line, "assignments")
+            state.exported.add(name)
+
+
+def _uv(ground: Ground, state: State) -> Iterator[Reached]:
+    """Yield the files of variables that ``uv run`` is told to read (UV_ENV_FILE, uv's documentation)."""
+    read = ""
+    for name in state.values.get("UV_ENV_FILE", "").split():
+        path = posixpath.normpath(posixpath.join(ground.folder, name))
+        if (text := ground.read(path)) is not None:
+            read = path
+            read_assignments(text, path, state, expands=True)
+    if read and not ground.env.get("UV_NO_ENV_FILE"):
+        yield Reached(kind="direnv", at=read, state=state)

@@ -1,0 +1,117 @@
+"""What runs in the background: systemd's services of the person, and those of the system that start an environment."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from core.host.startup.state import State
+from core.host.startup.units import Row, Unit, apply_unit, specifiers, unit_rows
+from core.model.facts import PythonEnvironment
+from core.probes.starting.machine import Ground, base, with_systemd
+from core.probes.starting.ways import Reached, environment_in
+
+MOST_UNITS = 200
+
+
+def service_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the person's own services, and those of the system that start an environment."""
+    data = ground.env.get("XDG_DATA_HOME") or ground.at_home(".local/share")
+    user = (ground.config("systemd/user"), "/etc/systemd/user", f"{data}/systemd/user")
+    system = ("/etc/systemd/system", "/usr/local/lib/systemd/system")
+    for folders, own in ((user, True), (system, False)):
+        for name, path in _units(ground, folders):
+            yield from _service(name, path, folders, ground, pythons, own=own)
+
+
+def _units(ground: Ground, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield each service's name and file; of a template each instance that something wants, or itself where nothing does."""
+    files: dict[str, str] = {}
+    for folder in folders:
+        for name in [n for n in ground.around.names(folder) if n.endswith(".service")][:MOST_UNITS]:
+            files.setdefault(name, f"{folder}/{name}")
+    wanted = dict.fromkeys(
+        each
+        for folder in folders
+        for name in ground.around.names(folder)
+        if name.endswith((".wants", ".requires", ".upholds", ".service.d"))
+        for each in ([name[:-2]] if name.endswith(".d") else ground.around.names(f"{folder}/{name}"))
+        if "@." not in each and "@" in each and each.endswith(".service")
+    )
+    for name, path in files.items():
+        instances = (
+            [w for w in wanted if "@" in w and w.partition("@")[0] + "@.service" == name] if "@." in name else []
+        )
+        for each in instances or [name]:
+            yield each, path
+
+
+def _service(
+    name: str, path: str, folders: tuple[str, ...], ground: Ground, pythons: tuple[PythonEnvironment, ...], *, own: bool
+) -> Iterator[Reached]:
+    text = ground.read(path)
+    if not text:  # masked
+        return
+    if own:
+        state = with_systemd(ground, base(ground))
+    else:
+        state = State({"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}, {"PATH"})
+    person = ground.person
+    known = specifiers(
+        name,
+        home=person.home if own else "/root",
+        user=person.name if own else "root",
+        uid=person.uid if own else 0,
+        config=ground.config(),
+        own=own,
+    )
+    files = [*_conf(ground, own=own), path, *_drop_ins(name, folders, ground)]
+    rows: list[Row] = []
+    for file in files:
+        if (its := ground.read(file)) is not None:
+            state.files.append(file)
+            rows += unit_rows(its, file)
+    unit = apply_unit(rows, state, ground.around, known)
+    prefix = environment_in(unit.command, pythons)
+    mine = own or unit.user == person.name
+    if mine or prefix or "/home/" in unit.command:
+        prefix = _started(unit, state, ground, pythons) or prefix
+    if mine or prefix:
+        at = posixpath.join(posixpath.dirname(path), name)
+        yield Reached(kind="service", at=at, state=state, prefix=prefix, argv=tuple(unit.command.split()))
+
+
+def _conf(ground: Ground, *, own: bool) -> Iterator[str]:
+    """Yield the files of the manager's own settings, which may have a DefaultEnvironment= (systemd-user.conf(5))."""
+    name = "user.conf" if own else "system.conf"
+    places = ["/etc/systemd", *([ground.config("systemd")] if own else [])]
+    yield from (f"{place}/{name}" for place in places)
+    found = {n: f"{place}/{name}.d/{n}" for place in places for n in ground.around.names(f"{place}/{name}.d")}
+    yield from (path for n, path in sorted(found.items()) if n.endswith(".conf"))
+
+
+def _drop_ins(name: str, folders: tuple[str, ...], ground: Ground) -> list[str]:
+    """Return a service's drop-ins in their order: by file name; the nearer folder's file hides one of the same name."""
+    bare = name.removesuffix(".service")
+    template = bare.partition("@")[0] + "@" if "@" in bare else ""
+    parts = bare.partition("@")[0].split("-")
+    dashes = ["-".join(parts[:n]) + "-" for n in range(len(parts) - 1, 0, -1)]
+    kinds = [f"{n}.service.d" for n in dict.fromkeys((bare, template, *dashes)) if n] + ["service.d"]
+    found: dict[str, str] = {}
+    for kind in kinds:
+        for folder in folders:
+            for each in ground.around.names(f"{folder}/{kind}"):
+                if each.endswith(".conf"):
+                    found.setdefault(each, f"{folder}/{kind}/{each}")
+    return [path for _name, path in sorted(found.items())]
+
+
+def _started(unit: Unit, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Follow what a service starts, through its scripts; return the environment that runs in the end."""
+    from core.probes.starting.commands import Line, python_of_command, words_of  # most people have no such service
+
+    words = words_of(unit.command)
+    if unit.folder.startswith("/"):
+        state.values["PWD"] = unit.folder
+    found = python_of_command(words, Line(*unit.at), state, ground) if words else None
+    return next((p.prefix for p in pythons if found and p.prefix == found.prefix and p.kind in ("venv", "conda")), "")

@@ -1,0 +1,224 @@
+"""Tasks that a project's files name: make's and just's recipes, npm's scripts, a Procfile, tasks and run configurations of editors.
+
+Each is a way of starting where it leads to an environment's Python.
+"""
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+from collections.abc import Iterator
+
+from core.host.startup.plain import json_line, json_value, read_assignments
+from core.host.startup.state import UNKNOWN, State
+from core.model.facts import PythonEnvironment
+from core.probes.starting.commands import Line, python_of_text
+from core.probes.starting.machine import Ground
+from core.probes.starting.starters import own_prefix
+from core.probes.starting.ways import Reached
+
+MOST_TASKS = 40
+"""Commands that are followed of one file."""
+_NAME = r"[A-Za-z_]\w*"
+
+
+def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the tasks of the working folder; they get what this session's programs get."""
+    if ground.folder in ("/", ""):
+        return
+    readers = (
+        (("GNUmakefile", "makefile", "Makefile"), _make),
+        (("justfile", "Justfile", ".justfile"), _just),
+        (("package.json",), _npm),
+        (("Procfile",), _procfile),
+        ((".vscode/tasks.json",), _editor_tasks),
+        ((".idea/workspace.xml",), _run_configurations),
+    )
+    for names, read in readers:
+        path = next((p for n in names if ground.around.kind(p := f"{ground.folder}/{n}") == "file"), "")
+        text = ground.read(path) if path else None
+        if text is None:
+            continue
+        state = State(dict(ground.env), set(ground.env))
+        state.values["PWD"] = ground.folder
+        state.files.append(path)
+        for number, (name, line, command, its) in enumerate(read(text, path, state, ground)):
+            if number >= MOST_TASKS:
+                break
+            found = python_of_text(command, Line(path, line), its, ground)
+            if found and (prefix := own_prefix(found, pythons)):
+                yield Reached(kind="task", at=f"{path}: {name}", state=its, prefix=prefix, argv=(found.path,))
+
+
+Task = tuple[str, int, str, State]
+"""Its name, the line of its command, the command, and the variables that it starts with."""
+
+
+def _copy(state: State) -> State:
+    its = state.copy()
+    its.files = list(state.files)
+    return its
+
+
+# --- make, just ----------------------------------------------------------------------------------------------------
+
+
+def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield the recipes of a makefile (GNU make's manual, "Using Variables" and "Communicating Variables to a Sub-make")."""
+    known = {**ground.env, "CURDIR": ground.folder, "PWD": ground.folder, "MAKE": "make", "SHELL": "/bin/sh"}
+    of_target: dict[str, State] = {}
+    recipes: list[tuple[str, int, str]] = []
+    target = ""
+    exports_all = bool(re.search(r"(?m)^\.EXPORT_ALL_VARIABLES\s*:|^export\s*$", text))
+    for number, line in _joined(text):
+        if line.startswith("\t") and target:
+            recipes.append((target, number, re.sub(r"^[@+-]+", "", line.strip())))
+        elif found := re.match(rf"(?:([\w./%-]+)\s*:\s*)?(export\s+)?({_NAME})\s*([:?+]?:?=)\s*(.*)$", line):
+            owner, exports, name, operator, raw = found.groups()
+            its = of_target.setdefault(owner, _copy(state)) if owner else state
+            old = known.get(name, "")
+            if operator == "?=" and name in known:
+                continue
+            value = _of_make(raw.partition(" #")[0].strip(), known)
+            value = f"{old} {value}".strip() if operator == "+=" else value
+            if not owner:
+                known[name] = value
+            if exports or exports_all or name in its.exported:  # what came from outside is handed on
+                its.give(name, value, path, number, "assignments")
+                its.exported.add(name)
+        elif found := re.match(rf"(un)?export\s+((?:{_NAME}\s*)+)$", line):
+            for name in found[2].split():
+                if found[1]:
+                    state.take(name, path, number, "assignments")
+                elif name in known:
+                    state.give(name, known[name], path, number, "assignments")
+                    state.exported.add(name)
+        elif found := re.match(r"([\w./%-]+)(?:\s+[\w./%-]+)*\s*::?(?!=)", line):
+            target = found[1]
+    for target, number, command in recipes:
+        yield target, number, _of_make(command, {**known, "@": target}), _copy(of_target.get(target, state))
+
+
+def _joined(text: str) -> Iterator[tuple[int, str]]:
+    """Yield a file's lines with their numbers; continued ones as one."""
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        first, line = number + 1, lines[number]
+        number += 1
+        while line.endswith("\\") and number < len(lines):
+            line = line[:-1] + " " + lines[number].strip()
+            number += 1
+        yield first, line
+
+
+def _of_make(text: str, known: dict[str, str], depth: int = 0) -> str:
+    """Replace make's variables; what a function would give is not known."""
+
+    def put(found: re.Match[str]) -> str:
+        name = found[1] or found[2] or found[3]
+        if name == "$":
+            return "$$"
+        if not re.fullmatch(r"[\w@<^.-]+", name):
+            return UNKNOWN
+        return _of_make(known.get(name, ""), known, depth + 1) if depth < 8 else UNKNOWN
+
+    filled = re.sub(r"\$(?:\(([^()]*)\)|\{([^{}]*)\}|(.))", put, text)
+    return filled.replace("$$", "$") if not depth else filled
+
+
+def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield the recipes of a justfile (just's manual, "Exporting Variables", "Dotenv Settings")."""
+    known: dict[str, str] = {}
+    if re.search(r"(?m)^set\s+dotenv-load(?!\s*:=\s*false)", text):
+        env_file = f"{ground.folder}/.env"
+        if (its := ground.read(env_file)) is not None:
+            read_assignments(its, env_file, state, expands=True)
+    recipe = ""
+    for number, line in _joined(text):
+        if found := re.match(rf"(export\s+)?({_NAME})\s*:=\s*([\"']?)(.*?)\3\s*$", line):
+            known[found[2]] = _of_just(found[4], known) if found[3] else UNKNOWN
+            if found[1]:
+                state.give(found[2], known[found[2]], path, number, "assignments")
+                state.exported.add(found[2])
+        elif found := re.match(r"@?([\w-]+)\b[^:]*:(?!=)", line):
+            recipe = found[1]
+        elif recipe and line[:1] in (" ", "\t") and line.strip():
+            command = _of_just(re.sub(r"^[@-]+", "", line.strip()), known)
+            yield recipe, number, command, _copy(state)
+
+
+def _of_just(text: str, known: dict[str, str]) -> str:
+    return re.sub(r"\{\{\s*(.*?)\s*\}\}", lambda m: known.get(m[1], UNKNOWN), text)
+
+
+# --- npm, Procfile -------------------------------------------------------------------------------------------------
+
+
+def _npm(text: str, _path: str, state: State, _ground: Ground) -> Iterator[Task]:
+    found = json_value(text)
+    scripts = found.get("scripts") if isinstance(found, dict) else None
+    for name, command in (scripts if isinstance(scripts, dict) else {}).items():
+        if isinstance(name, str) and isinstance(command, str):
+            yield name, json_line(text, name, "scripts"), command, _copy(state)
+
+
+def _procfile(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield a Procfile's processes; what starts them (foreman, honcho) reads .env beside it."""
+    env_file = f"{ground.folder}/.env"
+    if (its := ground.read(env_file)) is not None:
+        read_assignments(its, env_file, state)
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := re.match(r"([\w-]+):\s*(\S.*)$", line):
+            yield found[1], number, found[2], _copy(state)
+
+
+# --- editors -------------------------------------------------------------------------------------------------------
+
+
+def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield VS Code's tasks (its documentation, "Integrate with External Tools via Tasks")."""
+    found = json_value(text)
+    whole = found if isinstance(found, dict) else {}
+    tasks = whole.get("tasks")
+    for task in [t for t in tasks if isinstance(t, dict)] if isinstance(tasks, list) else []:
+        its = _copy(state)
+        for options in (whole.get("options"), task.get("options")):
+            env = options.get("env") if isinstance(options, dict) else None
+            for name, value in (env if isinstance(env, dict) else {}).items():
+                if isinstance(name, str) and isinstance(value, str):
+                    filled = value.replace("${workspaceFolder}", ground.folder)
+                    filled = re.sub(r"\$\{env:(\w+)\}", lambda m: ground.env.get(m[1], ""), filled)
+                    its.give(name, filled, path, json_line(text, name, "env"), "json")
+                    its.exported.add(name)
+        args = task.get("args")
+        words = [task.get("command"), *(args if isinstance(args, list) else [])]
+        command = " ".join(w for w in words if isinstance(w, str)).replace("${workspaceFolder}", ground.folder)
+        yield str(task.get("label", "")), json_line(text, "command", "tasks") or 1, command, its
+
+
+def _run_configurations(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield PyCharm's run configurations for Python, as .idea/workspace.xml keeps them."""
+    for block in re.finditer(r"<configuration\s[^>]*type=\"Python[^\"]*\"[^>]*>.*?</configuration>", text, re.DOTALL):
+        its = _copy(state)
+        for row in re.finditer(r"<env\s+name=\"([^\"]*)\"\s+value=\"([^\"]*)\"", block[0]):
+            if re.fullmatch(_NAME, row[1]):
+                value = html.unescape(row[2]).replace("$PROJECT_DIR$", ground.folder)
+                number = text.count("\n", 0, block.start() + row.start()) + 1
+                its.give(row[1], value.replace("$USER_HOME$", ground.person.home), path, number, "xml")
+                its.exported.add(row[1])
+        told = dict(re.findall(r"<option\s+name=\"(\w+)\"\s+value=\"([^\"]*)\"", block[0]))
+        python = html.unescape(told.get("SDK_HOME", "")).replace("$PROJECT_DIR$", ground.folder)
+        name = re.search(r"\sname=\"([^\"]*)\"", block[0])
+        number = text.count("\n", 0, block.start()) + 1
+        python = python.replace("$USER_HOME$", ground.person.home) or _chosen(ground)
+        yield html.unescape(name[1] if name else ""), number, f"'{python}'", its
+
+
+def _chosen(ground: Ground) -> str:
+    """Return the environment in the project's folder, which PyCharm makes for it."""
+    names = ("venv", ".venv")
+    return next(
+        (p for n in names if ground.around.kind(p := posixpath.join(ground.folder, n, "bin/python")) == "file"), ""
+    )

@@ -1,0 +1,197 @@
+"""Rules about compiled modules that the loader does not take: of packages that are no frameworks, and of Python itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import N_, _
+from core.common.text import join_names
+from core.knowledge.causes import Cause
+from core.model.facts import EndedImport, Snapshot
+from core.model.facts.closure import Edge
+from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import file_name
+from core.model.remedies import PutPackageBack, Remedy
+from core.model.steps import Severity, Step
+from core.rules.frameworks.advice import framework_pip_command, whole_again
+from core.rules.frameworks.ended_imports import PYTHONS_OWN, framework_distributions
+from core.rules.frameworks.environment_view import EnvironmentView
+from core.rules.frameworks.imports import views_with_imports
+from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
+
+MUSL = re.compile(r"libc\.so|libc\.musl-.*|ld-musl-.*")
+"""What a wheel for musl asks for: glibc's own file has a number, and libc.so is a text for linkers."""
+
+DEBIANS = {
+    "libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libgthread-2.0.so.0": "libglib2.0-0", "libglib-2.0.so.0": "libglib2.0-0",
+    "libgomp.so.1": "libgomp1", "libSM.so.6": "libsm6", "libXext.so.6": "libxext6", "libXrender.so.1": "libxrender1",
+    "libX11.so.6": "libx11-6", "libxcb.so.1": "libxcb1", "libsndfile.so.1": "libsndfile1", "libcrypt.so.1": "libcrypt1",
+    "libstdc++.so.6": "libstdc++6", "libgcc_s.so.1": "libgcc-s1", "libffi.so.8": "libffi8", "libbz2.so.1.0": "libbz2-1.0",
+    "liblzma.so.5": "liblzma5", "libssl.so.3": "libssl3", "libsqlite3.so.0": "libsqlite3-0", "libexpat.so.1": "libexpat1",
+}  # fmt: skip
+"""Library -> package of Debian and Ubuntu; others are searched for by apt-file."""
+
+
+def unfit_extensions(seen: Snapshot) -> Iterator[Finding]:
+    """A compiled module of a package, or of the installed Python, does not load: one finding for each package."""
+    for home, search in views_with_imports(seen):
+        mine = [e for e in search.ended if is_compiled(e)]
+        for who in dict.fromkeys(e.owner for e in mine):
+            yield _finding(home, [e for e in mine if e.owner == who])
+
+
+def is_compiled(ended: EndedImport) -> bool:
+    """Whether the rule about compiled modules tells of this end."""
+    return ended.kind == "unfit" or (ended.kind == "absent" and ended.wanted in PYTHONS_OWN)
+
+
+def _finding(home: EnvironmentView, its: list[EndedImport]) -> Finding:
+    one = next((e for e in its if e.starts), its[0])
+    consumers = list(dict.fromkeys(name for e in its for name in framework_distributions(home, e)))
+    package = one.owner.partition(" ")[0]
+    cause, why = _judged(one)
+    fix, remedy = _cure(home, one, cause)
+    return make_finding(
+        Step.FRAMEWORKS,
+        _severity(home, consumers),
+        f"does-not-load-{package or one.wanted}",
+        _title(home, one, consumers),
+        cause=cause,
+        why=why,
+        evidence=[*(row for e in its for row in _rows(e)), *_concerned(home, one, consumers)],
+        subjects=list(dict.fromkeys(p for e in its for p in (e.path, e.edge.path if e.edge else "") if p)) or [home.python.prefix],
+        fix=fix,
+        remedy=remedy,
+    )  # fmt: skip
+
+
+def _concerned(home: EnvironmentView, one: EndedImport, consumers: list[str]) -> Iterator[Concern]:
+    """Yield the frameworks that stop, and the package itself; the whole environment for what is Python's own."""
+    yield from (home.concerns(name) for name in consumers)
+    if one.owner:
+        yield concern_row(home.python.consumer(one.owner))
+    elif not consumers:
+        yield home.concerns()
+
+
+def _severity(home: EnvironmentView, consumers: list[str]) -> Severity:
+    """What a framework imports stops it; what only a person's own program imports may stop that."""
+    return home.severity if consumers else min(home.severity, WARNING)
+
+
+def _title(home: EnvironmentView, one: EndedImport, consumers: list[str]) -> str:
+    its = f"{home.python.prefix}"
+    module = one.wanted
+    whole = [f"{d.name} {d.version}" for n in consumers if (d := home.has(n))]
+    if one.edge is None:
+        return _(
+            "{who} in {prefix} cannot be imported: its Python was built without {module}.",
+            who=join_names(whole), prefix=its, module=module,
+        )  # fmt: skip
+    who = join_names(whole) if whole else one.owner or _("Python itself")
+    if one.path in (one.edge.name, one.edge.path):
+        name = file_name(home.seen.machine.system, one.path)
+        return _("{who} in {prefix} cannot be imported: {name} does not load.", who=who, prefix=its, name=name)
+    return _(
+        "{who} in {prefix} cannot be imported: {module} needs {name}, which does not load.",
+        who=who, prefix=its, module=module, name=file_name(home.seen.machine.system, one.edge.name),
+    )  # fmt: skip
+
+
+STATES: dict[str, tuple[Cause, str]] = {
+    "not executable": ("noexec_mount", N_("The system maps no program code from a file system that is mounted with the option noexec.")),
+    "unreadable": ("library_unreadable", N_("The file is there, but this user has no permission to open it, or to enter its folder.")),
+    "wrong architecture": ("dll_wrong_architecture", N_("The file was built for another processor.")),
+    "damaged": ("corrupt_or_truncated_file", N_("The file is damaged: a download or a copy was interrupted, or the disk was full.")),
+    "dangling": ("corrupt_or_truncated_file", N_("The link is there, but the file that it names is not.")),
+}  # fmt: skip
+
+
+def _judged(one: EndedImport) -> tuple[Cause, str]:
+    """Return the cause, and why."""
+    edge = one.edge
+    if edge is None:
+        return "python_environment_broken", _(
+            "Python leaves a module out when it is built on a system without that library's development files."
+        )
+    if MUSL.fullmatch(edge.name):
+        return "package_for_another_python", _(
+            "It was built for another C library (musl, of Alpine Linux) than that of this system."
+        )
+    if _is_too_old(edge):
+        return "cxx_runtime_too_old", _(
+            "It wants {version}, which {path} does not offer.", version=edge.detail, path=edge.path
+        )
+    if edge.state in STATES:
+        cause, why = STATES[edge.state]
+        return cause, _(why)
+    if one.recorded:
+        return "corrupt_or_truncated_file", _(
+            "The package installed it, but it no longer exists. Whatever needs it fails."
+        )
+    if not one.owner:
+        return "python_environment_broken", _(
+            "This Python was built on a system with that library; the system has another release of it now, or none."
+        )
+    return "system_library_missing", _(
+        "The package leaves this library to the operating system, and it is not installed."
+    )
+
+
+def _is_too_old(edge: Edge) -> bool:
+    return edge.state == "damaged" and bool(re.fullmatch(r"[A-Z]+_[\w.]+", edge.detail))
+
+
+def _rows(one: EndedImport) -> Iterator[Evidence]:
+    if one.importer:
+        yield observation(_("Asked for by"), f"import {one.wanted}", f"{one.importer}:{one.line}")
+    if one.edge is None:
+        return
+    wanted = _("is not there") if one.edge.state == "absent" else one.edge.detail or one.edge.state
+    yield observation(one.edge.name, wanted, one.edge.path)
+    if one.edge.wanted_by:
+        yield observation(_("Wanted by"), one.edge.wanted_by)
+
+
+def _cure(home: EnvironmentView, one: EndedImport, cause: Cause) -> tuple[Fix, Remedy | None]:
+    name, _space, version = one.owner.partition(" ")
+    if not name:
+        return _other_python(home, one), None
+    if cause in ("corrupt_or_truncated_file", "dll_wrong_architecture", "package_for_another_python"):
+        back = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
+        return whole_again(home.seen, home.python, name, version), back
+    library = one.edge.name if one.edge else ""
+    if cause == "system_library_missing":
+        known = DEBIANS.get(library)
+        steps = [
+            f"sudo apt-get install {known}" if known else f"apt-file search {library}",
+            f'sudo dnf install "{library}()(64bit)"',
+        ]
+        if name.startswith("opencv-") and "headless" not in name:
+            headless = re.sub("python$", "python-headless", name)
+            steps.append(framework_pip_command(home.seen, home.python, "install", f"{headless}=={version}"))
+        return manual_fix(_("Install the system's package with {name}", name=library), *steps, restart="program"), None
+    if cause == "library_unreadable":
+        path = one.edge.path if one.edge else one.path
+        return manual_fix(_("Let this user read the file"),
+                          _("Its owner does: chmod a+r {paths}; each folder above it needs a+x.", paths=path)), None  # fmt: skip
+    return manual_fix(_("Use a release that this system can run"),
+                      _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=one.owner)), None  # fmt: skip
+
+
+def _other_python(home: EnvironmentView, one: EndedImport) -> Fix:
+    """Return what helps where a module of Python itself does not load."""
+    headers = {"_lzma": "liblzma-dev", "_bz2": "libbz2-dev", "_ctypes": "libffi-dev", "_ssl": "libssl-dev", "_sqlite3": "libsqlite3-dev",
+               "zlib": "zlib1g-dev", "_uuid": "uuid-dev"}  # fmt: skip
+    steps = [f"sudo apt-get install {headers[one.wanted]}"] if one.wanted in headers else []
+    version = home.python.version or "3"
+    return manual_fix(
+        _("Build this Python again, or make the environment with another one"),
+        *steps,
+        _("With pyenv: pyenv install --force {version}", version=version),
+        restart="program",
+    )
+
+
+RULES = (unfit_extensions,)

@@ -1,0 +1,324 @@
+"""What starts programs: units, supervisord, tasks, tmux, folders, first lines. Files are written as people have them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.host.startup.units import quoted_words, specified, specifiers, unit_rows
+from core.model.facts import PythonEnvironment
+from core.probes.starting.folders import folder_ways
+from core.probes.starting.machine import Ground
+from core.probes.starting.multiplexers import multiplexer_ways
+from core.probes.starting.services import service_ways
+from core.probes.starting.starters import script_ways
+from core.probes.starting.supervised import supervised_ways
+from core.probes.starting.tasks import task_ways
+from core.probes.starting.ways import Reached
+from tests.probes.starting.shells import begin, ground
+
+UNITS = ".config/systemd/user"
+NAME = "LD_LIBRARY_PATH"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with one environment, which is worked in."""
+    (tmp_path / "env/bin").mkdir(parents=True)
+    (tmp_path / "env/pyvenv.cfg").write_text("home = /usr/bin\n")
+    (tmp_path / "env/bin/python").symlink_to(os.path.realpath(sys.executable))
+    (tmp_path / "work").mkdir()
+    return tmp_path
+
+
+def here(home: Path, **env: str) -> Ground:
+    made = ground(home)
+    return replace(made, env={**made.env, "HOME": str(home), "PATH": "/usr/bin:/bin", **env}, folder=str(home / "work"))
+
+
+def write(home: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("{env}", str(home / "env")).replace("{home}", str(home)))
+
+
+def pythons(home: Path) -> tuple[PythonEnvironment, ...]:
+    return (PythonEnvironment(prefix=str(home / "env"), kind="venv"),)
+
+
+def told(ways: Iterable[Reached], home: Path) -> dict[str, tuple[str | None, list[tuple[str, int]]]]:
+    """Return way -> the variable's value, and the lines that count."""
+    found = {}
+    for way in ways:
+        if str(home) not in way.at and way.kind != "multiplexer":
+            continue  # this machine's own
+        rows = [(r.file.removeprefix(f"{home}/"), r.line) for r in way.state.lines.get(NAME, ()) if not r.overridden]
+        value = way.state.environment().get(NAME)
+        found[way.at.removeprefix(f"{home}/")] = (value and value.replace(str(home), "~"), rows)
+    return found
+
+
+UNIT = "[Unit]\nDescription=x\n[Service]\n%sExecStart={env}/bin/python -m server\n[Install]\nEnvironment=NAME=no\n"
+SERVICES: dict[str, tuple[dict[str, str], str | None, list[tuple[str, int]]]] = {
+    "several, quoted and continued": (
+        {"a.service": UNIT % f'Environment="A=b c" \\\n  "{NAME}=/x y" B=1\n'},
+        "/x y",
+        [(f"{UNITS}/a.service", 4)],
+    ),
+    "specifiers": (
+        {"a.service": UNIT % f"Environment={NAME}=%h/lib:%n:100%%\n"},
+        "~/lib:a.service:100%",
+        [(f"{UNITS}/a.service", 4)],
+    ),
+    "a file that is optional and absent": ({"a.service": UNIT % "EnvironmentFile=-%h/none\n"}, None, []),
+    "files count after single ones": (
+        {
+            "a.service": UNIT % f"EnvironmentFile=%h/v.env\nEnvironment={NAME}=/one\n",
+            "../../../v.env": f'# c\n{NAME}="/two" \n',
+        },
+        "/two",
+        [("v.env", 2)],
+    ),
+    "export is no name in such a file": (
+        {"a.service": UNIT % "EnvironmentFile=%h/v.env\n", "../../../v.env": f"export {NAME}=/two\n"},
+        None,
+        [],
+    ),
+    "wildcards": (
+        {
+            "a.service": UNIT % "EnvironmentFile=%h/v/*.env\n",
+            "../../../v/1.env": f"{NAME}=/1\n",
+            "../../../v/2.env": f"{NAME}=/2\n",
+        },
+        "/2",
+        [("v/2.env", 1)],
+    ),
+    "an empty one drops what came before": (
+        {"a.service": UNIT % f"Environment={NAME}=/one\n", "a.service.d/o.conf": "[Service]\nEnvironment=\n"},
+        None,
+        [],
+    ),
+    "a drop-in of every service": (
+        {"a.service": UNIT % f"Environment={NAME}=/one\n", "service.d/o.conf": f"[Service]\nUnsetEnvironment={NAME}\n"},
+        None,
+        [(f"{UNITS}/service.d/o.conf", 2)],
+    ),
+    "of the manager": (
+        {"a.service": UNIT % "", "../user.conf": f"[Manager]\nDefaultEnvironment=A=1 {NAME}=/m\n"},
+        "/m",
+        [(".config/systemd/user.conf", 2)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SERVICES.values(), ids=SERVICES)
+def test_services(case: tuple[dict[str, str], str | None, list[tuple[str, int]]], home: Path) -> None:
+    files, value, lines = case
+    write(home, {f"{UNITS}/{n}": t for n, t in files.items()})
+    ways = list(service_ways(here(home), pythons(home)))
+    found = told(ways, home)
+    assert found[f"{UNITS}/a.service"] == (value, lines)
+    assert next(w for w in ways if w.at.endswith("/a.service")).prefix == str(home / "env")
+
+
+def test_instances_of_a_template(home: Path) -> None:
+    write(
+        home,
+        {
+            f"{UNITS}/t@.service": UNIT % "EnvironmentFile=-%h/%i.env\n",
+            "one.env": f"{NAME}=/1\n",
+            "two.env": f"{NAME}=/2\n",
+        },
+    )
+    wants = home / UNITS / "default.target.wants"
+    wants.mkdir()
+    (wants / "t@one.service").symlink_to("../t@.service")
+    found = told(service_ways(here(home), pythons(home)), home)
+    assert found == {f"{UNITS}/t@one.service": ("/1", [("one.env", 1)])}
+
+
+def test_words_and_specifiers() -> None:
+    assert list(quoted_words('A=1 \'B=2 3\' "C=4\\" 5" D=\\ 6')) == ["A=1", "B=2 3", 'C=4" 5', "D= 6"]
+    known = specifiers("run-gpu@mnt-a\\x2db.service", home="/h", user="ada", uid=7, config="/h/.config", own=True)
+    assert (
+        specified("%h %i %I %p %j %u %U %E %% %q", known) == "/h mnt-a\\x2db mnt/a-b run-gpu gpu ada 7 /h/.config % %q"
+    )
+    rows = list(unit_rows("[Service]\nA=1 \\\n# no\n  2\n[Install]\nA=3\n", "f"))
+    assert [(r.key, r.value.split(), r.line) for r in rows] == [("A", ["1", "2"], 2)]
+
+
+SUPERVISED = """[supervisord]
+environment=LD_LIBRARY_PATH=/of/all
+[include]
+files = conf.d/*.conf
+[program:plain]
+command={env}/bin/python a.py ; it is
+[program:own]
+command={env}/bin/python a.py
+environment=A="1, 2",
+    ; not this: LD_LIBRARY_PATH=/no
+    LD_LIBRARY_PATH="/own:%(here)s",B=3
+[program:other]
+command=/bin/cat
+"""
+
+
+def test_supervisord(home: Path) -> None:
+    write(
+        home,
+        {
+            "work/supervisord.conf": SUPERVISED,
+            "work/conf.d/x.conf": "[program:x]\ncommand=sh -c 'LD_LIBRARY_PATH=/x exec {env}/bin/python'\n",
+        },
+    )
+    assert told(supervised_ways(here(home), pythons(home)), home) == {
+        "work/supervisord.conf: plain": ("/of/all", [("work/supervisord.conf", 2)]),
+        "work/supervisord.conf: own": ("/own:~/work", [("work/supervisord.conf", 11)]),
+        "work/conf.d/x.conf: x": ("/x", [("work/conf.d/x.conf", 2)]),
+    }
+
+
+MAKEFILE = """PYTHON ?= {env}/bin/python
+LIBS := /opt/lib
+export LD_LIBRARY_PATH = $(CURDIR)/lib:$(LIBS)
+all: train
+train: data
+	@echo $(shell date)
+	$(PYTHON) main.py \\
+	--fast
+serve: export LD_LIBRARY_PATH := /serve
+serve:
+	cd x && LD_LIBRARY_PATH=$$HOME/now $(PYTHON) serve.py
+tune: export LD_LIBRARY_PATH := /tune
+tune:
+	-$(PYTHON) tune.py
+unknown:
+	$(shell which python) x.py
+"""
+
+
+def test_make(home: Path) -> None:
+    write(home, {"work/Makefile": MAKEFILE})
+    found = told(task_ways(here(home), pythons(home)), home)
+    assert found == {
+        "work/Makefile: train": ("~/work/lib:/opt/lib", [("work/Makefile", 3)]),
+        "work/Makefile: serve": ("~/now", [("work/Makefile", 11)]),
+        "work/Makefile: tune": ("/tune", [("work/Makefile", 12)]),
+    }
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_make_itself_says_the_same(home: Path) -> None:
+    write(
+        home,
+        {
+            "work/Makefile": MAKEFILE.replace(
+                "main.py \\\n\t--fast", "-c 'import os; print(os.environ[\"LD_LIBRARY_PATH\"])'"
+            ),
+            "work/data": "",
+        },
+    )
+    said = subprocess.run(
+        ["make", "-s", "train"], cwd=home / "work", capture_output=True, text=True, check=True, env=here(home).env
+    )
+    value = told(task_ways(here(home), pythons(home)), home)["work/Makefile: train"][0]
+    assert value
+    assert said.stdout.splitlines()[-1].replace(str(home), "~") == value
+
+
+TASKS: dict[str, tuple[dict[str, str], dict[str, tuple[str | None, list[tuple[str, int]]]]]] = {
+    "just": (
+        {"justfile": "export LD_LIBRARY_PATH := '/j'\npy := '{env}/bin/python'\n\ntrain name='x':\n    @{{py}} main.py {{name}}\n"},
+        {"work/justfile: train": ("/j", [("work/justfile", 1)])},
+    ),
+    "npm": (
+        {"package.json": '{\n "scripts": {\n  "a": "echo",\n  "s": "LD_LIBRARY_PATH=/n {env}/bin/python x"\n }\n}'},
+        {"work/package.json: s": ("/n", [("work/package.json", 4)])},
+    ),
+    "Procfile": (
+        {"Procfile": "web: {env}/bin/python web.py\n", ".env": "LD_LIBRARY_PATH=/p\n"},
+        {"work/Procfile: web": ("/p", [("work/.env", 1)])},
+    ),
+    "VS Code": (
+        {".vscode/tasks.json": '{"tasks": [{"label": "t", "command": "{env}/bin/python", "args": ["m.py"],\n "options": {"env": {\n"LD_LIBRARY_PATH": "${workspaceFolder}/l"}}}]}'},
+        {"work/.vscode/tasks.json: t": ("~/work/l", [("work/.vscode/tasks.json", 3)])},
+    ),
+    "PyCharm": (
+        {".idea/workspace.xml": '<x>\n<configuration name="a &amp; b" type="PythonConfigurationType">\n<option name="SDK_HOME" value="{env}/bin/python" />\n<envs>\n<env name="LD_LIBRARY_PATH" value="$PROJECT_DIR$/l&lt;" />\n</envs></configuration></x>'},
+        {"work/.idea/workspace.xml: a & b": ("~/work/l<", [("work/.idea/workspace.xml", 5)])},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TASKS.values(), ids=TASKS)
+def test_tasks(case: tuple[dict[str, str], dict[str, tuple[str | None, list[tuple[str, int]]]]], home: Path) -> None:
+    files, expected = case
+    write(home, {f"work/{n}": t for n, t in files.items()})
+    assert told(task_ways(here(home), pythons(home)), home) == expected
+
+
+def test_tmux_and_screen(home: Path) -> None:
+    write(home, {
+        ".tmux.conf": "set -g mouse on\nset-environment -g A b\nsetenv -g LD_LIBRARY_PATH ~/t ; # no\nset-environment -gu A\n",
+        ".screenrc": "startup_message off\n",
+    })  # fmt: skip
+    found = told(multiplexer_ways(here(home), begin(home)), home)
+    assert list(found) == ["tmux"]
+    assert found["tmux"][1] == [(".tmux.conf", 3)]
+
+
+FOLDERS: dict[str, tuple[dict[str, str], dict[str, str], tuple[str, int]]] = {
+    "direnv and a file": ({".envrc": "dotenv_if_exists gone\ndotenv .env.gpu\n", ".env.gpu": "LD_LIBRARY_PATH=/d\n"}, {}, (".env.gpu", 1)),
+    "direnv and the folder above": ({".envrc": "source_up\n", "../.envrc": "\nexport LD_LIBRARY_PATH=/d\n"}, {}, ("../.envrc", 2)),
+    "mise": ({"mise.toml": "[tools]\n[env]\nA = 1\nLD_LIBRARY_PATH = '/d'\n"}, {}, ("mise.toml", 4)),
+    "mise and a file": ({".mise.toml": "[env]\n_.file = ['.env']\n", ".env": "LD_LIBRARY_PATH=/d\n"}, {}, (".env", 1)),
+    "uv": ({".env": "\nLD_LIBRARY_PATH='/d'\n"}, {"UV_ENV_FILE": ".env"}, (".env", 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FOLDERS.values(), ids=FOLDERS)
+def test_folders(case: tuple[dict[str, str], dict[str, str], tuple[str, int]], home: Path) -> None:
+    files, env, (name, line) = case
+    write(home, {f"work/{n}": t for n, t in files.items()})
+    ((value, rows),) = told(folder_ways(here(home, **env), begin(home)), home).values()
+    assert value == "/d"
+    assert rows == [(os.path.normpath(f"work/{name}"), line)]
+
+
+FIRST_LINES: dict[str, tuple[str, str | None]] = {
+    "env -S": ("#!/usr/bin/env -S LD_LIBRARY_PATH=/f {env}/bin/python\nprint()\n", "/f"),
+    "env of the path": ("#!/usr/bin/env -S -u LD_LIBRARY_PATH python=1 {env}/bin/python\n", None),
+    "a shell by env": ("#!/usr/bin/env bash\nexec env LD_LIBRARY_PATH=/s {env}/bin/python x\n", "/s"),
+}
+
+
+@pytest.mark.parametrize("case", FIRST_LINES.values(), ids=FIRST_LINES)
+def test_first_lines(case: tuple[str, str | None], home: Path) -> None:
+    text, value = case
+    write(home, {"bin/tool": text})
+    (home / "bin/tool").chmod(0o755)
+    (found,) = told(
+        script_ways(here(home, LD_LIBRARY_PATH="/mine"), pythons(home), (str(home / "bin/tool"),)), home
+    ).values()
+    assert found[0] == value
+
+
+Ways = Callable[[Ground, tuple[PythonEnvironment, ...]], Iterable[Reached]]
+
+
+@pytest.mark.parametrize("read", [service_ways, supervised_ways, task_ways], ids=lambda r: r.__name__)
+@pytest.mark.parametrize(
+    "text", ["", "\0", "=", "[program:x", "a:\n\t$(", "{", "export\n\n", '[Service]\nEnvironment="\n\\'], ids=range(8)
+)
+def test_broken_files_end_nowhere(text: str, read: Ways, home: Path) -> None:
+    names = ("supervisord.conf", "Makefile", "justfile", "package.json", ".vscode/tasks.json", ".idea/workspace.xml")
+    write(home, {f"work/{n}": text for n in names} | {f"{UNITS}/a.service": text})
+    assert all(value is None for value, _rows in told(read(here(home), pythons(home)), home).values())

@@ -1,0 +1,1 @@
+"""The commonest failures on Windows from beginning to end by the command line: scan, rehearse, cure, load, undo."""
