@@ -116,7 +116,6 @@ class ContractTable(Frozen, frozen=True, kw_only=True):
     code: tuple[CodeSource, ...] = ()
 
 
-@functools.cache
 def code_sources() -> tuple[CodeSource, ...]:
     """Return where frameworks' own code tells what it takes."""
     return read_table("variables", ContractTable).code
