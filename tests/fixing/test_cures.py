@@ -45,7 +45,8 @@ def test_a_fix_cures_what_it_claims_and_is_undone_without_a_trace(fault: Fault) 
     assert said["rehearsed"] is True or (fault.offered == "packages" and said["rehearsed"] is None), said
     assert said["touched"] == [], "the rehearsal changed something"
     assert (said["kind"], said["changed"]) == ("done", True), said
-    assert said["not imported"] == [], said
+    if fault.offered == "packages":  # a line or a variable is for programs that are started anew, and verified so
+        assert said["not imported"] == [], said
     assert said["verified"] == [], f"the machine is not healthy afterwards: {said}"
     verified_for: dict[str, bool | None] = said["verified_for"]  # type: ignore[assignment]  # made by cure.py
     assert True in verified_for.values(), said

@@ -101,7 +101,7 @@ def handed_out(seen: Snapshot, message: str) -> dict[str, str]:
     out["export"] = rows.getvalue().decode()
     tabulated = table.tabulate([("one.json", read)])
     out["triage"], out["triage json"] = table.triage_text(tabulated), table.triage_json(tabulated).decode()
-    tools = Tools(look=lambda _pythons: report)
+    tools = Tools(look=lambda _pythons, _suggested: report)
     out["mcp scan"], out["mcp explain"] = tools.scan(), tools.explain(message)
     for finding in report.findings:
         out[f"mcp propose {finding.id}"] = tools.propose(finding.id)
@@ -133,7 +133,7 @@ def test_nor_in_the_reports_that_two_files_are_compared_by(tmp_path: Path) -> No
     for number in (1, 2):
         seen = made(machines.wheel_machine(), *names)
         (tmp_path / f"{number}.json").write_bytes(to_json(Report(snapshot=seen)))  # as one with --full-names
-    shown = Tools(look=lambda _p: Report(snapshot=machines.wheel_machine())).compare(
+    shown = Tools(look=lambda _p, _s: Report(snapshot=machines.wheel_machine())).compare(
         str(tmp_path / "1.json"), str(tmp_path / "2.json")
     )
     assert [n for n in names if n in shown.lower()] == []

@@ -86,6 +86,7 @@ def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[Envi
         outside
         and where.is_folder(where.join(folder, "site-packages"))
         and not where.is_file(where.join(folder, "os.py"))
+        and not where.is_folder(where.join(python.prefix, "conda-meta"))
     ):
         file = where.join(python.prefix, "pyvenv.cfg")
         yield EnvironmentFault(kind="no configuration", path=path_text(file), detail=path_text(real))
