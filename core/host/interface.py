@@ -13,7 +13,7 @@ from typing import Literal, Protocol, Required, TypedDict, Unpack, runtime_check
 from core.common.progress import Progress
 from core.model.facts import Frozen, Machine, PciDevice, Signature, System, Variable
 
-ProgramKind = Literal["program", "answering", "tool"]
+ProgramKind = Literal["program", "answering", "interpreter", "tool"]
 
 
 class CompletedProcess(Frozen, frozen=True, kw_only=True):
@@ -57,7 +57,8 @@ class RunOptions(TypedDict, total=False):
     """Whose rights it gets, for an administrator alone; None for one's own."""
     kind: ProgramKind
     """"answering": it has its own pipe for its answer, ``out``, as ``core.host.answer_pipe`` says, and what it prints
-    is in ``err``; "tool": on Linux it gets no new privileges, and nothing that it starts outlives it."""
+    is in ``err``; "interpreter": on Linux it gets no new privileges, and nothing that it starts outlives it; "tool": so, and
+    the number of its processes is limited."""
 
 
 class Host(Protocol):

@@ -48,7 +48,7 @@ def run_program(
         return CompletedProcess(status=None, ended=fact_text("was not started: the work was cancelled"))
     try:
         pipe = AnswerPipe() if kind == "answering" else None
-        process = _start(argv, env, account, pipe, leashed=kind == "tool")
+        process = _start(argv, env, account, pipe, kind)
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
         return CompletedProcess(status=None, ended=fact_text("could not be started: {e}", e=_reason(e)), started=False)
     return _Running(process, input, watch.on_output if watch else _ignore_output, pipe).finish(timeout, watch)
@@ -179,8 +179,7 @@ def _start(
     env: Mapping[str, str] | None,
     account: Account | None,
     answers: AnswerPipe | None,
-    *,
-    leashed: bool,
+    kind: ProgramKind,
 ) -> subprocess.Popen[bytes]:
     if answers:
         env = {**(os.environ if env is None else env), **answers.variable}
@@ -195,7 +194,7 @@ def _start(
         rights: dict[str, Any] = {}
         if account:
             rights = {"user": account.uid, "group": account.gid, "extra_groups": account.groups}
-        if leashed:
+        if kind == "tool":
             rights["preexec_fn"] = leash.limit_processes
 
         def make() -> subprocess.Popen[bytes]:
@@ -204,7 +203,7 @@ def _start(
                 start_new_session=True, cwd="/", pass_fds=ends, **rights,
             )  # fmt: skip
 
-        return leash.start(make, leashed=leashed)
+        return leash.start(make, leashed=kind in ("tool", "interpreter"))
 
 
 def _thread(work: Callable[..., None], *args: object) -> threading.Thread:

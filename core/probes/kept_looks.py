@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from core.common.fact_text import forms_in, remember_form
 from core.loader.earlier_reads import MISSING, earlier_or_new, file_identity
 from core.probes.sysroot import Sysroot
 
@@ -21,6 +22,8 @@ class Kept(msgspec.Struct, frozen=True):
     places: tuple[str, ...]
     identity: str
     """Of all places together; empty where one of them is so young that a change might not show."""
+    forms: tuple[tuple[str, dict[str, str]], ...] = ()
+    """How the sentences in the answer were made."""
 
 
 class WatchedSysroot(Sysroot, frozen=True):
@@ -58,7 +61,10 @@ def kept_look(
         found, lasts = look(watched)
         places = tuple(watched.places)
         return Kept(
-            msgspec.Raw(msgspec.msgpack.encode(found)), places, _identity(places, where, known) if lasts else ""
+            msgspec.Raw(msgspec.msgpack.encode(found)),
+            places,
+            _identity(places, where, known) if lasts else "",
+            tuple(forms_in(found)),
         )
 
     kept = earlier_or_new(
@@ -69,6 +75,8 @@ def kept_look(
         lambda k: bool(k.identity),
         holds=lambda k: k.identity == _identity(k.places, where, known),
     )
+    for message, values in kept.forms:
+        remember_form(message, values)
     return msgspec.msgpack.decode(kept.found, type=kind)  # type: ignore[no-any-return]  # kind is T's
 
 

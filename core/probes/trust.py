@@ -59,14 +59,16 @@ class OddFiles(msgspec.Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-def of_interpreter(python: PythonEnvironment, where: Sysroot, request: ProbeRequest | None = None) -> Verdict:
+def of_interpreter(
+    python: PythonEnvironment, where: Sysroot, request: ProbeRequest | None = None, *, also: Iterable[str] = ()
+) -> Verdict:
     """Return whether an environment's interpreter may be run: with its settings, its folders of packages, and all in them.
 
     All that lies in the folders counts for an administrator alone: nobody else's rights grow by it. ``request``: for a child
-    that looks at them while this process goes on.
+    that looks at them while this process goes on. ``also``: other files that it runs.
     """
     wanted = python.is_wanted
-    places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages]
+    places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages, *also]
     paths = {where.under(p): wanted for p in places if p and where.form.isabs(p)}
     me = provenance.this_person()
     if me.elevated:
@@ -146,7 +148,7 @@ def _reaches(account: Account, path: str) -> bool:
 
 
 def tell_execution(
-    what: Literal["roll call", "driver", "framework", "nvcc", "search path"],
+    what: Literal["roll call", "driver", "framework", "interpreter", "nvcc", "search path"],
     path: str,
     verdict: Verdict,
     request: ProbeRequest,

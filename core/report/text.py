@@ -28,6 +28,7 @@ EXECUTIONS = {
     "roll call": N_("cuDNN loaded and called"),
     "driver": N_("The driver asked"),
     "framework": N_("A framework tried"),
+    "interpreter": N_("A Python asked for its search path"),
     "nvcc": N_("nvcc asked for its version"),
     "search path": N_("A search path followed"),
 }

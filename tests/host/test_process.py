@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.common.progress import Progress
+from core.host.interface import ProgramKind
 from core.host.process import MAX_STREAM_BYTES, run_program
 
 PYTHON = sys.executable
@@ -170,9 +171,10 @@ print(open("/proc/self/status").read())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a job has no way out")
-def test_a_tool_gains_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["tool", "interpreter"])
+def test_a_tool_gains_nothing_and_leaves_nothing_behind(tmp_path: Path, kind: ProgramKind) -> None:
     numbers = tmp_path / "numbers"
-    done = run_program([*python(ESCAPES), str(numbers)], timeout=60, kind="tool")
+    done = run_program([*python(ESCAPES), str(numbers)], timeout=60, kind=kind)
     assert done.status == 0
     assert "\nNoNewPrivs:\t1\n" in done.out
     assert_gone(numbers)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.common.fact_text import fact_text, form_of, taken_forms
 from core.loader.earlier_reads import EarlierReads, using
 from core.probes.kept_looks import kept_look
 from core.probes.sysroot import Sysroot
@@ -78,3 +79,19 @@ def test_another_question_and_a_hurried_answer_are_not_mixed_up(tmp_path: Path):
     asked(store, looker, given=1)
     asked(EarlierReads(store.to_bytes()), looker, given=2)
     assert looker.looks == 2
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_sentence_that_was_kept_can_still_be_translated(tmp_path: Path):
+    def look(where: Sysroot) -> tuple[tuple[str, ...], bool]:
+        where.names(str(tmp_path))
+        return (fact_text("{name} is whole", name="libx.so"),), True
+
+    store = EarlierReads()
+    for _run in range(2):
+        taken_forms()
+        with using(store):
+            found = kept_look("test", 1, tuple[str, ...], look, Sysroot("linux"))
+        store = EarlierReads(store.to_bytes())
+        assert found == ("libx.so is whole",)
+    assert form_of("libx.so is whole") == ("{name} is whole", {"name": "libx.so"})

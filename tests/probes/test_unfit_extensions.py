@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from core.common.progress import Progress
+from core.host.this_host import this_host
+from core.loader.earlier_reads import EarlierReads, using
+from core.model.facts import Distribution, PythonEnvironment, Snapshot
+from core.probes.probe import ProbeRequest
 from core.probes.python.environment import goes_without_home
-from core.probes.python.numpy_headers import numpy_of_module
+from core.probes.python.numpy_headers import built_for_numpy_1, numpy_of_module
+from core.probes.python.search_path import Interpreter
 from core.probes.python.start_code import path_changes
 from core.probes.python.sure_imports import at_the_margin, sure_imports
-from core.probes.python.unfit_extensions import UnfitExtension
+from core.probes.python.unfit_extensions import UnfitExtension, unfit_extensions
 from core.probes.sysroot import Sysroot
+from tests.envlab.run import LabHost
+from tests.loader import build
 
 
 @pytest.mark.parametrize(
@@ -92,3 +102,80 @@ def test_only_a_relative_home_leads_python_back_to_its_own_folder(tmp_path: Path
     where = Sysroot(system="linux", root="/")
     assert goes_without_home("C:\\Python311", str(env / "bin" / "python"), where)
     assert not goes_without_home("/usr/bin-of-old", str(env / "bin" / "python"), where)
+
+
+SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
+
+
+def unfit(root: Path, store: EarlierReads | None = None) -> tuple[tuple[str, str, str, bool], ...]:
+    """Return the modules of a made-up environment that do not load: name, library, state, whether the package brought it."""
+    site = root / "site"
+    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(root)})
+    python = PythonEnvironment(prefix=str(root), executable=sys.executable, site_packages=(str(site),))
+    its = ProbeRequest(host=host, seen=Snapshot(machine=host.machine()), env=host.fresh_environment(), watch=Progress())
+    with using(store or EarlierReads()):
+        found = unfit_extensions(
+            python, Interpreter(str(root), str(root), (3, 11)), (SUFFIX, ".so"), its, Sysroot("linux")
+        )
+    return tuple((u.dotted, u.edge.name if u.edge else "", u.edge.state if u.edge else "", u.recorded) for u in found)
+
+
+def package(root: Path) -> tuple[Path, Path]:
+    """Make a package with a module that needs a library of its own, and return both."""
+    site = root / "site"
+    library = build.library(site / "odd.libs" / "libodd.so.1")
+    link = ("-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN/../odd.libs")
+    module = build.library(site / "odd" / f"_core{SUFFIX}", *link, str(library))
+    record = site / "odd-1.0.dist-info" / "RECORD"
+    record.parent.mkdir()
+    record.write_text("".join(f"{p.relative_to(site)},sha256=x,1\n" for p in (library, module)))
+    return module, library
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize(
+    ("spoil", "expected"),
+    [
+        (lambda _m, _l: None, ()),
+        (lambda _m, lib: lib.unlink(), (("odd._core", "libodd.so.1", "absent", True),)),
+        (lambda _m, lib: lib.write_bytes(lib.read_bytes()[:200]), (("odd._core", "libodd.so.1", "damaged", True),)),
+        (lambda mod, _l: mod.unlink(), (("odd._core", "", "", True),)),
+        (lambda _m, lib: lib.rename(lib.with_name("libother.so")), (("odd._core", "libodd.so.1", "absent", True),)),
+    ],
+)
+def test_a_module_that_the_loader_refuses_is_found_at_once_and_after_a_kept_look(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[Path, Path], object],
+    expected: tuple[object, ...],
+) -> None:
+    monkeypatch.setattr("core.loader.earlier_reads.SETTLED_NANOSECONDS", -(1 << 62))
+    files, store = package(tmp_path), EarlierReads()
+    assert unfit(tmp_path, store) == ()
+    spoil(*files)
+    later = EarlierReads(store.to_bytes())
+    assert unfit(tmp_path, later) == expected
+    same = EarlierReads(later.to_bytes())
+    assert unfit(tmp_path, same) == expected
+    assert not same.has_news
+
+
+@pytest.mark.parametrize(
+    ("content", "count"), [(b"\0numpy.core._multiarray_umath\0", 1), (b"\0numpy._core._multiarray_umath\0", 0)]
+)
+@pytest.mark.parametrize(
+    ("numpy", "wish", "matters"), [("2.2.0", "numpy>=1.21", 1), ("1.26.4", "numpy", 0), ("2.2.0", "numpydoc", 0)]
+)
+def test_only_with_numpy_2_and_a_wish_for_it_does_the_older_build_count(
+    tmp_path: Path, content: bytes, count: int, numpy: str, wish: str, matters: int
+) -> None:
+    module = tmp_path / "odd" / f"_core{SUFFIX}"
+    module.parent.mkdir()
+    module.write_bytes(content)
+    (tmp_path / "odd-1.0.dist-info").mkdir()
+    (tmp_path / "odd-1.0.dist-info" / "RECORD").write_text(f"odd/{module.name},sha256=x,1\n")
+    its = (
+        Distribution(name="odd", version="1.0", location=str(tmp_path), pins=(wish,)),
+        Distribution(name="numpy", version=numpy, location=str(tmp_path)),
+    )
+    assert len(built_for_numpy_1(its, Sysroot("linux"))) == count * matters

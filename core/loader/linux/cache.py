@@ -51,7 +51,10 @@ class CacheEntry(Frozen, frozen=True, kw_only=True):
     """The glibc-hwcaps folder's name that the processor must be fit for ("x86-64-v3"); empty for every processor."""
 
 
-def read_cache(path: str = "/etc/ld.so.cache", *, root: str = "/") -> tuple[CacheEntry, ...] | None:
+CACHE_FILE = "/etc/ld.so.cache"
+
+
+def read_cache(path: str = CACHE_FILE, *, root: str = "/") -> tuple[CacheEntry, ...] | None:
     """Return the cache's entries in its own order; None when there is no cache that could be read."""
     return _read_cache(path, root=root)
 

@@ -107,6 +107,14 @@ class LibrarySearch:
             self._images[path] = read_image.read_image(path, root=self.policy.root)
         return self._images[path]
 
+    @property
+    def looked_at(self) -> Iterator[str]:
+        """Yield every path whose state the answers so far depend on, absent ones included."""
+        yield from self._images
+        heads = {sub.split("/", 1)[0] for sub in self.policy.subfolders}
+        for folder in self._subfolders:
+            yield from (posixpath.join(folder, head) for head in heads)
+
     def load(self, path: str) -> LoadedFile:
         """Return a file as the head of a chain: a program or a library that was loaded by its path."""
         return LoadedFile(path, self.image(path))

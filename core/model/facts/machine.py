@@ -87,9 +87,9 @@ class Changeable(Frozen, frozen=True, kw_only=True):
 class Execution(Frozen, frozen=True, kw_only=True):
     """Something of the machine that was started or loaded, or that was not since others can change it."""
 
-    what: Literal["roll call", "driver", "framework", "nvcc", "search path"]
-    """roll call: cuDNN's libraries, loaded and called. driver: NVML and cuInit. framework: its own interpreter. search
-    path: an entry that an administrator's programs were started without."""
+    what: Literal["roll call", "driver", "framework", "interpreter", "nvcc", "search path"]
+    """roll call: cuDNN's libraries, loaded and called. driver: NVML and cuInit. framework: its own interpreter.
+    interpreter: one that was started to say its sys.path. search path: an entry that an administrator's programs were started without."""
     path: str
     account: str = ""
     """With whose rights; empty: it was not run."""

@@ -48,6 +48,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         return ImportSearch(prefix=python.prefix, python=interpreter.short, faults=faults)
     path = python_search_path(interpreter, request.env, folder, where)
     architecture = python.architecture or request.seen.machine.architecture
+    known = request.shared.setdefault("identities", {})
     modules = ModuleSearch(interpreter, path, architecture, where)
     unfit = unfit_extensions(python, interpreter, extension_suffixes(interpreter, architecture, where), request, where)
     return ImportSearch(
@@ -63,9 +64,9 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             python.distributions,
             where,
             Suspects(unfit, lacking_modules(interpreter, where)),
-            known=request.shared.setdefault("identities", {}),
+            known=known,
         ),
-        numpy_1=tuple(built_for_numpy_1(python.distributions, where)),
+        numpy_1=built_for_numpy_1(python.distributions, where, known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
         remains=tuple(remains_of_pip(path.entries, where)),
     )

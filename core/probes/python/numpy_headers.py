@@ -14,6 +14,7 @@ from core.common.versions import version_tuple
 from core.loader.earlier_reads import cached_by_file
 from core.loader.files import path_under_root
 from core.model.facts import BuiltForNumpy1, Distribution, path_text
+from core.probes.kept_looks import kept_look
 from core.probes.python.records import STRIPPED_PATHS
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
@@ -41,14 +42,28 @@ def numpy_of_module(path: str | os.PathLike[str], *, root: str | os.PathLike[str
         return None
 
 
-def built_for_numpy_1(distributions: tuple[Distribution, ...], where: Sysroot) -> Iterator[BuiltForNumpy1]:
-    """Yield the packages that want NumPy, and were built for NumPy 1, where NumPy 2 is installed."""
+def built_for_numpy_1(
+    distributions: tuple[Distribution, ...], where: Sysroot, known: dict[str, str] | None = None
+) -> tuple[BuiltForNumpy1, ...]:
+    """Return the packages that want NumPy, and were built for NumPy 1, where NumPy 2 is installed. ``known``: see ``kept_look``."""
     numpy = next((d for d in distributions if d.name == "numpy"), None)
     if numpy is None or version_tuple(numpy.version)[:1] < (2,):
-        return
-    for what in {d.name: d for d in reversed(distributions)}.values():
-        if what is numpy or not any(re.match(r"numpy(?![\w.-])", wish) for wish in what.pins):
-            continue
+        return ()
+    wishing = tuple(
+        what
+        for what in {d.name: d for d in reversed(distributions)}.values()
+        if what is not numpy and any(re.match(r"numpy(?![\w.-])", wish) for wish in what.pins)
+    )
+
+    def look(watched: Sysroot) -> tuple[tuple[BuiltForNumpy1, ...], bool]:
+        return tuple(_built_for_numpy_1(wishing, watched)), True
+
+    given = tuple((d.name, d.version, d.location) for d in wishing)
+    return kept_look("numpy", given, tuple[BuiltForNumpy1, ...], look, where, known=known)
+
+
+def _built_for_numpy_1(wishing: tuple[Distribution, ...], where: Sysroot) -> Iterator[BuiltForNumpy1]:
+    for what in wishing:
         rows = record_rows(what, r"\.(?:cpython-\d+-[\w-]+|abi3)\.so,", where)
         modules = [p for p in rows if not STRIPPED_PATHS.search(p.removeprefix(what.location))]
         sizes = {p: seen.st_size for p in modules if (seen := where.stat(p))}

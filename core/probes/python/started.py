@@ -1,6 +1,7 @@
 """What an interpreter's start-up code does that reading does not follow: the interpreter is started once, and says its sys.path.
 
-Only where there is such code, and only an interpreter that may be run. No package is imported but what the start itself imports.
+Only where there is such code, and only an interpreter that somebody named or uses, with code that nobody else can change. No package
+is imported but what the start itself imports.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from core.host.provenance import environment_for
+from core.host.provenance import Verdict, environment_for
 from core.model.facts import EnvironmentFault, PythonEnvironment, StartCode, path_text
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
@@ -16,7 +17,8 @@ from core.probes.python.search_path import follows
 from core.probes.sysroot import Sysroot, without_silent_folders
 from core.probes.trust import of_interpreter, tell_execution
 
-START_TIMEOUT_SECONDS = 10.0
+START_TIMEOUT_SECONDS = 4.0
+"""Less than the whole probe has."""
 SCRIPT = "import json, sys; sys.stdout.write('\\n+' + json.dumps(sys.path))"
 
 
@@ -27,14 +29,19 @@ def start_faults(
     suspects = [c for c in start_code if not follows(c, where)]
     if not suspects or not python.is_wanted or not python.executable or where.system != "linux" or not runs_here(where):
         return
-    verdict = of_interpreter(python, where, request)
-    tell_execution("search path", python.executable, verdict, request)
+    verdict = _verdict(python, suspects, request, where)
+    tell_execution("interpreter", python.executable, verdict, request)
     if not verdict.may:
         return
     env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
     command = (python.executable, "-B", "-c", SCRIPT)
     done = request.host.run(
-        command, timeout=START_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account
+        command,
+        timeout=START_TIMEOUT_SECONDS,
+        env=env,
+        watch=request.watch,
+        account=verdict.account,
+        kind="interpreter",
     )
     first = suspects[0]
     if not done.out.rpartition("\n+")[1]:
@@ -54,6 +61,13 @@ def start_faults(
     ]
     if lost and not any(where.real(f) in found for f in python.site_packages):
         yield EnvironmentFault(kind="packages taken away", path=first.source, line=first.line, detail=lost[0])
+
+
+def _verdict(python: PythonEnvironment, suspects: list[StartCode], request: ProbeRequest, where: Sysroot) -> Verdict:
+    """Return whether it may be started: nobody asked for this, so what others can change runs with their own rights or not at all."""
+    verdict = of_interpreter(python, where, request, also=[c.source for c in suspects])
+    foreign = verdict.changeable is not None and verdict.account is None
+    return Verdict(may=False, changeable=verdict.changeable) if foreign else verdict
 
 
 def _by_start_code(said: str) -> bool:

@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
+from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import version_tables
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.closure import Edge
+from core.probes.kept_looks import kept_look
 from core.probes.loading.closure import DRIVERS_OWN, GPU_LIBRARY
 from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest
@@ -78,10 +81,28 @@ def unfit_extensions(
     """Return the extension modules that do not load; none on Windows, where another loader decides."""
     if where.system != "linux":
         return ()
-    search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
-    program = search.program(python.executable) if python.executable else None
-    look = _Look(search, program if program and program.image.format == "ELF" else None, suffixes, where)
-    look.preloaded = request.env.get("LD_PRELOAD", "")
+    policy = consumer_policy(request.env, request.seen.machine, where)
+    preloaded = request.env.get("LD_PRELOAD", "")
+
+    def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:
+        search = LibrarySearch(policy)
+        program = search.program(python.executable) if python.executable else None
+        loader = _Look(search, program if program and program.image.format == "ELF" else None, suffixes, watched)
+        loader.preloaded = preloaded
+        found = _unfit(python, interpreter, loader, watched)
+        for path in (CACHE_FILE, python.executable, *search.looked_at):
+            watched.under(path)  # what the loader looks at counts as read, too
+        return found, True
+
+    places = (python.executable, python.site_packages, interpreter.base, interpreter.library, interpreter.short)
+    given = (replace(policy, cache=()), preloaded, suffixes, places)
+    known = request.shared.setdefault("identities", {})
+    return kept_look("unfit", given, tuple[UnfitExtension, ...], look, where, known=known)
+
+
+def _unfit(
+    python: PythonEnvironment, interpreter: Interpreter, look: _Look, where: Sysroot
+) -> tuple[UnfitExtension, ...]:
     found = [*look.of_python(interpreter)]
     known: set[str] = set()
     for folder in python.site_packages:

@@ -525,7 +525,7 @@ def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
     if (
         FRAMEWORKS.fullmatch(b.of.name)
         and b.installed
-        and is_older(b.installed, wanted) is True
+        and is_older(minor_version(b.installed), minor_version(wanted)) is True
         and "<" not in b.specifier
     ):
         return WARNING, "requirement_broken"  # older than the oldest that it was written for

@@ -34,11 +34,28 @@ DEBIANS = {
 
 
 def unfit_extensions(seen: Snapshot) -> Iterator[Finding]:
-    """A compiled module of a package, or of the installed Python, does not load: one finding for each package."""
+    """A compiled module of a package, or of the installed Python, does not load: one finding for each fault.
+
+    What a package brought itself is its own fault; a library that several ask the system for is one, whoever asks.
+    """
     for home, search in views_with_imports(seen):
         mine = [e for e in search.ended if is_compiled(e)]
-        for who in dict.fromkeys(e.owner for e in mine):
-            yield _finding(home, [e for e in mine if e.owner == who])
+        for fault in dict.fromkeys(map(_fault, mine)):
+            yield _finding(home, [e for e in mine if _fault(e) == fault])
+
+
+def _fault(ended: EndedImport) -> tuple[str, str]:
+    """Return what the ends of one fault have in common: their package, or the library outside of it."""
+    edge = ended.edge
+    if (
+        not ended.owner
+        or edge is None
+        or ended.recorded
+        or ended.path in (edge.name, edge.path)
+        or MUSL.fullmatch(edge.name)
+    ):
+        return ended.owner, ""
+    return "", edge.path or edge.name
 
 
 def is_compiled(ended: EndedImport) -> bool:
@@ -49,29 +66,29 @@ def is_compiled(ended: EndedImport) -> bool:
 def _finding(home: EnvironmentView, its: list[EndedImport]) -> Finding:
     one = next((e for e in its if e.starts), its[0])
     consumers = list(dict.fromkeys(name for e in its for name in framework_distributions(home, e)))
+    owners = list(dict.fromkeys(e.owner for e in (one, *its) if e.owner))
     package = one.owner.partition(" ")[0]
     cause, why = _judged(one)
-    fix, remedy = _cure(home, one, cause)
+    fix, remedy = _cure(home, one, owners, cause)
     return make_finding(
         Step.FRAMEWORKS,
         _severity(home, consumers),
         f"does-not-load-{package or one.wanted}",
-        _title(home, one, consumers),
+        _title(home, one, owners, consumers),
         cause=cause,
         why=why,
-        evidence=[*(row for e in its for row in _rows(e)), *_concerned(home, one, consumers)],
+        evidence=[*(row for e in its for row in _rows(e)), *_concerned(home, owners, consumers)],
         subjects=list(dict.fromkeys(p for e in its for p in (e.path, e.edge.path if e.edge else "") if p)) or [home.python.prefix],
         fix=fix,
         remedy=remedy,
     )  # fmt: skip
 
 
-def _concerned(home: EnvironmentView, one: EndedImport, consumers: list[str]) -> Iterator[Concern]:
-    """Yield the frameworks that stop, and the package itself; the whole environment for what is Python's own."""
+def _concerned(home: EnvironmentView, owners: list[str], consumers: list[str]) -> Iterator[Concern]:
+    """Yield the frameworks that stop, and the packages themselves; the whole environment for what is Python's own."""
     yield from (home.concerns(name) for name in consumers)
-    if one.owner:
-        yield concern_row(home.python.consumer(one.owner))
-    elif not consumers:
+    yield from (concern_row(home.python.consumer(owner)) for owner in owners)
+    if not owners and not consumers:
         yield home.concerns()
 
 
@@ -80,7 +97,7 @@ def _severity(home: EnvironmentView, consumers: list[str]) -> Severity:
     return home.severity if consumers else min(home.severity, WARNING)
 
 
-def _title(home: EnvironmentView, one: EndedImport, consumers: list[str]) -> str:
+def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers: list[str]) -> str:
     its = home.python.prefix
     module = one.wanted
     whole = [f"{d.name} {d.version}" for n in consumers if (d := home.has(n))]
@@ -94,7 +111,7 @@ def _title(home: EnvironmentView, one: EndedImport, consumers: list[str]) -> str
         return _(
             "{module} of the Python of {prefix} does not load: it needs {name}.", module=module, prefix=its, name=name
         )
-    who = join_names(whole) if whole else one.owner
+    who = join_names(whole or owners)
     if one.path in (one.edge.name, one.edge.path):
         name = file_name(home.seen.machine.system, one.path)
         return _("{who} in {prefix} cannot be imported: {name} does not load.", who=who, prefix=its, name=name)
@@ -159,7 +176,7 @@ def _rows(one: EndedImport) -> Iterator[Evidence]:
         yield observation(_("Wanted by"), one.edge.wanted_by)
 
 
-def _cure(home: EnvironmentView, one: EndedImport, cause: Cause) -> tuple[Fix, Remedy | None]:
+def _cure(home: EnvironmentView, one: EndedImport, owners: list[str], cause: Cause) -> tuple[Fix, Remedy | None]:
     name, _space, version = one.owner.partition(" ")
     if not name:
         return _other_python(home, one), None
@@ -182,7 +199,7 @@ def _cure(home: EnvironmentView, one: EndedImport, cause: Cause) -> tuple[Fix, R
         return manual_fix(_("Let this user read the file"),
                           _("Its owner does: chmod a+r {paths}; each folder above it needs a+x.", paths=path)), None  # fmt: skip
     return manual_fix(_("Use a release that this system can run"),
-                      _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=one.owner)), None  # fmt: skip
+                      _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=join_names(owners))), None  # fmt: skip
 
 
 def _other_python(home: EnvironmentView, one: EndedImport) -> Fix:

@@ -12,6 +12,7 @@ import pytest
 from core.loader.linux.process import Process
 from core.loader.linux.search import LibrarySearch, ld_so_policy
 from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
+from core.model.facts import How
 from tests.loader import build
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
@@ -142,3 +143,30 @@ def test_the_interpreter_itself_lacks_nothing() -> None:
     opened, edges = libc.open("libm.so.6")
     assert edges == []
     assert [gap for one in opened for gap in libc.unmet_versions(one)] == []
+
+
+@pytest.mark.parametrize(
+    ("preload", "how", "real"),
+    [
+        ("{there}", How.LD_PRELOAD, "hidden"),
+        ("/nowhere/libx.so:{there}", How.LD_PRELOAD, "hidden"),
+        ("/nowhere/libx.so {there}", How.LD_PRELOAD, "hidden"),
+        ("/nowhere/libx.so", None, ""),
+        ("", None, ""),
+    ],
+)
+def test_what_ld_preload_names_is_there_before_all_else(
+    tmp_path: Path, preload: str, how: How | None, real: str
+) -> None:
+    below = build.library(tmp_path / "hidden" / "libc3.so")
+    top = build.library(tmp_path / "libb3.so", "-Wl,--no-as-needed", str(below))
+    value = preload.format(there=below)
+    made = process()
+    made.preload(value)
+    _opened, edges = made.open(str(top))
+    provider = made.provider("libc3.so")
+    assert [e.name for e in edges] == ([] if real else ["libc3.so"])
+    assert (provider.taken.how if provider and provider.taken else None) is how
+    code = f"import ctypes; ctypes.CDLL({str(top)!r})"
+    done = subprocess.run([sys.executable, "-c", code], env={"LD_PRELOAD": value}, capture_output=True, check=False)
+    assert (done.returncode == 0) == bool(real)

@@ -1,0 +1,105 @@
+"""Rules about compiled modules that do not load, as tables: the cause by what the loader said, and one card for one fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Distribution, EndedImport, ImportSearch
+from core.model.facts.closure import Edge
+from core.model.findings import Finding
+from core.model.remedies import PutPackageBack
+from core.rules.frameworks.unfit_extensions import unfit_extensions
+from tests.machines import PREFIX, SITE, python, wheel_machine
+
+MODULE = f"{SITE}/cv2/cv2.abi3.so"
+PACKAGES = (
+    Distribution(name="torch", version="2.6.0"),
+    Distribution(name="opencv-python", version="4.12.0"),
+    Distribution(name="scipy", version="1.16.0"),
+)
+
+
+def unfit(edge: Edge | None, **fields: Any) -> EndedImport:
+    known: dict[str, Any] = {
+        "starts": (), "importer": f"{SITE}/cv2/__init__.py", "line": 3, "wanted": "cv2.cv2", "kind": "unfit", "path": MODULE,
+        "owner": "opencv-python 4.12.0", "edge": edge,
+    }  # fmt: skip
+    return EndedImport(**(known | fields))
+
+
+def lacking(name: str, state: Any = "absent", by: str = MODULE, **fields: Any) -> Edge:
+    return Edge(name=name, wanted_by=by, state=state, **fields)
+
+
+def cards(*ended: EndedImport) -> list[Finding]:
+    search = ImportSearch(prefix=PREFIX, python="3.11", ended=ended)
+    its = python(distributions=PACKAGES, ways=("--python",))
+    return list(unfit_extensions(replace(wheel_machine(), imports=(search,), pythons=(its,))))
+
+
+RUNTIME = "/usr/lib/libstdc++.so.6"
+
+
+@pytest.mark.parametrize(
+    ("ended", "cause", "advice"),
+    [
+        (unfit(lacking("libGL.so.1")), "system_library_missing", "libgl1"),
+        (unfit(lacking("libGL.so.1")), "system_library_missing", "opencv-python-headless==4.12.0"),
+        (unfit(lacking("libodd.so.3")), "system_library_missing", "apt-file search libodd.so.3"),
+        (unfit(lacking("libav.so.1"), recorded=True), "corrupt_or_truncated_file", "opencv-python==4.12.0"),
+        (unfit(lacking(MODULE, "damaged", path=MODULE, detail="is not complete")), "corrupt_or_truncated_file", "opencv-python==4.12.0"),
+        (unfit(lacking(MODULE, "wrong architecture", path=MODULE)), "dll_wrong_architecture", "opencv-python==4.12.0"),
+        (unfit(lacking(MODULE, "unreadable", path=MODULE)), "library_unreadable", f"a+r {MODULE}"),
+        (unfit(lacking(MODULE, "not executable", path=MODULE)), "noexec_mount", ""),
+        (unfit(lacking("libc.musl-x86_64.so.1")), "package_for_another_python", "opencv-python==4.12.0"),
+        (unfit(lacking("libstdc++.so.6", "damaged", path=RUNTIME, detail="CXXABI_1.3.8")), "cxx_runtime_too_old", "older systems"),
+        (unfit(lacking("libffi.so.6"), owner="", wanted="_ctypes"), "python_environment_broken", "libffi-dev"),
+        (unfit(None, owner="", wanted="_lzma", kind="absent", path=""), "python_environment_broken", "liblzma-dev"),
+    ],
+)  # fmt: skip
+def test_the_loader_s_word_decides_cause_and_cure(ended: EndedImport, cause: str, advice: str) -> None:
+    (card,) = cards(ended)
+    assert card.cause == cause
+    assert card.fix is not None
+    assert advice in f"{card.fix.title}\n{card.fix.advice}"
+
+
+def test_only_what_the_package_brought_is_put_back_by_a_button() -> None:
+    (broken,) = cards(unfit(lacking("libav.so.1"), recorded=True))
+    assert broken.remedy == PutPackageBack(prefix=PREFIX, package="opencv-python", version="4.12.0")
+    (missing,) = cards(unfit(lacking("libGL.so.1")))
+    assert missing.remedy is None
+
+
+def test_a_framework_that_comes_to_it_is_stopped_and_any_other_package_is_a_warning() -> None:
+    (stopped,) = cards(unfit(lacking("libGL.so.1"), starts=("torch",)))
+    (warned,) = cards(unfit(lacking("libGL.so.1")))
+    assert stopped.severity.name == "ERROR"
+    assert warned.severity.name == "WARNING"
+    assert "torch" in stopped.title
+
+
+SCIPY = {"owner": "scipy 1.16.0", "wanted": "scipy._lib", "path": f"{SITE}/scipy/_lib.so"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        (unfit(lacking("libgomp.so.1")), unfit(lacking("libgomp.so.1"), **SCIPY), 1),
+        (unfit(lacking("libstdc++.so.6", "damaged", path=RUNTIME, detail="CXXABI_1.3.8")),
+         unfit(lacking("libstdc++.so.6", "damaged", path=RUNTIME, detail="CXXABI_1.3.9"), **SCIPY), 1),
+        (unfit(lacking("libgomp.so.1")), unfit(lacking("libGL.so.1"), **SCIPY), 2),
+        (unfit(lacking("libopenblas.so"), recorded=True), unfit(lacking("libopenblas.so"), recorded=True, **SCIPY), 2),
+        (unfit(lacking("libgomp.so.1")), unfit(lacking("libgomp.so.1"), wanted="cv2.gapi", starts=("torch",)), 1),
+    ],
+)  # fmt: skip
+def test_one_library_that_several_meet_is_one_card(first: EndedImport, second: EndedImport, count: int) -> None:
+    found = cards(first, second)
+    assert len(found) == count
+    told = " ".join(who for card in found for who in card.consumers)
+    owners = {e.owner.partition(" ")[0] for e in (first, second)}
+    assert all(name in told for name in owners)
+    assert all(e.path in card.about for card in found[:count] for e in (first, second) if count == 1)
