@@ -73,7 +73,7 @@ def verify(
     for again in fresh:
         if again.holds is False:
             return way_sentence(again), ()
-    judged = tuple(_judge_start(finding, s, environments, r) for s, r in zip(starts, reports, strict=True))
+    judged = tuple(_judge_start(finding, before, s, environments, r) for s, r in zip(starts, reports, strict=True))
     return "", (*judged, *fresh)
 
 
@@ -154,10 +154,11 @@ def _relevant_variables(host: Host) -> frozenset[tuple[str, str]]:
 
 
 def _judge_start(
-    finding: Finding, start: ProgramStart, environments: Sequence[str], after: Report | None
+    finding: Finding, before: Report, start: ProgramStart, environments: Sequence[str], after: Report | None
 ) -> VerifiedFor:
     holds: bool | None = None
-    if after and remaining_finding(finding, after):
+    here = start.way == "process"  # the only way of which ``before`` tells what was wrong there besides
+    if after and (remaining_finding(finding, after) or (here and remaining_problem(finding, before, after))):
         holds = False
     elif after and not any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
         its = [start.at] if start.at else environments

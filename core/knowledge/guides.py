@@ -8,7 +8,7 @@ from core.knowledge.releases import SourcedRow
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen, Machine
 
-GuideName = Literal["driver", "driver-libraries", "secure-boot"]
+GuideName = Literal["driver", "driver-libraries", "secure-boot", "firmware", "cpp-runtime"]
 
 
 class GuideStep(Frozen, frozen=True, kw_only=True):

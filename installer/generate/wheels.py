@@ -1,37 +1,39 @@
-"""Take facts from real wheels: ``python -m installer.generate.wheels PACKAGE|FILE.whl ... [--newest N] [--out FILE]``.
+"""Take facts from real wheels: ``python -m installer.generate.wheels PACKAGE|FILE.whl ... [--newest N] [--code MB] [--out FILE]``.
 
-Of a package, for each release one wheel for Linux, one for Linux on ARM and one for Windows is asked, by range requests: its
-METADATA (what it requires of NVIDIA's packages) and the list of its files (which of CUDA's and cuDNN's libraries it brings). A
-file that "pip download" has fetched is read whole: also the processor that its libraries are for, and what they need of CUDA.
-Prints or writes JSON, each row with the wheel's name and hash. Nothing is installed or run.
+Of a package, each of the newest N releases that pip's index has is read by range requests: for which Pythons there are wheels,
+and of one wheel for Linux, one for Linux on ARM and one for Windows its METADATA (what it requires of NVIDIA's packages), the list of
+its files (which of CUDA's and cuDNN's libraries it brings), and the GPU's machine code with its a and f suffixes. Code is
+packed: a library is unpacked for that, and those above MB packed megabytes are left out and named.
+A file that "pip download" has fetched is read whole: also the processor that its libraries are for, and what they need of CUDA.
+Writes JSON, each row with the wheel's name and hash, and says what changed since; rows that were not read again
+stay. Nothing is installed or run.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import io
 import json
 import re
 import sys
 import tempfile
-import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from email.parser import BytesParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 from core.common.versions import version_tuple
 from core.knowledge.library_names import parse_library_name
+from core.loader.fatbin import machine_code
 from core.loader.read_image import read_image
+from installer.generate.index import Fetch, IndexFile, Ranged, opened, pip_index, releases
 
 NEWEST = 6
 """Releases that are read unless more are asked for."""
-BLOCK = 256 * 1024
-"""Bytes of one range request."""
+CODE_MEGABYTES = 24
+"""Packed megabytes of one library that are fetched for its machine code unless told."""
 SYSTEMS = {
     "linux": re.compile(r"-(?:many)?linux.*_x86_64\.whl$"),
     "linux-aarch64": re.compile(r"-(?:many)?linux.*_aarch64\.whl$"),
@@ -39,61 +41,23 @@ SYSTEMS = {
 }
 LIBRARY = re.compile(r"\.(?:so(?:\.\d+)*|dll|pyd)$", re.IGNORECASE)
 WANTED = re.compile(r"nvidia[-_]|tensorrt|triton|^cuda[-_]|^(?:torch|numpy|jaxlib|jax-cuda)", re.IGNORECASE)
+LEAST_CODE_BYTES = 1 << 16
+"""Packed bytes below which no library has machine code."""
+BUILT_FOR = re.compile(rb"(?:\b(?:sm|compute)_\d{2,3}[af]?\b[ \0]){2,30}")
+"""The list that PyTorch answers for what it was built."""
 
 OTHERS = ("framework", "vcruntime", "zlibwapi")
 """Families of library names that are not CUDA's."""
-
-Fetch = Callable[[int, int], bytes]
-"""Return the bytes from the first to (without) the second number."""
-
-
-class Ranged(io.RawIOBase):
-    """A file that is read over a network, block by block: for the directory at the end of an archive."""
-
-    def __init__(self, fetch: Fetch, size: int) -> None:
-        super().__init__()
-        self.fetch, self.size, self.at = fetch, size, 0
-        self.blocks: dict[int, bytes] = {}
-
-    def seekable(self) -> bool:
-        """Whether it can be read from any place."""
-        return True
-
-    def readable(self) -> bool:
-        """Whether it can be read."""
-        return True
-
-    def tell(self) -> int:
-        """Return the place."""
-        return self.at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place."""
-        self.at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self.at, io.SEEK_END: self.size}[whence]
-        return self.at
-
-    def read(self, count: int = -1) -> bytes:
-        """Return the next bytes; only blocks that were not yet read are fetched."""
-        stop = self.size if count < 0 else min(self.size, self.at + count)
-        found = b""
-        while self.at < stop:
-            number, start = divmod(self.at, BLOCK)
-            if number not in self.blocks:
-                self.blocks[number] = self.fetch(number * BLOCK, min(self.size, (number + 1) * BLOCK))
-            piece = self.blocks[number][start : start + stop - self.at]
-            if not piece:
-                break
-            found += piece
-            self.at += len(piece)
-        return found
 
 
 def contents(fetch: Fetch, size: int) -> tuple[list[str], bytes]:
     """Return the names of a wheel's files and its METADATA."""
     with zipfile.ZipFile(Ranged(fetch, size)) as wheel:
-        names = wheel.namelist()
-        metadata = next(n for n in names if n.endswith(".dist-info/METADATA"))
-        return names, wheel.read(metadata)
+        return wheel.namelist(), _metadata(wheel)
+
+
+def _metadata(wheel: zipfile.ZipFile) -> bytes:
+    return wheel.read(next(n for n in wheel.namelist() if n.endswith(".dist-info/METADATA")))
 
 
 def facts(names: Sequence[str], metadata: bytes) -> dict[str, Any]:
@@ -104,11 +68,40 @@ def facts(names: Sequence[str], metadata: bytes) -> dict[str, Any]:
     return {"requires": sorted(requires), "libraries": sorted(libraries)}
 
 
+def gpu_code(wheel: zipfile.ZipFile, most: int) -> dict[str, Any]:
+    """Return the GPU's machine code in a wheel's libraries, and which were left out because they are packed in more than ``most`` bytes."""
+    code: dict[str, Any] = {}
+    built_for: dict[str, list[str]] = {}
+    large: list[str] = []
+    needs: set[str] = set()
+    with tempfile.TemporaryDirectory() as folder:
+        for member in wheel.infolist():
+            if not LIBRARY.search(member.filename) or member.compress_size < LEAST_CODE_BYTES:
+                continue
+            if member.compress_size > most:
+                large.append(member.filename)
+                continue
+            file = Path(wheel.extract(member, folder))
+            found = machine_code(file, seconds=60)
+            if found and any(found):
+                code[member.filename] = {"sass": found.sass, "ptx": found.ptx, "bound": found.bound}
+            needs |= {
+                n
+                for n in read_image(file).needed
+                if (its := parse_library_name(n.lower())) and its.family not in OTHERS
+            }
+            listed = BUILT_FOR.search(file.read_bytes())
+            if listed:
+                built_for[member.filename] = listed[0].decode().replace("\0", " ").split()
+            file.unlink()
+    return {"code": code, "built_for": built_for, "needs": sorted(needs), "large": sorted(large)}
+
+
 def read_wheel(path: Path) -> dict[str, Any]:
     """Return what a wheel on disk holds: requirements, libraries, the processors that they are for, and what they need of CUDA."""
     with zipfile.ZipFile(path) as wheel, tempfile.TemporaryDirectory() as folder:
         names = sorted(n for n in wheel.namelist() if LIBRARY.search(n))
-        metadata = wheel.read(next(n for n in wheel.namelist() if n.endswith(".dist-info/METADATA")))
+        metadata = _metadata(wheel)
         processors: set[str] = set()
         needs: set[str] = set()
         for name in names:
@@ -133,52 +126,48 @@ def read_wheel(path: Path) -> dict[str, Any]:
     }
 
 
-def one_each(files: Sequence[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield for each system the wheel for the newest Python."""
+def one_each(files: Sequence[IndexFile]) -> Iterator[tuple[str, IndexFile, list[str]]]:
+    """Yield for each system the wheel for the newest Python, and for which Pythons there are wheels."""
     for system, form in SYSTEMS.items():
-        wheels = [
-            f for f in files if f["packagetype"] == "bdist_wheel" and not f["yanked"] and form.search(f["filename"])
-        ]
+        wheels = [f for f in files if form.search(f.name)]
         if wheels:
-            yield (
-                system,
-                max(wheels, key=lambda f: _python(f["filename"])),
-            )
+            pythons = sorted({f.python for f in wheels}, key=_python)
+            yield system, max(wheels, key=lambda f: (_python(f.python), not f.free_threaded, f.name)), pythons
 
 
-def _python(filename: str) -> int:
-    found = re.search(r"-cp3(\d+)-", filename)
+def _python(tag: str) -> int:
+    found = re.fullmatch(r"cp3(\d+)", tag)
     return int(found[1]) if found else 0
 
 
-def harvest(package: str, newest: int, index: str) -> Iterator[dict[str, Any]]:
-    """Yield a row for each release and system."""
-    listed = json.loads(_get(f"{index}/pypi/{package}/json"))["releases"]
-    plain = [v for v in listed if re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", v) and listed[v]]
-    for version in sorted(plain, key=version_tuple, reverse=True)[:newest]:
-        for system, file in one_each(listed[version]):
-            url = urljoin(f"{index}/simple/{package}/", file["url"])
-            names, metadata = contents(lambda a, b, url=url: _get(url, f"bytes={a}-{b - 1}"), file["size"])  # type: ignore[misc]
-            yield {
-                "package": package,
-                "version": version,
-                "system": system,
-                **facts(names, metadata),
-                "source": file["filename"],
-                "sha256": file["digests"]["sha256"],
-                "uploaded": file["upload_time"][:10],
-            }
+def harvest(package: str, newest: int, index: str, most: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield a row for each release and system; with machine code where ``most`` packed bytes of a library may be fetched."""
+    for version, files in releases(package, newest, index):
+        for system, file, pythons in one_each(files):
+            with zipfile.ZipFile(opened(file)) as wheel:
+                row = {
+                    "package": package,
+                    "version": version,
+                    "system": system,
+                    "pythons": pythons,
+                    **facts(wheel.namelist(), _metadata(wheel)),
+                    **(gpu_code(wheel, most) if most else {}),
+                }
+            yield row | {"source": file.name, "sha256": file.sha256, "uploaded": file.uploaded}
 
 
-def _get(url: str, byte_range: str = "") -> bytes:
-    if not url.startswith("https://"):
-        raise OSError(f"not read over https: {url}")
-    request = urllib.request.Request(url, headers={"Range": byte_range} if byte_range else {})  # noqa: S310 - https alone
-    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - https alone
-        if byte_range and answer.status != 206:
-            raise OSError(f"the index sends no ranges: {url}")
-        data: bytes = answer.read()
-        return data
+def changes(before: Sequence[dict[str, Any]], now: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield what is new, gone or another since a table was written, a line each."""
+    old, new = ({(r["package"], r["version"], r["system"]): r for r in rows} for rows in (before, now))
+    for key in sorted({*old, *new}, key=lambda k: (k[0], version_tuple(k[1]), k[2])):
+        name = " ".join(key)
+        if key not in old or key not in new:
+            yield f"{'+' if key in new else '-'} {name}"
+            continue
+        for field in sorted({*old[key], *new[key]}):
+            one, other = (json.dumps(row[key].get(field)) for row in (old, new))
+            if one != other:
+                yield f"~ {name}: {field}: {one} -> {other}"
 
 
 def table_text(rows: Sequence[dict[str, Any]]) -> str:
@@ -192,18 +181,28 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m installer.generate.wheels", description=__doc__)
     parser.add_argument("packages", nargs="+", metavar="PACKAGE|FILE.whl")
     parser.add_argument("--newest", type=int, default=NEWEST, metavar="N")
-    parser.add_argument("--index", default="", metavar="ADDRESS", help="of an index: what stands before /simple")
+    parser.add_argument("--code", type=int, default=CODE_MEGABYTES, metavar="MB", help="0: no machine code")
+    parser.add_argument(
+        "--index", default="", metavar="ADDRESS", help="of its simple pages; else the one that pip asks"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
-    index = options.index.rstrip("/")
     files = [Path(p) for p in options.packages if p.endswith(".whl")]
     packages = [p for p in options.packages if not p.endswith(".whl")]
-    if packages and not index:
-        parser.error("a package is asked from an index: --index ADDRESS")
+    index = (options.index or pip_index()) if packages else ""
     rows = [read_wheel(file) for file in files]
-    rows += [row for package in packages for row in harvest(package, options.newest, index)]
-    text = table_text(rows)
+    for package in packages:
+        for row in harvest(package, options.newest, index, options.code << 20):
+            print(row["source"], file=sys.stderr)
+            rows.append(row)
+    before: list[dict[str, Any]] = []
+    if options.out and options.out.exists():
+        before = json.loads(options.out.read_text(encoding="utf-8"))["wheels"]
+    read = {(row["package"], row["version"], row["system"]) for row in rows}
+    kept = [row for row in before if (row["package"], row["version"], row["system"]) not in read]
+    text = table_text(sorted([*kept, *rows], key=lambda r: (r["package"], version_tuple(r["version"]), r["system"])))
     if options.out:
+        print(*changes(before, json.loads(text)["wheels"]), sep="\n")
         options.out.write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(text)

@@ -80,7 +80,10 @@ The last row runs the real ldconfig over a private copy of /etc and /usr, and lo
 LEFT = """
 What is exchanged for a twin is an environment that is one folder of its own: venv's, uv's, Poetry's, with or without system
 packages. In conda's environments, a user's own site-packages and a system's Python, files of one package are put back into
-that package's folder, and everything else is advice. On Windows the exchange is made by renames and was not run in this lab.
+that package's folder, and everything else is advice. On Windows the exchange is made by renames; `tests/windows/test_packages.py` has it under wine, with programs that hold a library and with kills.
+
+`python -m tests.fixing.test_cures` cures the rows of the fault lab that offer packages on machines with NVIDIA's published wheels,
+`python -m tests.curelab.times` measures a large environment, and `python -m tests.gpu.cures` convolves on a real GPU ([six of eight rows](fault-lab-gpu.md#cures)).
 """
 
 

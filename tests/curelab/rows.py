@@ -107,6 +107,9 @@ def jax(folder: Path) -> None:
         for package, version, folder, library in JAX_LIBRARIES:
             made = standin.build_library(site.folder / "nvidia" / folder / "lib" / library)
             standin.record_wheel(site.folder, package, version, [made])
+        nvvm = site.file("nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc")
+        nvvm.write_bytes(b"BC\xc0\xde" + bytes(60))
+        standin.record_wheel(site.folder, "nvidia-cuda-nvcc-cu12", "12.8.93", [nvvm])
         site.file("jax/__init__.py", "__version__ = '0.6.2'\n")
         site.file("jax/_src/core.py")
         site.file("jaxlib/__init__.py")
@@ -115,6 +118,7 @@ def jax(folder: Path) -> None:
         "nvidia-cudnn-cu12==9.10.2.21",
         "nvidia-cublas-cu12",
         "nvidia-cuda-nvrtc-cu12",
+        "nvidia-cuda-nvcc-cu12",
         *(p[0] for p in JAX_LIBRARIES),
     )
     extra = [f'{r}; extra == "cuda12"' for r in ("jax-cuda12-plugin==0.6.2", *pins)]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from core.knowledge.guides import Guides, guide_steps
+from core.knowledge.guides import GuideName, Guides, guide_steps
 from core.knowledge.tables import read_table
 from core.model.facts import Machine
 
@@ -20,7 +20,7 @@ def test_each_check_is_sound_shell_and_changes_nothing(guide: str, system: str, 
     for text in (step.check.replace("{branch}", "580"), step.do.replace("{branch}", "580")):
         subprocess.run(["sh", "-n", "-c", text], check=True)
     assert "sudo" not in step.check
-    assert step.check.split()[0] in ("test", "dpkg", "rpm", "pacman", "modinfo", "mokutil", "ldconfig")
+    assert step.check.split()[0] in ("test", "dpkg", "rpm", "pacman", "modinfo", "mokutil", "ldconfig", "reg")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,22 @@ def test_each_check_is_sound_shell_and_changes_nothing(guide: str, system: str, 
 )
 def test_a_system_gets_its_own_commands(release: str, wsl: bool, first: str):
     steps = guide_steps("driver", Machine(system="linux", release=release, wsl=wsl))
+    assert bool(steps) == bool(first)
+    assert not steps or steps[0].do.startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("guide", "release", "first"),
+    [
+        ("cpp-runtime", "Windows 11 Pro 23H2 (22631)", "winget install --exact --id Microsoft.VCRedist.2015+.x64"),
+        ("cpp-runtime", "Ubuntu 24.04.3 LTS", ""),
+        ("firmware", "Ubuntu 24.04.3 LTS", "systemctl reboot --firmware-setup"),
+        ("firmware", "Windows 11 Pro 23H2 (22631)", ""),
+    ],
+)
+def test_what_only_a_person_can_do_is_named_for_the_system(guide: GuideName, release: str, first: str):
+    system = "windows" if "Windows" in release else "linux"
+    steps = guide_steps(guide, Machine(system=system, release=release))
     assert bool(steps) == bool(first)
     assert not steps or steps[0].do.startswith(first)
 

@@ -16,8 +16,11 @@ HEAD = """# Ways of starting
 
 A program gets its variables from the way in which it is started. A scan reads the files of each way, and judges each with its own
 variables: login shells, terminals, the desktop's session, commands over ssh, cron jobs, Jupyter's kernels, activations of environments,
-systemd services, VS Code's terminals, direnv, and environment modules that are loaded. What reading cannot decide is called open; a
-shell is asked only then, without a terminal, for at most two seconds, never with an administrator's rights.
+systemd services with their drop-ins, templates, files and their manager's conf, supervisord's programs, the recipes of a makefile or justfile,
+npm's scripts, a Procfile, tasks and run configurations of VS Code and PyCharm, VS Code's terminals, shells in tmux and screen, direnv, mise,
+the file that uv reads, scripts and launchers, and environment modules that are loaded. What reading cannot decide is called open; a
+shell is asked only then, without a terminal, for at most two seconds, never with an administrator's rights. Tasks and the files of a folder
+are read in the working folder; what a running server such as tmux's got before is not known.
 
 `python -m tests.startup` writes this table. In each row a variable is wrong by one line: LD_LIBRARY_PATH and PATH by a folder in
 front, CUDA_VISIBLE_DEVICES is -1, CUDA_HOME names a folder that is gone. The scan names file and line in the ways that are listed; the cure

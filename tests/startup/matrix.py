@@ -120,7 +120,7 @@ def really(kind: str, shell: str, home: Path) -> dict[str, str] | None:
             found = json_value(kept.read_text()) if kept.is_file() else {}
             env |= found.get("env_vars", {}) if isinstance(found, dict) else {}
             return _run(["/bin/bash", "-c", f"[ ! -f {hooks} ] || . {hooks}; env -0"], env)
-        case "direnv":
+        case "direnv" if (home / "project/.envrc").is_file() and "dotenv" not in (home / "project/.envrc").read_text():
             return _run(["/bin/bash", "-c", f". {home}/project/.envrc; env -0"], really("terminal", "bash", home) or {})
     return None
 

@@ -80,6 +80,36 @@ def unit(name: str) -> str:
     return f'[Unit]\nDescription=ML\n[Service]\nEnvironment="A=1" {name}={value}\nExecStart=/usr/bin/python3 -m ml\n'
 
 
+def _plain_of(name: str) -> str:
+    return f"{BAD}:/usr/bin:/bin" if name == "PATH" else VALUES[name]
+
+
+def manager(name: str) -> str:
+    """Return the settings of the user's systemd."""
+    return f'[Manager]\nDefaultEnvironment="A=b c" {name}={_plain_of(name)}\n'
+
+
+def makefile(name: str) -> str:
+    """Return a makefile with one recipe."""
+    return f"MODEL ?= large\nexport {name} := {_plain_of(name)}\n\ntrain:\n\t../ml/bin/python train.py\n"
+
+
+def supervised(name: str) -> str:
+    """Return a supervisord.conf with one program; the variable is the last of a list over two lines."""
+    return (
+        '[supervisord]\nnodaemon=true\n[program:ml]\ncommand=../ml/bin/python -m ml\nenvironment=A="1, 2",\n'
+        f'    {name}="{_plain_of(name)}"\nautorestart=true\n'
+    )
+
+
+def workspace(name: str) -> str:
+    """Return what PyCharm keeps of a run configuration."""
+    return (
+        '<project>\n<configuration name="ml" type="PythonConfigurationType">\n<option name="SDK_HOME" value="../ml/bin/python" />\n'
+        f'<envs>\n  <env name="A" value="1" />\n  <env name="{name}" value="{_plain_of(name)}" />\n</envs>\n</configuration>\n</project>\n'
+    )
+
+
 @dataclass(frozen=True)
 class Place:
     """A file in which a line sets a variable."""
@@ -126,6 +156,21 @@ def _venv(home: Path) -> None:
     (folder / "bin/python").symlink_to("/usr/bin/python3")
 
 
+def _service(home: Path, line: str = "") -> None:
+    folder = home / ".config/systemd/user"
+    folder.mkdir(parents=True)
+    (folder / "ml.service").write_text(f"[Service]\n{line}ExecStart=/usr/bin/python3 -m ml\n")
+
+
+def _service_with_a_file(home: Path) -> None:
+    _service(home, "EnvironmentFile=-%h/ml.env\n")
+
+
+def _envrc(home: Path) -> None:
+    (home / "project").mkdir()
+    (home / "project/.envrc").write_text("dotenv .env.gpu\n")
+
+
 def _conda(home: Path) -> None:
     folder = home / "miniconda3/envs/ml"
     for part in ("bin", "conda-meta", "lib/python3.11/site-packages", "etc/conda/activate.d"):
@@ -170,6 +215,14 @@ PLACES: tuple[Place, ...] = (
     Place("VS Code's settings", ".config/Code/User/settings.json", settings, ALL, _of(("", ("editor",)))),
     Place(".envrc", "project/.envrc", _bare(posix), ("bash",), _of(("", ("direnv",))), folder="project"),
     Place("a systemd service", ".config/systemd/user/ml.service", unit, ("bash",), _of(("", ("service",)))),
+    Place("a service's file", "ml.env", lambda n: f"# mine\n{n}={_plain_of(n)}\n", ("bash",), _of(("", ("service",))), _service_with_a_file),
+    Place("systemd's user.conf", ".config/systemd/user.conf", manager, ("bash",), _of(("", ("service",))), _service),
+    Place("supervisord.conf", "project/supervisord.conf", supervised, ("bash",), _of(("", ("service",))), _venv, folder="project"),
+    Place("a Makefile", "project/Makefile", makefile, ("bash",), _of(("", ("task",))), _venv, folder="project"),
+    Place("PyCharm's workspace.xml", "project/.idea/workspace.xml", workspace, ("bash",), _of(("", ("task",))), _venv, folder="project"),
+    Place("mise.toml", "project/mise.toml", lambda n: f"[env]\nA = '1'\n{n} = '{_plain_of(n)}'\n", ("bash",), _of(("", ("direnv",))), folder="project"),
+    Place("a file that .envrc reads", "project/.env.gpu", lambda n: f"{n}={_plain_of(n)}\n", ("bash",), _of(("", ("direnv",))), _envrc, folder="project"),
+    Place("~/.tmux.conf", ".tmux.conf", lambda n: f"set -g mouse on\nset-environment -g {n} {_plain_of(n)}\n", ("bash",), _of(("", ("multiplexer",)))),
     Place("an activate script", "ml/bin/activate", _bare(posix), ("bash",), _of(("", ("activation",))), _venv),
     Place(
         "conda's activate.d", "miniconda3/envs/ml/etc/conda/activate.d/cuda.sh", _bare(posix), ("bash",), _of(("", ("activation",))), _conda

@@ -1,7 +1,7 @@
-"""``python -m tests.windows.console_pictures FROZEN FOLDER``: pictures of scan, explain and fix in Windows' own prompt.
+"""``python -m tests.windows.console_pictures FOLDER``: pictures of scan, explain and fix in Windows' own prompt.
 
-FROZEN holds convalesce.exe (build/windows/work/frozen/convalesce), FOLDER gets a picture for each command and code page. The prompt
-is cmd.exe in wine's conhost, on a display of its own; CUDA_PATH leads nowhere there, so that there is something to fix.
+FOLDER gets a picture for each command and code page. The prompt is cmd.exe in wine's conhost, on a display of its own, and the
+program this checkout in the lab's Python. CUDA_PATH leads nowhere there, so that there is something to fix.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.windows.lab import Lab, session
+from tests.windows.lab import ROOT, Lab, session
 
 COMMANDS = {"scan": "scan", "explain": "explain 126 --text-only", "fix": "fix --dry-run"}
 
@@ -49,19 +49,19 @@ LONGEST = 180.0
 
 def main(arguments: list[str]) -> int:
     """Take every picture and name its file."""
-    frozen, folder = (Path(a).resolve() for a in arguments)
+    folder = Path(arguments[0]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with session("console") as (lab, display):
         lab.run("reg", "add", r"HKCU\Environment", "/v", "CUDA_PATH", "/d", r"C:\CUDA\gone", "/f")
         for prompt in PROMPTS:
             for name, command in COMMANDS.items():
                 file = folder / f"{name}-{prompt.page}.png"
-                picture(lab, display, frozen / "convalesce.exe", command, prompt, file)
+                picture(lab, display, command, prompt, file)
                 print(file, flush=True)
     return 0
 
 
-def picture(lab: Lab, display: Mapping[str, str], program: Path, command: str, prompt: Prompt, file: Path) -> None:
+def picture(lab: Lab, display: Mapping[str, str], command: str, prompt: Prompt, file: Path) -> None:
     """Run the command in a prompt of its own, and take the picture when it has ended."""
     for value, kind, data in (
         ("FaceName", "REG_SZ", prompt.font),
@@ -71,20 +71,23 @@ def picture(lab: Lab, display: Mapping[str, str], program: Path, command: str, p
         ("WindowSize", "REG_DWORD", str(100 | 42 << 16)),
     ):
         lab.run("reg", "add", r"HKCU\Console", "/v", value, "/t", kind, "/d", data, "/f")
-    ended = lab.prefix / "drive_c/ended.txt"
+    ended, seen = (lab.prefix / f"drive_c/{name}.txt" for name in ("ended", "seen"))
     ended.unlink(missing_ok=True)
+    seen.unlink(missing_ok=True)
     script = lab.prefix / "drive_c/picture.cmd"
     lines = (
         "@echo off",
         f"chcp {prompt.page} >nul",
         "cls",
         f"echo C:\\^>convalesce {command}",
-        f'"Z:{str(program).replace("/", chr(92))}" {command}',
+        f'cd /d "{windows(ROOT)}"',
+        f'"{windows(lab.python)}" -m core {command}',
         "set answer=%errorlevel%",
         "echo C:\\^>echo %%errorlevel%%",
         "echo %answer%",
         "echo ended >C:\\ended.txt",
-        "pause >nul",
+        ":seen",
+        "if not exist C:\\seen.txt (ping -n 2 127.0.0.1 >nul & goto seen)",
     )
     script.write_text("\r\n".join(lines) + "\r\n", encoding="ascii")
     given = {**display, "CONVALESCE_LANGUAGE": prompt.language, "NO_COLOR": "1", "CUDA_PATH": r"C:\CUDA\gone"}
@@ -93,7 +96,13 @@ def picture(lab: Lab, display: Mapping[str, str], program: Path, command: str, p
         time.sleep(1)  # the console draws on its own clock
         env = {**os.environ, **display, "QT_QPA_PLATFORM": "xcb"}
         subprocess.run([sys.executable, "-c", GRAB, file], env=env, check=True)
-        process.kill()
+        seen.touch()
+        process.communicate()
+
+
+def windows(path: Path) -> str:
+    """Return how a path is called there."""
+    return f"Z:{path}".replace("/", "\\")
 
 
 def until(holds: Callable[[], bool]) -> None:

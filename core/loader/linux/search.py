@@ -96,6 +96,7 @@ class LibrarySearch:
         self.policy = policy
         self._images: dict[str, Image] = {}
         self._subfolders: dict[str, tuple[str, ...]] = {}
+        self._places: dict[tuple[tuple[str, ...], How, str, str], list[SearchPlace]] = {}
         self._cache: dict[str, list[CacheEntry]] = {}
         for entry in policy.cache:
             self._cache.setdefault(entry.name, []).append(entry)
@@ -148,6 +149,14 @@ class LibrarySearch:
 
     def _folders(self, entries: Iterable[str], how: How, label: str, chain: Sequence[LoadedFile]) -> list[SearchPlace]:
         """Return the folders of one list with their sub-folders, each once, as the loader makes it."""
+        key = (tuple(entries), how, label, chain[0].path if chain else "")
+        if key not in self._places:
+            self._places[key] = self._places_of(key[0], how, label, chain)
+        return self._places[key]
+
+    def _places_of(
+        self, entries: Iterable[str], how: How, label: str, chain: Sequence[LoadedFile]
+    ) -> list[SearchPlace]:
         places: dict[str, SearchPlace] = {}
         for entry in entries:
             folder = self._absolute(self._expand(entry, chain[:1]))

@@ -116,5 +116,5 @@ def _headers(content: str) -> Iterator[tuple[str, str]]:
             name, colon, value = line.partition(":")
             if colon:
                 yield name.lower(), value.strip()
-        elif not line.strip():
-            return
+        elif not line:
+            return  # a line of spaces alone goes on with the field before it: a licence's text

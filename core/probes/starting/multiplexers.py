@@ -15,36 +15,34 @@ SETS = re.compile(r"\s*(?:set-environment|setenv)\s")
 
 
 def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
-    """Yield tmux (set-environment, tmux(1)) and screen (setenv, screen(1)), where their files set a variable."""
+    """Yield tmux (set-environment, tmux(1)) and screen (setenv, screen(1)), where the person has a file or one sets a variable."""
     for name, files in (
         ("tmux", ("/etc/tmux.conf", ground.at_home(".tmux.conf"), ground.config("tmux/tmux.conf"))),
         ("screen", ("/etc/screenrc", ground.at_home(".screenrc"))),
     ):
         state = terminal.copy()
         state.files = list(terminal.files)
-        set_in = [path for path in files if _taken(path, state, ground)]
-        if set_in:
+        for path in files:
+            if ground.read(path) is not None:
+                _take(path, state, ground)
+        if any(path in state.files for path in files[1:]) or state.lines != terminal.lines:
             read_shell(ground, state, family(ground.person.shell) or "dash", login=name == "tmux", interactive=True)
             yield Reached(kind="multiplexer", at=name, state=state)
 
 
-def _taken(path: str, state: State, ground: Ground) -> bool:
-    """Take what a file sets; whether it sets anything."""
-    sets = False
+def _take(path: str, state: State, ground: Ground) -> None:
+    """Take what a file sets."""
+    state.files.append(path)
     for number, line in enumerate((ground.read(path) or "").splitlines(), 1):
         words = words_of(line.rstrip(" \\;")) if SETS.match(line) else []
         options = "".join(w[1:] for w in words[1:] if w.startswith("-"))
         names = [w for w in words[1:] if not w.startswith("-")]
         if not names or not re.fullmatch(r"[A-Za-z_]\w*", names[0]):
             continue
-        sets = True
         if "u" in options or "r" in options:
             state.take(names[0], path, number, "fish")
         elif len(names) > 1:
-            value = re.sub(r"^~(?=/)", ground.person.home, " ".join(names[1:]))
+            value = re.sub(r"^~(?=/)", ground.person.home, names[1])
             value = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), value)
             state.give(names[0], value, path, number, "fish")
             state.exported.add(names[0])
-    if sets:
-        state.files.append(path)
-    return sets

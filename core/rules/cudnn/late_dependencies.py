@@ -26,6 +26,7 @@ from core.rules.cudnn.cuda_libraries import (
     wanted_by,
 )
 from core.rules.driver.facts import WSL_FOLDER
+from core.rules.guides import numbered_steps
 from core.rules.snapshot_queries import candidate_evidence, find_resolution, installed_programs
 from core.rules.wording import ERROR, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
@@ -246,6 +247,7 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
             if listed_as_installed
             else _("Install Microsoft's Visual C++ Redistributable (x64)"),
             *again,
+            *numbered_steps("cpp-runtime", c.seen),
             _(
                 'Get it from Microsoft\'s page "Microsoft Visual C++ Redistributable latest supported downloads": '
                 "the X64 file, vc_redist.x64.exe."

@@ -14,7 +14,7 @@ from core.knowledge.causes import Cause
 from core.knowledge.cudnn_file_names import role_of, shipped_name
 from core.model.facts import Attempt, CudnnCopy, Snapshot
 from core.model.findings import Finding, Fix
-from core.model.paths import normalise, parent
+from core.model.paths import is_inside, join_path, normalise, parent
 from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path, pinned_package, pip_command, without_variable
@@ -34,7 +34,7 @@ from core.rules.consumer_loads import (
 from core.rules.counter import CounterOutcome, blame
 from core.rules.cudnn.files import completing_remedy, file_faults
 from core.rules.frameworks.environment_view import missing_packages
-from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, near_misses
+from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, near_misses, python_of
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
 ROLL_CALL_SOURCE = N_("roll call in a child process")
@@ -323,6 +323,19 @@ def _cudnn_nowhere(c: ConsumerLoad) -> Finding:
     )
 
 
+def _behind_another(c: ConsumerLoad) -> tuple[str, ...]:
+    """Return the folder of cuDNN's wheel where a copy outside the environment is taken, and the program does not search that folder."""
+    system, prefix = c.system, c.load.consumer.prefix
+    python = python_of(c.seen, prefix)
+    if system != "linux" or c.winner is None or is_inside(system, c.winner.path, prefix):
+        return ()
+    if python is None or not python.site_packages or c.main is None:
+        return ()
+    folder = join_path(system, python.site_packages[0], "nvidia", "cudnn", "lib")
+    tried = {normalise(system, parent(system, a.path)) for a in c.main.attempts}
+    return () if normalise(system, folder) in tried else (folder,)
+
+
 def install_cudnn(c: ConsumerLoad) -> Fix:
     """Return how to install the wanted cuDNN: the exact package that the environment pins, where it pins one."""
     prefix = c.load.consumer.prefix
@@ -332,7 +345,9 @@ def install_cudnn(c: ConsumerLoad) -> Fix:
             _("Install {package} {version}, which the framework requires", package=wish[0], version=wish[1]),
             pip_command(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
-            remedy=InstallPackages(prefix=prefix, install=missing_packages(c.seen, prefix, "==".join(wish))),
+            remedy=InstallPackages(
+                prefix=prefix, install=missing_packages(c.seen, prefix, "==".join(wish)), search=_behind_another(c)
+            ),
         )
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
     if prefix:

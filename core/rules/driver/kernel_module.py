@@ -101,7 +101,7 @@ NO_MEMORY_WINDOW = late_pattern(r"PCI I/O region assigned to your NVIDIA device 
 """How the module tells that the firmware gave a card no window (kernel-open/nvidia/nv-pci.c)."""
 
 
-def memory_windows(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def memory_windows(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel module itself says that the firmware assigned the GPU no memory windows."""
     lines = driver.kernel_log or ()
     start = max((n for n, line in enumerate(lines) if LOADED_MODULE.search(line)), default=0)
@@ -119,6 +119,7 @@ def memory_windows(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         ],
         fix=manual_fix(
             _("Let the firmware assign the GPU's memory"),
+            *numbered_steps("firmware", seen),
             _("See the windows: sudo lspci -vv -d 10de: | grep -i -e region -e memory"),
             _(
                 'In the firmware\'s set-up, turn on "Above 4G Decoding" and turn off CSM; update a firmware that lacks it.'

@@ -81,7 +81,7 @@ def _severity(home: EnvironmentView, consumers: list[str]) -> Severity:
 
 
 def _title(home: EnvironmentView, one: EndedImport, consumers: list[str]) -> str:
-    its = f"{home.python.prefix}"
+    its = home.python.prefix
     module = one.wanted
     whole = [f"{d.name} {d.version}" for n in consumers if (d := home.has(n))]
     if one.edge is None:
@@ -89,7 +89,12 @@ def _title(home: EnvironmentView, one: EndedImport, consumers: list[str]) -> str
             "{who} in {prefix} cannot be imported: its Python was built without {module}.",
             who=join_names(whole), prefix=its, module=module,
         )  # fmt: skip
-    who = join_names(whole) if whole else one.owner or _("Python itself")
+    if not whole and not one.owner:
+        name = file_name(home.seen.machine.system, one.edge.name)
+        return _(
+            "{module} of the Python of {prefix} does not load: it needs {name}.", module=module, prefix=its, name=name
+        )
+    who = join_names(whole) if whole else one.owner
     if one.path in (one.edge.name, one.edge.path):
         name = file_name(home.seen.machine.system, one.path)
         return _("{who} in {prefix} cannot be imported: {name} does not load.", who=who, prefix=its, name=name)

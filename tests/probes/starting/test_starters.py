@@ -271,7 +271,8 @@ def test_tmux_and_screen(home: Path) -> None:
         ".screenrc": "startup_message off\n",
     })  # fmt: skip
     found = told(multiplexer_ways(here(home), begin(home)), home)
-    assert list(found) == ["tmux"]
+    assert list(found) == ["tmux", "screen"]
+    assert found["screen"] == (None, [])
     assert found["tmux"][1] == [(".tmux.conf", 3)]
 
 

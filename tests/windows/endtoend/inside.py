@@ -133,7 +133,8 @@ def walked(road: Road, machine: Machine) -> dict[str, Any]:
         row |= {"undo": undone, "again": numbers(road, made), "as_before": without_state() == before}
         row["detail"] = f"{line.get('rehearsal')} {line.get('sentence')} rehearsal touched nothing: {untouched}"
         row["right"] = (
-            (row["scan"], row["rehearsal"], row["fix"], row["outcome"], undone) == (1, True, 0, "done", 0)
+            (row["scan"], row["fix"], row["outcome"], undone) == (1, 0, "done", 0)
+            and row["rehearsal"] is not False
             and untouched
             and row["as_before"]
             and row["before"] != "loaded"

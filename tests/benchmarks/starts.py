@@ -1,0 +1,103 @@
+"""Ways of starting and ``--try``, as ratios measured in one run: ``python -m tests.benchmarks.starts --python ENV``.
+
+ENV is a Python environment with PyTorch, TensorFlow and JAX, or some of them. In turn, each side's quickest run:
+
+* a scan with six ways of starting that have variables of their own (a terminal, a service with a file, a kernel, a task,
+  supervisord, direnv) against ``python -m torch.utils.collect_env`` in that environment: at most a quarter;
+* what ``--try`` adds to a scan against the frameworks' own imports, one process each: at most 1.2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.benchmarks.scan import ROOT, SELF, alternate, row, timed
+
+IMPORTED = ("torch", "tensorflow", "jax")
+
+
+def main() -> int:
+    """Print both ratios; exit 1 when a bound is missed."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--python", type=Path, required=True, metavar="ENV")
+    options.add_argument("--rounds", type=int, default=5)
+    given = options.parse_args()
+    prefix = given.python.absolute()
+    python = str(prefix / "bin" / "python")
+    with tempfile.TemporaryDirectory(prefix="starts-") as folder:
+        home = Path(folder, "home")
+        made = six_ways(home, prefix)
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home), "SHELL": "/bin/bash"}
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
+        scan = [sys.executable, "-c", FROM.format(folder=str(home / "work")), "scan", "--json", "--python", str(prefix)]
+        seen = read_kinds(scan, env)
+        print(f"   ways of starting with a variable of their own: {', '.join(seen)}")
+        if missing := made - set(seen):
+            raise SystemExit(f"the scan does not see: {', '.join(sorted(missing))}")
+        rows = []
+        if has(python, "torch", env):
+            other = [python, "-m", "torch.utils.collect_env"]
+            ours, theirs = alternate(lambda: timed(scan, env), lambda: timed(other, env), given.rounds)
+            rows.append(row("six ways / collect_env", ours, theirs, at_most=0.25))
+        names = [n for n in IMPORTED if has(python, n, env)]
+        plain = {k: v for k, v in env.items() if k != "PYTHONPATH"}
+        tried = [*SELF, "scan", "--json", "--python", str(prefix)]
+        alone = [[python, "-c", f"import {n}"] for n in names]
+        added, own = alternate(
+            lambda: timed([*tried, "--try"], env) - timed(tried, env),
+            lambda: sum(timed(command, plain) for command in alone),
+            given.rounds,
+        )
+        rows.append(row(f"--try / import {', '.join(names)}", added, own, at_most=1.2))
+    for line, good in rows:
+        print(f"{'ok ' if good else 'MISS'} {line}")
+    return 0 if all(good for _, good in rows) else 1
+
+
+FROM = "import os, sys; os.chdir({folder!r}); from core.cli.main import main; sys.exit(main())"
+"""A scan is run from the folder that is worked in."""
+
+
+def has(python: str, module: str, env: dict[str, str]) -> bool:
+    """Whether an environment has a module."""
+    found = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
+    own = {k: v for k, v in env.items() if k != "PYTHONPATH"}
+    return subprocess.run([python, "-c", found], env=own, check=False, capture_output=True).returncode == 0
+
+
+def six_ways(home: Path, prefix: Path) -> set[str]:
+    """Write six ways of starting, each with another library path; return their kinds."""
+    work, python = home / "work", prefix / "bin" / "python"
+    kernel = {"argv": [str(python), "-m", "ipykernel_launcher"], "env": {"LD_LIBRARY_PATH": "/opt/kernel"}}
+    files = {
+        home / ".bashrc": "export LD_LIBRARY_PATH=/opt/terminal\n",
+        home
+        / ".config/systemd/user/serve.service": f"[Service]\nEnvironmentFile=%h/serve.env\nExecStart={python} -m serve\n",
+        home / "serve.env": "LD_LIBRARY_PATH=/opt/service\n",
+        home / ".local/share/jupyter/kernels/gpu/kernel.json": json.dumps(kernel),
+        work / "Makefile": f"export LD_LIBRARY_PATH := /opt/task\ntrain:\n\t{python} train.py\n",
+        work
+        / "supervisord.conf": f"[program:serve]\ncommand={python} -m serve\nenvironment=LD_LIBRARY_PATH=/opt/kept\n",
+        work / ".envrc": "export LD_LIBRARY_PATH=/opt/folder\n",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return {"terminal", "service", "notebook", "task", "direnv"}
+
+
+def read_kinds(scan: list[str], env: dict[str, str]) -> list[str]:
+    """Return the kinds of the ways that a scan finds with a library path of their own."""
+    done = subprocess.run(scan, env=env, capture_output=True, check=False)
+    starts = json.loads(done.stdout)["snapshot"]["starts"]
+    return sorted({s["kind"] for s in starts if any(v["name"] == "LD_LIBRARY_PATH" for v in s["variables"])})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
