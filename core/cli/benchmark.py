@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.cli.terminal import given, given_path
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -26,15 +26,20 @@ def add_benchmark_command(commands: Any) -> None:
         help=_("every shape in every direction, beside every framework: some minutes"),
     )
     extent.add_argument(
-        "--layers", type=Path, metavar="FILE", help=_("time your own convolutions, named in a TOML file")
+        "--layers", type=given_path, metavar="FILE", help=_("time your own convolutions, named in a TOML file")
     )
     parser.add_argument(
-        "--against", type=Path, metavar="REPORT.json", help=_("compare the speeds with those of an earlier report")
+        "--against",
+        type=given_path,
+        metavar="REPORT.json",
+        help=_("compare the speeds with those of an earlier report"),
     )
     parser.add_argument(
         "--gpu", type=int, metavar="N", help=_("only this GPU, as nvidia-smi numbers them; all if omitted")
     )
-    parser.add_argument("--python", action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework"))
+    parser.add_argument(
+        "--python", type=given, action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework")
+    )
     parser.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     parser.set_defaults(command=run_benchmark)
 

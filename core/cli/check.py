@@ -96,6 +96,8 @@ def _checked(options: argparse.Namespace) -> tuple[Outcome, Report | None]:
 
     policy = _policy(options.expect) if options.expect else None
     steps = chosen_steps(options.only)
+    if not all(p.strip() for p in options.python):
+        raise UsageError(_("--python is empty: is a variable not set?"))
     if options.report:
         return check_report(read_report(options.report), policy, steps, full_names=options.full_names)
     with with_earlier_reads():
@@ -114,14 +116,14 @@ def _length(text: str) -> int:
     """Return how long the line may be.
 
     Raises:
-        ValueError: it is no number from 20 to the longest that any engine keeps.
+        ArgumentTypeError: it is no number from 20 to the longest that any engine keeps.
     """
     from core.common.versions import whole_number
     from core.report.check.outcome import LONGEST_LINE
 
     number = whole_number(text)
     if number is None or not 20 <= number <= LONGEST_LINE:
-        raise ValueError(text)
+        raise _not_within(text, 20, LONGEST_LINE)
     return number
 
 
@@ -129,12 +131,21 @@ def _seconds(text: str) -> float:
     """Return a time limit.
 
     Raises:
-        ValueError: it is no number of seconds between 0.1 and a day.
+        ArgumentTypeError: it is no number of seconds between 0.1 and a day.
     """
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
     if not 0.1 <= seconds <= 86400:
-        raise ValueError(text)
+        raise _not_within(text, 0.1, 86400)
     return seconds
+
+
+def _not_within(text: str, least: float, most: float) -> argparse.ArgumentTypeError:
+    from argparse import ArgumentTypeError
+
+    return ArgumentTypeError(_("{value} is no number from {least} to {most}", value=repr(text), least=least, most=most))
 
 
 def _policy(path: Path) -> Policy:

@@ -30,6 +30,8 @@ _FILE_NAME = re.compile(
     r"(?i)(?:[^\s]{1,200}|[^\n]{0,200}[\\/][^\n\\/]{1,200})\.(?:log|txt|out|err|json|md|csv|html|gz|zip|png|jpe?g|webp|gif|bmp|pdf)"
 )
 """What can be no message, only the name of a file."""
+_PATH = re.compile(r"[\\/]|^\.{1,2}$|^~")
+"""What makes a name that leads to a folder a path: an error's word may be a folder's name as well."""
 PICTURE_STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF")
 
 
@@ -85,28 +87,20 @@ def _status(explanation: Explanation) -> int:
 
 def _given_text(given: str) -> str:
     """Return the text of a file, of standard input ("-"), or the argument itself: a code, a name or a message."""
-    from core.explain import decode_text
-
     if given == "-":
         if sys.stdin.isatty():
             print(_("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter)."), file=sys.stderr)
         try:
-            return decode_text(sys.stdin.buffer.read(MAX_TEXT_BYTES))
+            return _text_of(sys.stdin.buffer.read(MAX_TEXT_BYTES), "stdin")
         except OSError as e:
             raise UsageError(_("{given} cannot be read: {strerror}.", given="stdin", strerror=e.strerror)) from None
     path = Path(given)
     try:
-        if path.is_file():
+        if path.is_dir() and _PATH.search(given):
+            raise UsageError(_("{given} is a folder: name the file that has the message.", given=given))
+        if path.is_file() or path.is_fifo():  # a shell's <(COMMAND) is a pipe
             with path.open("rb") as file:
-                data = file.read(MAX_TEXT_BYTES)
-            if data.startswith(PICTURE_STARTS):
-                raise UsageError(
-                    _(
-                        "{given} is a picture. Copy the message as text, or type its words: explain reads text.",
-                        given=given,
-                    )
-                )
-            return decode_text(data)
+                return _text_of(file.read(MAX_TEXT_BYTES), given)
     except OSError as e:
         if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
             raise UsageError(_("{given} cannot be read: {strerror}.", given=given, strerror=e.strerror)) from None
@@ -114,4 +108,29 @@ def _given_text(given: str) -> str:
         pass
     if _FILE_NAME.fullmatch(given):
         raise UsageError(_("There is no file {given}.", given=given))
+    if not given.strip():
+        raise _without_text("")
     return given
+
+
+def _text_of(data: bytes, name: str) -> str:
+    """Return what a file or a stream says.
+
+    Raises:
+        UsageError: it holds no text.
+    """
+    from core.explain import decode_text
+
+    if data.startswith(PICTURE_STARTS):
+        raise UsageError(
+            _("{given} is a picture. Copy the message as text, or type its words: explain reads text.", given=name)
+        )
+    text = decode_text(data)
+    if not text.strip():
+        raise _without_text(name)
+    return text
+
+
+def _without_text(name: str) -> UsageError:
+    told = _("{given} is empty.", given=name) if name else _("The text is empty.")
+    return UsageError(told + " " + _("Give the whole message, from its first line to its last."))

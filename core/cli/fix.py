@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -54,6 +55,9 @@ class FixLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def run_fix(options: argparse.Namespace) -> int:
     """Cure the findings named, or the primary one."""
     pythons = tuple(options.python)
+    for source in (options.cudnn, options.source):
+        if source and not Path(source).exists():
+            raise UsageError(_("{name} does not exist.", name=source))
     shop = repair.repair_context(this_host())
     for outcome in repair.recover(shop):
         print(f"convalesce: {outcome.sentence}", file=sys.stderr)

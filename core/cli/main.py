@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core import __version__
 from core.cli.scan import _replay, _scan
-from core.cli.terminal import UsageError
+from core.cli.terminal import UsageError, given, given_path
 from core.common import i18n, streams
 from core.common.exit_codes import FAILED, INTERRUPTED, OK, USAGE
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.host.this_host import display_language, prepared_streams
 
 if TYPE_CHECKING:
@@ -101,9 +101,40 @@ def _where(e: BaseException) -> str:
 def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int:
     if not arguments and without_command is not None:
         return without_command()
-    options = _parser(arguments[:1]).parse_args(arguments)
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+        raise UsageError(
+            _("there is no command {name}.", name=repr(arguments[0]))
+            + _hint(arguments[0], {f"convalesce {c}": c for c in COMMANDS}, "convalesce --help")
+        )
+    options, unknown = _parser(arguments[:1]).parse_known_args(arguments)
+    if unknown:
+        name = next(a for a in arguments if a in COMMANDS)
+        known = {o: o for o in _OPTION.findall(_usage(name))}
+        raise UsageError(
+            _("{command} takes no {argument}.", command=f"convalesce {name}", argument=repr(unknown[0]))
+            + _hint(unknown[0].partition("=")[0], known, f"convalesce {name} --help")
+        )
     command: Callable[[argparse.Namespace], int] = options.command
     return command(options)
+
+
+def _hint(word: str, known: dict[str, str], all_of_them: str) -> str:
+    """Return which of the known words a mistyped one is most like, or else where all of them are told."""
+    from difflib import get_close_matches
+
+    bare = {name.lstrip("-"): shown for shown, name in known.items()}
+    near = get_close_matches(word.lstrip("-").lower(), bare, n=1)
+    if near:
+        return " " + _("Did you mean {name}?", name=bare[near[0]])
+    return " " + _("{command} tells what there is.", command=all_of_them)
+
+
+def _usage(command: str) -> str:
+    import argparse
+
+    commands = argparse.ArgumentParser().add_subparsers()
+    COMMANDS[command](commands)
+    return commands.choices[command].format_usage()
 
 
 def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -147,12 +178,18 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
 def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     scan = commands.add_parser("scan", help=_("scan this machine and name the root cause"))
     scan.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
-    scan.add_argument("--out", type=Path, metavar="FILE", help=_("also write the JSON report to FILE"))
+    scan.add_argument("--out", type=given_path, metavar="FILE", help=_("also write the JSON report to FILE"))
     scan.add_argument(
-        "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
+        "--python",
+        type=given,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help=_("an interpreter or environment to examine"),
     )
     scan.add_argument(
         "--program",
+        type=given,
         action="append",
         default=[],
         metavar="PATH|PID",
@@ -171,7 +208,7 @@ def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     scan.add_argument(
         "--root",
-        type=Path,
+        type=given_path,
         metavar="DIR",
         help=_(
             "examine the Linux system below DIR (a mounted disk, a container's host); nothing of it is loaded or run"
@@ -186,10 +223,13 @@ def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fix.add_argument("--dry-run", action="store_true", help=_("show and rehearse only"))
     fix.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     fix.add_argument("--json", action="store_true")
-    fix.add_argument("--python", action="append", default=[], metavar="PATH")
+    fix.add_argument("--python", type=given, action="append", default=[], metavar="PATH")
     fix.add_argument("--thorough", action="store_true")
     fix.add_argument(
-        "--cudnn", metavar="FILE", help=_("an archive, a wheel or a folder with a complete cuDNN to install")
+        "--cudnn",
+        type=given,
+        metavar="FILE",
+        help=_("an archive, a wheel or a folder with a complete cuDNN to install"),
     )
     fix.add_argument(
         "--fetch-cudnn", action="store_true", help=_("fetch the wheel of the cuDNN that is needed, and place it")
@@ -226,11 +266,11 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help=_("a file, standard input, or a code"))
     explain.add_argument("--json", action="store_true")
     held = explain.add_mutually_exclusive_group()
-    held.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
+    held.add_argument("--report", type=given_path, metavar="REPORT.json", help=_("judge another machine by its report"))
     held.add_argument(
         "--text-only", action="store_true", help=_("do not scan this machine: what the text says by itself")
     )
-    explain.add_argument("--python", action="append", default=[], metavar="PATH")
+    explain.add_argument("--python", type=given, action="append", default=[], metavar="PATH")
     explain.add_argument(
         "--answer",
         type=int,
@@ -244,7 +284,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     replay = commands.add_parser("replay", help=_("diagnose a recorded report again"))
-    replay.add_argument("report", type=Path, metavar="REPORT.json")
+    replay.add_argument("report", type=given_path, metavar="REPORT.json")
     replay.add_argument("--json", action="store_true")
     replay.set_defaults(command=_replay)
 
@@ -278,6 +318,8 @@ def _add_benchmark(commands: argparse._SubParsersAction[argparse.ArgumentParser]
 
     add_benchmark_command(commands)
 
+
+_OPTION = late_pattern(r"--[a-z-]+")
 
 COMMANDS: dict[str, Callable[[Any], None]] = {
     "scan": _add_scan,

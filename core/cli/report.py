@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.cli.terminal import given_path
 from core.common.exit_codes import FOUND, OK
 from core.common.i18n import _, n_
 
@@ -24,15 +25,15 @@ MAX_WORD_CHARACTERS = 80
 def add_report_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``report`` to the command line."""
     report = commands.add_parser("report", help=_("show a recorded report in another form, or next to another one"))
-    report.add_argument("report", type=Path, metavar="REPORT.json")
+    report.add_argument("report", type=given_path, metavar="REPORT.json")
     form = report.add_mutually_exclusive_group()
     form.add_argument("--html", action="store_true", help=_("one file for a browser and for printing"))
     form.add_argument("--markdown", action="store_true", help=_("for an issue tracker"))
     form.add_argument(
-        "--against", type=Path, metavar="OTHER.json", help=_("what differs from another machine's report")
+        "--against", type=given_path, metavar="OTHER.json", help=_("what differs from another machine's report")
     )
     report.add_argument("--json", action="store_true", help=_("with --against: print one JSON document"))
-    report.add_argument("--out", type=Path, metavar="FILE")
+    report.add_argument("--out", type=given_path, metavar="FILE")
     report.add_argument("--full-names", action="store_true", help=_("keep user, host and device names"))
     report.set_defaults(command=_report)
 
@@ -41,15 +42,21 @@ def add_triage_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
     """Add ``triage`` to the command line."""
     triage = commands.add_parser("triage", help=_("combine many reports into one table"))
     triage.add_argument(
-        "folder", type=Path, metavar="FOLDER|FILE|-", help=_("reports, or JSON lines (- for standard input)")
+        "folder", type=given_path, metavar="FOLDER|FILE|-", help=_("reports, or JSON lines (- for standard input)")
     )
     triage.add_argument("--json", action="store_true")
     told = triage.add_mutually_exclusive_group()
     told.add_argument(
-        "--suspects", type=Path, metavar="REPORT.json", help=_("what sets this machine apart from the healthy ones")
+        "--suspects",
+        type=given_path,
+        metavar="REPORT.json",
+        help=_("what sets this machine apart from the healthy ones"),
     )
     told.add_argument(
-        "--export", type=Path, metavar="FILE", help=_("a row for each machine: JSON lines, or Parquet (FILE.parquet)")
+        "--export",
+        type=given_path,
+        metavar="FILE",
+        help=_("a row for each machine: JSON lines, or Parquet (FILE.parquet)"),
     )
     triage.set_defaults(command=_triage)
 

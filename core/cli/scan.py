@@ -108,7 +108,13 @@ def chosen_steps(only: str) -> tuple[Step, ...]:
     words = [w.strip() for w in only.split(",") if w.strip()]
     unknown = [w for w in words if w not in {s.value for s in Step}]
     if unknown:
-        raise UsageError(f"--only does not know {unknown[0]!r}; its words are {', '.join(s.value for s in Step)}.")
+        raise UsageError(
+            _(
+                "--only does not know {name}; its words are {words}.",
+                name=repr(unknown[0]),
+                words=", ".join(s.value for s in Step),
+            )
+        )
     return tuple(Step(w) for w in words)
 
 

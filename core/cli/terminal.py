@@ -34,6 +34,28 @@ class UsageError(Exception):
     """The command was used wrongly; the message is one sentence."""
 
 
+def given(text: str) -> str:
+    """Return the value of an option; an empty one comes of a variable that is not set.
+
+    Raises:
+        ArgumentTypeError: it is empty.
+    """
+    from argparse import ArgumentTypeError
+
+    if not text.strip():
+        raise ArgumentTypeError(_("it is empty: is a variable not set?"))
+    return text
+
+
+def given_path(text: str) -> Path:
+    """Return the path of an option.
+
+    Raises:
+        ArgumentTypeError: it is empty, and would be the folder that the program runs in.
+    """
+    return Path(given(text))
+
+
 @contextmanager
 def progress_on_stderr() -> Iterator[Progress]:
     """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""

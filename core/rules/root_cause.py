@@ -118,6 +118,10 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
     """
     faults = [f for f in found if may_lead(f)]
     press = {id(f): (importance(f), -f.severity) for f in faults}
+    for root in (f for f in faults if f.id in FRAMEWORK_ELSEWHERE):  # mild by itself, and the origin of worse
+        more = [f for f in faults if press[id(f)] < press[id(root)]]
+        if any(f.cause == "extension_abi_mismatch" for f in more) and all(is_consequence(f, root) for f in more):
+            return root
     faults.sort(key=lambda f: (press[id(f)], _root_rank(f)))
     for root in faults:
         more = [f for f in faults if press[id(f)] < press[id(root)]]
@@ -149,6 +153,11 @@ def mark_consequences(finding: Finding, primary: Finding) -> Finding:
     return replace(finding, follows_from=primary.id) if is_consequence(finding, primary) else finding
 
 
+FRAMEWORK_ELSEWHERE = frozenset(f"frameworks.shadowed-{name}" for name in ("torch", "tensorflow", "jax"))
+OF_TWO_RELEASES = ("extension_abi_mismatch", "requirement_broken", "cudnn_shadowed")
+"""What an environment's packages meet where its framework is taken from elsewhere: to install one of them again cures nothing."""
+
+
 def is_consequence(finding: Finding, primary: Finding) -> bool:
     """Whether a finding is a consequence of the primary."""
     if finding.severity < Severity.UNKNOWN or finding.id == primary.id:
@@ -164,6 +173,8 @@ def is_consequence(finding: Finding, primary: Finding) -> bool:
     ended = primary.id.partition(".")[2].startswith(ENDED_ID) and same
     unfit = primary.cause == "extension_abi_mismatch" and bool(near)
     by_files = by_files or ((lacking or unfit or ended) and finding.cause == "requirement_broken")
+    mixed = finding.cause in OF_TWO_RELEASES or finding.id.startswith("frameworks.tool-")
+    by_files = by_files or (primary.id in FRAMEWORK_ELSEWHERE and bool(near) and mixed)
     tried = finding.id.startswith("frameworks.trial-") and not finding.cause and finding.severity <= primary.severity
     by_driver = by_driver or (tried and dead)
     by_files = by_files or (tried and same)

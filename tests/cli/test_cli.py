@@ -95,6 +95,33 @@ def test_wrong_use_is_2_and_says_one_thing_on_stderr(
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("scna",), "Did you mean convalesce scan?"),
+        (("xyz",), "convalesce --help tells what there is."),
+        (("scan", "--pyhton", "x"), "Did you mean --python?"),
+        (("scan", "-json"), "Did you mean --json?"),
+        (("fix", "--dryrun=1"), "Did you mean --dry-run?"),
+        (("scan", "/opt/ml"), "convalesce scan --help tells what there is."),
+        (("scan", "--python", ""), "is a variable not set?"),
+        (("scan", "--program", " "), "is a variable not set?"),
+        (("scan", "--root", ""), "is a variable not set?"),
+        (("scan", "--out", ""), "is a variable not set?"),
+        (("check", "--python", ""), "is a variable not set?"),
+        (("check", "--length", "0"), "'0' is no number from 20 to 2048"),
+        (("check", "--time-limit", "x"), "'x' is no number from 0.1 to 86400"),
+    ],
+)
+def test_wrong_use_is_told_with_the_way_out(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == USAGE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+
+
 def test_only_names_the_word_that_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("scan", "--only", "driver,kernel") == USAGE
     err = capsys.readouterr().err
@@ -385,6 +412,22 @@ def test_triage_names_what_it_passes_over_on_stderr(bad: Path, good: Path, capsy
     assert "corrupt_or_truncated_file" in capsys.readouterr().out
 
 
+def test_triage_of_a_folder_without_reports_says_what_it_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("triage", tmp_path) == OK
+    assert "*.jsonl" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--cudnn", "--from"])
+def test_fix_refuses_a_source_that_is_not_there(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fix", option, "/nosuch/file.whl") == USAGE
+    out, err = capsys.readouterr()
+    assert "/nosuch/file.whl does not exist." in err
+    assert "Looking" not in err
+    assert out == ""
+
+
 # --- explain ---------------------------------------------------------------------------------------------------------
 
 TEXT = "Could not load library libcudnn_ops.so.9. Error: file too short"
@@ -427,7 +470,7 @@ def test_a_cause_and_a_step_show_their_page_without_a_look(
     assert json.loads(capsys.readouterr().out)["markdown"].startswith("# ")
 
 
-@pytest.mark.parametrize("text", ["", "\x00", "a" * 100_000, "\ud800", "CV", "../../etc/passwd\n", "-1"])
+@pytest.mark.parametrize("text", ["\x00", "a" * 100_000, "\ud800", "CV", "../../etc/passwd\n", "-1"])
 def test_odd_texts_are_explained_too(text: str, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("explain", "--report", good, "--", text) in (OK, FOUND)
     assert capsys.readouterr().out

@@ -203,3 +203,25 @@ def test_the_stores_python_has_its_packages_in_its_own_data(tmp_path: Path):
     assert (found.kind, found.version, found.found_by) == ("store", "3.11", "the Windows Store")
     assert found.site_packages == (site,)
     assert [(d.name, d.version) for d in found.distributions] == [("torch", "2.8.0")]
+
+
+@pytest.mark.parametrize(
+    ("given", "prefix"),
+    [
+        ("/opt/ml/.", "/opt/ml"),
+        ("/opt/ml/", "/opt/ml"),
+        ("/opt//tools/../ml", "/opt/ml"),
+        ("/opt/link/../ml", "/opt/link/../ml"),
+        ("/opt/gone/../gone", "/opt/gone/../gone"),
+    ],
+)
+def test_a_named_place_is_told_without_its_detours(tmp_path: Path, given: str, prefix: str):
+    """Commands, and the name of a new environment beside it, are made of it; past a link ".." leads elsewhere than it says."""
+    venv(tmp_path, "/opt/ml")
+    venv(tmp_path, "/srv/ml")
+    write(tmp_path, "/srv/tools/file")
+    write(tmp_path, "/opt/tools/file")
+    link(tmp_path, "/opt/link", "/srv/tools")
+    near = probe.look(request(tmp_path, {}, named=(given,)))
+    named = [p.prefix for p in near if "--python" in p.ways]
+    assert named == [prefix]

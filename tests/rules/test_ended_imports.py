@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from core.model.facts import Distribution, EndedImport, FoundModule, ImportSearch, Remains, SearchEntry, Snapshot
 from core.model.findings import Finding
+from core.model.remedies import PutPackageBack
 from core.rules.frameworks.ended_imports import ended_imports
 from core.rules.frameworks.imports import packages_for_another_python
 from tests.machines import PREFIX, SITE, python, wheel_machine, windows_machine
@@ -135,6 +136,14 @@ def test_what_is_for_another_python_among_the_packages_is_installed_anew() -> No
         assert found.fix is not None
         assert "numpy==1.26" in found.fix.advice
         assert SITE in found.title
+
+
+def test_what_is_recorded_and_gone_is_installed_by_force() -> None:
+    """An installer takes a release that is recorded as installed, and does nothing."""
+    found = card(seen(ended(wanted="torch", importer="", owner="torch 2.6.0")))
+    assert found.fix is not None
+    assert "--force-reinstall --no-deps" in found.fix.advice
+    assert found.remedy == PutPackageBack(prefix=PREFIX, package="torch", version="2.6.0")
 
 
 def test_on_windows_the_list_of_variables_is_where_pythonpath_is_cleared() -> None:

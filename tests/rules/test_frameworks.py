@@ -24,6 +24,14 @@ def test_a_named_environment_that_could_not_be_read_is_not_decided() -> None:
     assert [(f.severity, f.subject) for f in found] == [(Severity.UNKNOWN, m.PREFIX)]
 
 
+def test_where_no_python_is_the_step_is_to_name_another_place() -> None:
+    """Files cannot be compared, nor a computation run, where nothing lies."""
+    python = m.python(executable="", problem="There is no Python environment here.", distributions=())
+    (found,) = environments.unreadable_environment(replace(m.wheel_machine(), pythons=(python,)))
+    assert found.fix is not None
+    assert found.fix.title == "Name the environment itself"
+
+
 @pytest.mark.parametrize(
     ("probe", "step"), [("driver", Step.DRIVER), ("loads", Step.CUDNN), ("somewhere", Step.ENVIRONMENT)]
 )

@@ -30,7 +30,7 @@ from core.model.facts import (
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.report.json_form import from_json
-from core.rules.root_cause import _root_rank, diagnose, is_consequence, may_lead
+from core.rules.root_cause import _headline, _root_rank, diagnose, is_consequence, may_lead
 from tests import machines as m
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
@@ -375,3 +375,18 @@ def test_what_ends_an_import_stands_before_what_the_import_would_do_later() -> N
 def test_a_broken_requirement_follows_from_what_keeps_its_framework_from_loading(root: Finding, follows: bool) -> None:
     broken = fault("frameworks.requirement", "requirement_broken", Severity.WARNING, "python:/v")
     assert is_consequence(broken, root) is follows
+
+
+def test_a_framework_taken_from_elsewhere_leads_before_what_does_not_fit_it() -> None:
+    """PYTHONPATH with another environment's packages: to install torchaudio again would cure nothing."""
+    elsewhere = fault("frameworks.shadowed-torch", "module_shadowed", Severity.WARNING, f"python/torch:{m.PREFIX}")
+    unfit = fault("frameworks.libraries-torchaudio", "extension_abi_mismatch", Severity.ERROR, f"python:{m.PREFIX}")
+    other = fault("frameworks.libraries-torchaudio", "extension_abi_mismatch", Severity.ERROR, "python:/opt/other")
+    assert is_consequence(unfit, elsewhere)
+    assert not is_consequence(elsewhere, unfit)
+    assert not is_consequence(other, elsewhere)
+    assert _headline([unfit, elsewhere], lambda _finding: 0) is elsewhere
+    assert (
+        _headline([unfit, fault("frameworks.x", "wsl_libcuda_not_found"), elsewhere], lambda _finding: 0)
+        is not elsewhere
+    )

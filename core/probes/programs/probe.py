@@ -193,7 +193,7 @@ def _process(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgr
     try:
         path = str(call_patiently(os.readlink, where.under(f"{folder}/exe")))
     except OSError:
-        words = fact_text("The process {pid} belongs to another account, or it ended.", pid=named)
+        words = fact_text("This account may not look at the process {pid}, or it has ended.", pid=named)
         return replace(known, problem=words, unreadable=True)
     path = path.removesuffix(" (deleted)")
     own = _variables(where.read(f"{folder}/environ", 1 << 20) or b"")

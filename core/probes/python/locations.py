@@ -101,6 +101,21 @@ def working_folder(where: Sysroot) -> str:
 
 
 def _absolute(path: str, where: Sysroot) -> str:
+    """Return the place that a person named, without ``.`` and ``..`` that commands and findings would repeat.
+
+    Past a link, ``..`` leads elsewhere than the text says: such a path stays as it is.
+    """
+    whole = _from_here(path, where)
+    plain = str(where.form.normpath(whole)) if where.form.isabs(whole) else whole
+    return plain if plain == whole or _is_same(plain, whole, where) else whole
+
+
+def _is_same(one: str, other: str, where: Sysroot) -> bool:
+    first, second = where.stat(one), where.stat(other)
+    return first is not None and second is not None and os.path.samestat(first, second)
+
+
+def _from_here(path: str, where: Sysroot) -> str:
     if where.form.isabs(path):
         return path
     if path.startswith("~"):

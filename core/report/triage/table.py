@@ -183,6 +183,8 @@ def triage_text(table: TriageTable) -> str:
             bad=format_number(len(table.malformed)),
         )
     ]
+    if not table.reports:
+        lines.append(_("A report is what `convalesce scan --json` prints: a file *.json, or a line of a file *.jsonl."))
     if table.worst:
         lines += ["", _("Machines by their worst finding")]
         lines += [f"  {c.machines:>7}  {_(c.what)}" for c in table.worst]

@@ -23,6 +23,9 @@ from core.rules.wording import NOTE, make_finding, manual_fix, observation
 PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
 """Modules that Python is built without where a library's development files are not there."""
 
+PUT_BACK = ("corrupt_or_truncated_file", "installation_interrupted", "package_for_another_python")
+"""Causes where the record is there and its files are not, or are wrong: pip and uv take such a release as installed, and do nothing."""
+
 ENDED_ID = "import-ends-"
 """Start of the name of every finding of this module; the module that is asked for follows."""
 
@@ -196,7 +199,7 @@ def _cure(
             restart="program",
         ), None
     name, _space, version = ended.owner.partition(" ")
-    if cause in ("corrupt_or_truncated_file", "package_for_another_python") and version:
+    if version and cause in PUT_BACK:
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
         return whole_again(home.seen, home.python, name, version), back
     asked = ",".join(dict.fromkeys(p for _who, text in _asked(home, ended) for p in text.split(",") if p))

@@ -49,6 +49,13 @@ def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
                 why=_("What it would load is not decided."),
                 evidence=[observation(_("Problem"), translate_fact(python.problem), python.found_by)],
                 subject=python.prefix,
+                fix=None
+                if python.executable
+                else manual_fix(
+                    _("Name the environment itself"),
+                    _("Give the folder of an environment, as python -m venv or conda made it, or its Python."),
+                    _("To list what is there: {command}", command="convalesce scan"),
+                ),
             )
 
 
