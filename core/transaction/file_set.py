@@ -251,7 +251,7 @@ def _fill(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> 
 
 
 def _given_back(state: str, was: PreviousAttributes | None, kept: SafeFolder, place: SafeFolder, beside: str) -> bool:
-    """Restore the same file that was moved aside, with all attributes; by a hard link if it was kept as one."""
+    """Restore the very file that was moved aside, by a hard link if it was kept as one."""
     for name in (f"{state}-{was.inode}" if was else state, state):
         found = kept.status(name)
         same = found is not None and (was is None or found.st_ino == was.inode)
