@@ -191,8 +191,7 @@ def _signature(folder: SafeFolder, name: str) -> tuple[int, ...] | None:
 
 
 def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tuple[int, ...] | None:
-    """Back up the present files and write the new ones beside them, both durably; return the identity of the present
-    ones."""
+    """Back up the present file and write the new one beside it, both durably; return the present file's identity."""
     folder, name = safe_folder.split_path(item.path)
     with safe_folder.open_folder(folder) as place:
         seen = _signature(place, name)
