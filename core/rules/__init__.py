@@ -21,8 +21,8 @@ from core.rules.driver import gpu_access as devices
 from core.rules.driver import parts
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
-from core.rules.frameworks import libraries
 from core.rules.frameworks import tools as framework_tools
+from core.rules.frameworks.libraries import findings as libraries
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 

@@ -15,7 +15,8 @@ from core.model.steps import Severity, Step
 from core.rules import RULES, Rule
 from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.ended_imports import ENDED_ID
-from core.rules.frameworks.libraries import LIBRARIES_ID, imported_packages, join_cards
+from core.rules.frameworks.libraries.findings import LIBRARIES_ID, imported_packages
+from core.rules.frameworks.libraries.one_card import join_cards
 from core.rules.guard import rule_name, run_guarded
 from core.rules.undecided import deciding_steps
 from core.rules.ways import with_other_ways

@@ -314,10 +314,14 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, capsys: pytest
 def test_a_report_that_may_not_be_read_is_told(
     bad: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(_path: Path) -> bytes:
-        raise PermissionError(13, "Permission denied")
+    opened = os.open
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    def refuse(path: object, *rest: int, **named: int) -> int:
+        if path == bad:
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *rest, **named)  # type: ignore[arg-type]  # what was given
+
+    monkeypatch.setattr(os, "open", refuse)
     assert run("replay", bad) == USAGE
     assert "cannot be read: Permission denied" in capsys.readouterr().err
 

@@ -25,7 +25,7 @@ from core.model.facts import (
 from core.model.findings import Finding
 from core.model.remedies import AddFolder, InstallPackages, PutPackageBack, TakeOut
 from core.model.steps import Severity
-from core.rules.frameworks.libraries import imported_packages, lacking_libraries
+from core.rules.frameworks.libraries.findings import imported_packages, lacking_libraries
 from core.rules.root_cause import diagnose
 from tests import machines
 

@@ -32,7 +32,7 @@ from core.model.facts import (
 from core.model.findings import Finding
 from core.model.remedies import PointTo
 from core.model.steps import Severity
-from core.rules.frameworks.libraries import lacking_libraries
+from core.rules.frameworks.libraries.findings import lacking_libraries
 from core.rules.root_cause import diagnose
 from tests import machines as m
 

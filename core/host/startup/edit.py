@@ -276,7 +276,9 @@ def _fish(body: str, edit: Edit) -> str | None:
     if re.search(rf"(?<![\w$]){edit.name}=", body):
         return _posix(body, edit)
     if found := re.match(rf"(\s*(?:set-environment|setenv)\s+(?:-\S+\s+)*{edit.name}\s+)([\"']?)(.*?)\2(\s*)\Z", body):
-        left = edit.value or (None if _takes_all(edit) else _without_entry(found[3], edit))  # tmux, screen
+        left = edit.value or (
+            None if _takes_all(edit, _parts(found[3], edit)) else _without_entry(found[3], edit)
+        )  # tmux, screen
         return None if left is None else found[1] + found[2] + left + found[2] + found[4]
     found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)([\"'])([^\"']*)\2(\s*)\Z", body)
     if found and not edit.value and not _takes_all(edit, _parts(found[3], edit)):

@@ -13,7 +13,7 @@ from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.libraries import closures_of, files_told, lacks_nothing
+from core.rules.frameworks.libraries.lacks import closures_of, files_told, lacks_nothing
 from core.rules.wording import GOOD, NOTE, WARNING, make_finding, observation
 
 LIBRARY_OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}

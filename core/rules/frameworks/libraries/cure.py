@@ -1,0 +1,313 @@
+"""One cure for everything that a consumer lacks: a line of a search path, a package put back, or packages installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import _
+from core.common.text import join_names
+from core.common.versions import is_in_specifier, parse_requirement
+from core.knowledge.causes import OptionalCause
+from core.knowledge.cuda_wheels import release_beside
+from core.model.facts import Attempt, Distribution, How, System
+from core.model.findings import Fix
+from core.model.paths import file_name, is_inside, join_path, normalise, parent
+from core.model.remedies import (
+    AddDllFolders,
+    AddFolder,
+    InstallPackages,
+    Place,
+    PreferFolder,
+    PutPackageBack,
+    Remedy,
+    TakeOut,
+)
+from core.rules.advice import add_to_search_path, without_variable
+from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, whole_again
+from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, Lack, cuda_majors
+from core.rules.wording import manual_fix
+
+PACKAGE_OF = {
+    "cudart": "cuda-runtime", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc", "nvrtc-builtins": "cuda-nvrtc", "cupti": "cuda-cupti",
+    "cufftw": "cufft", "cusolvermg": "cusolver", "nvtoolsext": "nvtx", "nvshmem_host": "nvshmem", "nvblas": "cublas",
+}  # fmt: skip
+"""Stem of a library -> middle of the name of NVIDIA's wheel, where they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
+
+BEFORE_ALL = (How.APPLICATION, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.DLL_FOLDER)
+"""Where Windows looks before any search path."""
+
+
+def _right_place(path: str, attempts: tuple[Attempt, ...], others: tuple[str, ...], system: System) -> tuple[str, str]:
+    """Return how Windows came to an unfit file, and a folder with a sound one that its search does not reach; empty for none."""
+    if system != "windows":
+        return "", ""
+    at = next((a for a in attempts if a.path == path), None)
+    sound = [a.path for a in attempts if a.outcome == "found" and a.path != path] or list(others)
+    return (at.how if at else ""), parent(system, sound[0]) if sound else ""
+
+
+def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
+    """Return one cure for everything that is lacking; None where none is known that touches it."""
+    home, prefix = lack.home, lack.home.python.prefix
+    if cause == "ld_library_path_override":
+        folders = _variable_folders(lack)
+        places = tuple(Place(folder=f, prefix=prefix) for f in folders)
+        return TakeOut(variable="LD_LIBRARY_PATH", places=places), without_variable(folders)
+    preloaded = list(dict.fromkeys(g.provider for g in lack.gaps if g.how == How.LD_PRELOAD))
+    if preloaded:
+        return None, manual_fix(
+            _("Take {path} out of LD_PRELOAD", path=join_names(preloaded)),
+            _("For this terminal: unset LD_PRELOAD"),
+            restart="terminal",
+        )
+    packages = dict.fromkeys((d.distribution, d.version) for d in lack.recorded)
+    past = _past_unfit(lack) if not packages else None
+    if past is not None:
+        return past
+    if len(packages) == 1:
+        (name, version), *_none = packages
+        return PutPackageBack(prefix=prefix, package=name, version=version), whole_again(
+            home.seen, home.python, name, version
+        )
+    if packages:
+        wanted = [f"{name}=={version}" for name, version in packages]
+        (name, version), *others = packages
+        more = tuple(other for other, _version in others)
+        return PutPackageBack(prefix=prefix, package=name, version=version, more=more), _install(
+            lack, wanted, again=True
+        )
+    elsewhere = list(dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in lack.edges if e.elsewhere))
+    if elsewhere and lack.edges and all(e.elsewhere for e in lack.edges):
+        if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
+            fix = add_dll_directories(elsewhere)
+            return AddDllFolders(prefix=prefix, folders=tuple(elsewhere)), fix
+        fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(elsewhere))
+        return AddFolder(folder=elsewhere[0], more=tuple(elsewhere[1:]), prefixes=(prefix,)), fix
+    if cause in ("noexec_mount", "library_unreadable", "cxx_runtime_too_old"):
+        return None, _system_fix(cause, lack)
+    if cause == "extension_abi_mismatch":
+        return _fitting_extension(lack)
+    wanted = list(dict.fromkeys(_wanted_packages(lack)))
+    if there := _installed_already(lack, wanted):
+        names, exact = tuple(d.name for d in there), [f"{d.name}=={d.version}" for d in there]
+        if any(e.state == "dangling" for e in lack.edges):
+            return None, _install(lack, exact, again=True)  # a link out of its folder could not be brought back
+        remedy = PutPackageBack(prefix=prefix, package=names[0], version=there[0].version, more=names[1:])
+        return remedy, _install(lack, exact, again=True)
+    if cause == "cuda_toolkit_version_mismatch" and wanted:
+        # libraries of a second CUDA in one environment: ONNX Runtime 1.18 crashed with them, so nothing is done unasked
+        return None, _install(lack, wanted)
+    return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
+
+
+def _installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
+    """Return the distributions that are wanted, where all of them are there in a fitting release: their files are not."""
+    there = {d.name: d for d in lack.home.python.distributions}
+    wishes = [wish for w in wanted if (wish := parse_requirement(w))]
+    found = [d for w in wishes if (d := there.get(w.name)) and is_in_specifier(w.specifier, d.version)]
+    return found if found and len(found) == len(wanted) and not lack.gaps else []
+
+
+def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
+    """Return the remedy that brings what is lacking, and lets it be found where the consumer does not search for itself.
+
+    Of two releases that do not fit, the one without the function is the older: it goes, so that a newer one comes.
+    """
+    wishes = _requirements(lack, None)
+    there = {d.name for d in lack.home.python.distributions}
+    older = [
+        w
+        for g in lack.gaps
+        if g.provider
+        for w in _package(file_name(lack.system, g.provider), g.provider, lack, wishes)
+    ]
+    names = (wish.name for w in older if (wish := parse_requirement(w)) and "==" not in str(wish.specifier))
+    return InstallPackages(
+        prefix=lack.home.python.prefix,
+        remove=tuple(dict.fromkeys(n for n in names if n in there)),
+        install=tuple(wanted),
+        search=tuple(dict.fromkeys(_unsearched(lack))),
+    )
+
+
+def _unsearched(lack: Lack) -> Iterator[str]:
+    """Yield the folders in which the consumer does not search by itself, and in which the lacking files will lie.
+
+    NVIDIA's wheels for CUDA 11 and 12 have a folder for each library: nvidia/cublas/lib.
+    """
+    if lack.system != "linux":
+        return
+    for edge in lack.edges:
+        folder = next((parent(lack.system, p) for p in edge.elsewhere), "")
+        if not folder and lack.home.python.site_packages:
+            its = _middle(edge.name).replace("-", "_")
+            folder = join_path(lack.system, lack.home.python.site_packages[0], "nvidia", its, "lib")
+        tried = {normalise(lack.system, parent(lack.system, a.path)) for a in edge.attempts}
+        if edge.attempts and folder and normalise(lack.system, folder) not in tried:
+            yield folder
+
+
+def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
+    """Return how Windows comes to a sound file instead of the unfit one that it finds first; None where that is not the fault."""
+    places = [
+        (e.path, *_right_place(e.path, e.attempts, e.elsewhere, lack.system)) for e in lack.edges if e.state != "absent"
+    ]
+    places += [
+        (g.provider, g.how, parent(lack.system, g.others[0]) if g.others else "") for g in lack.gaps if g.provider
+    ]
+    strays = lack.closure.strays
+    places = [p for p in places if p[0] in strays or not is_inside(lack.system, p[0], lack.home.python.prefix)]
+    if lack.system != "windows" or not places or any(e.state == "absent" and not e.elsewhere for e in lack.edges):
+        return None
+    path, how, right = places[0]
+    over = parent(lack.system, path)
+    if how == How.PATH and right:
+        fix = manual_fix(
+            _("Make sure that {folder} is found before {other}", folder=right, other=over),
+            _("Move {folder} before {other} in PATH.", folder=right, other=over),
+            restart="program",
+        )
+        place = Place(folder=right, prefix=lack.home.python.prefix)
+        return PreferFolder(over=over, by="PATH", places=(place,)), fix
+    if how in BEFORE_ALL:
+        files = join_names(dict.fromkeys(p for p, h, _right in places if h in BEFORE_ALL))
+        fix = manual_fix(
+            _("Remove the stray files from {folder}", folder=over),
+            _("No installer puts them there; move these files to another place: {files}", files=files),
+            restart="program",
+        )
+        return None, fix
+    return None
+
+
+def add_dll_directories(folders: list[str]) -> Fix:
+    """Return what a program does before it imports a framework on Windows, where PATH is not searched."""
+    lines = (f'os.add_dll_directory(r"{folder}")' for folder in folders)
+    return manual_fix(_("Make these folders known to Python before the import"), "import os", *lines, restart="program")
+
+
+def _variable_folders(lack: Lack) -> list[str]:
+    paths = [e.path for e in lack.edges if e.path] + [g.provider for g in lack.gaps if g.how == "LD_LIBRARY_PATH"]
+    return list(dict.fromkeys(parent(lack.system, p) for p in paths))
+
+
+def _system_fix(cause: OptionalCause, lack: Lack) -> Fix:
+    paths = join_names(dict.fromkeys(e.path for e in lack.edges if e.path))
+    if cause == "noexec_mount":
+        return manual_fix(_("Move the environment, or mount without noexec"),
+                          _("Make the environment anew on a file system that is not mounted noexec; findmnt -T {path} shows the options.", path=lack.home.python.prefix))  # fmt: skip
+    if cause == "library_unreadable":
+        return manual_fix(
+            _("Let this user read the file"),
+            _("Its owner does: chmod a+r {paths}; each folder above it needs a+x.", paths=paths),
+        )
+    return manual_fix(_("Use a release that this system can run"),
+                      _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=lack.closure.consumer.framework))  # fmt: skip
+
+
+def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
+    """Return how to get the release of an extension that fits its framework: the framework is what the person chose."""
+    there = {d.name: d for d in lack.home.python.distributions}
+    base = next((there[n] for n in ("torch", "tensorflow", "jaxlib", "paddlepaddle-gpu") if n in there), None)
+    if base is None or base.name == lack.name:
+        return None, None
+    anchor = f"{base.name}=={base.version}"
+    index = index_of_build(base.version) if base.name == "torch" else ""
+    options = ("--upgrade", *(("--index-url", index) if index else ()))
+    command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, lack.name, anchor)
+    title = _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor)
+    wish = fitting_companion(lack.name, base.version) if base.name == "torch" else lack.name
+    remedy = InstallPackages(prefix=lack.home.python.prefix, remove=(lack.name,), install=(wish, anchor), index=index)
+    return remedy, manual_fix(title, command, restart="program")
+
+
+def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
+    options = ("--force-reinstall", "--no-deps") if again else ()
+    command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, *wanted)
+    steps = [command]
+    if lack.system == "windows" and not again and not any(_in_packages(a.path) for e in lack.edges for a in e.attempts):
+        steps.append(_("Then scan again: {who} does not search the folders of these packages, so PATH must name them.", who=lack.closure.consumer.framework))  # fmt: skip
+    return manual_fix(_("Install {packages}", packages=join_names(wanted)), *steps, restart="program")
+
+
+def _in_packages(path: str) -> bool:
+    r"""Whether a place that was searched is that of one of NVIDIA's packages: site-packages\nvidia\...\bin."""
+    return re.search(r"[\\/]site-packages[\\/]nvidia[\\/]", path, re.IGNORECASE) is not None
+
+
+def _wanted_packages(lack: Lack) -> Iterator[str]:
+    """Yield what would bring the lacking files, as the consumer's own requirements name it."""
+    its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
+    wishes = _requirements(lack, its)
+    for edge in lack.edges:
+        yield from _package(edge.name, edge.path, lack, wishes)
+    for gap in lack.gaps:
+        if gap.provider and not COMPILER_VERSION.match(gap.version):
+            yield from _package(file_name(lack.system, gap.provider), gap.provider, lack, wishes)
+            yield from _package(file_name(lack.system, gap.wanted_by), gap.wanted_by, lack, wishes)
+
+
+def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
+    """Return the consumer's requirements, then those of everything else in the environment."""
+    others = (d for d in lack.home.python.distributions if d is not its)
+    return [r for d in (*((its,) if its else ()), *others) for r in (*d.requires, *d.pins)]
+
+
+def _middle(library: str) -> str:
+    """Return the middle of the name of the wheel that has a library of NVIDIA's: "cuda-nvrtc" of libnvrtc.so.12."""
+    stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
+    stem = re.sub(r"(64)?(_[\d_]+)?\.dll$", "", stem)
+    return PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
+
+
+def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
+    middle = _middle(library)
+    if path and not is_inside(lack.system, path, lack.home.python.prefix):
+        return
+    major, number = _cuda_wanted(lack), _cudnn_number(library)
+    named = [
+        w
+        for w in wishes
+        if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE) and _brings(w, major, number)
+    ]
+    if named:
+        yield _spelt(named[0], lack)
+    elif middle.startswith(("cu", "nv", "nccl")) and major:
+        name = f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}"
+        yield _spelt(f"{name}=={number}.*" if number else name, lack)
+
+
+def _cuda_wanted(lack: Lack) -> str:
+    """Return the CUDA whose libraries are lacking: by their own numbers, else the one that the consumer was built for."""
+    return cuda_majors(lack, [e for e in lack.edges if e.state == "absent"] or list(lack.edges))[0]
+
+
+def _cudnn_number(library: str) -> str:
+    found = re.search(r"cudnn\w*?(?:\.so\.|64_)(\d+)", library)
+    return found[1] if found else ""
+
+
+def _brings(requirement: str, major: str, number: str) -> bool:
+    """Whether a requirement on one of NVIDIA's wheels can bring a library of this CUDA, and of this release of cuDNN."""
+    wish = parse_requirement(requirement)
+    of = re.search(r"[-_.]cu(\d+)$", wish.name) if wish else None
+    if wish is None or (major and (of[1] != major if of else int(major) < 13)):
+        return False
+    named = [s.version.partition(".")[0] for s in wish.specifier if s.operator in ("==", "===", "~=")]
+    return not number or all(n == number for n in named)
+
+
+def _spelt(requirement: str, lack: Lack) -> str:
+    """Return a requirement without its marker; one that leaves the release open asks for that of the wheels beside it."""
+    wish = parse_requirement(requirement)
+    if wish is None:
+        return requirement.partition(";")[0].strip()
+    if "==" in str(wish.specifier):
+        return f"{wish.name}{wish.specifier}"
+    beside = release_beside(
+        wish.name.replace("_", "-").lower(), {d.name: d.version for d in lack.home.python.distributions}
+    )
+    fits = beside and is_in_specifier(wish.specifier, f"{beside}.9999") is not False
+    specifier = ",".join(filter(None, (str(wish.specifier), f"=={beside}.*" if fits else "")))
+    return f"{wish.name}{specifier}"

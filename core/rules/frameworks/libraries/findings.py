@@ -1,0 +1,286 @@
+"""What a framework's own binaries lack, or what does not fit them: one finding for each framework or extension."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import N_, _, translate_fact
+from core.common.text import join_names
+from core.knowledge.causes import Cause, OptionalCause
+from core.knowledge.gpu_binaries import gpu_binaries
+from core.model.facts import How, Snapshot
+from core.model.facts.closure import Edge, Opening
+from core.model.findings import Evidence, Finding
+from core.model.paths import file_name, is_inside, parent
+from core.model.steps import Severity, Step
+from core.rules.frameworks.environment_view import asked_of, environment_views
+from core.rules.frameworks.libraries.cure import cure_of
+from core.rules.frameworks.libraries.lacks import (
+    COMPILER_VERSION,
+    COMPILERS,
+    DRIVERS_OWN,
+    FRAMEWORKS_OWN,
+    Lack,
+    closures_of,
+    cuda_majors,
+    find_lack,
+)
+from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.wording import NOTE, UNKNOWN, Concern, concern_row, make_finding, observation
+
+LIBRARIES_ID = "libraries-"
+"""Start of the name of every finding of this module; the distribution follows."""
+
+
+def lacking_libraries(seen: Snapshot) -> Iterator[Finding]:
+    """A framework's or extension's own binaries name libraries that its loader does not find, or that do not fit."""
+    for home in environment_views(seen):
+        for closure in closures_of(home):
+            lack = find_lack(home, closure)
+            if lack is not None:
+                yield _finding(lack)
+
+
+def _finding(lack: Lack) -> Finding:
+    cause, title, why = _judged(lack)
+    remedy, fix = cure_of(lack, cause) if cause else (None, None)
+    files = [e.path or e.name for e in lack.edges] + [g.provider or g.wanted_by for g in lack.gaps]
+    return make_finding(
+        Step.FRAMEWORKS,
+        _severity(lack) if cause else UNKNOWN,
+        f"{LIBRARIES_ID}{lack.name}",
+        title,
+        cause=cause,
+        why=why,
+        evidence=[*_rows(lack), concern_row(lack.closure.consumer), *_importers(lack)],
+        subjects=[lack.home.python.prefix, *dict.fromkeys(files)],
+        fix=fix,
+        remedy=remedy,
+    )
+
+
+def _importers(lack: Lack) -> Iterator[Concern]:
+    """Yield the frameworks that import what this is about, and fail with it."""
+    if lack.name in imported_packages():
+        for d in lack.home.python.distributions:
+            if (
+                d.name != lack.name
+                and FRAMEWORKS.fullmatch(d.name)
+                and any(True for _t in asked_of(lack.home, d, lack.name))
+            ):
+                yield lack.home.concerns(d.name)
+
+
+def imported_packages() -> tuple[str, ...]:
+    """Return the packages that are no frameworks, and whose libraries frameworks cannot do without."""
+    return tuple(row.distribution for row in gpu_binaries().frameworks if row.imported)
+
+
+def _severity(lack: Lack) -> Severity:
+    """An import that fails, fails with or without a GPU."""
+    worked = any(
+        t.framework == lack.name and t.gpu and t.right and not t.problem and not t.ended for t in lack.home.trials
+    )
+    return NOTE if worked else lack.home.severity
+
+
+STATES: tuple[tuple[str, Cause, str, str], ...] = (
+    ("not executable", "noexec_mount", N_("{who} in {prefix} cannot load {names}: the file system is mounted noexec."),
+     N_("The system maps no program code from a file system that is mounted with the option noexec.")),
+    ("unreadable", "library_unreadable", N_("{who} in {prefix} may not read {names}."),
+     N_("The file is there, but this user has no permission to open it, or to enter its folder.")),
+    ("wrong architecture", "dll_wrong_architecture", N_("{who} in {prefix} needs {names}, and what is there was built for another processor."),
+     N_("The loader passes a library of another architecture over, and finds no other.")),
+    ("damaged", "corrupt_or_truncated_file", N_("{who} in {prefix} cannot load {names}: the file is damaged."),
+     N_("The loader takes the first file of this name and stops there with an error.")),
+    ("dangling", "corrupt_or_truncated_file", N_("{who} in {prefix} needs {names}, and the link of that name leads nowhere."),
+     N_("The link is there, but the file that it names is not.")),
+)  # fmt: skip
+"""State of an edge: cause, title, why; the first that fits leads."""
+
+
+def _judged(lack: Lack) -> tuple[OptionalCause, str, str]:
+    """Return cause, title and why."""
+    values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix}
+    for state, cause, title, why in STATES:
+        names = [e.name for e in lack.edges if e.state == state]
+        if names:
+            overridden = state != "not executable" and all(_by_variable(e) for e in lack.edges if e.state == state)
+            return (
+                "ld_library_path_override" if overridden else cause,
+                _(title, names=join_names(dict.fromkeys(names)), **values),
+                _(why),
+            )
+    absent = [e for e in lack.edges if e.state == "absent"]
+    if absent:
+        return _absent(lack, absent)
+    return _misfit(lack, values)
+
+
+def _by_variable(edge: Edge) -> bool:
+    """Whether LD_LIBRARY_PATH led to an unfit file in the place of a sound one."""
+    at = next((a for a in edge.attempts if a.path == edge.path), None)
+    sound = any(a.outcome == "found" and a.how != "LD_LIBRARY_PATH" for a in edge.attempts)
+    return at is not None and at.how == "LD_LIBRARY_PATH" and sound
+
+
+def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
+    names = join_names(dict.fromkeys(e.name for e in absent))
+    values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix, "names": names}
+    if lack.recorded and all(not e.elsewhere for e in absent):
+        title = _("{who} in {prefix} needs {names}, which the package installed and which no longer exists.", **values)
+        return "corrupt_or_truncated_file", title, _("The loader looks for it in the places below, and finds none.")
+    cudnn = any("cudnn" in e.name for e in absent)
+    if all(e.elsewhere for e in absent):
+        title = _("{who} in {prefix} does not find {names}, although they are installed.", **values)
+        why = _(
+            "The files lie in folders that the loader does not search for this program, and the program does not open them itself."
+        )
+        return "cudnn_not_on_search_path" if cudnn else "cuda_not_on_search_path", title, why
+    title = _("{who} in {prefix} needs {names}, which its loader does not find.", **values)
+    wanted, there = cuda_majors(lack, absent)
+    if wanted and there and wanted not in there:
+        why = _(
+            "It was built for CUDA {wanted}. What is installed is of CUDA {there}, whose libraries have other names and functions.",
+            wanted=wanted,
+            there=join_names(there),
+        )
+        return "cuda_toolkit_version_mismatch", title, why
+    why = _("The loader looked in every place where this program searches.")
+    if all(FRAMEWORKS_OWN.match(e.name) for e in absent):
+        return "extension_abi_mismatch", title, why
+    if all(COMPILERS.match(e.name) for e in absent):
+        return "cxx_runtime_too_old", title, why
+    if all("cudnn" in e.name for e in absent):
+        return "cudnn_not_installed", title, why
+    if all("nvrtc" in e.name for e in absent):
+        return "nvrtc_missing_or_mismatch", title, why
+    return "cuda_runtime_missing", title, why
+
+
+def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
+    """Return what a gap of symbols tells: everything is there and does not belong together. A crash alone tells no cause."""
+    if not lack.gaps:
+        failed = [o for o in lack.closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
+        opening = next((o for o in failed if o.problem), failed[0])
+        words = opening.problem or translate_fact(opening.ended)
+        title = _("{who} in {prefix} cannot load its own library: {words}", words=words, **values)
+        cause: OptionalCause = ""
+        if opening.number is not None:
+            cause = CAUSE_OF_NUMBER.get(opening.number, "")
+        elif opening.problem:
+            cause = _cause_of_words(opening.problem)
+        return cause, title, _("A child process opened it as the framework does.")
+    gap = lack.gaps[0]
+    system = lack.home.seen.machine.system
+    wants, offers = file_name(system, gap.wanted_by), file_name(system, gap.provider)
+    what = gap.name or gap.version
+    if gap.provider:
+        title = _(
+            "{offers} does not have {what}, which {wants} of {who} needs.",
+            offers=offers,
+            what=what,
+            wants=wants,
+            who=values["who"],
+        )
+    else:
+        title = _(
+            "No loaded library has {what}, which {wants} of {who} needs.", what=what, wants=wants, who=values["who"]
+        )
+    own = is_inside(system, gap.provider, lack.home.python.prefix)
+    overridden = gap.how == "LD_LIBRARY_PATH" and (not own or bool(gap.others))
+    if gap.how == How.LD_PRELOAD:
+        why = _(
+            "LD_PRELOAD puts {path} into every program, before the library that the program would take.",
+            path=gap.provider,
+        )
+        return "cxx_runtime_too_old" if COMPILER_VERSION.match(gap.version) else "cuda_lib_shadowed", title, why
+    if COMPILER_VERSION.match(gap.version):
+        if overridden:
+            return (
+                "ld_library_path_override",
+                title,
+                _("LD_LIBRARY_PATH leads to an older library than the program was built with."),
+            )
+        return (
+            "cxx_runtime_too_old",
+            title,
+            _("The library of the system, or of this Python, is older than the one that the program was built with."),
+        )
+    if overridden:
+        return (
+            "ld_library_path_override",
+            title,
+            _("LD_LIBRARY_PATH leads to a library of another release than the program was built with."),
+        )
+    if not gap.provider or FRAMEWORKS_OWN.match(offers):
+        why = _("The extension was built with another release of the framework than the installed one.")
+        return "extension_abi_mismatch", title, why
+    return (
+        "cuda_lib_shadowed",
+        title,
+        _("The two libraries belong to different releases of CUDA and do not work together."),
+    )
+
+
+CAUSE_OF_NUMBER: dict[int, OptionalCause] = {
+    5: "library_unreadable", 127: "cuda_lib_shadowed", 193: "corrupt_or_truncated_file", 1392: "corrupt_or_truncated_file",
+}  # fmt: skip
+"""What Windows' number tells where every header looks sound. 126 alone tells no cause: what is missing was not seen."""
+
+
+def _cause_of_words(words: str) -> Cause:
+    if re.search(r"GLIBC(XX)?_|CXXABI_", words):
+        return "cxx_runtime_too_old"
+    if re.search(r"file too short|invalid ELF header|ELF file", words):
+        return "corrupt_or_truncated_file"
+    if "nvrtc" in words.lower() and "undefined symbol" not in words:
+        return "nvrtc_missing_or_mismatch"
+    if "undefined symbol" in words or "version `" in words:
+        return "extension_abi_mismatch" if re.search(r"_Z\w*(torch|c10|at)", words) else "cuda_lib_shadowed"
+    if "failed to map segment" in words or "Operation not permitted" in words:
+        return "noexec_mount"
+    return "cudnn_not_on_search_path" if "cudnn" in words else "cuda_runtime_missing"
+
+
+def _rows(lack: Lack) -> Iterator[Evidence]:
+    for opening in lack.closure.openings or ():
+        if opening.problem or opening.ended:
+            yield _opening_row(opening)
+    names = list(dict.fromkeys(e.name for e in lack.edges))
+    if len(names) > 1:
+        yield observation(_("Lacking"), ", ".join(names), _("resolved as its loader does"))
+    seen: dict[tuple[str, str], None] = {}
+    for edge in lack.edges:
+        if (edge.name, edge.state) in seen:
+            continue
+        seen[edge.name, edge.state] = None
+        value = f"{_(edge.state)} {edge.path} {translate_fact(edge.detail)}".strip()
+        yield observation(edge.name, value, _("named by {by}", by=edge.wanted_by))
+        for path in edge.elsewhere[:1]:
+            yield observation(_("Location of {name}", name=edge.name), path)
+    for gap in lack.gaps:
+        what = f"{gap.name} {gap.version}".strip()
+        yield observation(what, _("is not in {path}", path=gap.provider) if gap.provider else _("is in no loaded library"),
+                          _("wanted by {by}", by=gap.wanted_by))  # fmt: skip
+        for other in gap.others[:2]:
+            yield observation(_("Also there"), other)
+    for file in lack.recorded[:4]:
+        yield observation(
+            file.path, _(file.state), _("RECORD of {package}", package=f"{file.distribution} {file.version}")
+        )
+    places = list(
+        dict.fromkeys(parent(lack.system, a.path) for e in lack.edges if e.state == "absent" for a in e.attempts)
+    )
+    if places:
+        shown = ", ".join(places[:6]) + (f" (+{len(places) - 6})" if len(places) > 6 else "")
+        yield observation(_("Searched, in this order"), shown, _("loader"))
+
+
+def _opening_row(opening: Opening) -> Evidence:
+    words = opening.problem or translate_fact(opening.ended)
+    return observation(opening.library, words, _("opened in a child process"))
+
+
+RULES = (lacking_libraries,)

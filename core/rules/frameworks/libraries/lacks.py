@@ -1,0 +1,120 @@
+"""What one consumer's own binaries lack: libraries that its loader does not find, and symbols that nothing has."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from msgspec.structs import replace
+
+from core.common.late_pattern import late_pattern
+from core.model.facts import DamagedFile, Snapshot, System
+from core.model.facts.closure import Closure, Edge, Gap
+from core.model.paths import file_name, normalise
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+
+COMPILERS = late_pattern(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
+
+COMPILER_VERSION = late_pattern(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
+
+DRIVERS_OWN = late_pattern(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
+"""A loader's sentence about what comes with the driver: no fault of a framework on a machine without one."""
+
+LIBRARY_IN_WORDS = late_pattern(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
+"""A file in a loader's own sentence."""
+
+FRAMEWORKS_OWN = late_pattern(r"(lib)?(torch\w*|c10\w*|caffe2\w*|shm)\.(so|dll)")
+
+
+class Lack(msgspec.Struct, frozen=True):
+    """One consumer, what it lacks, and what is known of that."""
+
+    home: EnvironmentView
+    closure: Closure
+    edges: tuple[Edge, ...]
+    gaps: tuple[Gap, ...]
+    recorded: tuple[DamagedFile, ...]
+    """Files that the packages' records miss or find altered, and that are lacking here."""
+
+    @property
+    def system(self) -> System:
+        """The machine's system."""
+        return self.home.seen.machine.system
+
+    @property
+    def name(self) -> str:
+        """The distribution's name."""
+        return self.closure.consumer.framework.partition(" ")[0]
+
+
+def closures_of(home: EnvironmentView) -> list[Closure]:
+    """Return the closures of one environment."""
+    system = home.seen.machine.system
+    mine = normalise(system, home.python.prefix)
+    return [c for c in home.seen.closures or () if normalise(system, c.consumer.prefix) == mine]
+
+
+def find_lack(home: EnvironmentView, closure: Closure) -> Lack | None:
+    """Return what a consumer's binaries lack; None for nothing."""
+    opened = {o.library for o in closure.openings or () if not o.problem and not o.ended}
+    edges = tuple(e for e in closure.edges if not e.optional and (e.by_name or e.wanted_by not in opened))
+    gaps = tuple(g for g in closure.gaps if not g.optional and g.wanted_by not in opened)
+    failed = [o for o in closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
+    if not (edges or gaps or failed):
+        return None
+    named = {e.name for e in edges} | {file_name(home.seen.machine.system, g.provider) for g in gaps if g.provider}
+    named |= {name for o in failed for name in LIBRARY_IN_WORDS.findall(o.problem)}
+    paths = {e.path for e in edges if e.path}
+    recorded = tuple(
+        d for d in _records(home) if file_name(home.seen.machine.system, d.path) in named or d.path in paths
+    )
+    if not recorded and not any(d.name.startswith("nvidia-") for d in home.python.distributions):
+        edges = tuple(_with_places(e, home.seen) for e in edges)
+    return Lack(home, closure, edges, gaps, recorded)
+
+
+def lacks_nothing(home: EnvironmentView, closure: Closure) -> bool:
+    """Whether everything that these binaries name was found and fits, and loaded where it was loaded."""
+    return find_lack(home, closure) is None
+
+
+def _with_places(edge: Edge, seen: Snapshot) -> Edge:
+    """Return an absent edge with where the machine has the file: an environment without NVIDIA's packages uses the machine's."""
+    if edge.state != "absent" or edge.elsewhere:
+        return edge
+    sets = (*(t.libraries for t in seen.toolkits or ()), *(c.files for c in seen.cudnn or ()))
+    there = (f for files in sets for f in files if f.name.lower() == edge.name.lower() and f.state == "good")
+    return replace(edge, elsewhere=tuple(f.path for f in there))
+
+
+def _records(home: EnvironmentView) -> tuple[DamagedFile, ...]:
+    system = home.seen.machine.system
+    mine = normalise(system, home.python.prefix)
+    found = (r for r in home.seen.records or () if normalise(system, r.prefix) == mine)
+    return tuple(d for r in found for d in r.damaged)
+
+
+def files_told(seen: Snapshot) -> set[str]:
+    """Return the files of packages, normalised, that a finding of this module tells: the records need not."""
+    out = set()
+    for home in environment_views(seen):
+        for closure in closures_of(home):
+            lack = find_lack(home, closure)
+            out |= {normalise(seen.machine.system, d.path) for d in lack.recorded} if lack else set()
+    return out
+
+
+CUDA_NUMBERED = late_pattern(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupti)\.so\.(\d+)")
+"""Libraries whose number is that of CUDA."""
+
+
+def cuda_majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
+    """Return the CUDA that is asked for, and those that the environment's own packages are of; majors alone.
+
+    A toolkit elsewhere on the machine was not necessarily meant for it.
+    """
+    build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
+    numbers = [m[1] for e in absent if (m := CUDA_NUMBERED.match(e.name))]
+    wanted = next(iter(numbers), (build.cuda or "").partition(".")[0] if build else "")
+    packages = [m[1] for d in lack.home.python.distributions if (m := re.fullmatch(r"nvidia-.*-cu(\d+)", d.name))]
+    return wanted, list(dict.fromkeys(packages))
