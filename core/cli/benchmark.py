@@ -45,7 +45,7 @@ def add_benchmark_command(commands: Any) -> None:
 
 
 def run_benchmark(options: argparse.Namespace) -> int:
-    """Scan, benchmark, and print both's result."""
+    """Scan, benchmark, and print the result of both."""
     import sys
 
     from core.cli import terminal

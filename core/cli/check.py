@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.report.check.outcome import Outcome, State
 
 USUAL_LIMIT = 60.0
-"""Seconds: longer than a scan takes anywhere, shorter than what engines wait."""
+"""Seconds: longer than any scan takes, shorter than the engines' own time-outs."""
 
 
 def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -59,7 +59,7 @@ def run_check(options: argparse.Namespace) -> int:
     """Check this machine; return the engine's exit status."""
     import gc
 
-    gc.disable()  # over before its garbage matters, as a scan
+    gc.disable()  # the process ends before garbage collection matters, as in a scan
     from core.report.check.forms.table import PLAIN, form_of
     from core.report.check.outcome import LINE_LENGTH, not_checked
 
@@ -83,7 +83,7 @@ def run_check(options: argparse.Namespace) -> int:
     else:
         try:
             say_result(text)
-        except BrokenPipeError:  # whoever reads no line may still wait for the status
+        except BrokenPipeError:  # an engine that does not read the line may still wait for the status
             give_up(sys.stdout)
     return form.statuses[outcome.state]
 
@@ -171,7 +171,7 @@ def _write_policy(path: Path, state: State, report: Report | None) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write a file beside and rename it: who reads at that moment sees the old one or the new one.
+    """Write a temporary file and rename it, so that a reader sees either the old or the new file.
 
     Raises:
         UsageError: it cannot be written.

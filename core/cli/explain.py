@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 _FILE_NAME = re.compile(
     r"(?i)(?:[^\s]{1,200}|[^\n]{0,200}[\\/][^\n\\/]{1,200})\.(?:log|txt|out|err|json|md|csv|html|gz|zip|png|jpe?g|webp|gif|bmp|pdf)"
 )
-"""What can be no message, only the name of a file."""
+"""A text that can only be a file name, not a message."""
 _PATH = re.compile(r"[\\/]|^\.{1,2}$|^~")
-"""What makes a name that leads to a folder a path: an error's word may be a folder's name as well."""
+"""What makes the name of a folder a path: an error's word may be a folder's name as well."""
 PICTURE_STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF")
 
 
 def run_explain(options: argparse.Namespace) -> int:
-    """Judge an error message, a report or a code; return the exit status."""
+    """Explain an error message, a report or a code; return the exit status."""
     from core.cli import report
     from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import explain_text
@@ -60,7 +60,7 @@ def run_explain(options: argparse.Namespace) -> int:
             raise UsageError(
                 _("The explanation has no question with an answer {number}.", number=options.answer)
             ) from None
-    if not options.full_names:  # without a machine, what tells by its form who it is
+    if not options.full_names:  # without a machine, redact names that are recognisable by their form
         explanation = Cleaner(snapshot or Snapshot(machine=Machine(system="linux"))).every(explanation)
     if options.json:
         say_json(to_json(explanation))
@@ -104,7 +104,7 @@ def _given_text(given: str) -> str:
     except OSError as e:
         if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
             raise UsageError(_("{given} cannot be read: {strerror}.", given=given, strerror=e.strerror)) from None
-    except ValueError:  # no path can hold a zero byte
+    except ValueError:  # no path can contain a NUL byte
         pass
     if _FILE_NAME.fullmatch(given):
         raise UsageError(_("There is no file {given}.", given=given))

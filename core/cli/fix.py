@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class FixLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One finding's way through ``run_fix`` in the JSON form."""
+    """The result of ``run_fix`` for one finding, in the JSON form."""
 
     finding: str
     cause: str
@@ -112,7 +112,7 @@ def _with_source(finding: Finding, report: Report, source: str, shop: RepairCont
 
 
 def _with_fetched(finding: Finding, report: Report, shop: RepairContext, options: argparse.Namespace) -> Finding:
-    """Return the finding with the cuDNN that is fetched for it as its fix; as it is where the person does not agree."""
+    """Return the finding with a downloaded cuDNN as its fix; unchanged if the person does not agree to the download."""
     sources = repair.package_sources("", options.index, offline=options.offline)
     try:
         with progress_on_stderr() as watch:
@@ -196,7 +196,7 @@ def _prepare(
     options: argparse.Namespace,
     tell: Callable[[str], None],
 ) -> Proposal | str:
-    """Work out what would be done to the packages, after consent to fetch them; or return why not, in one sentence."""
+    """Prepare the change of packages, after consent to download them; or return why not, in one sentence."""
     sources = repair.package_sources(options.source, options.index, offline=options.offline, guard=options.guard)
     with progress_on_stderr() as watch:
         where = repair.fetched_from(proposal, sources, shop, watch)
@@ -252,7 +252,7 @@ def _consent(*, rehearsed: bool) -> bool:
 
 
 def run_undo(options: argparse.Namespace) -> int:
-    """List what was changed, or take an entry back."""
+    """List what was changed, or undo an entry."""
     shop = repair.repair_context(this_host())
     if not options.list:  # which changes nothing
         for outcome in repair.recover(shop):
@@ -303,7 +303,7 @@ def _let_go(options: argparse.Namespace, shop: RepairContext) -> int:
 def _to_take_back(
     entries: Sequence[Entry | UnreadableEntry], options: argparse.Namespace
 ) -> Sequence[Entry | UnreadableEntry]:
-    """Return the entry that was named, every one that still holds (newest first), or the newest of these."""
+    """Return the named entry, all that are still in effect (newest first), or the newest of these."""
     if not options.entry:
         holding = [e for e in reversed(entries) if isinstance(e, Entry) and e.undoable]
         return holding if options.all else holding[:1]

@@ -7,7 +7,7 @@ import sys
 
 
 def can_ask() -> bool:
-    """Whether somebody sits there who reads what is said and can press a key."""
+    """Whether input and output are terminals, so that a person can read a question and press a key."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -33,7 +33,7 @@ def _terminal_key(prompt: str) -> str:
     stream = sys.stdin.fileno()
     before = termios.tcgetattr(stream)
     try:
-        tty.setcbreak(stream)  # drops what waits
+        tty.setcbreak(stream)  # discards pending input
         print(prompt, file=sys.stderr, flush=True)
         return os.read(stream, 8).decode("ascii", "replace")
     except KeyboardInterrupt:

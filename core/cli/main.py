@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None, *, without_command: Callable[[], int
     with prepared_streams() as readers, streams.standing_in(*readers):
         try:
             return _answered(list(sys.argv[1:] if argv is None else argv), without_command)
-        except BrokenPipeError:  # the reader went away
+        except BrokenPipeError:  # the reader closed the pipe
             streams.give_up(sys.stdout)
             return OK
         except streams.UnwritableError as e:
@@ -62,13 +62,13 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
 
 
 def _stopped(arguments: list[str]) -> str:
-    if {"fix", "undo"} & set(arguments):  # what was done before stands, and what was under way is undone
+    if {"fix", "undo"} & set(arguments):  # completed changes stay, and a change in progress is undone
         return _("stopped. `convalesce undo --list` shows what was changed.")
     return _("stopped. Nothing was changed.")
 
 
 def _choose_language(arguments: list[str]) -> list[str]:
-    """Use the language that ``--language`` or the environment names, before any text is made; return the other arguments."""
+    """Use the language of ``--language`` or the environment, before any text is made; return the other arguments."""
     for i, argument in enumerate(arguments):
         option, equals, name = argument.partition("=")
         if option == "--language":
@@ -143,7 +143,7 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     if (
         i18n.current_language() != i18n.ENGLISH
-    ):  # its own words come from gettext's default domain, which has none of our languages
+    ):  # argparse takes its own texts from gettext's default domain, which has none of our languages
         vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
 
     parser = argparse.ArgumentParser(

@@ -1,6 +1,6 @@
-"""The command mcp: the Model Context Protocol over standard input and output, for assistants that call tools. It only looks.
-
-Its library, the protocol's own, pulls a web stack and is an extra: ``pip install "convalesce[mcp]"``.
+"""The command mcp: the Model Context Protocol over standard input and output, for assistants that call tools. It
+changes nothing. The protocol's own library has a web stack as its dependency, so it is an extra: ``pip install
+"convalesce[mcp]"``.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from core.model.findings import Finding, Report
 
 MOST_BYTES = 4000
-"""Bytes of an answer: an assistant's window is not for logs."""
+"""Most bytes of an answer, since an assistant's context is limited."""
 LONGEST_WAIT = 60.0
-"""Seconds until an answer says that there is none: a file that an assistant names may lie where nothing answers."""
+"""Seconds after which a tool gives up: a file that an assistant names may be on a file system that does not respond."""
 MOST_EVIDENCE = 4
-"""Rows of evidence that an answer shows of a finding."""
+"""Most rows of evidence per finding in an answer."""
 P = ParamSpec("P")
 INSTRUCTIONS = (
     "Convalesce finds out why a GPU deep-learning set-up does not work. Begin with scan, or with explain where there is an error "
@@ -85,7 +85,7 @@ def make_server(pythons: tuple[str, ...] = ()) -> MCPServer:
 
 
 def in_time(ask: Callable[P, str], limit: float = LONGEST_WAIT) -> Callable[P, str]:
-    """Return the same question with a time limit: it is asked in a daemon thread, which is left behind when the time is over."""
+    """Return the same tool with a time limit: it runs in a daemon thread, which is abandoned after the limit."""
 
     @wraps(ask)
     def answer(*given: P.args, **named: P.kwargs) -> str:
@@ -254,7 +254,7 @@ def _cure_lines(finding: Finding) -> Iterator[str]:
 
 
 def _shortened(lines: Iterable[str]) -> str:
-    """Return as many whole lines as an answer holds, and how many are left out."""
+    """Return as many whole lines as fit into an answer, and how many are left out."""
     rest = [printable(line) for line in "\n".join(lines).splitlines()]
     kept, used = [], 0
     while rest and used + len(rest[0].encode("utf-8", "replace")) + 1 <= MOST_BYTES - 60:

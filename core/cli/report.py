@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.report.triage.reading import Item
 
 MAX_WORD_CHARACTERS = 80
-"""Characters of what can be a session code or a cause; longer texts are messages."""
+"""Most characters of a session code or a cause; longer texts are messages."""
 
 
 def add_report_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -77,7 +77,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _with_findings(report: Report) -> Report:
-    """Return a report with findings: a recorded Snapshot may come without, and would seem to be in order."""
+    """Return a report with findings: a recorded Snapshot may have none, and would seem healthy."""
     from msgspec.structs import replace
 
     from core.doctor.examine import diagnose_snapshot
@@ -187,7 +187,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def explain_without_scan(options: argparse.Namespace) -> int | None:
-    """Answer what needs no look at a machine: a session code, a step or a cause; None for every other text."""
+    """Answer what needs no scan: a session code, a step or a cause; None for every other text."""
     from core.report.help_pages import find_page
     from core.report.session_code import is_code
 
@@ -213,7 +213,7 @@ def _tell_page(found: Page, options: argparse.Namespace) -> int:
 
 
 def _tell_code(options: argparse.Namespace) -> int:
-    """Show the findings that a session code holds."""
+    """Show the findings of a session code."""
     from core.cli import terminal
     from core.knowledge.causes import cause_rows
     from core.report.session_code import CodeError, code_json, code_text, decode_report

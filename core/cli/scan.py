@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _scan(options: argparse.Namespace) -> int:
-    gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
+    gc.disable()  # a scan ends before its garbage matters; collecting it took a tenth of the time
     from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import examine
     from core.doctor.history import with_history
@@ -64,7 +64,7 @@ def _scan(options: argparse.Namespace) -> int:
 
         write_file(options.out, to_json(report))
     status = _show(report, as_json=options.json)
-    gc.freeze()  # nor does the interpreter look for any at its end
+    gc.freeze()  # nor does the interpreter collect any at exit
     return status
 
 

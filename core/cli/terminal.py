@@ -1,4 +1,4 @@
-"""What every command shares: exit statuses, wrong use, reading and writing files, progress, and plain output."""
+"""Shared by every command: exit statuses, usage errors, reading and writing files, progress, and plain output."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 MAX_TEXT_BYTES = 10 * 1024 * 1024
-"""Bytes of an error text that are read; the rest of a longer log is left out."""
+"""Most bytes of an error text that are read; the rest of a longer log is ignored."""
 
 
 _DRIVES = late_pattern("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
-"""Characters that a JSON document may hold as they are, and that would drive a terminal or turn its text around."""
+"""Characters that JSON allows unescaped, but that would control a terminal or reverse its text."""
 
 
 class UsageError(Exception):
@@ -58,7 +58,7 @@ def given_path(text: str) -> Path:
 
 @contextmanager
 def progress_on_stderr() -> Iterator[Progress]:
-    """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
+    """Yield a Watch that reports progress on stderr: a single updated line on a terminal, plain lines elsewhere."""
     from core.common.progress import Progress
     from core.common.text_width import column_count
 
@@ -77,7 +77,7 @@ def progress_on_stderr() -> Iterator[Progress]:
         before, columns = columns, column_count(line)
         sys.stderr.write(
             f"{ONE_LINE}{line}{' ' * (before - columns)}"
-        )  # blanks: some consoles print an escape sequence
+        )  # blanks, since some consoles print escape sequences
 
     watch = Progress(say)
     try:
@@ -120,7 +120,7 @@ def read_report(path: Path) -> Report:
 
 
 def status_of(report: Report) -> int:
-    """Return the exit status that a report's findings ask for."""
+    """Return the exit status for a report's findings."""
     from core.model.steps import Severity
 
     if report.worst is Severity.ERROR:
@@ -142,7 +142,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 @contextmanager
 def written(path: Path) -> Iterator[None]:
-    """Tell as wrong use why a file that the person named cannot be written.
+    """Report as a usage error why a file that the person named cannot be written.
 
     Raises:
         UsageError: instead of an OSError, and of a ChangeError for a place that another account chose.

@@ -1,4 +1,4 @@
-"""The exit statuses of the program; a contract (docs/for-administrators.md)."""
+"""The exit statuses of the program, a public contract (docs/for-administrators.md)."""
 
 OK, FOUND, USAGE, FAILED, REFUSED, UNEXAMINED, STUCK = range(7)
 """Nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back; nothing wrong was

@@ -4,26 +4,26 @@ Such a sentence is a form ("{file} is damaged") with values. The Snapshot keeps 
 JSON expect; this module remembers its form and values, so that no one has to parse the sentence. A report's JSON includes
 them (``texts``), and a child sends them before the fact itself.
 
-What is remembered follows from the sentence alone: a form is kept under what it gives with its values, so no report can
-make a sentence say anything else. Children import this module, so it imports nothing.
+The key is the sentence itself, as the form and its values give it, so no report can make a sentence mean anything else.
+Children import this module, so it imports nothing.
 """
 
 from __future__ import annotations
 
 from _thread import allocate_lock
 
-TYPE_CHECKING = False  # as typing has it; importing that takes longer than all of this
+TYPE_CHECKING = False  # the constant of typing, whose import takes longer than this whole module
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     Form = tuple[str, dict[str, str]]
 
 MAX_FACT_CHARACTERS = 1000
-"""Characters of a sentence that is remembered."""
+"""Most characters of a sentence that is remembered."""
 MOST = 50_000
-"""Sentences that are remembered; then the oldest are forgotten, and shown in English."""
+"""Most sentences that are remembered; beyond it the oldest are forgotten, and then shown in English."""
 MAX_FACT_DEPTH = 3
-"""How deep a sentence may stand within a sentence."""
+"""How deeply sentences may be nested."""
 
 _made: dict[str, Form] = {}
 _lock = allocate_lock()
@@ -46,7 +46,7 @@ def join_facts(words: Iterable[str], between: str = ", ") -> str:
 
 
 def remember_form(message: str, values: Mapping[str, str]) -> None:
-    """Remember how a sentence was made that a report or a child brings; what is known of it already stays."""
+    """Remember the form of a sentence from a report or a child; a form that is already known stays."""
     if len(message) + message.count("{") * max(map(len, values.values()), default=0) < 10 * MAX_FACT_CHARACTERS:
         text = fill_form(message, values)
         if text not in _made:
@@ -68,7 +68,7 @@ def form_of(text: str) -> Form | None:
 
 
 def taken_forms() -> list[Form]:
-    """Return what was remembered since the last call, and forget it: for a child, which hands it on."""
+    """Return what was remembered since the last call, and forget it: a child sends it to its parent."""
     with _lock:
         forms = list(_made.values())
         _made.clear()

@@ -1,9 +1,9 @@
-"""The frozen application: what PyInstaller's start-up code changes, and how it is undone for our children.
+"""The frozen application: what PyInstaller's start-up code changes, and how to undo that for child processes.
 
 Its bootloader on Linux puts the application's own folder before LD_LIBRARY_PATH and starts itself again, since the
 loader reads that variable once; and its start-up code puts its own classes in the place of ctypes' loaders, which
-look into the application's folder first and replace the system's error by a sentence of theirs. A child that looks
-with a consumer's eyes must have neither.
+look into the application's folder first and replace the system's error by a sentence of theirs. A child that examines
+the machine as a consumer sees it must have neither.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import sys
 
 PORTABLE_MARKER = "portable.txt"
-"""A file beside the programs that marks a portable copy."""
+"""Name of the file beside the programs that marks a portable copy."""
 
 
 def is_frozen() -> bool:
@@ -35,7 +35,7 @@ def child_variables() -> dict[str, str]:
     """Return what a child of a frozen application on Linux needs to run in exactly the environment that it is given.
 
     The bootloader knows by these two that it was started again already, and leaves LD_LIBRARY_PATH as it is
-    (``python -m tests.installer.linux`` holds it to that). Our own libraries are found all the same: the extension
+    (``python -m tests.installer.linux`` holds it to that). Our own libraries are still found, because the extension
     modules name their folder themselves. The child forgets both at its start.
     """
     if not is_frozen() or sys.platform != "linux":
@@ -47,7 +47,7 @@ def child_variables() -> dict[str, str]:
 
 
 def restore_ctypes() -> None:
-    """Give ctypes its own loaders back: system libraries are the system's, and errors are the loader's own words."""
+    """Restore ctypes' own loaders, so that it loads the system's libraries and reports the loader's own errors."""
     if not is_frozen():
         return
     import ctypes

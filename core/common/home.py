@@ -1,4 +1,4 @@
-"""The home folder of whoever runs the program, also where there is none."""
+"""The home folder of the account that runs the program, even if it has none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def user_home() -> Path:
 
 
 def below_home(find: Callable[[], Path]) -> Path:
-    """Return the folder that ``find`` makes of the home folder; NOWHERE without one, so that reading finds nothing."""
+    """Return ``find``'s folder for this account; NOWHERE if it has no home folder, so that reading finds nothing."""
     try:
         return find()
     except RuntimeError:  # pathlib's and platformdirs' word for "no home"

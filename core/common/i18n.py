@@ -17,9 +17,9 @@ ENGLISH = "en"
 LANGUAGE_VARIABLE = "CONVALESCE_LANGUAGE"
 DOMAIN = "convalesce"
 TIME_FORMATS = {"de": "%d.%m.%Y %H:%M"}
-"""Language -> how it writes a moment; the others take ISO 8601's form, which Chinese shares (GB/T 7408)."""
+"""Language -> its format of date and time; the others use ISO 8601's, as Chinese does (GB/T 7408)."""
 NUMBER_SIGNS = {"de": (",", ".")}
-"""Language -> its sign of decimals and of thousands (CLDR); the others write 1,234.5."""
+"""Language -> its decimal and thousands separators (CLDR); the others write 1,234.5."""
 
 FACT = "fact"
 """The context of texts that probes write into the Snapshot."""
@@ -28,10 +28,10 @@ UNSPACED_LANGUAGES = ("zh_CN",)
 
 
 class Catalogue(Protocol):
-    """What gettext's translations offer."""
+    """The methods of gettext's translations that are used here."""
 
     def __hash__(self) -> int:
-        """Tell catalogues apart."""
+        """Distinguish catalogues."""
 
     def gettext(self, message: str) -> str:
         """Return a text's translation, or the text."""
@@ -88,7 +88,7 @@ def nearest_language(wanted: str) -> str:
         if candidate.lower() == name:
             return candidate
     if main == "zh" and any(part in ("tw", "hk", "mo", "hant") for part in name.split("_")[1:]):
-        return ENGLISH  # readers of traditional characters get what they can be sure to read
+        return ENGLISH  # readers of traditional characters get English, which they are more likely to read
     return next((c for c in here if c.split("_")[0].lower() == main), ENGLISH)
 
 
@@ -109,7 +109,7 @@ def use_preferred_language(chosen: str = "", system: str = "") -> None:
 
 
 def _(message: str, /, **values: object) -> str:
-    """Return ``message`` in the language in use, with ``values`` filled in; a translation that cannot take them is passed over."""
+    """Return ``message`` translated, with ``values`` filled in; a translation that does not accept them is ignored."""
     if not values:
         return message if _translation is None else _translation.gettext(message)
     values = {name: _in_line(value) for name, value in values.items()}
@@ -128,7 +128,7 @@ def n_(singular: str, plural: str, number: int, /, **values: object) -> str:
 
 
 def _in_line(value: object) -> object:
-    r"""Return a value for a sentence: a line feed, as in a folder's name, would start a new line there."""
+    r"""Return a value without line feeds (as in a folder's name), which would break the sentence into lines."""
     return value.replace("\n", "\\n") if isinstance(value, str) and "\n" in value else value
 
 
@@ -154,7 +154,7 @@ def format_number(value: float, digits: int | None = None) -> str:
 
 
 def format_plain_number(value: float, digits: int) -> str:
-    """Return a number with ``digits`` decimals and no sign between thousands."""
+    """Return a number with ``digits`` decimals and no thousands separator."""
     text = f"{value:.{digits}f}"
     return text.replace(".", NUMBER_SIGNS[_language][0]) if _language in NUMBER_SIGNS else text
 
@@ -166,8 +166,8 @@ def format_significant(value: float) -> str:
 
 
 def format_moment(text: str, *, zone: bool = False) -> str:
-    """Return a moment that is written in ISO 8601 as the language in use writes it, to the minute, and with its ``zone`` if it
-    has one; other text as it is.
+    """Return an ISO 8601 time in the format of the language in use, to the minute, with its ``zone`` if it has one;
+    other text unchanged.
     """
     from datetime import datetime
 

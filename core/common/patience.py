@@ -1,9 +1,9 @@
-"""Time limits for the file system: a call that never returns delays nothing else, and its place is not asked again.
+"""Time limits for the file system: a call that never returns delays nothing else, and its path is not accessed again.
 
-A thread that is stuck inside the operating system (a dead network folder) cannot be stopped. So daemon threads
-read foreign files and say, by ``call_patiently``, which path they are waiting for. After LIMIT seconds the thread is abandoned,
-the place counts as silent, and the work starts again; from then on every question about a silent place fails at once with an
-OSError, and everything else is examined.
+A thread that is stuck inside the operating system (a dead network folder) cannot be stopped. So daemon threads read
+foreign files and declare, by ``call_patiently``, which path they are waiting for. After LIMIT seconds the thread is
+abandoned, the path counts as silent, and the work starts again. From then on every call on a silent path fails at once
+with an OSError, and everything else is examined.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ CALL_TIMEOUT_SECONDS = 3.0
 """Seconds that one call of the file system may take; a healthy one takes microseconds, a sleeping disk or server one or two."""
 
 MAX_SILENT_PLACES = 4
-"""Silent places after which one piece of work is given up."""
+"""Most silent paths before one piece of work is given up."""
 
 FOLDER_TIMEOUT_SECONDS = 0.5
-"""Seconds in which the folders above a silent place have to answer; they are asked all at once."""
+"""Seconds in which the folders above a silent path must respond; all are tried at once."""
 
 
 class _LeftError(BaseException):
-    """Ends a thread that was left behind and has woken up after all. No ``except Exception`` may keep it going."""
+    """Ends an abandoned thread whose call has returned after all; no ``except Exception`` may catch it."""
 
 
 class _Worker:
@@ -53,11 +53,11 @@ _here = threading.local()
 
 
 def call_patiently(call: Callable[..., T], path: str, *arguments: Any) -> T:
-    """Return ``call(path, *arguments)``, a question to the file system about ``path``.
+    """Return ``call(path, *arguments)``, a file-system call on ``path``.
 
     Raises:
-        TimeoutError: the path is in a place that did not respond before. It is an OSError.
-        OSError, ValueError: whatever the call raises.
+        TimeoutError: the path, or a folder above it, did not respond before. It is an OSError. OSError, ValueError:
+        whatever the call raises.
     """
     worker: _Worker | None = getattr(_here, "worker", None)
     if worker is None:
@@ -77,7 +77,7 @@ def call_patiently(call: Callable[..., T], path: str, *arguments: Any) -> T:
 
 
 def is_silent(path: str) -> bool:
-    """Whether a path does not respond. Within ``Patience.run``; elsewhere it asks, and waits as long as it takes."""
+    """Whether a path does not respond. Outside ``Patience.run`` it tries the path, without a time limit."""
     try:
         call_patiently(os.stat, path)
     except TimeoutError:
@@ -88,7 +88,7 @@ def is_silent(path: str) -> bool:
 
 
 class Patience:
-    """What one look at a machine has learnt of its silent places; shared by all its threads."""
+    """The silent paths that one examination of a machine has found; shared by all its threads."""
 
     def __init__(self, limit: float = CALL_TIMEOUT_SECONDS) -> None:
         self.limit = limit
@@ -102,13 +102,11 @@ class Patience:
         return any(path == place or path.startswith(place.rstrip(os.sep) + os.sep) for place in self.silent)
 
     def run(self, work: Callable[[], T], waited: Callable[[float], object] = lambda _seconds: None) -> T:
-        """Return what ``work`` returns; it may be called several times, each time in another thread.
-
-        ``waited`` hears of the seconds that each silent place took.
+        """Return what ``work`` returns; it may be called several times, each time in another thread. ``waited`` is
+        called with the seconds lost at each silent path.
 
         Raises:
-            TimeoutError: there were more silent places than MOST.
-            BaseException: whatever ``work`` raises.
+            TimeoutError: there were more silent paths than MOST. BaseException: whatever ``work`` raises.
         """
         for _attempt in range(MAX_SILENT_PLACES + 1):
             worker = _Worker(self)
@@ -127,7 +125,7 @@ class Patience:
         raise TimeoutError(errno.ETIMEDOUT, "too many places give no answer", self.silent[-1])
 
     def _answer(self, worker: _Worker, answers: SimpleQueue[Answer[T]]) -> Answer[T] | None:
-        """Return a worker's answer; None when it was left behind, with the place that it waits for among the silent ones."""
+        """Return a worker's result; None if it was abandoned, after recording the path that it waits for as silent."""
         while True:
             path, since = worker.path, worker.since
             left = since + self.limit - time.monotonic() if path else self.limit / 4
@@ -139,7 +137,7 @@ class Patience:
                 return answers.get(timeout=max(left, 0.01))
 
     def note(self, path: str) -> None:
-        """Count the place that a stuck path is in among the silent ones."""
+        """Record the folder of a stuck path as silent."""
         place = silent_place(os.fsdecode(path))
         with self._lock:
             if not self.covers(place):
@@ -159,7 +157,7 @@ def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]
 def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int = 2) -> list[R | None]:
     """Return ``work(item)`` of each item, in order, with several threads; each item has its own patience.
 
-    None stands for an item that was given up because of places that do not respond.
+    None stands for an item that was given up because of paths that do not respond.
 
     Raises:
         Exception: the first that ``work`` raised, when all are done.
@@ -198,9 +196,8 @@ def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int =
 
 
 def silent_place(path: str) -> str:
-    """Return the topmost folder above a stuck path that does not respond, either, else the path itself.
-
-    A mount whose own folder still answers, out of a cache, is silent when it cannot be listed.
+    """Return the topmost folder above a stuck path that does not respond either, else the path itself. A mount whose
+    own folder still responds from a cache counts as silent if it cannot be listed.
     """
     above = [path]
     while (parent := os.path.dirname(above[-1])) != above[-1]:  # noqa: PTH120 - plain text, of a hanging place
@@ -231,7 +228,7 @@ def silent_place(path: str) -> str:
 
 
 def mount_of(path: str) -> str:
-    """Return the mount point that a path is in, by the path's own words; empty for the root's and where nobody says."""
+    """Return the mount point that a path is in, without following links; empty for the root's, or if unknown."""
     try:
         with open("/proc/self/mountinfo", "rb") as stream:  # noqa: PTH123 - a file of the kernel's, which always answers
             lines = stream.read().decode("utf-8", "surrogateescape").splitlines()

@@ -1,4 +1,4 @@
-"""Progress: reports what is being done and carries a cancellation. Everything that takes time gets one."""
+"""Progress: reports the current step and carries a cancellation. Every long operation gets one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SectionState = Literal["looking", "looked", "failed"]
 
 
 class CancelledError(Exception):
-    """The person asked to stop; nothing is wrong."""
+    """The person cancelled; this is not an error."""
 
 
 class Progress:
@@ -35,11 +35,11 @@ class Progress:
         self._progress(sentence)
 
     def on_output(self, data: bytes) -> None:
-        """Hand over what a running child has just written to its stdout, as it comes."""
+        """Pass on the output of a running child as it arrives."""
         self._heard(data)
 
     def section(self, name: str, state: SectionState) -> None:
-        """Report that a section of the Snapshot is being looked at, was looked at, or could not be."""
+        """Report that a section of the Snapshot is being examined, was examined, or could not be."""
         self._sections(name, state)
 
     def cancel(self) -> None:

@@ -12,16 +12,17 @@ Shell = Literal["sh", "cmd", "powershell"]
 
 _PLAIN = {
     "sh": re.compile(r"[\w@%+=:,./-]+", re.ASCII),
-    # "~" stands in short names (PROGRA~1); a comma or a semicolon parts arguments there
+    # "~" occurs in short names (PROGRA~1); a comma or a semicolon separates arguments there
     "cmd": re.compile(r"[\w@+=:./\\~-]+", re.ASCII),
     "powershell": re.compile(r"[\w+:./\\][\w+:./\\-]*", re.ASCII),
 }
 _QUOTES = "'\u2018\u2019\u201a\u201b"
-"""What PowerShell takes for a single quote (about_Quoting_Rules, and the language's specification, 2.3.5.2)."""
+"""The characters that PowerShell treats as a single quote (about_Quoting_Rules, and the language's specification,
+2.3.5.2)."""
 
 
 def shell_of(system: str) -> Shell:
-    """Return the shell that commands for a system are written for, where nothing else is said beside them."""
+    """Return the default shell of a system: commands are written for it unless the text says otherwise."""
     return "cmd" if system == "windows" else "sh"
 
 
@@ -40,7 +41,7 @@ def quote(argument: str, shell: Shell = "sh") -> str:
 
 
 def _for_sh(argument: str) -> str:
-    if argument.endswith("\n"):  # $() drops it: two lines are better than another name
+    if argument.endswith("\n"):  # $() drops a final line feed: two lines are better than a wrong name
         return shlex.quote(argument)
     if printable(argument) != argument or "\n" in argument or "\t" in argument:
         # one line that can be read and copied, in every sh: $'...' is bash's and zsh's alone
@@ -57,7 +58,8 @@ def _for_printf(c: str) -> str:
 def _for_cmd(argument: str) -> str:
     r"""Quote for cmd.exe and for the C runtime, which takes \" as a quote.
 
-    A percent sign stands outside the quotes behind a caret: %"NAME"^% is no variable's name, so cmd keeps it as it is.
+    A percent sign goes outside the quotes, after a caret: %"NAME"^% is not a variable reference, so cmd leaves it
+    unchanged.
     """
     text = re.sub(r'(\\*)"', r"\1\1\\" + '"', argument)
     text = re.sub(r"(\\+)(?=%|\Z)", r"\1\1", text)

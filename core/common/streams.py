@@ -1,4 +1,4 @@
-"""The standard streams, even where one is closed or full: a lost result is reported, and a lost complaint never ends the program."""
+"""The standard streams, even if one is closed or full: a lost result is an error, a lost message on stderr is not."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from core.common.text import for_terminal
 
 
 class UnwritableError(Exception):
-    """Standard output takes nothing more; the message is the system's reason. No OSError: argparse passes over those."""
+    """Standard output cannot be written, with the system's reason. No OSError, because argparse ignores those."""
 
 
 class Reader(NamedTuple):
-    """Who reads what a stream takes: a terminal, a console of Windows, a pipe or a file."""
+    """What is behind a stream: a terminal, a Windows console, a pipe or a file."""
 
     escapes: bool = True
     """Whether escape sequences are understood, if it is a terminal."""
@@ -31,7 +31,7 @@ USUAL_READER = Reader()
 
 @contextmanager
 def standing_in(results: Reader = USUAL_READER, complaints: Reader = USUAL_READER) -> Iterator[None]:
-    """Have all three streams for the time of a ``with``, whatever the program was started with."""
+    """Provide all three streams within the block, whatever streams the program was started with."""
     before = sys.stdin, sys.stdout, sys.stderr
     _open_missing()
     sys.stdout = cast("TextIO", _Results(sys.stdout, results))
@@ -43,19 +43,19 @@ def standing_in(results: Reader = USUAL_READER, complaints: Reader = USUAL_READE
 
 
 def reader_of(stream: TextIO) -> Reader:
-    """Return who reads a stream; its page is never empty."""
+    """Return what is behind a stream; its code page is never empty."""
     reader: Reader = getattr(stream, "reader", USUAL_READER)
     return reader if reader.page else reader._replace(page=stream.encoding or "ascii")
 
 
 def give_up(stream: TextIO) -> None:
-    """Let a stream lead nowhere: the interpreter's last flush must neither print nor change the exit status."""
+    """Redirect a stream to nothing: the interpreter's last flush must neither print nor change the exit status."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _open_missing() -> None:
-    """Open what was closed, so that no file of ours gets its number; using it fails, as it did (Windows: it is silent)."""
+    """Open closed descriptors, so that no file gets their numbers; using them still fails (Windows: does nothing)."""
     wrong_way = (os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -77,11 +77,11 @@ class _Stream:
 
 class _Results(_Stream):
     def write(self, text: str) -> int:
-        """Write, or say why not."""
+        """Write, or raise with the reason."""
         return cast("int", self._said(self._stream.write, text))
 
     def flush(self) -> None:
-        """Write what waits, or say why not."""
+        """Flush, or raise with the reason."""
         self._said(self._stream.flush)
 
     def _said(self, act: Any, *arguments: Any) -> Any:
@@ -94,12 +94,12 @@ class _Results(_Stream):
 
 
 ONE_LINE = "\r"
-"""What makes progress on a terminal one line that changes: back to its start."""
+"""Returns the cursor to the start of the line, so that progress on a terminal is a single line."""
 
 
 class _Complaints(_Stream):
     def write(self, text: str) -> int:
-        """Write if it can be; what is in it of a file, a program or a person drives no terminal."""
+        """Write if possible; control characters from files, programs or persons are made visible first."""
         start = ONE_LINE if text.startswith(ONE_LINE) else ""
         try:
             return self._stream.write(start + for_terminal(text[len(start) :]))
@@ -108,7 +108,7 @@ class _Complaints(_Stream):
             return len(text)
 
     def flush(self) -> None:
-        """Write what waits if it can be."""
+        """Flush if possible."""
         try:
             self._stream.flush()
         except OSError:

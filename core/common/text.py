@@ -11,7 +11,7 @@ from core.common.late_pattern import late_pattern
 
 _LAYOUT = {ord("\n"): None, ord("\t"): None}
 _OURS = late_pattern(r"(\x1b\[(?:0|1|2|3[1-6])m)")
-"""The colours of our own reports; none of them hides a text or moves it."""
+"""The colour codes of our own reports; none of them hides or moves text."""
 
 
 def printable(text: str) -> str:
@@ -27,7 +27,7 @@ def printable(text: str) -> str:
 
 
 def for_terminal(text: str) -> str:
-    """Return ``printable`` text with the colours that a report has: whatever machine text is in it drives no terminal."""
+    """Return ``printable`` text that keeps a report's colours; text from the machine cannot control the terminal."""
     if "\x1b" not in text:
         return printable(text)
     return "".join(part if _OURS.fullmatch(part) else printable(part) for part in _OURS.split(text))

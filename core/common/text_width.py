@@ -9,7 +9,7 @@ from core.common.late_pattern import late_pattern
 
 _CHINESE, _CLOSING = "⺀-鿿豈-﫿︰-﹏＀-￯", "、。，．：；！？）》」』】”’…"
 _PIECES = late_pattern(rf"[ \t\n]+|[（《「『【]*[{_CHINESE}][{_CLOSING}]*|[^\s{_CHINESE}]+[{_CLOSING}]*")
-"""Blanks, one Chinese letter with the marks that may not begin a line, or a word."""
+"""Blanks, a Chinese character with following punctuation that may not start a line, or a word."""
 
 
 def column_count(text: str) -> int:
@@ -20,7 +20,7 @@ def column_count(text: str) -> int:
 
 
 def pad(text: str, width: int) -> str:
-    """Return ``text`` with blanks behind it, so that it takes ``width`` columns; a longer one as it is."""
+    """Return ``text`` padded with blanks to ``width`` columns; longer text unchanged."""
     return text + " " * (width - column_count(text))
 
 

@@ -1,7 +1,7 @@
 """Numbers and versions in foreign text: files, tables, other programs' answers. Nothing here raises, whatever the text holds.
 
-``int`` refuses more than 4,300 digits, and ``str.isdigit`` is true of "²", which ``int`` refuses as well. So whoever reads a
-number that somebody else has written reads it here.
+``int`` refuses more than 4,300 digits, and ``str.isdigit`` is true of "²", which ``int`` refuses as well. So every
+number in foreign text is read here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def whole_number(text: str | None) -> int | None:
 
 
 def version_tuple(version: str | None) -> tuple[int, ...]:
-    """Return the leading numbers of a dotted version: (12, 4, 127) of "12.4.127rc1"; empty for none."""
+    """Return the leading numbers of a dotted version: (12, 4, 127) for "12.4.127rc1"; empty for none."""
     found = _VERSION.match(version or "")
     return tuple(int(part) for part in found[0].split(".")) if found else ()
 
@@ -37,18 +37,18 @@ def all_numbers(text: str) -> tuple[int, ...]:
 
 
 def parse_python_version(text: str) -> Version | None:
-    """Return a version as PEP 440 has it; None for other text."""
-    from packaging.version import Version  # a tenth of the program's imports
+    """Parse a PEP 440 version; None for other text."""
+    from packaging.version import Version  # imported late: it takes a tenth of the program's import time
 
     try:
         return Version(text)
-    except ValueError:  # InvalidVersion is one; a number of 5,000 digits is another
+    except ValueError:  # InvalidVersion is a ValueError; a number of 5,000 digits raises another
         return None
 
 
 @lru_cache(maxsize=1024)  # each rule asks for the same ones; nobody changes them
 def parse_requirement(text: str) -> Requirement | None:
-    """Return a requirement as PEP 508 has it; None for other text."""
+    """Parse a PEP 508 requirement; None for other text."""
     from packaging.requirements import Requirement
 
     try:
@@ -68,7 +68,7 @@ def marker_applies(wish: Requirement, facts: dict[str, str]) -> bool:
 
 
 def is_in_specifier(specifier: SpecifierSet, version: str) -> bool | None:
-    """Whether a version is one of those that a specifier names, pre-releases too; None where they cannot be compared."""
+    """Whether a version satisfies a specifier, pre-releases too; None if they cannot be compared."""
     its = parse_python_version(version)
     try:
         return None if its is None else specifier.contains(its, prereleases=True)
@@ -77,7 +77,7 @@ def is_in_specifier(specifier: SpecifierSet, version: str) -> bool | None:
 
 
 def is_older(one: str | None, other: str | None) -> bool | None:
-    """Whether ``one`` is older than ``other``, as far as both are given (9.1 is not older than 9.1.0); None if unknown."""
+    """Whether ``one`` is older, to the precision of both (9.1 is not older than 9.1.0); None if unknown."""
     a, b = version_tuple(one), version_tuple(other)
     if not a or not b:
         return None
@@ -86,7 +86,7 @@ def is_older(one: str | None, other: str | None) -> bool | None:
 
 
 def versions_differ(one: str | None, other: str | None) -> bool | None:
-    """Whether two versions differ, as far as both are given; None if one is unknown."""
+    """Whether two versions differ, to the precision of both; None if one is unknown."""
     a, b = version_tuple(one), version_tuple(other)
     if not a or not b:
         return None

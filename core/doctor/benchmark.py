@@ -36,9 +36,10 @@ def measure(
     extent: Extent | None = None,
     gpu: int | None = None,
 ) -> Report:
-    """Run the benchmark on what was ``seen`` of the machine, and judge both; look first where that is None.
+    """Run the benchmark on a ``seen`` machine, and diagnose both; scan first if that is None.
 
-    ``extent``: a full run where it is None. ``gpu``: only this one, as nvidia-smi counts. A look of its own is told of as far as the benchmark goes.
+    ``extent``: a full run where it is None. ``gpu``: only this one, as nvidia-smi counts. If it scans, progress covers
+    only the sections that the benchmark needs.
     """
     began = time.monotonic()
     from core.benchmark import run

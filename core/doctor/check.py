@@ -70,7 +70,7 @@ def check_machine(
 def check_report(
     recorded: Report, policy: Policy | None = None, steps: tuple[Step, ...] = (), *, full_names: bool = False
 ) -> tuple[Outcome, Report]:
-    """Return the outcome for a recorded machine, diagnosed as this version does."""
+    """Return the outcome for a recorded machine, diagnosed by this version."""
     report = diagnose_snapshot(recorded.snapshot, steps)
     return _concluded(report, policy or Policy(), 0.0, full_names=full_names)
 

@@ -1,4 +1,4 @@
-"""Keep what was read of files for the next look."""
+"""Cache what a scan reads from files for the next scan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAME = "files"
 
 @contextmanager
 def with_earlier_reads(*, wanted: bool = True) -> Iterator[None]:
-    """Take what earlier looks read of files that have not changed since, and keep what this one reads; nothing if not ``wanted``."""
+    """Use cached reads of unchanged files, and cache what this scan reads; do nothing if not ``wanted``."""
     if not wanted:
         yield
         return

@@ -29,14 +29,14 @@ class Preview:
 
     proposal: Proposal
     rehearsal: Rehearsal | None
-    """What trying it out showed; None where something stands against it anyway."""
+    """The result of the rehearsal; None if the fix cannot be made anyway."""
     report: Report
     """The report that has the finding."""
 
 
 @dataclass(frozen=True)
 class ActionResult:
-    """How a plan, or undoing it, ended; with what the machine looks like now."""
+    """How a plan or its undo ended, with the machine's state afterwards."""
 
     outcome: Outcome
     report: Report | None = None
@@ -49,7 +49,7 @@ class Engine(Protocol):
     """The verbs behind the window's buttons. Each is called on the worker's thread, one at a time."""
 
     def examine(self, watch: Progress, named: str = "") -> Report:
-        """Look at the machine and diagnose it; ``named``: at what the person named above all."""
+        """Examine and diagnose the machine; ``named``: what the person named, examined first."""
         ...
 
     def running(self) -> tuple[Choice, ...]:
@@ -81,7 +81,7 @@ class Engine(Protocol):
         ...
 
     def undo(self, entries: tuple[str, ...], watch: Progress) -> ActionResult:
-        """Take entries of the history back, in this order; stop at the first that is refused."""
+        """Undo entries of the history, in this order; stop at the first that is refused."""
         ...
 
     def history(self) -> tuple[Entry | UnreadableEntry, ...]:
@@ -115,7 +115,7 @@ class ThisMachine:
 
     def examine(self, watch: Progress, named: str = "") -> Report:
         """See Engine."""
-        self._named = named  # what is cured is tried as it was found
+        self._named = named  # the cure is tried under the conditions in which the fault was found
         shop = self._shop()
         report = self._look(shop.seen(), watch)
         if shop.policy.report_share:
@@ -161,7 +161,7 @@ class ThisMachine:
         return report
 
     def _look_again(self, shop: RepairContext, watch: Progress) -> Report | None:
-        """Look after a change that stands, whatever becomes of the look: to stop it takes nothing back."""
+        """Scan after a change that is final: cancelling this scan undoes nothing."""
         with suppress(CancelledError):
             return self._look(shop.seen(), watch)
         return None
@@ -194,7 +194,9 @@ class ThisMachine:
         watch.check()
         if proposal.problems:
             return Preview(proposal, None, report)
-        if not proposal.is_prepared:  # the press fetches, tries out in a twin, and only then changes anything
+        if (
+            not proposal.is_prepared
+        ):  # pressing the button downloads, tries the packages in a twin, and only then changes anything
             from core.fixes.packages.installer import Sources
             from core.rehearsal.rehearse import Rehearsal
 
@@ -220,7 +222,8 @@ class ThisMachine:
         outcome = repair.apply(preview.proposal, preview.report, shop, look, watch)
         if outcome.kind != "done":
             return ActionResult(outcome)
-        # what verified it has seen the machine as new programs will; a look from here would still see the old variables
+        # the verification examined the machine as new programs see it; a scan from here would still see the old
+        # variables
         report = seen[-1] if seen else self._look_again(shop, watch)
         return ActionResult(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
 

@@ -1,4 +1,4 @@
-"""Examine: look at a machine and diagnose it."""
+"""Examine: scan a machine and diagnose it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def examine(
     suggested: tuple[str, ...] = (),
     programs: tuple[str, ...] = (),
 ) -> Report:
-    """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it is."""
+    """Scan the machine and diagnose it. ``steps`` limits both, but the headline is kept whatever its step."""
     snapshot = take_snapshot(
         host,
         watch,
@@ -89,7 +89,7 @@ def explain_text(
     *,
     pythons: tuple[str, ...] = (),
 ) -> tuple[Explanation, Snapshot | None]:
-    """Explain an error text by what was ``seen`` of a machine; else by a look at ``host``; without both, by the text alone."""
+    """Explain an error text by a ``seen`` Snapshot, else by a scan of ``host``; without either, by the text alone."""
     from core.explain import explain
 
     if seen is None and host is not None:

@@ -1,4 +1,4 @@
-"""Starts each real shell afresh, as its way of starting does, and asks what environment programs get now."""
+"""Start each real shell afresh, as its way of starting does, and read the environment that programs get now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ GIVEN = ("HOME", "USER", "LOGNAME", "LANG", "TERM", "XDG_RUNTIME_DIR", "DISPLAY"
 
 
 def fresh_environment(start: Start, host: Host) -> dict[str, str] | None:
-    """Return what programs get that are started in this way now; None where no shell makes it, or it may not be asked.
+    """Return the variables of programs that are started in this way now; None if no shell starts them, or it may not be
+    run.
 
     It reads the person's own files, as every new terminal does: nothing is started that others can change.
     """
@@ -48,7 +49,7 @@ def fresh_environment(start: Start, host: Host) -> dict[str, str] | None:
 
 
 def is_as_before(change: EditLine, value: str | None) -> bool:
-    """Whether a variable still has what an edit took out of it."""
+    """Whether a variable still has what an edit removed."""
     if value is None:
         return False
     if change.entry:

@@ -1,4 +1,4 @@
-"""What a person gives to be read: a report of another computer, a session code, or an error message; as a file or as text."""
+"""Input from a person: a report of another computer, a session code, or an error message; as a file or as text."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from core.report.json_form import BadReportError, from_json
 from core.report.session_code import CodeError, code_text, decode_report, is_code
 
 MAX_BYTES = 64 << 20
-"""Bytes of a file that are read; no report and no log that a person gives is as long."""
+"""Most bytes of a file that are read; more than any real report or log has."""
 
 
 class Given(Frozen, frozen=True, kw_only=True):
     """What it is: one of these, or a problem."""
 
     report: Report | None = None
-    """Of another computer: nothing in it can be changed from here."""
+    """A report of another computer: nothing in it can be changed from here."""
     code: str = ""
-    """What a session code tells, in lines."""
+    """The content of a session code, in lines."""
     message: str = ""
     problem: str = ""
     """Why it cannot be read, in one sentence."""

@@ -1,4 +1,4 @@
-"""Headline: what a whole report comes to, as one of eight kinds, with what the person can do next. Pure."""
+"""Headline: the summary of a whole report, as one of eight kinds, with what the person can do next. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_NAMES = 2
 
 
 class Headline(Frozen, frozen=True, kw_only=True):
-    """What is said at the top, and what it is about."""
+    """The message at the top, and its subject."""
 
     kind: Kind
     act: Act
@@ -48,15 +48,16 @@ class Headline(Frozen, frozen=True, kw_only=True):
     framework: str = ""
     gpu: str = ""
     proved: bool = False
-    """works, fixed: the framework was imported and convolved on the GPU. Otherwise nothing was found against it."""
+    """works, fixed: whether the framework was imported and convolved on the GPU. False: only that no fault was
+    found."""
     partly: bool = False
     """fixed: for some ways of starting a program only."""
     seen: str = ""
-    """fixed: what was proved, or a way of starting a program in which the fault is still there, in a sentence."""
+    """fixed: what was proved, or a way of starting a program for which the fault is still there, in a sentence."""
     finding: Finding | None = None
     """The one that it is about."""
     text: str = ""
-    """What is said of an error message, or of a change, instead of a sentence about the computer."""
+    """The sentence about an error message or a change, instead of one about the computer."""
 
     @property
     def cause(self) -> OptionalCause:
@@ -207,7 +208,7 @@ def gpu_name(report: Report) -> str:
 
 
 def headline_word(kind: Kind) -> str:
-    """Return what stands at the top of the screen."""
+    """Return the text at the top of the screen."""
     return {
         "works": _("Works"),
         "fixed": _("Fixed"),
@@ -274,7 +275,7 @@ def headline_sentence(head: Headline) -> str:
 
 
 def headline_detail(head: Headline, report: Report) -> str:
-    """Return what the help-desk needs, in the terms of the field and with short names; empty where there is no more."""
+    """Return the technical details for the help desk, with short names; empty if there are none."""
     if head.text:
         return ""
     if head.kind == "works":

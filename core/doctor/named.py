@@ -1,4 +1,4 @@
-"""What a person may name as not working: the environments that were found, programs that run, and folders of projects."""
+"""What a person may name as not working: environments that were found, running programs, and project folders."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ENVIRONMENTS = (".venv", "venv", "env")
 MIN_FAR = 2
 """Importance from which an environment is neither named nor active."""
 RUNNING = ("python", "ollama", "jupyter", "ipython", "llama-server", "blender", "ffmpeg")
-"""Beginnings of the names of programs that may use the GPU."""
+"""Prefixes of the names of programs that may use the GPU."""
 MOST_RUNNING = 6
 MOST_FRAMEWORKS = 2
-"""Frameworks of an environment that are named in a list."""
+"""Most frameworks of an environment that a list names."""
 
 
 def environment_in(named: str) -> str:
@@ -69,5 +69,5 @@ def running_choices() -> tuple[Choice, ...]:
 
 
 def short_version(version: str) -> str:
-    """Return a version as people say it: "2.6" for 2.6.0+cu124."""
+    """Return the short form of a version: "2.6" for 2.6.0+cu124."""
     return ".".join(version.partition("+")[0].split(".")[:2])

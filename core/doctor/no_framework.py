@@ -14,7 +14,7 @@ FOLDER = "gpu"
 
 
 def missing_framework(report: Report) -> Finding:
-    """Return that there is none, with what to do: a new environment with PyTorch for this driver and GPU."""
+    """Return the finding that there is no framework, with advice: a new environment with a suitable PyTorch."""
     return Finding(
         id="frameworks.none",
         cause="",

@@ -19,10 +19,10 @@ CURED_IN_PLACE: frozenset[Cause] = frozenset(
         "dll_wrong_architecture",
     }
 )
-"""Causes that are in a copy's own files: the same release makes it whole in its own folder."""
+"""Causes in a copy's own files: the same release, placed in the same folder, completes it."""
 
 CURED_BY_NEWER: frozenset[Cause] = frozenset({"zlibwapi_missing"})
-"""Causes of a release: a newer one of the same major takes its place in its own folder."""
+"""Causes of a release: a newer one of the same major version replaces it in the same folder."""
 
 CURED_BY_A_SET: frozenset[Cause] = (
     CURED_IN_PLACE
@@ -34,7 +34,7 @@ CURED_BY_A_SET: frozenset[Cause] = (
         "cudnn_minor_too_old",
     }
 )
-"""Causes that a complete cuDNN cures; whether the one that is named does, its rehearsal decides."""
+"""Causes that a complete cuDNN can cure; the rehearsal decides whether the named one does."""
 
 
 def takes_cudnn(finding: Finding) -> bool:

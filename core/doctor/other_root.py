@@ -35,7 +35,7 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class _Inside:
-    """A root whose links lead to places below it, as its own system would follow them."""
+    """A root whose links stay below it, as its own system would follow them."""
 
     def __init__(self, root: OtherRoot) -> None:
         self._root = root
@@ -67,7 +67,7 @@ class OtherRootHost:
         return self._root
 
     def machine(self) -> Machine:
-        """Describe the machine from its files. Never raises; what only a running system tells stays open."""
+        """Describe the machine from its files. Never raises; what only a running system shows stays unknown."""
         return Machine(
             system="linux",
             release=os_release(self._inside),
@@ -93,7 +93,7 @@ class OtherRootHost:
         return ""
 
     def _home(self) -> str:
-        """The one person's home folder; root's where there are none or several."""
+        """The home folder of the system's only user; root's if there is none or more than one."""
         try:
             homes = [f for f in (self._inside / "home").iterdir() if (self._inside / f"home/{f.name}").is_dir()]
         except OSError:
@@ -101,7 +101,7 @@ class OtherRootHost:
         return path_text(f"/home/{homes[0].name}") if len(homes) == 1 else "/root"
 
     def variables(self) -> tuple[Variable, ...]:
-        """Those that its files give every session (pam_env, systemd)."""
+        """The variables that its files set for every session (pam_env, systemd)."""
         found = list(environment_file(self._inside / "etc/environment", "machine"))
         folder = f"{self._home()}/.config/environment.d"
         try:
@@ -111,7 +111,7 @@ class OtherRootHost:
         return (*found, *(v for n in names for v in environment_file(self._inside / f"{folder}/{n}", "user")))
 
     def fresh_environment(self) -> dict[str, str]:
-        """What its files give every session, on a log-in's own variables."""
+        """The variables that its files set for every session, added to those of a log-in."""
         given = {v.name: v.value for v in self.variables() if "$" not in v.value}
         return {"PATH": DEFAULT_PATH, "HOME": self._home()} | given
 

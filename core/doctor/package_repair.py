@@ -27,12 +27,12 @@ discard, clear_twin = packages.discard, packages.clear_twin
 
 
 def unprepared_exchange(plan: Plan) -> ExchangePackages | None:
-    """Return the change of packages that a plan wants and does not have worked out yet."""
+    """Return the change of packages in a plan that is not prepared yet."""
     return next((c for c in plan.changes if isinstance(c, ExchangePackages) and not c.is_prepared), None)
 
 
 def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
-    """Return a sentence for everything that stands against changing an environment's packages; nothing is looked up."""
+    """Return a sentence for each reason not to change an environment's packages; uses no network."""
     folder = os.path.realpath(wish.folder)
     if not Path(folder).is_dir():
         return (_("The folder {folder} does not exist.", folder=folder),)
@@ -49,13 +49,13 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
 def prepare_exchange(  # noqa: PLR0917 - what, from where, and the means
     wish: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
 ) -> Prepared:
-    """Work a change of packages out, in a twin. See core/fixes/packages/prepare.py."""
+    """Prepare a change of packages in a twin. See core/fixes/packages/prepare.py."""
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
     return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch)
 
 
 def rehearsal(made: Prepared) -> Rehearsal | None:
-    """Return what trying it out showed; None where only files are put back, which are rehearsed as any others."""
+    """Return the result of the trial; None if only files are restored, which are rehearsed like any others."""
     if not any(isinstance(c, ExchangePackages) for c in made.changes):
         return None
     if made.problem:

@@ -1,4 +1,4 @@
-"""From what a person chooses, a file or a running process, to the options of a scan: the window and the command line share it."""
+"""Turn a person's choice, a file or a running process, into options of a scan, for the window and the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ScanOptions(msgspec.Struct, frozen=True):
     pythons: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     problem: str = ""
-    """Why a choice names no program, in one sentence; the scan says so, too."""
+    """Why a choice is not a program, in one sentence; the scan reports it, too."""
 
 
 def scan_options(chosen: Iterable[str], host: Host) -> ScanOptions:
@@ -65,7 +65,7 @@ def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
 
 
 def _sets_variables(script: str, where: Sysroot) -> bool:
-    """Whether a script's first line gives its interpreter variables: it is a way of starting of its own then."""
+    """Whether a script's first line sets variables for its interpreter: then it is a separate way of starting."""
     head = (where.read(script, 256) or b"").partition(b"\n")[0]
     return bool(re.match(rb"#!\s*\S*/env\s.*\w=", head))
 

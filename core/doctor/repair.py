@@ -39,7 +39,7 @@ from core.transaction.variable_store import VariableStore, error_sentence
 
 @dataclass(frozen=True)
 class RepairContext:
-    """What repairing needs: the machine, the hand that writes, and both journals."""
+    """What repairing needs: the machine, the writer, and both journals."""
 
     host: Host
     writer: VariableStore
@@ -54,7 +54,7 @@ class RepairContext:
 
 
 def repair_context(host: Host) -> RepairContext:
-    """Return the workshop of this user on this machine. Nothing is made on disk by it."""
+    """Return the workshop of this user on this machine. Writes nothing to disk."""
     if sys.platform == "win32":
         from core.transaction.windows_variable_store import WindowsVariables
 
@@ -73,25 +73,25 @@ def repair_context(host: Host) -> RepairContext:
 
 
 class Proposal(Frozen, frozen=True, kw_only=True):
-    """A finding's fix as it would be made on this machine, exactly; nothing is changed yet."""
+    """The exact changes of a finding's fix on this machine; nothing is changed yet."""
 
     finding: Finding
     plan: Plan
     problems: tuple[str, ...] = ()
-    """What stands against it, in sentences; it can be made only when there is none."""
+    """Reasons why it cannot be made, in sentences; empty if it can."""
     elevated: bool = False
     """Whether an administrator has to make it."""
     rehearsal: Rehearsal | None = None
-    """What preparing it has shown already, where that was needed."""
+    """What its preparation has shown, if it needed one."""
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the plan says exactly what would be done; else ``prepare`` has to find out, perhaps over the network."""
+        """Whether the plan is exact; otherwise ``prepare`` makes it so, perhaps over the network."""
         return package_repair.unprepared_exchange(self.plan) is None
 
 
 def propose(finding: Finding, shop: RepairContext) -> Proposal:
-    """Return what the finding's fix would change here: with the hashes and values that are there now. Changes nothing."""
+    """Return what the finding's fix would change here, with the present hashes and values. Changes nothing."""
     fix = finding.fix or Fix(title="")
     plan = Plan(title=fix.title, changes=fix.changes, finding=finding.id)
     if not_allowed := change_obstacle(shop.policy, elevated=False):
@@ -105,7 +105,7 @@ def propose(finding: Finding, shop: RepairContext) -> Proposal:
     elevated = elevation.needs_elevation(plan.changes, shop.writer)
     if elevated and (not_allowed := change_obstacle(shop.policy, elevated=True)):
         problems: tuple[str, ...] = (not_allowed,)
-    elif elevated:  # what is never made with an administrator's rights is not even offered
+    elif elevated:  # a change that is never made with an administrator's rights is not offered
         problems = elevation.not_allowed(plan.changes, os.environ)
     else:
         problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
@@ -161,7 +161,7 @@ def rehearse(proposal: Proposal, report: Report, shop: RepairContext, watch: Pro
 def apply(
     proposal: Proposal, report: Report, shop: RepairContext, examine: Examine, watch: Progress | None = None
 ) -> Outcome:
-    """Carry the proposal out and look again; what did not cure the finding is undone. Never raises for the machine.
+    """Carry the proposal out and scan again; undo it if it did not cure the finding. Never raises for the machine.
 
     ``report`` is the report that has the finding. The caller has shown the plan and has the person's consent. One that
     is not prepared is prepared first, at the same press.
@@ -249,7 +249,7 @@ def _with_verification(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor
 
 
 def recover(shop: RepairContext) -> tuple[Outcome, ...]:
-    """Take back what a crash interrupted. Call it at every start; usually it does nothing."""
+    """Undo what a crash interrupted. Call it at every start; usually it does nothing."""
     return execute.recover(writer=shop.writer, journal=shop.journal)
 
 
@@ -259,14 +259,14 @@ def history(shop: RepairContext) -> tuple[Entry | UnreadableEntry, ...]:
 
 
 def undo(id: str, shop: RepairContext) -> Outcome:
-    """Take an entry of the history back; one of the machine's own needs an administrator again."""
+    """Undo an entry of the history; one in the machine's history needs an administrator again."""
     if any(e.id == id for e in shop.machine_journal.entries()):
         return elevation.ask_elevated(elevation.ElevationOrder(undo=id), host=shop.host, journal=shop.journal)
     return execute.undo(id, writer=shop.writer, journal=shop.journal)
 
 
 def let_go(id: str, shop: RepairContext) -> Outcome:
-    """Remove what an entry of this user's history keeps for its undoing."""
+    """Remove the backups of an entry of this user's history; it can then no longer be undone."""
     return execute.let_go(id, journal=shop.journal)
 
 

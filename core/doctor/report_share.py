@@ -1,4 +1,4 @@
-"""The folder where an administrator's policy has each scan's report put, beside what the person asked for."""
+"""The folder that an administrator's policy names for a copy of each scan's report."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from core.report.redact import redact
 
 
 def share_report(report: Report, policy: Policy) -> str:
-    """Put the report, without names, into the policy's folder; return what to tell of it, empty where there is no folder.
-
-    The file has the computer's name, since the report has it not.
+    """Write the report, without names, into the policy's folder; return a message, empty if there is no folder. The
+    file is named after the computer, since the report does not contain its name.
     """
     if not policy.report_share:
         return ""

@@ -58,7 +58,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("closures", closure.look, needs=("pythons",), timeout=90),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
-    # what is ready before cudnn runs after it, in the time in which loads waits for children
+    # probes that are ready before cudnn still run after it, while loads waits for its children
     Probe("imports", imports.look, needs=("pythons",), after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=150),
@@ -70,8 +70,8 @@ PROBES: tuple[Probe, ...] = (
     Probe("programs", _follow_programs, needs=("environment", "cudnn", "toolkits"), timeout=60),
     Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=90),
 )
-"""Every probe, and the sections that it reads; what others wait for stands first. A new probe is a row here and a section in
-core/model/facts."""
+"""Every probe, and the sections that it reads; those that others wait for come first. A new probe is a row here and a
+section in core/model/facts."""
 
 PROGRESS_TEXTS = {
     "driver": N_("Querying the driver and the GPU"),
@@ -97,7 +97,7 @@ THOROUGH_FACTOR = 20
 
 
 def wanted_sections(steps: Collection[Step], probes: tuple[Probe, ...] = PROBES) -> set[str]:
-    """Return the sections that ``steps`` need, with everything that those need in turn; all for no steps."""
+    """Return the sections that ``steps`` need, with their dependencies; all sections if there are no steps."""
     if not steps:
         return {p.section for p in probes}
     needs = {p.section: p.needs for p in probes}
@@ -128,7 +128,7 @@ def take_snapshot(
     probes: tuple[Probe, ...] = PROBES,
     meanwhile: Callable[[Snapshot], object] = _nothing,
 ) -> Snapshot:
-    """Run the probes, each as soon as what it needs is there, and return everything that they saw.
+    """Run the probes, each as soon as its sections are ready, and return the Snapshot.
 
     ``meanwhile`` is called once with what is known, when one probe at most is still to start and there is nothing to do but wait.
 
@@ -161,7 +161,7 @@ def take_snapshot(
     told: list[Execution] = []
     kept: dict[str, list[Any]] = {}
     late: dict[str, float] = {}
-    """Section -> seconds that it lost at places which did not respond; its time-out comes so much later."""
+    """Section -> seconds lost at paths that did not respond; its time-out is extended by them."""
 
     def run(probe: Probe, request: ProbeRequest) -> None:
         request = replace(request, miss=missed.append, tell=told.append)
@@ -209,7 +209,7 @@ def take_snapshot(
 
 
 def _with_known_names(snapshot: Snapshot, patience: Patience, request: ProbeRequest) -> Snapshot:
-    with suppress(TimeoutError):  # more silent places than patience has
+    with suppress(TimeoutError):  # more silent paths than Patience allows
         return patience.run(lambda: with_known_names(snapshot, request.host.root, request.env))
     return snapshot
 

@@ -1,4 +1,4 @@
-"""Verify: after the changes were made, look again in each way of starting a program; say for which the fault is gone.
+"""Verify: after a change, examine each way of starting a program again, and report for which the fault is gone.
 
 The registry and every file are read again. A shell really carries out activations and a log-in. What only the next log-in
 brings (Linux's files of assignments) is assumed.
@@ -35,7 +35,7 @@ class ProgramStart:
 
     way: Way
     host: Host | None
-    """None where it could not be learnt."""
+    """None if it could not be determined."""
     at: str = ""
     """The environment that is active, or whose interpreter is started."""
 
@@ -56,7 +56,7 @@ def verify(
     last, so that its report is the newest.
     """
     if all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes):
-        return "", ()  # nothing that is started before the next sign-in or start sees it
+        return "", ()  # it takes effect only after the next sign-in or restart
     through = _activated_by(changes)
     environments = through or _concerned_environments(finding, changes, before.snapshot)
     starts = _program_starts(environments, before.snapshot, session, inherited)
@@ -91,7 +91,7 @@ def _judge_edited(
     for way in dict.fromkeys(i for c in edited for i in c.starts):
         start = seen.get(way)
         if start is None:
-            continue  # the line was all that made it a separate way
+            continue  # without the line it is no longer a separate way
         holds = not (left and left.severity >= finding.severity and (not left.ways or way in left.ways))
         real = fresh_environment(start, host)
         for change in edited if real is not None and holds else ():
@@ -137,7 +137,7 @@ def _program_starts(environments: Sequence[str], seen: Snapshot, session: Host, 
 
 
 def _examine_starts(starts: Sequence[ProgramStart], examine: Examine) -> list[Report | None]:
-    """Look once at each host that differs in what matters, the first one last."""
+    """Examine each host that differs in a relevant way once, the first one last."""
     keys = [_relevant_variables(s.host) if s.host else None for s in starts]
     found: dict[object, Report] = {}
     for key in [*dict.fromkeys(k for k in keys if k not in (None, keys[0])), keys[0]]:
@@ -157,7 +157,7 @@ def _judge_start(
     finding: Finding, before: Report, start: ProgramStart, environments: Sequence[str], after: Report | None
 ) -> VerifiedFor:
     holds: bool | None = None
-    here = start.way == "process"  # the only way of which ``before`` tells what was wrong there besides
+    here = start.way == "process"  # the only way for which ``before`` shows what else was wrong
     if after and (remaining_finding(finding, after) or (here and remaining_problem(finding, before, after))):
         holds = False
     elif after and not any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
@@ -311,7 +311,7 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
 
 
 def verification_sentences(found: Sequence[VerifiedFor]) -> tuple[str, ...]:
-    """Return in sentences for which ways of starting a program the fault is gone; none where nobody looked."""
+    """Return in sentences for which ways of starting a program the fault is gone; none if nothing was verified."""
     if not found:
         return ()
     if not any(v.holds for v in found):

@@ -1,5 +1,5 @@
-"""Proofs and refutations of what compiles, links and starts containers: each returns the evidence, or nothing where it
-does not decide.
+"""Proofs and refutations about compilers, linkers and containers: each returns evidence, or nothing if it does not
+decide.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.rules.snapshot_queries import capability_number
 from core.rules.tools import engines_without_gpu, judged_compiler, used_compiler
 
 CONTAINER_DEFAULT = 64 << 20
-"""Bytes of /dev/shm that container engines give unless they are told."""
+"""Bytes of /dev/shm that container engines give by default."""
 PLENTY = 4 << 30
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a name to show
 ASKS_FOR_C = re.compile(

@@ -83,7 +83,7 @@ def compiled_and_loaded(low: str) -> tuple[Version, Version] | None:
         numbers = [(m.start(), m[0]) for m in _ANY_VERSION.finditer(_COMPATIBILITY.sub("", line)[:1500])]
         if len(numbers) >= 2:
             pair = decode_cudnn_version(numbers[0][1]), decode_cudnn_version(numbers[1][1])
-            # whichever word stands first tells which number is which
+            # the word that comes first shows which number is which
             first = _WHICH.search(line)
             return pair if first and first[0] in BUILT_WITH_WORDS else pair[::-1]
     return None

@@ -15,11 +15,11 @@ from core.knowledge.messages import CodeEntry, Message, known_codes
 
 MAX_TERM_CHARACTERS = 80
 STATUS_KINDS = ("status", "CUDA runtime error", "CUDA driver error", "NVML error", "Windows error")
-"""How the table's families end that are answers of a call."""
+"""Suffixes of the table's families of call statuses."""
 OLD_STATUS, NEW_STATUS, FIRST_NEW = "cuDNN 8 status", "cuDNN 9 status", 9
-"""cuDNN 9 gave its statuses other numbers."""
+"""cuDNN 9 renumbered its statuses."""
 MAX_MEANINGS = 12
-"""Meanings that are shown beside one text."""
+"""Most meanings that are shown for one text."""
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{5,70}")
 _TERM_NUMBER = re.compile(r"(?i)^(?:[a-z ]{0,24}[ :=#(]{1,3})?(-?\d{1,10}|0x[0-9a-f]{1,8})\)?$")
@@ -196,7 +196,7 @@ def _xid_meaning(x: Xid) -> CodeMeaning:
 
 
 def _said(m: Message, low: str) -> str:
-    """Return the phrase by which a text has a message, or its own words that have the form of one."""
+    """Return the phrase by which a text contains a message, or the text's own words that match its pattern."""
     said = next((p for p in m.phrases if p.split("*")[0] in low), "")
     return said or next((found[0] for form in m.forms if (found := re.search(form, low))), m.id)
 

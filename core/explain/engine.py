@@ -23,7 +23,7 @@ from core.rules.guard import run_guarded
 from core.rules.root_cause import diagnose
 
 MAX_CAUSES = 12
-"""Causes that are given at most."""
+"""Most causes in an explanation."""
 MIN_SCORE = 0.01
 """Score below which a cause that the machine does not prove is left out."""
 SHORT_TEXT_CHARACTERS = 4000
@@ -33,7 +33,7 @@ MAX_CAUSES_WITH_STEPS = 3
 ANSWERED_SCORE = 0.85
 """Score of the cause that an answer leaves."""
 ROOT_CAUSE_WEIGHT = 0.4
-"""What being the machine's root cause weighs beside the text's share of belief."""
+"""Weight of being the machine's root cause, relative to the text's score."""
 PICTURE_TEXT = N_("This is a link to a picture, which holds no text: paste the text of the message itself.")
 PICTURES = re.compile(
     r"(?:\s{0,20}(?:!\[[^\]\n]{0,200}\]\([^)\s]{1,500}\)|<img[^>\n]{1,500}>|https?://[^\s<>]{1,300}\.(?:png|jpe?g|gif|webp)))+\s{0,20}",
@@ -174,7 +174,7 @@ def _rank_key(r: RankedCause) -> tuple[int, float]:
 
 
 def _link(causes: tuple[RankedCause, ...], judged: verdicts.Judgement, snapshot: Snapshot | None, away: str) -> Link:
-    """Return whether what the machine shows causes what the text says."""
+    """Return whether the machine's faults cause the text."""
     if snapshot is None or not causes:
         return ""
     if away:
@@ -230,7 +230,7 @@ def _sentence(link: Link, causes: tuple[RankedCause, ...], judged: verdicts.Judg
 
 
 def _points_to(best: RankedCause, says: TextSummary) -> str:
-    """Return what a text points to by itself."""
+    """Return the causes that a text suggests by itself."""
     if best.verdict == "proved":
         return _("The text itself proves it: {meaning}", meaning=best.meaning)
     if not best.because:

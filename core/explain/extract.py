@@ -12,7 +12,7 @@ SMALL_TEXT_CHARACTERS = 40_000
 WINDOW_BYTES = 700
 """Bytes that are read on each side of a hit within a very long line."""
 MAX_HITS = 30
-"""Places that are read per trigger from the beginning and from the end: the first and the last error tell most."""
+"""Hits that are read per trigger from the beginning and from the end: the first and the last error say most."""
 MAX_EXTRACT_BYTES = 500_000
 """Bytes that are read of all places together."""
 
@@ -35,7 +35,7 @@ _SPACE = re.compile("[\xa0\u2000-\u200a\u202f\u205f\u3000]")
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,200})?/?>")
 
 _RECORD = re.compile(rb"\W{0,2}(?:\d{4}-\d{2}-\d{2}[t ,]|[a-z]{3} {1,2}\d{1,2} )?\d{2}:\d{2}:\d{2}")
-"""How a record of a log begins, in lower case: its time."""
+"""The time at the start of a log record, in lower case."""
 _BAR = re.compile(
     r"\d{1,3}%\|[ #█▏▎▍▌▋▊▉0-9>=.\-]{0,150}\|[^\[\n]{0,40}(?:\[[^\],\n]{0,40}(?:,[^\],\n]{0,30})?(?:, ?([^\]\n]{0,200}))?\])?|[━╸╺╺█▏▎▍▌▋▊▉░▒▓]{3,200}(?: ?[\d.]{1,8}/[\d.]{1,8} [kMG]B[^\n]{0,40}?(?=\n|\Z))?"
 )

@@ -1,4 +1,4 @@
-"""Popular cures that do harm: seen in a text or on a machine, why they harm, and how to take them back."""
+"""Popular cures that do harm: seen in a text or on a machine, why they harm, and how to revert them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from core.rules.wording import observation
 
 
 def without_made_changes(finding: Finding, seen: Snapshot) -> Finding:
-    """Return the finding with what was made for it already as evidence; only what is new is offered."""
+    """Return the finding with earlier changes for it as evidence; only new changes are offered."""
     fix, made = finding.fix, seen.environment.activations if seen.environment else ()
     if fix is None or not made:
         return finding
@@ -45,7 +45,7 @@ def _is_made(change: Change, made: Activation) -> bool:
 
 
 def _for_the_others(fix: Fix, seen: Snapshot, prefixes: list[str]) -> Fix:
-    """Return what is left to do: start through the activation, or cure it for everything else."""
+    """Return the remaining advice: start through the activation, or cure it for everything else."""
     commands = [activation_command(seen, prefix) for prefix in prefixes]
     lines = [
         _("Programs that start after this command do not have the fault: {command}", command=command)

@@ -36,7 +36,7 @@ MAX_READ_BYTES = 32 << 20
 
 
 class ArchiveError(ChangeError):
-    """An archive or folder that nothing is taken from; the message is one sentence."""
+    """The archive or folder is refused; the message is one sentence."""
 
 
 class Member(Frozen, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class Member(Frozen, frozen=True, kw_only=True):
     sha256: str = ""
     size: int = 0
     link: str = ""
-    """What a link says: always a plain name in the same folder."""
+    """The target of a link: always a plain name in the same folder."""
 
 
 def take_members(source: str, wanted: Callable[[str], bool], into: Path, watch: Progress) -> tuple[Member, ...]:
@@ -78,7 +78,7 @@ def take_members(source: str, wanted: Callable[[str], bool], into: Path, watch: 
 
 
 def check_name(name: str) -> str:
-    """Return a member's name as it will be used (ArchiveError if it leads anywhere but into the archive's folder)."""
+    """Return a member's normalised name (ArchiveError if it leads out of the archive's folder)."""
     parts = name.rstrip("/").split("/")
     if parts[0] == ".":
         parts = parts[1:] or ["_"]
@@ -94,7 +94,7 @@ def check_name(name: str) -> str:
 
 
 class _ExtractionBudget:
-    """How much may still come out of an archive, and where to."""
+    """How many bytes may still be unpacked from an archive, and the target folder."""
 
     def __init__(self, archive_size: int, into: Path, watch: Progress) -> None:
         self._left = min(MAX_BYTES, max(64 << 20, archive_size * MAX_RATIO))

@@ -1,4 +1,5 @@
-"""Fixes: from the remedy that a rule names to the Changes that carry it out. Pure; nothing is looked at or done here.
+"""Fixes: from the remedy that a rule names to the Changes that carry it out. Pure: it reads nothing from the machine
+and changes nothing.
 
 A remedy becomes changes, or none where only the person should act; the finding keeps its advice either way. The rule has
 already said what is wrong and what would cure it, so nothing here repeats its reasoning.
@@ -63,7 +64,7 @@ from core.rules.ways import THIS_SESSION, line_evidence
 
 
 def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
-    """Return the finding with what Convalesce can change by itself to cure it; its remedy is used up by that."""
+    """Return the finding with the changes that Convalesce can make to cure it, in place of its remedy."""
     remedy, finding = finding.remedy, replace(finding, remedy=None)
     if remedy is None:
         return finding
@@ -99,7 +100,7 @@ def _with_edits(
 
 
 def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: C901, PLR0912 - a flat table
-    """Return the changes that a remedy comes to on this machine; none where only the person should act.
+    """Return the changes that carry out a remedy on this machine; none if only the person should act.
 
     Raises:
         PathError: a search path is in no state to be edited.
@@ -183,9 +184,8 @@ def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
 
 
 def unset_variable(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Take a variable away, wherever it is kept.
-
-    A value that only this session has is left alone: a batch system may have set it on purpose.
+    """Remove a variable wherever it is stored. A value that only this session has is left alone: a batch system may
+    have set it on purpose.
     """
     return in_single_scope(
         [set_value(v, None, snapshot.machine.system) for v in persistent_values(snapshot, remedy.variable)]
@@ -193,9 +193,8 @@ def unset_variable(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
 
 
 def point_variable(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Let the variable name the right folder; take it away where there is none.
-
-    Where it is not kept (a shell's own file sets it), the environments that were named or are active set it right.
+    """Set the variable to the right folder, or remove it if there is none. If it is not stored (a shell's own file sets
+    it), set it in the environments that were named or are active.
     """
     system = snapshot.machine.system
     there = {path_list.entry_key(folder, system) for folder in remedy.right}

@@ -1,4 +1,4 @@
-"""Placing cuDNN: is what the person named a complete set of one version for this machine? Then: which files go where."""
+"""Place cuDNN: check that the source is a complete set for this machine, and choose each file's target."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from core.transaction.journal import Journal
 
 
 class SetRequirement(Frozen, frozen=True, kw_only=True):
-    """What a set must be. ``major`` (of cuDNN) and ``cuda_major``: what the consumer needs, where that is known."""
+    """The requirements on a set. ``major`` (of cuDNN) and ``cuda_major``: those that the consumer needs, if known."""
 
     system: System
     architecture: str
@@ -183,7 +183,7 @@ class _UnpackedFiles(Sysroot, frozen=True):
 def _set(
     members: list[Member], recorded: Mapping[str, RecordRow], folder: str, system: System
 ) -> tuple[CudnnCopy, list[Member]]:
-    """Look at one folder's members as the probe looks at a copy on the machine."""
+    """Examine one folder's members as the probe examines a copy on the machine."""
     for member in members:
         if member.link and parse_cudnn_name(member.link, system) is None:
             raise ArchiveError(
@@ -210,7 +210,7 @@ def _set(
 
 
 def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
-    """Raise for the first thing that speaks against the set."""
+    """Raise for the first defect of the set."""
     name = Path(source).name
     bad = [f for f in copy.files if f.state != "good"]
     if bad:

@@ -65,7 +65,7 @@ def _put_copy_aside(copy: CudnnCopy, snapshot: Snapshot) -> FileSet:
 
 
 def give_plain_name(remedy: GivePlainName, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Give a library that a packager renamed its plain name beside it."""
+    """Add the plain name of a library beside the copy that a packager renamed."""
     system = snapshot.machine.system
     name = file_name(system, remedy.file)
     path = join_path(system, parent(system, remedy.file), remedy.name)
@@ -79,7 +79,7 @@ def give_plain_name(remedy: GivePlainName, snapshot: Snapshot) -> tuple[Change, 
 
 
 def give_other_name(remedy: GiveOtherName, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Give files that hide a module other names beside their old ones; put a folder aside, under a name that is no module's."""
+    """Rename files that shadow a module; move a folder aside, under a name that cannot be imported."""
     system = snapshot.machine.system
     items = []
     for path, name in remedy.files:
@@ -106,7 +106,7 @@ HOOK_FILE_NAME = "convalesce_cuda.pth"
 
 
 def add_dll_folders(remedy: AddDllFolders, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Let one environment's Python search for DLLs where PATH leads other programs (Windows, CPython 3.8 and later)."""
+    """Make one environment's Python find DLLs where PATH leads other programs (Windows, CPython 3.8 and later)."""
     python = python_of(snapshot, remedy.prefix)
     if python is None or python.kind == "store" or not python.site_packages or not remedy.folders:
         return ()

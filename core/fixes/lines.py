@@ -12,9 +12,9 @@ from core.model.findings import Finding
 from core.model.remedies import PointTo, PreferFolder, Remedy, TakeOut, TakeOutLine, Unset
 
 EVERYBODYS = ("/etc/", "/usr/", "/var/", "/lib/", "/opt/")
-"""Starts of files that are not one person's."""
+"""Prefixes of files that belong to the system, not to one person."""
 MOST_REASON = 160
-"""Letters of the comment beside a line."""
+"""Most characters of the comment beside a line."""
 
 
 def take_out_line(remedy: TakeOutLine) -> tuple[EditLine, ...]:
@@ -75,7 +75,7 @@ def _concerned(finding: Finding, snapshot: Snapshot) -> list[Start]:
 
 
 def _rows(remedy: Remedy, start: Start) -> Iterator[tuple[StartLine, str]]:
-    """Yield the lines of a way that have to be edited, each with the folder that goes; empty for all of it."""
+    """Yield the lines of a way that must be edited, each with the folder to remove; empty to remove the whole line."""
     name = edited_variable(remedy)
     for row in start.lines:
         if row.name != name or row.does == "unset" or row.line <= 0:

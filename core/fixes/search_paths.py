@@ -1,4 +1,4 @@
-"""Fixes of search paths: the right folder on them or first, the wrong one off them, dead entries out. Pure."""
+"""Fixes of search paths: add or move the right folder, remove the wrong one, remove dead entries. Pure."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _concerned_loads(finding: Finding, snapshot: Snapshot) -> list[ConsumerLoad]
 
 
 def take_out_folders(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Take folders out of LD_LIBRARY_PATH: where it is kept, else while an environment is active."""
+    """Remove folders from LD_LIBRARY_PATH where it is stored, else while an environment is active."""
     system = snapshot.machine.system
     entries = list(dict.fromkeys(p.folder for p in remedy.places))
     edits = [
@@ -113,7 +113,7 @@ def _remove_entries(v: Variable, entries: list[str], system: System) -> Iterator
 
 
 def prefer_folder(remedy: PreferFolder, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Let the right copy be found before the one that hides it: by the order of PATH, or in the environments."""
+    """Move the right copy before the one that hides it: by the order of PATH, or in the environments."""
     if remedy.by == "PATH":
         return put_before(remedy.over, remedy.places[0].folder, snapshot)
     drop = "\n".join(f"drop {e}" for e in _entry_spellings(remedy.over, "LD_LIBRARY_PATH", snapshot))
@@ -144,7 +144,7 @@ def put_before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]
 
 
 def drop_dead_entries(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Take kept entries out that do nothing."""
+    """Remove stored entries without effect."""
     system = snapshot.machine.system
     scopes = {v.scope: v for v in persistent_values(snapshot, remedy.variable)}
     changes: list[Change] = []

@@ -1,4 +1,4 @@
-"""Where variables persist, and the Changes to one persistent value. Pure; all fixes of variables use it."""
+"""Stored values of variables, and the Changes to one of them. Pure; all fixes of variables use it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.rules.consumer_loads import environment_rank
 
 
 def persistent_values(snapshot: Snapshot, name: str) -> list[Variable]:
-    """Return where a variable is kept: its lasting values, those that a session alone has left out."""
+    """Return the stored values of a variable, without those that only a session has."""
     found = snapshot.environment.variables if snapshot.environment else ()
     return [
         v
@@ -32,28 +32,28 @@ def is_kept_file(path: str) -> bool:
 
 
 def scope_of(v: Variable) -> PersistentScope:
-    """Return whom a kept variable is for."""
+    """Return the scope of a stored variable."""
     return "user" if v.scope == "user" else "machine"
 
 
 def place_of(v: Variable, system: System) -> str:
-    """Return the file that keeps it; empty for the registry."""
+    """Return the file that stores it; empty for the registry."""
     return "" if system == "windows" else v.source
 
 
 def value_of(v: Variable, system: System) -> Value:
-    """Return what is kept, as a Change expects to find it."""
+    """Return the stored value in the form that a Change expects."""
     return Value(text=v.value, kind=v.kind if system == "windows" else "")
 
 
 def persistent_value(snapshot: Snapshot, name: str, scope: str) -> Value | None:
-    """Return what is kept for a scope; None when there is nothing."""
+    """Return the stored value for a scope; None if there is none."""
     found = next((v for v in persistent_values(snapshot, name) if v.scope == scope), None)
     return Value(text=found.value, kind=found.kind) if found else None
 
 
 def set_value(v: Variable, after: str | None, system: System) -> SetVariable:
-    """Return the change that gives a kept variable another value, or takes it away."""
+    """Return the change that sets a stored variable to another value, or removes it."""
     before = value_of(v, system)
     new = None if after is None else Value(text=after, kind=before.kind)
     return SetVariable(name=v.name, scope=scope_of(v), at=place_of(v, system), before=before, after=new)

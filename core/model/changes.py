@@ -1,4 +1,4 @@
-"""Changes: compare-and-set data that knows what was there before, each with its inverse."""
+"""Changes: compare-and-set data that records the previous state, each with its inverse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.model.path_list import PathError
 from core.model.system_steps import SystemStep
 
 PersistentScope = Literal["user", "machine", "environment"]
-"""Whom a variable is for: this user, everybody on the machine, or one Python environment while it is active."""
+"""Who gets a variable: this user, everybody on the machine, or one Python environment while it is active."""
 
 
 class ChangeError(Exception):
@@ -22,7 +22,7 @@ class ChangeError(Exception):
 
 
 class Value(Frozen, frozen=True, kw_only=True):
-    """What a variable holds: raw, unexpanded text and the form in which it is kept.
+    """The value of a variable: raw, unexpanded text and its storage form.
 
     ``kind`` is REG_SZ or REG_EXPAND_SZ in the Windows registry; in a file of assignments the line's own form
     (see core/transaction/variable_store.py); "activation" for steps (core/host/activation_scripts.py). Empty: as it is kept now, or as is usual.
@@ -32,22 +32,22 @@ class Value(Frozen, frozen=True, kw_only=True):
     kind: str = ""
 
     def agrees(self, other: Value | None) -> bool:
-        """Whether the other one holds the same; a kind that is not known agrees with any."""
+        """Whether the other value is the same; an unknown kind equals any kind."""
         return other is not None and self.text == other.text and (not self.kind or self.kind in ("", other.kind))
 
 
 def values_agree(planned: Value | None, found: Value | None) -> bool:
-    """Whether what a plan expects is what was found."""
+    """Whether the expected value is the one that was found."""
     return found is None if planned is None else planned.agrees(found)
 
 
 class SetVariable(Frozen, frozen=True, kw_only=True, tag_field="change", tag="variable"):
-    """Give a variable another value, or take it away (``after`` None)."""
+    """Set a variable to another value, or remove it (``after`` None)."""
 
     name: str
     scope: PersistentScope
     at: str = ""
-    """The file that keeps it, or the environment's prefix; empty for the usual place of the scope."""
+    """The file that sets it, or the environment's prefix; empty for the default file of the scope."""
     before: Value | None = None
     after: Value | None = None
 
@@ -74,9 +74,9 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
     entry: str
     """The entry as written, quotes included."""
     old: int | None
-    """Its place before; None when it is inserted."""
+    """Its index before; None when it is inserted."""
     new: int | None
-    """Its place after; None when it is removed."""
+    """Its index after; None when it is removed."""
     at: str = ""
     before: Value | None = None
     after: Value | None = None
@@ -95,7 +95,7 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
         return (f"  {_where(self)}", *(f"{d[0]} {d[1:]}" for d in diff if not d.startswith(("---", "+++", "@@"))))
 
     def problem(self) -> str:
-        """Return a sentence if ``after`` is not what the edit makes of ``before``, else an empty text."""
+        """Return a sentence if applying the edit to ``before`` does not give ``after``, else an empty text."""
         try:
             expected = apply_edit(self)
         except PathError as e:
@@ -133,7 +133,7 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
 
 
 def apply_edit(change: EditPath) -> str:
-    """Return what the edit makes of its ``before``.
+    """Return the result of applying the edit to ``before``.
 
     Raises:
         PathError: the edit does not fit the value.
@@ -152,7 +152,7 @@ def apply_edit(change: EditPath) -> str:
 class FileItem(Frozen, frozen=True, kw_only=True):
     """One file of a set. A state is "" (not there), a SHA-256 in 64 hexadecimal digits, or "-> name" for a link.
 
-    "folder" is a whole folder, which can only be quarantined: it stays beside its place under another name.
+    "folder" is a whole folder, which can only be quarantined: it is renamed within its parent folder.
     """
 
     path: str
@@ -171,7 +171,7 @@ class FileSet(Frozen, frozen=True, kw_only=True, tag_field="change", tag="files"
     """Place, replace or quarantine files, all of them or none. The journal keeps what is quarantined."""
 
     title: str
-    """What the set is: "cuDNN 9.10.2 for CUDA 12"."""
+    """A name for the set: "cuDNN 9.10.2 for CUDA 12"."""
     items: tuple[FileItem, ...]
     folders: tuple[str, ...] = ()
     """Folders that are made (outermost first) and, when undone, removed if they are empty."""
@@ -201,8 +201,8 @@ class FileSet(Frozen, frozen=True, kw_only=True, tag_field="change", tag="files"
 class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"):
     """Edit one line of a start-up file; every other byte stays.
 
-    First it says only which variable, and what becomes of it. Once it is resolved, ``before`` and ``after`` are the very
-    text of the lines, ends included; only then can it be carried out.
+    Before it is resolved, it states only the variable and its new value. Once resolved, ``before`` and ``after`` are
+    the exact text of the lines, line ends included; only then can it be carried out.
     """
 
     path: str
@@ -215,17 +215,17 @@ class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"
     scope: PersistentScope = "user"
     """Whether the file is this user's or everybody's."""
     entry: str = ""
-    """The folder that is taken out of it; empty: the whole assignment is."""
+    """The folder that is removed from the value; empty: the whole assignment is removed."""
     among: tuple[str, ...] = ()
-    """All folders that the line gives the variable."""
+    """All folders that the line puts into the variable."""
     value: str = ""
-    """What the variable gets instead, where it is changed and not taken out."""
+    """The new value, where the assignment is changed instead of removed."""
     reason: str = ""
-    """Stands in a comment beside the line, where the format allows one."""
+    """Written into a comment beside the line, where the format allows one."""
     starts: tuple[str, ...] = ()
     """Ways of starting that read the line (``Start.id``)."""
     held: str = ""
-    """What the variable holds in programs that read the line."""
+    """The variable's value in programs that read the line."""
     file: str = ""
     """Once resolved: the file as programs open it, links not followed."""
     before: str = ""
@@ -234,9 +234,9 @@ class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"
     """SHA-256 of the whole file before; empty as long as it is not resolved."""
     after_hash: str = ""
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
-    """How the lines' bytes are written as text here."""
+    """The encoding that turns the lines' bytes into text here."""
     back: bool = False
-    """Whether it undoes one."""
+    """Whether this change undoes an earlier one."""
 
     def inverse(self) -> EditLine:
         """Return the change that undoes this one."""
@@ -250,7 +250,7 @@ class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"
         )
 
     def lines(self) -> tuple[str, ...]:
-        """Return the preview: the file and the line, what stands there and what will."""
+        """Return the preview: the file and the line, with the present and the new text."""
         rows = (
             f"  {self.path}:{self.line}",
             *(f"- {_CONTROL.sub(_REPLACED, row)}" for row in self.before.splitlines()),
@@ -262,12 +262,12 @@ class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"
 
 
 class Package(Frozen, frozen=True, kw_only=True):
-    """One distribution that goes or comes."""
+    """One distribution that is removed or installed."""
 
     name: str
     version: str
     sha256: str = ""
-    """Of the wheel that it comes from; empty for one that goes."""
+    """SHA-256 of its wheel; empty for a distribution that is removed."""
     size: int = 0
     """Bytes of that wheel; 0: not known."""
     source: str = ""
@@ -275,10 +275,9 @@ class Package(Frozen, frozen=True, kw_only=True):
 
 
 class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", tag="packages"):
-    """Let one environment hold other packages: its folder of packages is exchanged for a twin, in one step.
-
-    First it says only what is wanted. Once ``twin`` is made (core/packages), it says exactly what goes and what comes, and
-    what is in both folders; only then can it be carried out.
+    """Change the packages of one environment: its site-packages folder is exchanged for a prepared twin, in one step.
+    Before preparation it states only the requirements. Once ``twin`` exists (core/fixes/packages), it states exactly
+    what is removed and installed, and the content of both folders; only then can it be carried out.
     """
 
     title: str
@@ -286,34 +285,35 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
     folder: str
     """The environment's own folder of packages, with every link along the path resolved."""
     remove: tuple[str, ...] = ()
-    """Names of distributions that are taken out first; "~orch" and a name that ends in ".dist-info" are what an interrupted
-    pip left, and are removed as files."""
+    """Names of distributions that are removed first; "~orch" and a name that ends in ".dist-info" are leftovers of an
+    interrupted pip, and are removed as files."""
     install: tuple[str, ...] = ()
     """Requirements, for the environment's own installer."""
     restore: tuple[str, ...] = ()
-    """Names of distributions whose files are put back as their RECORD lists them; then nothing else is changed."""
+    """Names of distributions whose files are restored as their RECORD lists them; then nothing else is changed."""
     index: str = ""
     """Address of the index that has them; empty for the one that is configured."""
     alone: bool = False
-    """Whether what is installed comes without what it requires."""
+    """Whether to install without dependencies."""
     gone: tuple[Package, ...] = ()
     come: tuple[Package, ...] = ()
     twin: str = ""
-    """The folder that takes the place of ``folder``, and then keeps what was there; empty as long as there is none."""
+    """The folder that is exchanged with ``folder``, and afterwards holds the old content; empty until it is
+    prepared."""
     before: str = ""
     """Hash over name, size and time of every file of ``folder``, and of ``after`` over the twin's; byte code apart."""
     after: str = ""
     old: int = 0
-    """Number of the folder that is in place before, and of the ``new`` one after, in their file system."""
+    """Inode number of the folder before the exchange, and of the ``new`` one after it."""
     new: int = 0
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the twin is there, so that it can be carried out."""
+        """Whether the twin is prepared, so that the change can be carried out."""
         return bool(self.twin)
 
     def inverse(self) -> ExchangePackages:
-        """Return the change that undoes this one: the folder that was kept takes its place again."""
+        """Return the change that undoes this one: the old folder is exchanged back."""
         return msgspec.structs.replace(
             self,
             gone=self.come,
@@ -325,7 +325,7 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
         )
 
     def lines(self) -> tuple[str, ...]:
-        """Return the preview: what goes (-) and what comes (+), each with its size and where it comes from."""
+        """Return the preview: removed (-) and installed (+) distributions, each with its size and source."""
         shown = [f"  {self.title}"]
         if self.is_prepared:
             shown += [f"- {p.name} {p.version}" for p in self.gone]
@@ -346,7 +346,8 @@ Change: TypeAlias = SetVariable | EditPath | FileSet | EditLine | SystemStep | E
 def insert_entry(
     before: Value | None, entry: str, index: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
 ) -> EditPath:
-    """Return the change that puts ``entry`` at ``index``; behind the last semicolon of Windows' PATH it would make an empty one.
+    """Return the change that inserts ``entry`` at ``index``, but never behind the last semicolon of Windows' PATH,
+    which would leave an empty entry.
 
     Raises:
         PathError: the entry cannot stand there.
@@ -362,10 +363,10 @@ def insert_entry(
 def remove_entry(
     before: Value, index: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
 ) -> EditPath:
-    """Return the change that takes the entry at ``index`` out.
+    """Return the change that removes the entry at ``index``.
 
     Raises:
-        PathError: there is no such place.
+        PathError: there is no such index.
     """
     entry = _entry(before, index, system, name)
     bare = EditPath(

@@ -51,19 +51,21 @@ class Finding(Frozen, frozen=True, kw_only=True):
     consumers: tuple[str, ...] = ()
     """Whom it concerns: ``Consumer.full_id`` of each; empty for a fault that concerns no one in particular."""
     ways: tuple[str, ...] = ()
-    """Where it does not hold for every way of starting a program: ``Start.id`` of those for which it does, and
-    "process" for what is started from this session."""
+    """If the finding does not hold for every way of starting a program: ``Start.id`` of those for which it does, and
+    "process" for this session."""
     evidence: tuple[Evidence, ...] = ()
     fix: Fix | None = None
     primary: bool = False
     also: tuple[Step, ...] = ()
-    """Further steps to which it belongs: where its cause lives."""
+    """Further steps to which it belongs: those of its cause."""
     headline: bool = False
-    """The report leads with it: the primary, or else the fault that matters most, whose cause is then not decided."""
+    """Whether the report leads with it: the primary, or else the most important fault, whose cause is then not
+    decided."""
     follows_from: str = ""
     """``id`` of the finding that explains this one."""
     remedy: Remedy | None = None
-    """What would cure it, where the rule knows; in a report there is none left, core/fixes/catalogue.py has made its fix of it."""
+    """What would cure it, if the rule knows. A report has none left: core/fixes/catalogue.py has turned it into a
+    fix."""
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -72,7 +74,7 @@ class Finding(Frozen, frozen=True, kw_only=True):
 
 
 Verdict = Literal["runs", "should run", "cpu only", "cannot run", "not decided"]
-"""runs: it convolved on the GPU in a trial. should run: all that was looked at speaks for it. cpu only: no GPU is used."""
+"""runs: it convolved on the GPU in a trial. should run: everything examined indicates so. cpu only: it uses no GPU."""
 
 
 class GridCell(Frozen, frozen=True, kw_only=True):
@@ -135,7 +137,7 @@ class HistoryEntry(Frozen, frozen=True, kw_only=True):
 
 
 NOT_EXAMINED = ("not-examined", "environment-unread", "rule-failed")
-"""Ends of the ids of findings that say so, each behind its step."""
+"""Ends of the ids of findings that say so, without the step before the dot."""
 
 
 class Report(Frozen, frozen=True, kw_only=True):
@@ -144,7 +146,7 @@ class Report(Frozen, frozen=True, kw_only=True):
     snapshot: Snapshot
     findings: tuple[Finding, ...] = ()
     grid: CompatibilityGrid | None = None
-    """Environments against frameworks; None where the environments were not looked at."""
+    """The grid of environments and frameworks; None if the environments were not examined."""
     version: str = ""
     taken_out: tuple[Redaction, ...] | None = None
     """What was redacted; None when the report was not, empty when there was nothing to take out."""
@@ -168,7 +170,7 @@ class Report(Frozen, frozen=True, kw_only=True):
 
     @property
     def not_examined(self) -> tuple[Finding, ...]:
-        """What was named or would be loaded here, and could not be examined or judged."""
+        """Environments and files that were named or would be loaded, but could not be examined or judged."""
         return tuple(
             f for f in self.findings if f.severity is Severity.UNKNOWN and f.id.partition(".")[2] in NOT_EXAMINED
         )

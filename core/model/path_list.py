@@ -22,7 +22,7 @@ LIBRARY_VARIABLE = "LD_LIBRARY_PATH"
 
 
 def separators(system: System, name: str = "PATH") -> str:
-    """Return the letters that stand between two entries of a variable, the usual one first.
+    """Return the separator characters of a variable, the usual one first.
 
     ld.so takes a semicolon in LD_LIBRARY_PATH as well as a colon (ld.so(8)); every other search path of Linux has colons.
     """
@@ -50,7 +50,7 @@ def searched_entries(value: str, system: System, name: str = "PATH") -> list[str
 
 
 def _entries_and_separators(value: str, system: System, name: str) -> tuple[list[str], list[str]]:
-    """Return the entries and what stands between them: always one less, but for an empty text."""
+    """Return the entries and the separators between them: always one less, except for an empty text."""
     if not value:
         return [], []
     letters = separators(system, name)
@@ -77,7 +77,7 @@ def _put(entries: list[str], between: list[str], entry: str, index: int, separat
 
 
 def _take(entries: list[str], between: list[str], index: int) -> str:
-    """Take out the entry at ``index`` with the separator before it (behind it, for the first); return the separator."""
+    """Remove the entry at ``index`` with the separator before it (after it, for the first); return the separator."""
     del entries[index]
     return between.pop(max(index - 1, 0)) if between else ""
 
@@ -88,7 +88,7 @@ def join_entries(entries: list[str], system: System) -> str:
 
 
 def entry_key(entry: str, system: System) -> str:
-    r"""Return what two entries have in common that name the same folder by the same words; links are not resolved.
+    r"""Return a key that is equal for two entries that spell the same folder; links are not resolved.
 
     Slashes that are doubled or trailing and ``.`` do not count. Windows: nor do quotes, case, the kind of slash and blanks
     around it; ``%VAR%`` is compared as written.
@@ -106,12 +106,12 @@ def find_entry(value: str, entry: str, system: System, name: str = "PATH") -> in
 
 
 def count_before_end(entries: list[str], system: System) -> int:
-    """Return how many entries stand before the end of a value: a semicolon at the end of one of Windows closes the last."""
+    """Return the number of entries; a trailing semicolon of Windows only ends the last entry."""
     return len(entries) - (system == "windows" and entries[-1:] == [""])
 
 
 def check_entry(entry: str, system: System, name: str = "PATH") -> None:
-    """Make sure that a text can stand as one entry.
+    """Check that a text can be one entry.
 
     Raises:
         PathError: it is empty, is more than one entry, or has a line end or a NUL in it.
@@ -153,7 +153,7 @@ def remove_from_path(value: str, entry: str, index: int, system: System, *, name
     """Return ``value`` without the entry at ``index``, which must read ``entry``.
 
     Raises:
-        PathError: another text stands there.
+        PathError: the entry at ``index`` is another.
     """
     entries, between = _entries_and_separators(value, system, name)
     if not 0 <= index < len(entries) or entries[index] != entry:
@@ -184,11 +184,12 @@ def move_in_path(value: str, entry: str, index: int, to: int, system: System, *,
 
 
 def put_back(value: str, entry: str, index: int, model: str, system: System, *, name: str = "PATH") -> str:
-    """Return ``value`` with ``entry`` again where it stood in ``model`` (at ``index``), as near as others' edits allow.
+    """Return ``value`` with ``entry`` restored to its position in ``model`` (at ``index``), as closely as later edits
+    allow.
 
-    It goes behind the nearest entry that stood before it and is still there, else before the nearest that stood
-    behind it, else last. An entry with an open quote swallows all that follows it, so it goes last unless nothing else
-    changed, and nothing is put behind such an entry.
+    It goes after the nearest preceding entry that is still there, else before the nearest following one, else last. An
+    entry with an open quote swallows all that follows it, so it goes last unless nothing else changed, and nothing is
+    put behind such an entry.
     """
     old = split_entries(model, system, name)
     now, between = _entries_and_separators(value, system, name)

@@ -21,19 +21,19 @@ class Place(Frozen, frozen=True, kw_only=True):
 
 
 class Unset(Frozen, frozen=True, kw_only=True, tag=True):
-    """Take a variable away, wherever it is kept."""
+    """Remove a variable, wherever it is set."""
 
     variable: str
 
 
 class PointTo(Frozen, frozen=True, kw_only=True, tag=True):
-    """Let a variable that names one folder name another."""
+    """Change the folder that a variable names."""
 
     variable: str
     folder: str
-    """Empty where no folder is right: the variable is taken away."""
+    """Empty if no folder is right: the variable is removed."""
     right: tuple[str, ...] = ()
-    """Folders that it may name: a kept value that names one of them stays."""
+    """Folders that it may name: a stored value that names one of them stays."""
 
 
 class AddFolder(Frozen, frozen=True, kw_only=True, tag=True):
@@ -41,13 +41,13 @@ class AddFolder(Frozen, frozen=True, kw_only=True, tag=True):
 
     folder: str
     more: tuple[str, ...] = ()
-    """Further folders, behind it."""
+    """Further folders, after it."""
     prefixes: tuple[str, ...] = ()
-    """The environments that miss it."""
+    """The environments that lack it."""
 
 
 class TakeOut(Frozen, frozen=True, kw_only=True, tag=True):
-    """Take folders out of a variable that lists folders."""
+    """Remove folders from a variable that lists folders."""
 
     variable: str
     places: tuple[Place, ...]
@@ -55,18 +55,18 @@ class TakeOut(Frozen, frozen=True, kw_only=True, tag=True):
 
 
 class PreferFolder(Frozen, frozen=True, kw_only=True, tag=True):
-    """Let one folder be found before another."""
+    """Move one folder before another in the search order."""
 
     over: str
     """The folder that is found first and should not be."""
     by: Literal["PATH", "LD_LIBRARY_PATH", "loader"]
-    """What leads to it: a variable, or the loader's own places."""
+    """How the loader finds it: a variable, or the loader's own folders."""
     places: tuple[Place, ...]
     """The folder that each environment should find."""
 
 
 class DropDead(Frozen, frozen=True, kw_only=True, tag=True):
-    """Take entries that do nothing out of a variable that lists folders."""
+    """Remove entries without effect from a variable that lists folders."""
 
     variable: str
     entries: tuple[tuple[str, str], ...]
@@ -74,13 +74,13 @@ class DropDead(Frozen, frozen=True, kw_only=True, tag=True):
 
 
 class CompleteSet(Frozen, frozen=True, kw_only=True, tag=True):
-    """Take files of a set from an identical, sound set: those that it lacks, and those that do not belong in it."""
+    """Complete a set with files from an identical, intact set, and replace files that do not belong in it."""
 
     folder: str
     files: tuple[str, ...]
     """Names."""
     donor: str
-    """The folder of the sound set."""
+    """The folder of the intact set."""
 
 
 class PutAside(Frozen, frozen=True, kw_only=True, tag=True):
@@ -96,59 +96,59 @@ class PutCacheAside(Frozen, frozen=True, kw_only=True, tag=True):
 
 
 class GivePlainName(Frozen, frozen=True, kw_only=True, tag=True):
-    """Give a library that a packager renamed its plain name, too, beside it."""
+    """Add the plain name of a library, beside the copy that a packager renamed."""
 
     file: str
     name: str
 
 
 class GiveOtherName(Frozen, frozen=True, kw_only=True, tag=True):
-    """Let files that stand in the way of a module's name have other names; a folder is put aside."""
+    """Rename files that shadow a module; a folder is moved aside."""
 
     files: tuple[tuple[str, str], ...]
     """Path of each, and the file name that it gets; none for a folder."""
 
 
 class TakeOutLine(Frozen, frozen=True, kw_only=True, tag=True):
-    """Take a line out of a .pth file."""
+    """Remove a line from a .pth file."""
 
     file: str
     line: int
     folder: str
-    """What it puts on Python's search path."""
+    """The entry that it adds to Python's search path."""
 
 
 class AddDllFolders(Frozen, frozen=True, kw_only=True, tag=True):
-    """Let one environment's Python search folders for DLLs (Windows)."""
+    """Make one environment's Python search folders for DLLs (Windows)."""
 
     prefix: str
     folders: tuple[str, ...]
 
 
 class PutPackageBack(Frozen, frozen=True, kw_only=True, tag=True):
-    """Let the files of a package of one environment be those that it installed, in this very version."""
+    """Restore the files of a package of one environment, in exactly the installed version."""
 
     prefix: str
     package: str
     version: str
     more: tuple[str, ...] = ()
-    """Names of further packages of which the same holds."""
+    """Names of further packages to restore."""
 
 
 class InstallPackages(Frozen, frozen=True, kw_only=True, tag=True):
-    """Take packages out of one environment and install others, as one step."""
+    """Remove packages from one environment and install others, as one step."""
 
     prefix: str
     remove: tuple[str, ...] = ()
-    """Names. Those in the way: duplicates, leftovers ("~orch"), the build that is exchanged."""
+    """Names of packages to remove: duplicates, leftovers ("~orch"), the build that is replaced."""
     install: tuple[str, ...] = ()
     """Requirements: "torch==2.8.0", "nvidia-cudnn-cu12==9.10.2.21"."""
     index: str = ""
     """Address of the index that has them; empty for the one that is configured there."""
     alone: bool = False
-    """Without what they require."""
+    """Whether to install without dependencies."""
     search: tuple[str, ...] = ()
-    """Folders in which what comes will lie, and where those who need it do not search by themselves (Linux)."""
+    """Folders of the installed libraries that the programs that need them do not search by themselves (Linux)."""
 
 
 class UseSystemTool(Frozen, frozen=True, kw_only=True, tag=True):
@@ -160,7 +160,7 @@ class UseSystemTool(Frozen, frozen=True, kw_only=True, tag=True):
 
 
 class SetForEnvironments(Frozen, frozen=True, kw_only=True, tag=True):
-    """Give a variable a value while environments are active."""
+    """Set a variable while environments are active."""
 
     variable: str
     value: str
@@ -190,7 +190,7 @@ Remedy: TypeAlias = (
 
 
 def join_remedies(one: Remedy | None, other: Remedy | None) -> Remedy | None:
-    """Return the remedy for one fault of several programs: what differs by environment is joined, else the first stays."""
+    """Return one remedy for several programs' fault: values by environment are joined, else the first is used."""
     match one, other:
         case AddFolder(), AddFolder() if (one.folder, one.more) == (other.folder, other.more):
             return replace(one, prefixes=_each(one.prefixes, other.prefixes))

@@ -1,4 +1,4 @@
-"""The words that findings are sorted by: the wizard's steps, and how much a finding matters. Needs nothing else."""
+"""The wizard's steps and the severities, by which findings are sorted. Imports nothing else of the program."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
     Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures", "framework_tools"),
     Step.BENCHMARK: (),
 }
-"""Which sections of the Snapshot answer for a step."""
+"""The sections of the Snapshot that belong to each step."""
 
 
 class Severity(IntEnum):
-    """How much a finding matters; ordered, so that ``max()`` is the worst."""
+    """How severe a finding is; ordered, so that ``max()`` is the worst."""
 
     GOOD = 0
     NOTE = 1

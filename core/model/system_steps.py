@@ -1,4 +1,4 @@
-"""System steps: a change that the system's own tools make, as compare-and-set data. No plan says which program is run."""
+"""System steps: changes that the system's own tools make, as compare-and-set data. A plan cannot choose the program."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ StepState = Literal["absent", "present"]
 """What is compared and set. Of "reload-uvm" and "cdi", which leave nothing to undo: whether it was done."""
 
 TAKES_EFFECT_LATER: tuple[StepKind, ...] = ("device-group", "nouveau-off", "cdi", "short-path")
-"""Kinds that the next sign-in, the next start of the computer or of a container, or a start by the plain path brings: no look
-from this session sees them, so none is called verified."""
+"""Kinds that take effect only after a sign-in, a restart of the computer or a container, or a start by the plain path:
+a scan from this session cannot see them, so none is called verified."""
 
 
 class SystemStep(Frozen, frozen=True, kw_only=True, tag_field="change", tag="system"):

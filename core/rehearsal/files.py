@@ -1,6 +1,5 @@
-"""Rehearse what files do: complete a set in an overlay folder, leave a stray copy out, begin with an empty cache.
-
-Nothing is changed for it: overlays are temporary folders of links, and every library is loaded in a child process.
+"""Rehearse file changes: complete a set in an overlay folder, leave out a stray copy, start with an empty cache.
+Nothing is changed: overlays are temporary folders of links, and every library is loaded in a child process.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Rehearsal(Frozen, frozen=True, kw_only=True):
 
 
 def successful_rehearsal(loaded: tuple[Mapped, ...], real: Mapping[str, str], how: str = "") -> Rehearsal:
-    """Return that it works, with what was loaded from where, by the names that the files will have (``real``)."""
+    """Return success, with the loaded files under the names that they will have (``real``)."""
     named = _with_final_paths(loaded, real)
     folders = list(dict.fromkeys(parent(form_of(m.path), m.path) for m in named if "cudnn" in m.name))
     where = _("cuDNN was loaded from {folders}.", folders=join_names(folders[:3])) if folders else ""
@@ -52,7 +51,7 @@ def successful_rehearsal(loaded: tuple[Mapped, ...], real: Mapping[str, str], ho
 
 
 def _with_final_paths(mapped: tuple[Mapped, ...], real: Mapping[str, str]) -> tuple[Mapped, ...]:
-    """Return the files by the names that they will have instead of those in an overlay."""
+    """Return the files under their future names instead of those in an overlay."""
     out = []
     for m in mapped:
         path = next((folder + m.path[len(o) :] for o, folder in real.items() if m.path.startswith(o)), m.path)
@@ -61,7 +60,7 @@ def _with_final_paths(mapped: tuple[Mapped, ...], real: Mapping[str, str]) -> tu
 
 
 def real_names(changes: tuple[Change, ...], moved: Mapping[str, str]) -> dict[str, str]:
-    """Return where each file comes from, and each overlay folder -> where it will be."""
+    """Return the source of each file, and the future folder of each overlay folder."""
     sources = {i.source: i.path for c in changes if isinstance(c, FileSet) for i in c.items if i.source}
     return {**sources, **{overlay: folder for folder, overlay in moved.items()}}
 
@@ -107,7 +106,7 @@ def rehearse_completion(
 
 
 def _withheld(folder: str) -> Rehearsal | None:
-    """Return that a folder's libraries are not loaded with an administrator's rights, since others can change them."""
+    """Return that others can change a folder's libraries, so an administrator's rights do not load them."""
     verdict = may_run({os.path.realpath(p): True for p in Path(folder).iterdir()})
     if verdict.changeable is None or (verdict.may and verdict.account is None):
         return None
@@ -189,7 +188,7 @@ def _rehearse_compiler(compiler: str, host: Host, watch: Progress) -> Rehearsal:
 
 
 def _by_need(parts: tuple[LaterLibrary, ...]) -> tuple[str, ...]:
-    """Return the parts' paths, each after those that it is linked against, so that no other folder is asked for them."""
+    """Return the parts' paths, each after its dependencies, so that no other folder is searched for them."""
     waiting = {
         p.name.lower(): (p.tries[0], {n.lower() for n in read_image.read_image(p.tries[0]).needed}) for p in parts
     }
@@ -204,7 +203,7 @@ def _by_need(parts: tuple[LaterLibrary, ...]) -> tuple[str, ...]:
 
 
 def rehearse_removal(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Progress) -> Rehearsal:
-    """Find who would be loaded next without these files, by the search that was made, and load that copy for real.
+    """Find the copy that would be loaded next without these files, from the recorded search, and really load it.
 
     The files are still there while it is tried, so it is loaded by full paths; that programs find it by its name
     afterwards follows from the loader's order alone, which the sentence says.
@@ -266,7 +265,7 @@ def _next_folder(search: Resolution, gone: set[str], system: System) -> str:
 
 
 def cache_of(changes: tuple[Change, ...]) -> str:
-    """Return the folder that a plan puts aside, if that is all that it does; else an empty text."""
+    """Return the folder that a plan moves aside, if it does nothing else; else an empty text."""
     match changes:
         case (FileSet(items=(item,), folders=()),) if (item.before, item.after) == ("folder", ""):
             return item.path
@@ -285,7 +284,7 @@ def empty_cache() -> Iterator[str]:
 
 @contextmanager
 def overlays(changes: tuple[Change, ...]) -> Iterator[dict[str, str]]:
-    """Yield each folder that files are placed in -> a temporary folder that holds what it would hold."""
+    """Yield each folder that files are placed in -> a temporary folder with its future content."""
     made: dict[str, str] = {}
     with scratch.scratch_folder() as base:
         for change in changes:

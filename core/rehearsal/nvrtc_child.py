@@ -18,7 +18,7 @@ class CompileQuery(Frozen, frozen=True, kw_only=True):
 
 
 class NvrtcResult(Frozen, frozen=True, kw_only=True):
-    """What it said."""
+    """Its output."""
 
     status: int | None = None
     """nvrtcResult: 0 for success, 7 where the built-ins cannot be opened; None when the library did not load."""

@@ -1,4 +1,4 @@
-"""PlannedHost: the real host with the variables of a plan, so that probes see the machine as it would be."""
+"""PlannedHost: the real host with the variables of a plan, so that probes see the planned machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PlannedHost(HostWithEnvironment, frozen=True):
 
     changes: tuple[Change, ...] = ()
     moved: Mapping[str, str] = {}
-    """Folders whose files are not there yet -> where they are for the rehearsal."""
+    """Folders whose files do not exist yet -> the folders that replace them in the rehearsal."""
 
     @property
     def planned(self) -> dict[str, str]:
@@ -30,7 +30,7 @@ class PlannedHost(HostWithEnvironment, frozen=True):
 
     @property
     def gone(self) -> frozenset[str]:
-        """What the changes would put aside."""
+        """Paths that the changes would move aside."""
         sets = (c for c in self.changes if isinstance(c, FileSet))
         return frozenset(i.path for c in sets for i in c.items if not i.after)
 
@@ -48,7 +48,7 @@ class PlannedHost(HostWithEnvironment, frozen=True):
         known = (
             *kept,
             *(v for v in map(self._after, new) if v is not None),
-        )  # a later change goes on from an earlier one
+        )  # a later change starts from the result of an earlier one
         if self.system == "windows":
             return known
         env = self.fresh_environment()
@@ -67,7 +67,7 @@ class PlannedHost(HostWithEnvironment, frozen=True):
         return Variable(name=v.name, value=self._there(value), scope=v.scope, kind=v.kind, source=v.source)
 
     def fresh_environment(self) -> dict[str, str]:
-        """What a newly started program would get."""
+        """The variables of a newly started program."""
         if self.system == "windows":
             return compose_environment(self.variables())
         env = self.host.fresh_environment()

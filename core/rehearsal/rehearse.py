@@ -1,7 +1,7 @@
 """Rehearse: examine the machine as a plan would leave it, with overlay folders for files. Nothing is changed.
 
-The finding's own proof is the same examination that found it. It is made by a Host that gives the variables as they
-would be, so every child, roll call and search sees the planned machine. What files do is in core/rehearsal/files.py.
+The finding's own proof is the same examination that found it. It uses a Host with the planned variables, so every
+child, roll call and search sees the planned machine. File changes are in core/rehearsal/files.py.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def rehearse(
     ``examine`` looks at a host and diagnoses what it saw. Temporary folders with links are made and removed again.
     """
     only_files = all(isinstance(c, FileSet) for c in changes)
-    if only_files and finding.cause == "module_shadowed":  # Python's search is read, not carried out
+    if (
+        only_files and finding.cause == "module_shadowed"
+    ):  # Python's search is determined by reading, not by running Python
         return compare_reports(finding, report, examine(PlannedHost(host, changes=changes)))
     if cache_of(changes):
         with empty_cache() as folder:

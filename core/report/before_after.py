@@ -1,4 +1,4 @@
-"""One computer before and after a cure: what is gone, what is still there, what has changed."""
+"""Compare one computer before and after a cure: faults that are gone, remaining faults, changed facts."""
 
 from __future__ import annotations
 

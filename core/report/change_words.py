@@ -12,7 +12,7 @@ from core.model.paths import file_name, form_of, parent
 from core.report.short_names import environment_names, place, shorten
 
 MOST_PACKAGES = 2
-"""Packages that are named; the exact change has all."""
+"""Most packages that a sentence names; the exact change lists all."""
 
 
 def change_words(changes: Sequence[Change], report: Report) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ TRIED_TEXT = N_("what {who} did when it was tried")
 
 
 class CauseDifference(Frozen, frozen=True, kw_only=True):
-    """A finding that one of the machines has and the other has not, or that both have."""
+    """A finding that one of the machines has, or both."""
 
     cause: str
     severity: str
@@ -33,7 +33,7 @@ class CauseDifference(Frozen, frozen=True, kw_only=True):
 
 
 class Difference(Frozen, frozen=True, kw_only=True):
-    """One fact that both machines tell, and differently."""
+    """One fact that both reports contain, with different values."""
 
     step: str
     what: str
@@ -47,7 +47,7 @@ class Comparison(Frozen, frozen=True, kw_only=True):
     causes: tuple[CauseDifference, ...]
     differences: tuple[Difference, ...]
     only_one_looked: tuple[str, ...] = ()
-    """What was looked at on one machine only, so that nothing can be said."""
+    """What was examined on one machine only, so that it cannot be compared."""
 
 
 def compare_reports(here: Report, there: Report) -> Comparison:
@@ -85,9 +85,9 @@ def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], lis
 
 
 def _absence_text(s: Snapshot, step: str, what: str) -> str | None:
-    """Return what it means that a machine tells nothing of a program, a package or a variable."""
+    """Return what it means that a report contains nothing about a program, a package or a variable."""
     if what == TRIED_TEXT:
-        # only what somebody names is tried, so a trial that is not there says nothing
+        # only named environments are tried, so a missing trial means nothing
         return None
     sections = {Step.CUDNN: s.loads, Step.FRAMEWORKS: s.pythons, Step.ENVIRONMENT: s.environment}
     return None if step in sections and sections[Step(step)] is None else ""
@@ -122,7 +122,7 @@ def _cause_order(c: CauseDifference) -> tuple[int, bool, int]:
 # --- facts that can be compared between machines ------------------------------------------------------------
 
 FactRow = tuple[tuple[str, str, str], str | None]
-"""A step, what it is, and for which program; its value as text, empty for nothing there, None for not looked at."""
+"""A step, the fact, and its program; its value as text: empty for nothing there, None for not examined."""
 
 
 def _facts(s: Snapshot) -> Iterator[FactRow]:

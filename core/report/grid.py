@@ -13,7 +13,7 @@ VERDICT_MARKS: dict[Verdict, str] = {
     "cannot run": "✗",
     "not decided": "?",
 }
-"""One sign for each verdict, beside its word: never a colour alone."""
+"""A symbol for each verdict, beside its word: never a colour alone."""
 
 
 def verdict_word(verdict: Verdict) -> str:
@@ -28,7 +28,7 @@ def verdict_word(verdict: Verdict) -> str:
 
 
 def environment_choices(made: CompatibilityGrid) -> tuple[tuple[str, str], ...]:
-    """Return for each framework that is anywhere the environment to use, in words: which one to use for what."""
+    """Return in words, for each framework that is installed, the environment to use."""
     best = dict(made.best)
     return tuple((column, best.get(column) or _("none is known to use the GPU")) for column in made.columns)
 
@@ -60,5 +60,5 @@ def as_lines(made: CompatibilityGrid, width: int = 96) -> list[str]:
 
 
 def _without_place(reason: str, prefix: str) -> str:
-    """Return a reason without the environment's name, which stands above it already."""
+    """Return a reason without the environment's name, which is already in the line above."""
     return reason.replace(f" in {prefix}", "")

@@ -1,4 +1,4 @@
-"""The newcomer's pages: for every step and every cause a short text in plain words, read from resources/help."""
+"""The help pages: for every step and every cause a short text in plain words, read from resources/help."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def find_page(word: str, language: str = "") -> Page | None:
     language = language or i18n.current_language()
     name = word.strip().lower()
     name = PAGE_SYNONYMS.get(name, name)
-    # a word with a blank or a dash is as good as the cause with its underscores
+    # accept blanks and dashes in place of the underscores of a cause
     for form in (name, re.sub(r"[\s-]+", "_", name)):
         if _NAME.match(form):
             for folder in dict.fromkeys((language, ENGLISH)):
@@ -91,5 +91,5 @@ def page_text(found: Page, *, colour: bool = False, width: int = TEXT_WIDTH) -> 
 
 
 def _without_markup(text: str) -> str:
-    """Take the marks of Markdown out: in a terminal, stars and backquotes only disturb."""
+    """Remove Markdown's stars and backquotes, which only disturb in a terminal."""
     return re.sub(r"\*\*?([^*]+)\*\*?", r"\1", text).replace("`", "")

@@ -24,7 +24,7 @@ STEP_NAMES = {
     Step.FRAMEWORKS: N_("Frameworks"),
     Step.BENCHMARK: N_("Benchmark"),
 }
-"""What each step is called on the page."""
+"""The name of each step on the page."""
 
 SEVERITY_WORDS = {
     Severity.GOOD: N_("In order"),
@@ -199,7 +199,7 @@ def _fix(f: Finding) -> str:
         return ""
     lines = [f"<h4>{_('What to do')}</h4><p>{html_cell(f.fix.title)}</p>"]
     for line in f.fix.advice.splitlines():
-        # a command stands alone, so that it can be copied
+        # a command has its own element, so that it can be copied
         lines.append(f"<pre>{html_cell(line.strip())}</pre>" if line.startswith(" ") else f"<p>{html_cell(line)}</p>")
     shown = "\n".join(line for change in f.fix.changes for line in change.lines())
     if shown:

@@ -14,7 +14,7 @@ from core.model.paths import file_name, form_of
 from core.report.text import guards_of
 
 MAX_TABLE_ROWS = 400
-"""Rows of one table; a hostile report may hold any number."""
+"""Most rows of one table; a hostile report may contain any number."""
 
 STATE_WORDS = {
     "done": N_("Done"),
@@ -145,7 +145,7 @@ def _faults(files: Sequence[LibraryFile], missing: Sequence[str]) -> str:
 
 
 def libraries_table(s: Snapshot) -> str:
-    """Return, for every program that was examined, each library that it wants and all candidates in search order."""
+    """Return, for every examined program, each library that it needs and all candidates in search order."""
     return "".join(_load(load) for load in s.loads or ())
 
 

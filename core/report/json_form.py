@@ -1,4 +1,4 @@
-"""A report as JSON: the contract's form, written and read."""
+"""Write and read a report in its public JSON form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from core.model.findings import CompatibilityGrid, Evidence, Finding, Fix, Histo
 from core.model.steps import Severity, Step
 
 MOST_TEXTS = 10_000
-"""Sentences of one report whose forms are taken in: more than any real one has, and room for several."""
+"""Most sentences of one report whose forms are remembered: more than any real report has, with room for several
+reports."""
 
 
 class BadReportError(ValueError):
@@ -43,7 +44,7 @@ class _FindingForm(Frozen, frozen=True, kw_only=True):
 
 
 class _TextForm(Frozen, frozen=True, kw_only=True):
-    """How a sentence of the Snapshot was made: ``message`` with each {name} replaced by its value."""
+    """The source of a sentence of the Snapshot: ``message`` with each {name} replaced by its value."""
 
     message: str
     values: dict[str, str]
@@ -104,7 +105,7 @@ def from_json(data: bytes) -> Report:
         raise BadReportError(_("This report cannot be read: {e}.", e=e)) from None
     for text in form.texts[:MOST_TEXTS]:
         remember_form(text.message, text.values)
-    for load in form.snapshot.loads or ():  # what older reports have without texts
+    for load in form.snapshot.loads or ():  # older reports have it without texts
         for whole in (load.consumer, replace(load.consumer, framework="")):
             remember_form(*whole.form)
     findings = tuple(

@@ -13,7 +13,7 @@ from core.report.json_form import _ReportForm
 
 SCHEMA_FILE_NAME = f"report-{SCHEMA_VERSION}.json"
 SCHEMA_NAMES = {"_ReportForm": "Report", "_FindingForm": "Finding"}
-"""Names that the JSON forms go by, for readers of the schema."""
+"""Readable names of the JSON forms in the schema."""
 
 
 def report_schema() -> dict[str, Any]:

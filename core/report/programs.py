@@ -1,4 +1,4 @@
-"""Running programs by the names that people know: what has to be started again after a change."""
+"""Running programs by their familiar names: which to restart after a change."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ KNOWN = {
     "tmux": "tmux",
     "screen": "screen",
 }
-"""Beginning of a process' name -> the program's own name."""
+"""Prefix of a process name -> the program's familiar name."""
 
 
 def known_programs(processes: Iterable[str]) -> tuple[str, ...]:
-    """Return the programs among the names of processes that a person starts, each once; what nobody sees is left out."""
+    """Return the programs that a person starts, each once, without background processes."""
     found = []
     for process in processes:
         if process.lower() in SHELLS:

@@ -1,4 +1,4 @@
-"""How much there is to read, in words; and advice split into pieces of a readable size."""
+"""Count the words of a text, and split advice into pieces of readable size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.model.findings import Fix
 MAX_WORDS = 60
 """Words that a screen may show."""
 MAX_STEP_WORDS = 34
-"""Words of advice on one screen, so that the rest of it has room."""
+"""Most words of advice on one screen, so that the rest of the screen has room."""
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\s\u3000-\u9fff\uff00-\uffef]*(?![\u3000-\u9fff])\w[^\s\u3000-\u9fff\uff00-\uffef]*")
 

@@ -51,16 +51,16 @@ IDENTIFYING_FIELDS = {
     ("Machine", "people"): "user",
     ("Machine", "servers"): "host",
 }
-"""Fields that hold a name and nothing else: replaced however short it is."""
+"""Fields that contain only a name: it is replaced however short it is."""
 
 TERMS_OF_OURS = {("Finding", "id"), ("Finding", "cause"), ("Finding", "follows_from"), ("Ranked", "cause")}
-"""Fields that hold one of our words, whatever users and machines are called."""
+"""Fields that contain one of the program's own terms: never replaced, whatever the names of users and machines."""
 
 KINDS = ("user", "host", "domain")
 """Kinds of names that are known; where one name is of several kinds, the first counts."""
 
 LONGEST_NAME = 255
-"""Characters of a name of a file, an account or a host; longer ones go only where they are all of a field."""
+"""Most characters of a file, account or host name; longer ones are replaced only if they are a whole field."""
 
 REDACTED_KINDS = {
     "user": N_("user names and home folders"),
@@ -101,12 +101,12 @@ def redaction_sentence(report: Report) -> str:
 
 
 class Cleaner:
-    """Replaces in texts what identifies somebody, as far as a Snapshot tells who that is."""
+    """Replaces identifying names in texts; the names come from a Snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.counts: Counter[str] = Counter()
         self.work = 0
-        """Characters that patterns have gone over."""
+        """Number of characters that patterns have searched."""
         self._given: dict[tuple[str, str], str] = {}
         self._numbers: Counter[str] = Counter()
         self._done: dict[str, tuple[str, Counter[str]]] = {}
@@ -120,7 +120,7 @@ class Cleaner:
         known = {("user", user), ("host", host), ("domain", domain), *_names(snapshot)}
         known = {(k, n) for k, n in known if len(n) <= LONGEST_NAME}
         self._kinds = {n.lower(): k for k, n in sorted(known, key=lambda x: (KINDS.index(x[0]), x[1]), reverse=True)}
-        # a short or everyday name is taken out where its place says what it is
+        # a short or everyday name is replaced only where its position shows that it is a name
         places = tuple(
             form
             for kind in KINDS
@@ -143,7 +143,7 @@ class Cleaner:
         )
 
     def every(self, value: T) -> T:
-        """Return a copy of a frozen struct with every text clean, at any depth."""
+        """Return a copy of a frozen struct with every text redacted, at any depth."""
         return _walk(value, self._field)
 
     def clean(self, text: str) -> str:
@@ -152,7 +152,7 @@ class Cleaner:
             before, self.counts = self.counts, Counter()
             self._done[text] = self._clean(text), self.counts
             if form_of(text):
-                self.counts = Counter()  # a value stands in its sentence, and is counted there
+                self.counts = Counter()  # a value is part of its sentence, and is counted there
                 self._known_still(text)
             self.counts = before
         cleaned, counts = self._done[text]
@@ -214,7 +214,7 @@ class Cleaner:
         return self._given[kind, folded]
 
     def _known_still(self, text: str, depth: int = MAX_FACT_DEPTH) -> str:
-        """Return a text clean; if it is one of our sentences, its new form is remembered, too."""
+        """Return a redacted text; if it was made by ``fact_text``, its new form is remembered, too."""
         form = form_of(text) if depth else None
         if form:
             message, values = form
@@ -227,7 +227,7 @@ class Cleaner:
         plain = _plain(text)
         for replaced, form in self._passes:
             if plain and form.signs:
-                for sign in form.signs:  # no any(): a scan comes here fifteen thousand times
+                for sign in form.signs:  # not any(): a scan calls this fifteen thousand times
                     if sign in plain:
                         break
                 else:
@@ -263,7 +263,7 @@ class Cleaner:
     def _replace(self, match: re.Match[str], kind: str) -> str:
         group = "x" if "x" in match.re.groupindex else 0
         start, end = match.start(group) - match.start(), match.end(group) - match.start()
-        # a share's server and folder are one name, however many backslashes part them
+        # a share's server and folder are one name, however many backslashes separate them
         found = match[group].replace("\\\\", "\\").replace("/", "\\")
         return match[0][:start] + self._placeholder(kind, found) + match[0][end:]
 
@@ -343,7 +343,7 @@ def _any_of(names: Iterable[str]) -> str:
 
 
 MANY_NAMES = 8
-"""Names from which on a pattern that is a tree finds them sooner than one look for each."""
+"""Number of names from which on one tree pattern is faster than a separate search for each."""
 
 
 def _signs(names: list[str]) -> tuple[str, ...]:
@@ -352,7 +352,7 @@ def _signs(names: list[str]) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> str:
-    """Return an ASCII text in lower case; nothing for another: where case is ignored, its letters equal some of ASCII's."""
+    """Return ASCII text in lower case, else an empty text: some other letters match ASCII ones without case."""
     return text.lower() if text.isascii() else ""
 
 
@@ -383,7 +383,7 @@ def _in_place(kind: str, names: list[str]) -> Iterator[Form]:
 
 
 def _home_form(home: str, *, windows: bool) -> Form | None:
-    """Return the form of a home folder at an unusual place; None for one that its form tells, or that tells nothing."""
+    """Return the pattern of an unusual home folder; None if the general one finds it, or it reveals nothing."""
     parts = [p for p in re.split(r"[\\/]+", home) if p]
     if len(parts) < 2 or HOME_FOLDER.pattern.search(home) or parts[-1].lower() in COMMON_WORDS:
         return None

@@ -1,4 +1,4 @@
-"""What names and identifiers of persons, machines and networks look like in texts: patterns, and words that only look like them."""
+"""Patterns for names and identifiers of persons, machines and networks in texts, and words that only look like them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COMMON = (
     "nobody none video render plugdev vglusers wheel docker nvidia-persistenced"
 )
 COMMON_WORDS = frozenset(_COMMON.split())
-"""Names that identify nobody: they are kept everywhere."""
+"""Names that identify nobody: never replaced."""
 
 _TERMS = (
     "bin build conda cuda cudnn cuda12 cuda13 data default dev dist driver drivers etc file files folder gpu gpus home "
@@ -23,34 +23,34 @@ _TERMS = (
     "work workspace x64 x86"
 )
 TERM_WORDS = frozenset(_TERMS.split())
-"""Words of paths and of the field. A person or machine of such a name is replaced only where the place says that a
-name stands there, as in /home/NAME: elsewhere the word is most likely just a word."""
+"""Words of paths and of the field. A person or machine with such a name is replaced only where a name is expected, as
+in /home/NAME: elsewhere it is most likely just a word."""
 
 _ENGLISH = (
     "ada all art can dean frank grant hope jack joy mark max may miles not rob rose see set sue the time wade will"
 )
 ENGLISH_WORDS = frozenset(_ENGLISH.split())
-"""Names that are words of plain sentences, or of GPUs: they are replaced as a part of a path, and where a name stands."""
+"""Names that are also everyday words or GPU terms: replaced only in a path, or where a name is expected."""
 
 SHARED_HOMES = frozenset(("public", "default", "default user", "all users", "shared", "runneradmin"))
 
 HOME_FIELD = re.compile(
     r"(?:[A-Za-z]:)?[\\/](?:home|Users)[\\/]+(?P<name>[^\\/:;<>\n]{1,64})(?:[\\/].*)?\Z", re.IGNORECASE
 )
-"""A whole text that is a folder in somebody's home: here the name is known in full, spaces and all."""
+"""A whole text that is a folder in somebody's home: here the full name is known, with its spaces."""
 
 
 compiled = lru_cache(maxsize=256)(re.compile)
-"""Most texts hold no sign of most forms, so a scan needs few of the patterns."""
+"""Most texts contain the marker of only a few forms, so a scan needs few of the patterns."""
 
 
 class Form(NamedTuple):
-    """A form that tells by itself what it is. The group ``x`` is replaced, or else the whole match."""
+    """A form that is recognisable by itself. The group ``x`` is replaced, or else the whole match."""
 
     kind: str
     source: str
     signs: tuple[str, ...] = ()
-    """In lower case: an ASCII text that holds none of them does not have the form. None: no such sign is known."""
+    """Markers in lower case: an ASCII text that contains none of them cannot match. None: no such marker is known."""
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -111,7 +111,7 @@ SECRET_FORMS: tuple[Form, ...] = (
         ("serial", "s/n"),
     ),
 )
-"""In this order: what holds others comes first."""
+"""In this order: forms that contain others come first."""
 
 _NO_ROOT = r"(?!(?:bin|boot|dev|etc|home|lib\w*|media|mnt|nix|opt|proc|root|run|sbin|snap|srv|sys|tmp|usr|var)/)"
 SHARE_PATTERNS: tuple[Form, ...] = (
@@ -155,7 +155,7 @@ ASSIGNMENT = Form(
 )
 SECRET_NAME = late_pattern(rf"(?i){_WORD}|(?:^|_)(?:AUTH|PASS|PWD|KEY|SESSION)(?:_|$)")
 PROXY_NAME = late_pattern(r"(?i)_PROXY\Z|_INDEX_URL\Z|_INDEX_URLS\Z|_REGISTRY\Z")
-"""Variables whose whole value is taken out. PWD by itself is the current folder and is not one of them."""
+"""Variables whose whole value is replaced. PWD alone is the current folder and is not one of them."""
 
 STORAGE = Form(
     "share",
@@ -179,9 +179,9 @@ STORAGE = Form(
         "/project",
     ),
 )
-"""Shared storage: what its first folder is called tells whose it is (a server, a cell, a project or a person)."""
+"""Shared storage: the name of its first folder identifies the owner (a server, a cell, a project or a person)."""
 TECHNICAL = late_pattern(r"[-_.\d]+")
-"""What parts a folder's name into words, to see whether it is one of the field's."""
+"""Separators of words in a folder's name, to see whether they are terms of the field."""
 
 FOREIGN = (
     r"(?!(?:[\w-]+\.)*(?:nvidia|pytorch|python|github|pypi|readthedocs|tensorflow|microsoft|jax)\.(?:com|org|io|dev)\b)"
@@ -209,7 +209,7 @@ HOSTS: tuple[Form, ...] = (
     Form("host", r"(?<![\w.=-])(?P<x>\d{1,3}(?:\.\d{1,3}){3})(?=:\d{2,5}(?![\w.]))", (":",)),
     Form("host", r"(?<![\w.=-])(?P<x>192\.168(?:\.\d{1,3}){2})(?![\w.])", ("192.168",)),
 )
-"""Names of hosts by the place where they stand: in addresses with a port, in NCCL's and PyTorch's own lines."""
+"""Host names by their position: in addresses with a port, in NCCL's and PyTorch's own lines."""
 
 DOMAIN_BEFORE_USER = Form(
     "domain", r"(?i)(?<![\\/:\w.>-])(?!users\\|home\\)(?P<x>[A-Za-z][\w.-]*)(?=\\<user)", ("\\<user",)

@@ -20,11 +20,11 @@ from core.model.steps import Severity, Step
 from core.report.text import SEVERITY_MARKS
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Thirty-two signs that nobody mishears for one another on paper: no I, L, O and U (D. Crockford's Base32)."""
+"""The 32 characters of D. Crockford's Base32, without the easily confused I, L, O and U."""
 CODE_PREFIX = "CV"
 CODE_FORM = 1
 MAX_CODE_FINDINGS = 7
-"""Findings that a code holds; it says when there were more."""
+"""Most findings in a code; it has a flag for more."""
 NO_CAUSE = 127
 """Index that stands for a finding without a cause."""
 CODE_STEPS = tuple(Step)
@@ -34,11 +34,11 @@ _ALIKE = str.maketrans("ILO", "110")
 
 
 class CodeError(ValueError):
-    """No session code, or a misread one; the message is one sentence."""
+    """The text is not a session code, or was misread; the message is one sentence."""
 
 
 class CodeItem(Frozen, frozen=True, kw_only=True):
-    """One finding as far as a code tells it."""
+    """The part of a finding that a code contains."""
 
     cause: int
     severity: Literal["unknown", "warning", "error"]
@@ -46,14 +46,14 @@ class CodeItem(Frozen, frozen=True, kw_only=True):
 
 
 class DecodedReport(Frozen, frozen=True, kw_only=True):
-    """What a code holds."""
+    """The content of a code."""
 
     system: System
     items: tuple[CodeItem, ...] = ()
     primary: bool = False
     """Whether the first item is the root cause."""
     more: bool = False
-    """There were more findings than the code holds."""
+    """Whether there were more findings than the code contains."""
     driver: int | None = None
     """The driver's branch: 580."""
     driver_cuda: tuple[int, int] | None = None
@@ -65,7 +65,7 @@ class DecodedReport(Frozen, frozen=True, kw_only=True):
 
 
 def summarise(report: Report) -> DecodedReport:
-    """Return what the code of a report holds: every finding that is not in order, the root cause first."""
+    """Return the content of a report's code: every warning and fault, the root cause first."""
     numbers: dict[str, int] = {row.cause: n for n, row in enumerate(cause_rows())}
     head = report.headline
     found = sorted(
@@ -106,7 +106,7 @@ def _cudnn(s: Snapshot) -> tuple[int, int, int] | None:
 
 
 def _numbers(version: str | None, limits: Sequence[int]) -> list[int] | None:
-    """Return the first parts of a version, or None where one does not fit."""
+    """Return the first parts of a version, or None if one is too large."""
     parts = all_numbers(version or "")[: len(limits)]
     numbers = [*parts] + [0] * (len(limits) - len(parts))
     return numbers if parts and all(n < most for n, most in zip(numbers, limits, strict=True)) else None
@@ -116,7 +116,7 @@ def _numbers(version: str | None, limits: Sequence[int]) -> list[int] | None:
 
 
 def encode_report(t: DecodedReport) -> str:
-    """Return the code: "CV-XXXX-XXXX-...", at most 34 signs."""
+    """Return the code: "CV-XXXX-XXXX-...", at most 34 characters."""
     fields = [(CODE_FORM, 4), (t.system == "windows", 1), (t.primary, 1), (t.more, 1), (len(t.items), 3)]
     for item in t.items:
         severity = CODE_SEVERITIES.index(Severity[item.severity.upper()])
@@ -136,7 +136,7 @@ def encode_report(t: DecodedReport) -> str:
 
 
 def is_code(text: str) -> bool:
-    """Whether somebody meant a session code: it starts with CV and holds nothing but its signs."""
+    """Whether a text is meant as a session code: it starts with CV and has only the code's characters."""
     return bool(_CODE.match(text))
 
 
@@ -144,7 +144,7 @@ def decode_report(text: str) -> DecodedReport:
     """Read a code back, whatever its case and spacing.
 
     Raises:
-        CodeError: a sign is wrong, two are swapped, or some are missing.
+        CodeError: a character is wrong, two are swapped, or some are missing.
     """
     bare = re.sub(r"[-\s]", "", text).upper().removeprefix(CODE_PREFIX).translate(_ALIKE)
     if not bare or any(c not in ALPHABET for c in bare) or not 5 <= len(bare) <= 31:
@@ -184,7 +184,7 @@ def _read(bits: Iterator[str]) -> DecodedReport:
 
 
 # --- check characters ---------------------------------------------------------------------------------------
-# Two signs of a Reed-Solomon code over GF(32): any two wrong signs, and any two swapped ones, are noticed.
+# Two symbols of a Reed-Solomon code over GF(32): any two wrong symbols, and any two swapped ones, are detected.
 
 
 def _powers() -> list[int]:
@@ -218,7 +218,7 @@ def check_symbols(symbols: Sequence[int]) -> list[int]:
 
 
 def code_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96) -> str:
-    """Return what a code tells, for a terminal."""
+    """Return the content of a code, for a terminal."""
     lines = [
         _("A session code from a {system} machine.", system="Windows" if t.system == "windows" else "Linux")
         if not _versions(t)
@@ -266,7 +266,7 @@ def _version_text(numbers: Iterable[int]) -> str:
 
 
 def code_json(t: DecodedReport, vocabulary: Sequence[CauseRow]) -> bytes:
-    """Return what a code tells as JSON, with the causes as words."""
+    """Return the content of a code as JSON, with the names of the causes."""
     findings = [
         {
             "cause": vocabulary[i.cause].cause if i.cause < len(vocabulary) else "",

@@ -1,4 +1,4 @@
-"""Short names: an environment by its project, a toolkit by its version; where two would look the same, by what tells them apart."""
+"""Short names: an environment by its project, a toolkit by its version; equal names get a distinguishing part."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NO_NAMES = {
     *(".venv", "venv", "env", ".env", ".conda", "virtualenv", "site-packages", "dist-packages"),
     *("bin", "lib", "lib64", "x64", "include", "targets", "x86_64-linux"),
 }
-"""Folders whose own name tells nothing; the one above them does."""
+"""Folders with a generic name; the parent folder's name is used."""
 MOST_NAMES = 3
-"""Names that are listed; the rest is counted."""
+"""Most names in a list; the rest are counted."""
 _NUMBER = re.compile(r"\d+(\.\d+)*")
 _REST = r"(?:[/\\][^\s,;:\"'()]*)?"
 
@@ -37,7 +37,7 @@ def _system_python(row: GridRow) -> str:
 
 
 def _apart(paths: Iterable[str]) -> dict[str, str]:
-    """Return each path -> the shortest end of it that says something and is its own."""
+    """Return each path -> its shortest meaningful and unique end."""
     parts = {p: _telling(p) for p in dict.fromkeys(paths)}
     length = dict.fromkeys(parts, 1)
     while True:
@@ -94,5 +94,5 @@ def _known(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def place(prefix: str, home: str) -> str:
-    """Return where an environment is, for those who ask: the home folder as ~."""
+    """Return the path of an environment, with the home folder as ~."""
     return "~" + prefix[len(home) :] if len(home) > 1 and prefix.startswith(home) and form_of(prefix) else prefix

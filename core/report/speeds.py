@@ -11,11 +11,12 @@ from core.model.facts import Frozen, GpuRun, Timing
 from core.model.findings import Report
 
 LEAST_DIFFERENCE = 0.05
-"""Runs of one machine differ by less: no ratio within it is called faster or slower, nor within both runs' own spreads."""
+"""Equal runs on one machine differ by less: a ratio within it, or within both runs' spreads, is not faster or
+slower."""
 
 
 class SpeedRatio(Frozen, frozen=True, kw_only=True):
-    """One convolution that both measured; ``here`` and ``there`` in milliseconds, ``noise`` as a part of them."""
+    """One convolution that both measured; ``here`` and ``there`` in milliseconds, ``noise`` as a fraction of them."""
 
     gpu: str
     timing: Timing
@@ -30,7 +31,7 @@ class SpeedRatio(Frozen, frozen=True, kw_only=True):
 
     @property
     def same(self) -> bool:
-        """Whether such runs cannot tell the two apart."""
+        """Whether the difference is within the noise."""
         return abs(self.here / self.there - 1) <= self.noise
 
 

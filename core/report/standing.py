@@ -1,4 +1,4 @@
-"""The state of each step: the worst of its findings, of the causes that are in it, and of the rows shown under it."""
+"""The state of each step: the worst of its findings, of those with a cause in it, and of its rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACTIVE_IMPORTANCE, EXAMINED_IMPORTANCE = 1, 3
 
 
 def step_standing(report: Report, step: Step) -> tuple[Severity, str]:
-    """Return how a step stands, and one plain sentence about it."""
+    """Return the state of a step, and one plain sentence about it."""
     findings = report.of(step)
     worst = max((f.severity for f in findings), default=Severity.GOOD)
     cell, says = max(_cells(report), key=lambda row: row[0], default=(Severity.GOOD, ""))
@@ -28,7 +28,7 @@ def step_standing(report: Report, step: Step) -> tuple[Severity, str]:
         return Severity.NOTE, _("Not run yet; press the button to get this last proof.")
     if not looked_at(report.snapshot, step):
         return Severity.UNKNOWN, join_sentences(_("This was not examined."), _("Another scan decides it."))
-    # a note alone is no praise: there may be nothing that could be in order
+    # a note alone does not mean good: there may be nothing that could be good
     for severity in (Severity.GOOD, Severity.NOTE):
         titles = [f.title for f in findings if f.severity is severity]
         if titles:
@@ -50,13 +50,13 @@ def looked_at(snapshot: Snapshot, step: Step) -> bool:
 
 
 def machine_standing(report: Report) -> Severity:
-    """Return how the machine stands in what was looked at: as its worst step."""
+    """Return the state of the machine: that of its worst examined step."""
     steps = (step_standing(report, s)[0] for s in Step if looked_at(report.snapshot, s))
     return max((report.worst, *steps))
 
 
 def in_place(report: Report) -> bool:
-    """Whether a GPU can really be used here: no fault, and driver and cuDNN each were found in order."""
+    """Whether a GPU can really be used here: no fault, and both driver and cuDNN were found good."""
     proved = (Step.DRIVER, Step.CUDNN)
     return machine_standing(report) <= Severity.NOTE and all(
         step_standing(report, s)[0] is Severity.GOOD and report.of(s) for s in proved
@@ -64,7 +64,7 @@ def in_place(report: Report) -> bool:
 
 
 def of_cell(report: Report, row: GridRow, cell: GridCell) -> Severity:
-    """Return how bad a cell of the grid is: as the finding behind it, else as the environment matters."""
+    """Return the severity of a cell of the grid: that of its finding, else by the importance of the environment."""
     if cell.verdict in ("runs", "should run"):
         return Severity.GOOD
     if row.importance > EXAMINED_IMPORTANCE:
@@ -79,7 +79,7 @@ def of_cell(report: Report, row: GridRow, cell: GridCell) -> Severity:
 
 
 def _cells(report: Report) -> Iterator[tuple[Severity, str]]:
-    """Yield how each cell of the grid stands, and that in a sentence."""
+    """Yield the state of each cell of the grid, with a sentence."""
     from core.report.grid import verdict_word
 
     for row in report.grid.rows if report.grid else ():

@@ -23,7 +23,7 @@ SEVERITY_MARKS = {
     Severity.WARNING: ("!", N_("warning"), "33"),
     Severity.ERROR: ("✗", N_("error"), "31"),
 }
-"""Sign, word and ANSI colour of each severity: never colour alone."""
+"""Symbol, word and ANSI colour of each severity: never colour alone."""
 EXECUTIONS = {
     "roll call": N_("cuDNN loaded and called"),
     "driver": N_("The driver asked"),
@@ -33,12 +33,12 @@ EXECUTIONS = {
     "search path": N_("A search path followed"),
 }
 MOST_RUN = 40
-"""Lines about what was run; a hostile report may hold any number."""
+"""Most lines about what was run; a hostile report may contain any number."""
 
 
 def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH) -> str:
     """Return the report for a newcomer at a terminal: what is wrong, how we know, what to do next."""
-    # only after this do our own colour codes come in
+    # our own colour codes are added only after this
     report = every_text(report, printable)
     machine = report.snapshot.machine
     took = max((s for _, s in report.snapshot.seconds), default=0.0)
@@ -116,7 +116,7 @@ def _executions(report: Report, width: int) -> list[str]:
 
 
 def guards_of(seen: Snapshot) -> str:
-    """Return which guards held libraries that were called; empty where none was called, and in older reports."""
+    """Return the guards that were active when libraries were called; empty if none was called, and in older reports."""
     calls = (call for load in seen.loads or () for call in (load.roll_call, load.clean_roll_call))
     made = [call for call in calls if call]
     if any(call.uncaged for call in made):
@@ -271,7 +271,7 @@ def _md_finding(f: Finding) -> list[str]:
 
 
 def _md(text: str) -> str:
-    """Return text of which Markdown makes nothing else, at the start of a line neither (CommonMark 0.31, 2.4)."""
+    """Return text escaped for Markdown, also at the start of a line (CommonMark 0.31, 2.4)."""
     safe = " ".join(printable(text).split()).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;")
     safe = "".join(f"\\{c}" if c in "*_`[]|#~" else c for c in safe.replace(">", "&gt;"))
     return re.sub(r"\A(\d*)(?=[-+=.):])", r"\1\\", safe)

@@ -1,8 +1,8 @@
-"""Elevation: hands exactly the confirmed plan to a Convalesce with administrator rights, which checks it again.
+"""Elevation: pass exactly the confirmed plan to a Convalesce with administrator rights, which checks it again.
 
 The plan travels as a file; its SHA-256 and a description are on the command line, where the consent dialog shows them.
-The elevated side trusts nothing else: ``core.transaction.broker`` judges every plan and every way back, it says in its own words what
-it will do, and the machine has its own journal. docs/security.md is the page about it.
+The elevated side trusts nothing else: ``core.transaction.broker`` judges every plan and every undo, it describes in its
+own words what it will do, and the machine has its own journal. See docs/security.md.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ MAX_PLAN_BYTES = 4 << 20
 ANSWERS_FOLDER = "answers"
 """Folder of the machine's journal where the elevated side leaves its answer on Windows, by the order's SHA-256."""
 CONSENT_TIMEOUT_SECONDS = 600.0
-"""For the person to give the password, and for the work."""
+"""Seconds for the person to enter the password, and for the work."""
 ELEVATED_OPTION = "--elevated-"
-"""The option that starts the elevated side, before the word for what it does: polkit tells its actions apart by it."""
+"""The option that starts the elevated side, without the kind at its end, by which polkit distinguishes its actions."""
 MAX_SUMMARY_CHARACTERS = 1500
-"""Characters of a command line that say what it does."""
+"""Most characters of the description on a command line."""
 
 Agreed = Callable[[tuple[str, ...]], str]
 """Shows what will be done and asks; returns an empty text, or why it is not done."""
@@ -55,14 +55,14 @@ class ElevationOrder(Frozen, frozen=True, kw_only=True):
     plan: Plan | None = None
     undo: str = ""
     language: str = msgspec.field(default_factory=i18n.current_language)
-    """What the answer is worded in; an elevated program does not get the person's variables."""
+    """The language of the answer; an elevated program does not get the person's variables."""
 
 
 # --- what is reported ------------------------------------------------------------------------------------------------
 
 
 def describe_order(order: ElevationOrder, machine: Journal) -> tuple[str, str]:
-    """Return the word for what is asked, and all that it does, in words of our own: the same on both sides.
+    """Return the kind of the order, and a description in Convalesce's own words: the same on both sides.
 
     Raises:
         ChangeError, OSError: it undoes an entry that the machine's journal does not have.
@@ -117,14 +117,14 @@ def elevated_command(path: str, digest: str, action: str, summary: str) -> list[
 
 
 def loose_installation(trusted: frozenset[str] = frozenset()) -> str:
-    """Return the first part of the way to this program that others than an administrator (and ``trusted``) can change."""
+    """Return the first part of this program's path that others than an administrator (and ``trusted``) can change."""
     inside = getattr(sys, "_MEIPASS", None) or str(Path(__file__).parent)
     places = (sys.executable, os.path.realpath(sys.executable), inside, __file__)
     return next((loose for p in places if (loose := ownership.first_loose(os.path.abspath(p), trusted))), "")  # noqa: PTH100
 
 
 def ask_elevated(order: ElevationOrder, *, host: Host, journal: Journal) -> Outcome:
-    """Have an order carried out by pkexec, which asks for the password. Never raises; a refusal changes nothing."""
+    """Carry an order out through pkexec, which asks for the password. Never raises; a refusal changes nothing."""
     if words := elevation_obstacle(this_policy()):
         return _refusal(words)
     rows = not_allowed(order.plan.changes, os.environ) if order.plan else ()
@@ -173,7 +173,7 @@ def _loose_program(loose: str) -> str:
 
 
 def _written_answer(done: CompletedProcess, path: str, digest: str) -> Outcome:
-    """Return what the elevated side wrote into the machine's own folder, where it has no stream to speak on (Windows)."""
+    """Return the elevated side's answer from the machine's folder, if it has no output stream (Windows)."""
     try:
         with safe_folder.open_folder(str(Path(machine_state_folder()) / ANSWERS_FOLDER)) as folder:
             data = folder.read(f"{digest}.json") if done.status is not None else None
@@ -203,7 +203,8 @@ def execute_order(
     summary: str = "",
     policy: Policy = UNDECIDED,
 ) -> Outcome:
-    """Read an order, check it, say what it does, and do it if that is agreed to; never raises for what the order is.
+    """Read an order, check it, describe it, and carry it out if the person agrees; never raises for the order's
+    content.
 
     ``summary``: what the command line said that it does, which a consent has shown; empty where none did.
     """
@@ -233,7 +234,7 @@ def _refusal(words: str, rows: tuple[str, ...] = ()) -> Outcome:
 
 
 def _trusted_users(env: Mapping[str, str]) -> frozenset[int]:
-    """Return the users whose files may be used: the administrator, and who asked (pkexec and sudo say who)."""
+    """Return the users whose files may be used: the administrator, and the caller of pkexec or sudo."""
     users = [env.get(name, "") for name in ("PKEXEC_UID", "SUDO_UID")]
     return frozenset({0, *(int(u) for u in users if re.fullmatch(r"\d{1,10}", u))})
 
@@ -259,8 +260,8 @@ def _read(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrder:
 
 
 def main(argv: list[str]) -> NoReturn:
-    """Be the elevated side: OPTION PATH SHA256 SUMMARY. The Outcome goes to stdout as one line of JSON, on Windows to
-    ANSWERS.
+    """Run as the elevated side: OPTION PATH SHA256 SUMMARY. The Outcome goes to stdout as one line of JSON, on Windows
+    to ANSWERS.
     """
     if len(argv) != 4 or not argv[0].startswith(ELEVATED_OPTION):
         sys.exit("usage: core.transaction.elevation --elevated-KIND PLAN SHA256 SUMMARY")
@@ -290,7 +291,7 @@ def main(argv: list[str]) -> NoReturn:
 
 
 def _refuse_changeable_program(env: Mapping[str, str], path: str) -> Outcome | None:
-    """Return a refusal where others can change this program than the person who consents; None where it may go on."""
+    """Return a refusal if somebody other than the consenting person can change this program, else None."""
     trusted: frozenset[str] = frozenset()
     if sys.platform == "win32":
         from core.host.windows.ownership import own_account, owner_and_rights

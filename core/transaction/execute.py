@@ -1,4 +1,4 @@
-"""Carry out a plan: check everything, write the journal, act, verify, and undo it if anything is not as planned."""
+"""Carry out a plan: check, write the journal, make the changes, verify, and undo them if anything deviates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Outcome", "Plan", "execute", "recover", "recover_locked", "resolve",
 
 
 class Plan(Frozen, frozen=True, kw_only=True):
-    """Changes that are made together, or not at all."""
+    """Changes that are made all together or not at all."""
 
     title: str
     changes: tuple[Change, ...]
@@ -63,10 +63,10 @@ class VerifiedFor(Frozen, frozen=True, kw_only=True):
     holds: bool | None = None
     """None: not decided."""
     supposed: bool = False
-    """Whether this session is older than a change, so that its new values were supposed; of an edited line: whether its
-    files were read again, and nothing was started."""
+    """Whether this session is older than a change, so that its new values were assumed; for an edited line, whether its
+    files were read again without starting anything."""
     edited: bool = False
-    """Whether it is a way that reads a line which was edited."""
+    """Whether this way reads an edited line."""
 
 
 Gate = Callable[[tuple[Change, ...], bool], tuple[str, ...]]
@@ -74,12 +74,12 @@ Gate = Callable[[tuple[Change, ...], bool], tuple[str, ...]]
 
 
 def open_gate(_changes: tuple[Change, ...], _back: bool) -> tuple[str, ...]:
-    """Return nothing: with the person's own rights the system itself decides."""
+    """Return no sentence: with the person's own rights, the system itself decides."""
     return ()
 
 
 class Outcome(Frozen, frozen=True, kw_only=True):
-    """How it ended. Only after "stuck" may the machine be neither as before nor as planned."""
+    """How it ended. Only after "stuck" can the machine be in neither the old nor the planned state."""
 
     kind: Literal["done", "undone", "refused", "rolled back", "stuck", "let go"]
     sentence: str
@@ -88,9 +88,9 @@ class Outcome(Frozen, frozen=True, kw_only=True):
     """The journal's entry; empty where none was written."""
     notes: tuple[str, ...] = ()
     verified_for: tuple[VerifiedFor, ...] = ()
-    """What a look in each way of starting a program showed afterwards; empty where nothing was cured."""
+    """The result for each way of starting a program afterwards; empty if nothing was cured."""
     proved: str = ""
-    """What starting a program afterwards has proved, in a sentence; empty where none was started."""
+    """What a program started afterwards proved, in a sentence; empty if none was started."""
 
 
 # --- doing -----------------------------------------------------------------------------------------------------
@@ -106,12 +106,10 @@ def execute(
     plan_hash: str = "",
     gate: Gate = open_gate,
 ) -> Outcome:
-    """Carry out a plan, all of it or nothing, and verify it.
-
-    ``verify`` looks again afterwards and returns an empty text, or one sentence about what is not cured; then
-    everything is undone. It is undone, too, if ``verify`` raises; the exception goes on.
-    Never raises for what the machine does: the Outcome says it. "Nothing was changed" is said only where the journal
-    has not begun; after that it is done, rolled back, or stuck.
+    """Carry out a plan, all of it or nothing, and verify it. ``verify`` scans again afterwards and returns an empty
+    text, or one sentence about what is not cured; then everything is undone. If ``verify`` raises, everything is
+    undone, too, and the exception is passed on. Never raises for errors of the machine: the Outcome reports them.
+    "Nothing was changed" is said only where the journal has not begun; after that it is done, rolled back, or stuck.
     """
     try:
         with journal.lock():
@@ -142,7 +140,7 @@ def _stuck_outcome(entry: str, *rows: str) -> Outcome:
 
 
 def _pin_value_kind(change: Change, writer: VariableStore) -> Change:
-    """Return the change with the form in which the value is really kept, for an exact way back."""
+    """Return the change with the value's real storage form, for an exact undo."""
     if not isinstance(change, SetVariable | EditPath) or (change.before is not None and change.before.kind):
         return change
     now = writer.read(change.name, change.scope, change.at)
@@ -217,11 +215,9 @@ def _notes(entry: Entry) -> tuple[str, ...]:
 def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then how it is reported
     entry: Entry, writer: VariableStore, journal: Journal, why: str, goal: State, gate: Gate
 ) -> Outcome:
-    """Bring everything back to what it was before the entry, however far it had come. Can be called again; never raises
-    for what the machine does.
-
-    Where the system failed it stays unfinished, so that the next start tries again; what others have changed since is
-    theirs, and the entry says so.
+    """Restore the state before the entry, however far it was carried out. Can be called again; never raises for errors
+    of the machine. If the system fails, the entry stays unfinished, so that the next start tries again. What others
+    have changed since is left alone, and the entry says so.
     """
     refused = gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
     left = [NotRestored(row) for row in refused] or [
@@ -241,7 +237,7 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     if rows:
         words = join_sentences(why, _("It could not be undone completely: {problem}", problem=rows[0]))
         return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
-    with suppress(ChangeError, OSError):  # a superfluous backup does no harm; the next end tries again
+    with suppress(ChangeError, OSError):  # a superfluous backup does no harm; the next call tries again
         journal.forget_unneeded()
         package_exchange.release_twins(entry)
         package_exchange.clear_twins(journal)
@@ -281,7 +277,7 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
 
 
 def _is_back(change: Change, writer: VariableStore) -> bool:
-    """Whether nothing is left to put back, although it cannot be written."""
+    """Whether nothing is left to restore, although that cannot be recorded."""
     if not isinstance(change, SetVariable | EditPath) or change.scope == "environment":  # which is several files
         return False
     with suppress(ChangeError, OSError):
@@ -289,13 +285,12 @@ def _is_back(change: Change, writer: VariableStore) -> bool:
     return False
 
 
-# --- taking back -----------------------------------------------------------------------------------------------
+# --- undoing ---------------------------------------------------------------------------------------------------
 
 
 def undo(id: str, *, writer: VariableStore, journal: Journal, gate: Gate = open_gate) -> Outcome:
-    """Take an entry back. What others have changed in the same search path since is spared.
-
-    Refused, with nothing changed, where another value or file of the entry was changed since.
+    """Undo an entry. Changes that others have made to the same search path since are kept. If another value or file of
+    the entry has changed since, the undo is refused and nothing is changed.
     """
     begun = ""
     try:
@@ -344,9 +339,8 @@ def _undo_problems(entry: Entry, writer: VariableStore, journal: Journal, gate: 
 
 
 def recover(*, writer: VariableStore, journal: Journal) -> tuple[Outcome, ...]:
-    """Take back what was interrupted by a crash or a loss of power. Call it at every start; usually it does nothing.
-
-    Returns nothing, too, while another Convalesce is at work. What a killed one left in temporary folders goes, too.
+    """Undo what a crash or a loss of power interrupted. Call it at every start; usually it does nothing. Returns
+    nothing while another Convalesce is running. Also removes what a killed one left in temporary folders.
     """
     scratch.clear_abandoned()
     scratch.clear_abandoned(journal.staging)
@@ -362,7 +356,7 @@ def recover(*, writer: VariableStore, journal: Journal) -> tuple[Outcome, ...]:
 
 
 def recover_locked(*, writer: VariableStore, journal: Journal, gate: Gate = open_gate) -> tuple[Outcome, ...]:
-    """Like ``recover``, for one who holds the lock."""
+    """Like ``recover``, for a caller that holds the lock."""
     return tuple(
         _take_back(
             entry,
@@ -377,7 +371,7 @@ def recover_locked(*, writer: VariableStore, journal: Journal, gate: Gate = open
 
 
 def let_go(id: str, *, journal: Journal) -> Outcome:
-    """Remove what an entry keeps for its undoing, which then is no longer possible."""
+    """Remove an entry's backups; it can then no longer be undone."""
     try:
         with journal.lock():
             entry = journal.entry(id)

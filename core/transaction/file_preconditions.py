@@ -1,4 +1,4 @@
-"""What must hold before a FileSet is carried out; and filling in what a Snapshot does not know. Changes nothing."""
+"""Preconditions of a FileSet, and the values that a Snapshot does not have. Changes nothing."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from core.transaction.variable_store import not_changeable
 _STATE = re.compile(r"(?:[0-9a-f]{64}|folder|-> [^/\\\0\r\n]+)?\Z")
 
 
-# --- what must hold before anything is done ------------------------------------------------------------------
+# --- preconditions -------------------------------------------------------------------------------------------
 
 
 def file_problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | None = None) -> tuple[str, ...]:
-    """Return a sentence for everything that stands against the change; empty when it can be done. Changes nothing.
-
-    ``trusted``: only these user numbers may be able to write a source (None: nobody but everybody is refused).
+    """Return a sentence for each reason against the change; empty if it can be made. Changes nothing. ``trusted``: only
+    these user numbers may be able to write a source (None: only a source that everybody can write is refused).
     """
     found = form_problems(change)
     if found:
@@ -38,7 +37,7 @@ def file_problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] 
 
 
 def form_problems(change: FileSet) -> tuple[str, ...]:
-    """Return a sentence for everything that no sound plan would say."""
+    """Return a sentence for each statement that is not possible in a valid plan."""
     rows = []
     paths = [i.path for i in change.items]
     if len({os.path.normcase(p) for p in paths}) != len(paths):
@@ -153,7 +152,7 @@ def writable_by_others(path: str, trusted: frozenset[int] | None = None) -> str:
 
 
 def _space(change: FileSet, journal: Journal) -> list[str]:
-    """Return a sentence for each volume that is too small. A margin of 64 MiB stays free."""
+    """Return a sentence for each volume with too little space. A margin of 64 MiB stays free."""
     wanted: dict[int, int] = defaultdict(int)
     example: dict[int, str] = {}
     for item in change.items:
@@ -194,7 +193,7 @@ def describe_state(state: str) -> str:
     )
 
 
-# --- settling what a Snapshot does not know -----------------------------------------------------------------------
+# --- values that a Snapshot does not have -------------------------------------------------------------------------
 
 
 def resolve_files(change: FileSet) -> FileSet:

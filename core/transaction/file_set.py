@@ -1,4 +1,4 @@
-"""Carrying out a FileSet: everything is written beside and checked first, then renamed; all of it or nothing."""
+"""Carry out a FileSet: write and check new files beside the old ones, then rename; all of it or nothing."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from core.transaction.journal import Entry, Journal, PreviousAttributes, is_own
 from core.transaction.variable_store import error_sentence
 
 SHA256_LETTERS = 64
-"""Letters of a state that is a file's SHA-256."""
+"""Number of characters of a state that is a SHA-256."""
 
 
 class NotRestored(Frozen, frozen=True):
-    """What could not be brought back."""
+    """What could not be restored."""
 
     sentence: str
     again: bool = False
@@ -33,7 +33,7 @@ class NotRestored(Frozen, frozen=True):
 
 
 def place_files(change: FileSet, entry: Entry, journal: Journal) -> None:
-    """Place, replace or put aside every file, or raise with nothing but files beside (see ``restore_files``).
+    """Place, replace or quarantine every file, or raise with only temporary files left (see ``restore_files``).
 
     Raises:
         ChangeError, OSError: what was found is not what was planned, or the system refused.
@@ -61,7 +61,7 @@ def place_files(change: FileSet, entry: Entry, journal: Journal) -> None:
 
 
 def _look_as_owner(item: FileItem) -> None:
-    """Make sure that a file which an administrator wrote can be read by whom its folder belongs to.
+    """Check that the owner of the folder can read a file that an administrator wrote.
 
     Raises:
         ChangeError: it cannot. OSError: it cannot be looked at.
@@ -74,10 +74,9 @@ def _look_as_owner(item: FileItem) -> None:
 
 
 def restore_files(change: FileSet, entry: Entry, journal: Journal) -> tuple[NotRestored, ...]:  # noqa: PLR0912 - a row a case
-    """Bring every file back to its ``before``, however far the change had come; return what could not be.
-
-    Can be called again and again. A file that is neither as before nor as after belongs to somebody else by now and
-    is left alone.
+    """Restore every file to its ``before``, however far the change was carried out; return what could not be restored.
+    Can be called repeatedly. A file in neither the old nor the new state was changed by somebody else and is left
+    alone.
     """
     rows: list[NotRestored] = []
     for item in change.items:
@@ -155,7 +154,7 @@ def _aside_name(name: str, entry: str) -> str:
 
 
 def _turn(place: SafeFolder, name: str, entry: str, *, back: bool) -> None:
-    """Put a folder aside, or back, by one rename."""
+    """Move a folder aside, or back, by one rename."""
     aside = _aside_name(name, entry)
     if place.status(name if back else aside) is not None:
         raise ChangeError(_("{path} already exists.", path=place.path + os.sep + (name if back else aside)))
@@ -167,7 +166,7 @@ def _beside_name(name: str, entry: str) -> str:
 
 
 def record_attributes(changes: tuple[Change, ...]) -> tuple[PreviousAttributes, ...]:
-    """Return what every file has beside its bytes that will be replaced or put aside.
+    """Return the attributes of every file that will be replaced or quarantined.
 
     Raises:
         ChangeError, OSError: one cannot be read.
@@ -192,7 +191,7 @@ def _signature(folder: SafeFolder, name: str) -> tuple[int, ...] | None:
 
 
 def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tuple[int, ...] | None:
-    """Keep what is there, write what will be there beside it, both durably; return how to recognise what is there."""
+    """Back up the present file and write the new one beside it, both durably; return the present file's identity."""
     folder, name = safe_folder.split_path(item.path)
     with safe_folder.open_folder(folder) as place:
         seen = _signature(place, name)
@@ -213,7 +212,7 @@ def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tup
         if keep and len(now) == SHA256_LETTERS:
             _keep(place, name, now, journal)
             kept = _signature(place, name)
-            if seen is None or kept is None or kept[:3] != seen[:3]:  # a second name changes the time of its status
+            if seen is None or kept is None or kept[:3] != seen[:3]:  # a second hard link changes the file's ctime
                 raise ChangeError(_("Another program changed {path} just now.", path=item.path))
             seen = kept
         beside = _beside_name(name, entry.id)
@@ -251,7 +250,7 @@ def _fill(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> 
 
 
 def _given_back(state: str, was: PreviousAttributes | None, kept: SafeFolder, place: SafeFolder, beside: str) -> bool:
-    """Give the very file back that was put aside, with all that it has: a further name for it, where it was kept so."""
+    """Restore the very file that was moved aside, by a hard link if it was kept as one."""
     for name in (f"{state}-{was.inode}" if was else state, state):
         found = kept.status(name)
         same = found is not None and (was is None or found.st_ino == was.inode)
@@ -288,9 +287,8 @@ def _write(  # noqa: PLR0917 - from where, to where, and what
 
 
 def _keep(place: SafeFolder, name: str, state: str, journal: Journal) -> None:
-    """Keep a file's bytes under their SHA-256, and the very file by a second name, where it is one's own.
-
-    A file that has further names already is copied, too: who has one of those could change the bytes.
+    """Keep a file's bytes under their SHA-256, and the file itself by a hard link if the user owns it. A file that
+    already has other hard links is copied, too: whoever has one of those could change the bytes.
     """
     found = place.status(name)
     if found is None:

@@ -30,7 +30,7 @@ from core.model.changes import Change, ChangeError, FileSet
 from core.model.facts import Frozen
 
 ENTRY_SCHEMA = 2
-"""Version of an entry's form. A newer Convalesce reads every older one; an older one leaves newer entries alone."""
+"""Format version of an entry. A newer Convalesce reads every older version; an older one leaves newer entries alone."""
 MAX_ENTRY_BYTES = 16 << 20
 SHARED_MODE = 0o755
 """Mode of the machine's own journal, which everybody reads."""
@@ -44,7 +44,7 @@ class JournalError(ChangeError):
 
 
 class BegunError(JournalError):
-    """An entry may have been written although the system said no: what it says must be undone."""
+    """An entry may have been written although the system reported an error: its changes must be undone."""
 
     def __init__(self, id: str, why: ChangeError | OSError) -> None:
         words = (why.strerror if isinstance(why, OSError) else "") or str(why)
@@ -53,16 +53,16 @@ class BegunError(JournalError):
 
 
 class PreviousAttributes(Frozen, frozen=True, kw_only=True):
-    """A file before it was replaced or put aside: what it had beside its bytes."""
+    """The attributes of a file before it was replaced or quarantined."""
 
     path: str
     inode: int
-    """Its number in its file system: a backup of the same number is the very file, with all its names."""
+    """Its inode number: a backup with the same number is the same file, with all its hard links."""
     attributes: FileAttributes
 
 
 class Entry(Frozen, frozen=True, kw_only=True):
-    """One plan that was begun: what it is, all its changes, and how far it came."""
+    """One plan that was begun: its title, all its changes, and how far it was carried out."""
 
     schema: int = ENTRY_SCHEMA
     id: str
@@ -72,7 +72,7 @@ class Entry(Frozen, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
     state: State = "begun"
     note: str = ""
-    """How it ended, in one sentence, where that is not plain."""
+    """How it ended, in one sentence, if the state alone does not say."""
     finding: str = ""
     """``id`` of the finding whose fix it is."""
     plan: str = ""
@@ -80,7 +80,7 @@ class Entry(Frozen, frozen=True, kw_only=True):
     version: str = ""
     """The Convalesce that wrote it."""
     was: tuple[PreviousAttributes, ...] = ()
-    """Each file that is replaced or put aside, as it was beside its bytes."""
+    """The previous attributes of each file that is replaced or quarantined."""
 
     @property
     def unfinished(self) -> bool:
@@ -125,9 +125,9 @@ class Journal:
     # --- whose it is -----------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Make sure that nobody else can have written here: what it says is obeyed, with the rights of who reads it.
+        """Check that nobody else can have written here, because entries are carried out with the reader's rights.
 
-        With an administrator's rights every part of its path counts. A history that is not there is nobody's.
+        With an administrator's rights every part of the path counts. A missing history passes.
 
         Raises:
             JournalError: somebody else can change it, or it belongs to another account.
@@ -159,7 +159,7 @@ class Journal:
     # --- reading ---------------------------------------------------------------------------------------------
 
     def entries(self) -> tuple[Entry | UnreadableEntry, ...]:
-        """Return every entry, oldest first. Never raises for what is written in one.
+        """Return every entry, oldest first. Never raises for an entry's content.
 
         Raises:
             JournalError: others than who reads it can have written it.
@@ -253,7 +253,7 @@ class Journal:
         return entry
 
     def start_undoing(self, entry: Entry) -> Entry:
-        """Write durably that an entry is being undone; where that fails, it is as it was before.
+        """Write durably that an entry is being undone; if that fails, the entry is unchanged.
 
         Raises:
             BegunError: the system failed, and it may be written all the same.
@@ -270,7 +270,7 @@ class Journal:
             raise
 
     def _forget(self, entry: Entry, why: ChangeError | OSError) -> None:
-        """Take an entry away whose writing failed, so that nothing has begun.
+        """Remove an entry whose writing failed, so that nothing has begun.
 
         Raises:
             BegunError: that failed, too.
@@ -296,7 +296,7 @@ class Journal:
         return entry
 
     def change_state(self, entry: Entry, state: State, note: str = "") -> Entry:
-        """Write how far an entry has come, durably. Where the system fails after it is written, what is written counts."""
+        """Write an entry's progress durably. If the system fails after the write, the written state counts."""
         new = msgspec.structs.replace(entry, state=state, note=note)
         try:
             return self.note(new)
@@ -309,7 +309,7 @@ class Journal:
         return str(Path(self.folder) / name)
 
     def prepare(self) -> None:
-        """Make the journal's folders, each of them its own account's from the first instant on.
+        """Create the journal's folders, each private to its account from its creation on.
 
         Raises:
             JournalError: they are there, and others can change them. OSError: they cannot be made.
@@ -333,7 +333,7 @@ class Journal:
             yield folder
 
     def no_backup(self, state: str, path: str) -> str:
-        """Return why the bytes of ``state`` cannot be had back for ``path``; empty where they can. Changes nothing."""
+        """Return why the bytes of ``state`` cannot be restored for ``path``; empty if they can. Changes nothing."""
         try:
             with safe_folder.open_folder(self._part("kept")) as folder:
                 found = folder.status(state)
@@ -347,7 +347,7 @@ class Journal:
 
     @property
     def staging(self) -> Path:
-        """The folder for unpacked archives; made on demand by who unpacks."""
+        """The folder for unpacked archives; the caller creates it."""
         return Path(self._part("staging"))
 
     def forget_unneeded(self) -> None:
@@ -372,7 +372,7 @@ class Journal:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the journal alone. The system itself lets go of the lock when its holder ends, however it ends.
+        """Lock the journal. The system releases the lock when its holder ends, however it ends.
 
         Raises:
             JournalError: another Convalesce holds it.

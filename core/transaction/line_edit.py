@@ -1,4 +1,4 @@
-"""Carrying out an EditLine: compare, write beside, rename; and undoing it, from the whole file or from the lines alone."""
+"""Carry out an EditLine: compare, write beside, rename; and undo it, from the whole file or from the lines alone."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _read(path: str) -> _Text:
 
 
 def edit_of(change: EditLine) -> Edit:
-    """Return what the change does to its line."""
+    """Return the change's effect on its line."""
     return Edit(
         form=change.form,
         line=change.line,
@@ -67,7 +67,8 @@ def edit_of(change: EditLine) -> Edit:
 
 
 def resolve_edits(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """Return the changes with the very lines of each edit, the last line of a file first: so each finds its own.
+    """Return the changes with the exact lines of each edit, from the last line of a file to the first, so that line
+    numbers stay valid.
 
     Raises:
         ChangeError, OSError: a file cannot be read, or a line is not as it was seen.
@@ -110,11 +111,11 @@ def _rows(text: str) -> list[str]:
     return [*(f"{row}\n" for row in rows[:-1]), *rows[-1:]] if rows[-1] else [f"{row}\n" for row in rows[:-1]]
 
 
-# --- what must hold ------------------------------------------------------------------------------------------------
+# --- preconditions -------------------------------------------------------------------------------------------------
 
 
 def edit_problems(changes: Sequence[EditLine]) -> tuple[str, ...]:
-    """Return a sentence for everything that stands against the edits, in their order; changes nothing."""
+    """Return a sentence for each reason against the edits, in their order; changes nothing."""
     rows: list[str] = []
     hashes: dict[str, str] = {}
     for change in changes:
@@ -152,9 +153,8 @@ def _follow_none_of_others(change: EditLine) -> None:
 
 
 def _place(now: _Text, change: EditLine) -> int | None:
-    """Return where the lines stand that are edited, counted from 0: in their place, or at one other; None for neither.
-
-    Lines that are nothing (an insertion) have a place in the very file alone.
+    """Return the position of the edited lines, from 0: the recorded one, or a single other one; else None. Empty lines
+    (an insertion) have a position only in the unchanged file.
     """
     rows, wanted = _rows(now.text), _rows(change.before)
     if now.hash == change.before_hash:
@@ -251,8 +251,8 @@ def _applied(change: EditLine, now: _Text) -> str:
 
 
 def restore_line(change: EditLine) -> tuple[NotRestored, ...]:
-    """Bring the lines back to their ``before``, however far the edit had come; return what could not be. Can be called
-    again and again.
+    """Restore the lines to their ``before``, however far the edit was carried out; return what could not be restored.
+    Can be called repeatedly.
     """
     try:
         _drop_beside(change.path)

@@ -1,8 +1,9 @@
-"""Carrying out an ExchangePackages: the twin takes its place in one step; the old folder is kept until it is released.
+"""Carry out an ExchangePackages: exchange the folder with its twin in one step; the old folder is kept until it is
+released.
 
 A twin is in the environment's own folder, below ``.convalesce``, so that it is on the same file system and goes with it.
-A note in the journal's folder ``twins`` says where, from before it is made on; a twin whose maker has ended, and that no
-entry needs, is removed at the next start.
+A note in the journal's folder ``twins``, written before the twin is made, says where it is. A twin whose maker has
+ended and that no entry needs is removed at the next start.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from core.transaction.journal import Entry, Journal, UnreadableEntry
 from core.transaction.variable_store import error_sentence
 
 TWINS = ".convalesce"
-"""Folder of an environment that its twins are in."""
+"""Folder of an environment that contains its twins."""
 _TOKEN = re.compile(r"[0-9a-f]{8}")
 _INFO = re.compile(r"(.+)-([^-]+)\.(?:dist|egg)-info$")
 _held: dict[str, int] = {}
@@ -86,7 +87,7 @@ def libraries_of(change: ExchangePackages) -> Iterator[str]:
 
 
 def exchange_problems(change: ExchangePackages) -> tuple[str, ...]:
-    """Return a sentence for everything that stands against the exchange; empty when it can be done. Changes nothing."""
+    """Return a sentence for each reason against the exchange; empty if it can be made. Changes nothing."""
     if not change.is_prepared:
         return (_("The packages for {prefix} were not prepared yet.", prefix=change.prefix),)
     if not _is_plain(change):
@@ -129,7 +130,7 @@ def _place_problem(change: ExchangePackages) -> str:
 
 
 def _foreign_packages(change: ExchangePackages) -> str:
-    """Return which distributions came or went beside those of the plan, in words."""
+    """Return in words which distributions were added or removed besides those of the plan."""
     now, then = recorded_packages(change.folder), recorded_packages(change.twin) if Path(change.twin).is_dir() else None
     if then is None:
         return ""
@@ -147,7 +148,7 @@ def _twin_problem(change: ExchangePackages) -> str:
     return ""
 
 
-# --- doing, and taking back ------------------------------------------------------------------------------------
+# --- exchanging and undoing ------------------------------------------------------------------------------------
 
 
 def put_in_place(change: ExchangePackages) -> None:
@@ -174,7 +175,7 @@ def put_in_place(change: ExchangePackages) -> None:
 
 
 def restore_packages(change: ExchangePackages) -> tuple[NotRestored, ...]:
-    """Let the folder that was there before be in place, however far the change had come. Can be called again."""
+    """Restore the previous folder, however far the change was carried out. Can be called repeatedly."""
     try:
         exchange.bring_folder(change.old, change.folder, change.twin)
     except OSError as e:
@@ -188,7 +189,8 @@ def restore_packages(change: ExchangePackages) -> tuple[NotRestored, ...]:
 
 
 def new_twin(prefix: str, journal: Journal) -> Path:
-    """Make an empty folder for a twin of an environment, and return it. It is noted before, and held by this process.
+    """Make an empty folder for a twin of an environment, and return it. Its note is written first, and locked by this
+    process.
 
     Raises:
         ChangeError, OSError: it cannot be made there.
@@ -223,7 +225,7 @@ def drop_twin(root: Path, journal: Journal) -> None:
 
 
 def clear_twins(journal: Journal) -> None:
-    """Remove every twin that nobody works on and that no entry needs. Never removes one while an entry cannot be read."""
+    """Remove every twin that no process uses and no entry needs. Removes none while an entry cannot be read."""
     notes = _notes(journal)
     names = sorted(p.name for p in notes.iterdir() if _TOKEN.fullmatch(p.name)) if notes.is_dir() else []
     entries = journal.entries() if names else ()
@@ -246,7 +248,7 @@ def clear_twins(journal: Journal) -> None:
 
 
 def _remove(root: Path) -> None:
-    """Remove a twin; its place among twins goes with the last. What is not removed is tried again at the next start."""
+    """Remove a twin, and the folder of twins with the last one. A failure is tried again at the next start."""
     gone = root.with_name(f"{root.name}.gone")
     if root.is_dir() and not root.is_symlink():
         root.rename(gone)
@@ -266,7 +268,7 @@ def _needed_roots(entry: Entry) -> Iterator[Path]:
 
 
 def release_twins(entry: Entry) -> None:
-    """Let go of the locks of an entry's twins: the entry itself says from now on that they are needed."""
+    """Release the locks of an entry's twins: from now on the entry records that they are needed."""
     for root in _needed_roots(entry):
         fd = _held.pop(root.name, None)
         if fd is not None:

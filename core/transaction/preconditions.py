@@ -1,4 +1,4 @@
-"""What must hold before a plan is carried out: nothing has drifted, nothing is malformed, everything can be written."""
+"""Preconditions of a plan: nothing has changed since, nothing is malformed, everything can be written."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _with_steps(change: SetVariable, after: Value, writer: VariableStore) -> Set
 def unmet_preconditions(
     changes: tuple[Change, ...], *, writer: VariableStore, journal: Journal, trusted: frozenset[int] | None = None
 ) -> tuple[str, ...]:
-    """Return a sentence for everything that stands against the changes; empty when they can be made. Changes nothing."""
+    """Return a sentence for each reason against the changes; empty if they can be made. Changes nothing."""
     if not changes:
         return (_("There is nothing to change."),)
     rows: list[str] = []

@@ -1,9 +1,9 @@
 """The host as newly started programs see it, where variables changed after this session began.
 
 Linux only: there a variable comes from a log-in or from an environment's activation, so that a session keeps the values
-from before a fix, and a look from it would see the cured fault again. The history says what was changed; the files where
-it is kept say whether it still holds. An activation counts where its environment is active: a program that is started
-without it gets what the session has.
+from before a fix, and a scan from it would find the cured fault again. The history says what was changed; the files
+with the values say whether it still applies. An activation counts where its environment is active: a program that is
+started without it gets what the session has.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from core.model.paths import is_inside
 from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
 
 Read = Callable[[str, PersistentScope, str], Value | None]
-"""Return what is kept for a name, a scope and a place, as ``Writer.read`` does."""
+"""Return the stored value for a name, a scope and a file or prefix, as ``Writer.read`` does."""
 
 ACTIVATION_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 """Variables that name the active environment."""
@@ -47,9 +47,8 @@ class NewSessionHost(HostWithEnvironment, frozen=True):
 def current_host(
     host: Host | None = None, entries: Iterable[Entry | UnreadableEntry] | None = None, read: Read | None = None
 ) -> Host:
-    """Return the machine as programs find it that are started now: the one host that every verb looks at.
-
-    ``host``: this one for None. ``entries``: this user's and this machine's history for None. ``read``: what is kept there.
+    """Return the machine as newly started programs find it: the host that every verb uses. ``host``: the real one for
+    None. ``entries``: this user's and this machine's history for None. ``read``: reads stored values.
     """
     there = host or this_host()
     past = merge_histories(Journal(state_folder()), Journal(machine_state_folder())) if entries is None else entries
@@ -118,7 +117,7 @@ def without_active(host: Host) -> Host:
 
 
 def merge_histories(*journals: Journal) -> tuple[Entry | UnreadableEntry, ...]:
-    """Return the entries of several journals, oldest first; none of one that is closed to this user."""
+    """Return the entries of several journals, oldest first; none of a journal that this user may not read."""
     found: list[Entry | UnreadableEntry] = []
     for journal in journals:
         with suppress(ChangeError, OSError):
@@ -134,7 +133,7 @@ def _edits(changes: Iterable[Change]) -> list[Edit]:
 
 
 def _lasting_edits(entries: Sequence[Entry], read: Read) -> list[Edit]:
-    """Return the changes of lasting values whose last one still holds; what was undone counts as changed back."""
+    """Return the changes of stored values whose last one still applies; an undone change counts as a change back."""
     edits: list[Edit] = []
     for e in entries:
         if e.state == "done":
@@ -187,7 +186,7 @@ def _lies_in(path: str, prefix: str) -> bool:
 
 
 def _value_after(change: Edit, value: str | None) -> str | None:
-    """Return what a variable holds in a new program, from what it holds in this session."""
+    """Return a variable's value in a new program, from its value in this session."""
     after = change.after
     if change.scope == "environment":
         return activation_scripts.apply_steps(change.name, after.text, value, again=True) if after else value

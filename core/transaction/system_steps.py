@@ -1,4 +1,4 @@
-"""Carrying out system steps: a check before, the system's own tool, a check after; and the way back.
+"""Carry out system steps: a check before, the system's own tool, a check after; and the undo.
 
 The state is read from the system each time, never from what a tool printed. Every program has its full name and every
 argument that a plan gives was judged by ``core.transaction.broker`` where an administrator's rights are used.
@@ -21,12 +21,12 @@ from core.model.changes import ChangeError
 from core.model.system_steps import StepState, SystemStep
 
 TOOL_FOLDERS = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
-"""Where the tools are that are run; PATH is not asked."""
+"""Folders of the tools; PATH is not used."""
 TOOL_SECONDS = 60.0
 LOADER_FILE = "/etc/ld.so.conf.d/convalesce-{name}.conf"
 NOUVEAU_FILE = "/etc/modprobe.d/convalesce-nouveau.conf"
 NOUVEAU_TEXT = "# Written by Convalesce: NVIDIA's driver needs the card for itself.\nblacklist nouveau\noptions nouveau modeset=0\n"
-"""As NVIDIA's installation guide has it ("Disabling Nouveau")."""
+"""From NVIDIA's installation guide ("Disabling Nouveau")."""
 CDI_FILE = "/etc/cdi/nvidia.yaml"
 CDI_BEFORE = "/etc/cdi/nvidia.yaml.before-convalesce"
 """The specification that was there; the toolkit reads .yaml and .json alone."""
@@ -34,7 +34,7 @@ UVM = "nvidia_uvm"
 
 
 class ToolError(ChangeError):
-    """A tool of the system refused or is not there: another try may succeed."""
+    """A tool of the system failed or is missing: another try may succeed."""
 
 
 Run = Callable[[Sequence[str]], CompletedProcess]
@@ -54,7 +54,7 @@ class SystemTools:
     run: Run = field(default=_run)
 
     def at(self, path: str) -> str:
-        """Return where a path of the system is."""
+        """Return the real path of a path of the system."""
         return path if self.root == "/" else self.root.rstrip("/") + path
 
     def tool(self, name: str) -> str:
@@ -153,7 +153,7 @@ def _is_link(path: str) -> bool:
 
 
 def step_problems(step: SystemStep, tools: SystemTools) -> tuple[str, ...]:
-    """Return a sentence for everything that stands against a step; empty when it can be made. Changes nothing."""
+    """Return a sentence for each reason against a step; empty if it can be made. Changes nothing."""
     try:
         if step.before == step.after:
             return (_("The plan changes nothing about the system."),)
@@ -201,7 +201,7 @@ def _holders(tools: SystemTools) -> tuple[str, ...]:
 
 
 def make_step(step: SystemStep, tools: SystemTools) -> None:
-    """Make a step, and look whether the system is now as it should be. What is so already is left alone.
+    """Make a step, and check the system's state afterwards. A step that is already done is left alone.
 
     Raises:
         ChangeError: a tool refused, or the state is another. OSError: the system failed.

@@ -17,13 +17,13 @@ from core.model.facts import System
 from core.model.system_steps import SystemStep
 
 OWN_FILE = ".config/environment.d/90-convalesce.conf"
-"""Where a user's variable goes on Linux: systemd gives it to every session and service of the user from the next
-login on (environment.d(5)). It is data, not a shell script, and it is ours alone."""
+"""The file for a user's variables on Linux: systemd sets them for every session and service of the user from the next
+login on (environment.d(5)). It is data, not a shell script, and no other program writes it."""
 MACHINE_FILE = "/etc/environment"
 
 
 class VariableStore(Protocol):
-    """What changing variables asks of the operating system."""
+    """The operations of the operating system that changing variables needs."""
 
     @property
     def system(self) -> System:
@@ -36,15 +36,15 @@ class VariableStore(Protocol):
         ...
 
     def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
-        """Return the raw value that is kept there; None when there is none.
+        """Return the stored raw value; None if there is none.
 
         Raises:
-            ChangeError: it is kept in a form that must not be edited. OSError: it could not be read.
+            ChangeError: it is stored in a form that must not be edited. OSError: it could not be read.
         """
         ...
 
     def write(self, name: str, scope: PersistentScope, at: str, value: Value | None) -> None:
-        """Keep the value (None: take the variable away), durably and in one step. Writing what is there is harmless.
+        """Store the value (None: remove the variable), durably and in one step. Writing the present value is harmless.
 
         Raises:
             ChangeError: the value cannot be kept there. OSError: it could not be written.
@@ -136,7 +136,7 @@ class LinuxVariables:
         return not os.access(safe_folder.nearest_existing(self._file(change.scope, change.at)), os.W_OK)
 
     def holders(self, paths: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's form
-        """See VariableStore. Nobody: a program goes on with the old file after another has taken its name."""
+        """See VariableStore. Always empty: on Linux a program keeps the old file after a rename over it."""
         return ()
 
     def broadcast(self) -> None:
@@ -201,7 +201,7 @@ def _text(path: str) -> str:
 
 
 def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
-    """Give a file its text; an empty one takes our own file away. What is already so is left alone."""
+    """Write a file's text; an empty text removes our own file. An unchanged file is left alone."""
     real = os.path.realpath(path)
     follow_none_of_others(path)
     folder, name = safe_folder.split_path(real)
@@ -222,7 +222,7 @@ def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
 
 
 def follow_none_of_others(path: str) -> None:
-    """Make sure that with an administrator's rights no link of another account's is followed, which could lead anywhere.
+    """Check that, with an administrator's rights, no link of another account is followed.
 
     Raises:
         ChangeError: one would be.
@@ -235,7 +235,7 @@ def follow_none_of_others(path: str) -> None:
 
 
 def not_changeable(path: str, there: str) -> str:
-    """Return a sentence on why this user may not change a path; ``there``: what of it exists."""
+    """Return a sentence on why this user may not change a path; ``there``: the part of it that exists."""
     reason = translate_fact(why_refused(there, "change"))
     if there != path:
         return _("{path} cannot be changed, because of {there}: {reason}.", path=path, there=there, reason=reason)

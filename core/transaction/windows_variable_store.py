@@ -19,7 +19,7 @@ from core.host.windows.host import MACHINE_KEY, USER_KEY, WindowsHost, is_elevat
 from core.host.windows.processes import may_change, programs_using  # noqa: E402
 
 VALUE_KINDS = {winreg.REG_SZ: "REG_SZ", winreg.REG_EXPAND_SZ: "REG_EXPAND_SZ"}
-"""Kinds of registry value that programs get as variables."""
+"""Kinds of registry value that become variables of programs."""
 
 
 class WindowsVariables:

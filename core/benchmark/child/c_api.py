@@ -22,7 +22,7 @@ _KINDS: Mapping[str, Any] = {
 
 
 LOAD_FUNCTIONS = ("dlopen", "LoadLibraryExW")
-"""What loads a library on Linux and on Windows."""
+"""The library loaders of Linux and Windows."""
 
 
 class CallError(Exception):

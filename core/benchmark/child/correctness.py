@@ -1,4 +1,4 @@
-"""Whether results are right: whole numbers bit for bit, algorithms against each other, runs against themselves."""
+"""Check results: integers bit for bit, algorithms against each other, and repeated runs against each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.common.fact_text import fact_text
 from core.model.facts import Check, Direction, NumberType
 
 MAX_ALGORITHMS = 3
-"""Algorithms of each way of asking that are compared with each other at most."""
+"""Most algorithms of each interface that are compared with each other."""
 
 
 def _about(problem: Problem, kind: str) -> Check:
@@ -46,7 +46,7 @@ def _run_into_poison(bench: CudnnSession, problem: Problem, buffers: Buffers, pl
 
 
 def check_exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
-    """Convolve small whole numbers by every way of asking and compare bit for bit with plain Python.
+    """Convolve small integers by every interface and compare bit for bit with plain Python.
 
     Raises:
         CallError: no way could do it at all, or the GPU failed.

@@ -142,7 +142,7 @@ class Device:
         return out.value
 
     def free(self, address: int) -> None:
-        """Give memory back."""
+        """Free memory."""
         self.cuda.call("cuMemFree_v2", address)
 
     def upload(self, address: int, data: bytes) -> None:
@@ -150,7 +150,7 @@ class Device:
         self.cuda.call("cuMemcpyHtoD_v2", address, data, len(data))
 
     def download(self, address: int, size: int) -> bytes:
-        """Copy bytes from the GPU; whatever was being computed is awaited before."""
+        """Copy bytes from the GPU, after waiting for all computation."""
         self.synchronize()
         buffer = ctypes.create_string_buffer(size)
         self.cuda.call("cuMemcpyDtoH_v2", buffer, address, size)

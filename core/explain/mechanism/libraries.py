@@ -1,4 +1,4 @@
-"""Which libraries a text complains of, and when two names are of one library."""
+"""Which libraries a text blames, and whether two names mean the same library."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from core.explain.reading import ParsedText
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Whether a fault makes a text."""
+    """Whether a fault causes a text."""
 
     by: tuple[str, ...] = ()
     """Families of messages that the fault makes, and the text is of."""
@@ -33,7 +33,7 @@ class Mechanism:
 
 
 def find_mechanism(reading: ParsedText, about: FaultFacts) -> Mechanism:
-    """Return whether a fault, as it was found, makes such a text."""
+    """Return whether a fault, as found, causes such a text."""
     by = tuple(
         name
         for name in CAUSED_COMPLAINTS.get(about.cause, ())

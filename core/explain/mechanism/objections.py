@@ -1,4 +1,4 @@
-"""What in a text speaks against a fault of this machine, whatever it is."""
+"""Contradictions between a text and any fault of this machine."""
 
 from __future__ import annotations
 

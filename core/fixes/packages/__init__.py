@@ -1,1 +1,1 @@
-"""An environment's packages: files put back by hash, or a twin in which the environment's own installer works."""
+"""An environment's packages: files restored by hash, or a twin in which the environment's own installer runs."""

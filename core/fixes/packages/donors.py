@@ -1,4 +1,4 @@
-"""Files of a package put back as its RECORD lists them: each from wherever the same bytes are, recognised by their SHA-256."""
+"""Restore files of a package as its RECORD lists them, from any source with the same SHA-256."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ class LostFile(Frozen, frozen=True, kw_only=True):
 def put_files_back(  # noqa: PLR0917 - what, from where, and the means
     change: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
 ) -> FileSet:
-    """Return the change that gives packages the files back that their RECORDs list.
-
-    Looked for in this order: what the person named, other environments, the caches of uv and pip, the index.
+    """Return the change that restores the files in the packages' RECORDs. Sources, in this order: what the person
+    named, other environments, the caches of uv and pip, the index.
 
     Raises:
         ChangeError: a RECORD is not there, all files are as listed, or one's bytes cannot be had.

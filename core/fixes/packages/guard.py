@@ -1,4 +1,4 @@
-"""Guard: a constraint in the environment's own configuration, so that no later installation puts another build in place.
+"""Guard: a constraint in the environment's own configuration, so that no later installation replaces the build.
 
 pip reads ``pip.conf`` in an environment's folder for every command there (pip's documentation, "Configuration", site).
 uv has no such file; it reads the variable UV_CONSTRAINT, which the environment's activation can set.
@@ -21,7 +21,7 @@ CONFIGURATION = "pip.conf"
 def guard_changes(changes: tuple[Change, ...], *, uv: bool) -> tuple[Change, ...]:
     """Return the changes that keep the builds of a prepared change of packages as they will be; none where it has none.
 
-    A build is what a version names behind its "+": 2.8.0+cu128.
+    A build is the part of a version after "+": 2.8.0+cu128.
 
     Raises:
         ChangeError: the environment has its own constraints already, or a path that pip cannot read from its file.

@@ -1,7 +1,7 @@
 """An environment's own installer, at work in the twin: pip, or uv where uv made the environment. Wheels only, by hash.
 
-What is wanted is resolved first, to a list of wheels with their hashes; these are fetched, and installed from there. An
-installer that is asked to come from one address is given no other.
+Requirements are first resolved to a list of wheels with their hashes; these are downloaded, and installed from there.
+If one address is named, the installer gets no other.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CONNECTION = (
     *("proxy", "cert", "client-cert", "trusted-host", "timeout", "default-timeout", "keyring-provider"),
     *("cache-dir", "no-cache-dir", "use-feature", "use-deprecated"),
 )
-"""Settings of pip that say how to reach an index, and nothing about what comes or where it goes."""
+"""Settings of pip that affect only how to reach an index, not what is installed or where."""
 _UV_KEPT = re.compile(
     r"UV_(?:CACHE_DIR|NO_CACHE|LINK_MODE|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|HTTP_\w+|CONCURRENT_\w+|INDEX_\w+_(?:USERNAME|PASSWORD))"
 )
@@ -59,7 +59,7 @@ class Sources(Frozen, frozen=True, kw_only=True):
     offline: bool = False
     """Whether nothing may be fetched: only what was named, and what is on this machine."""
     guard: bool = False
-    """Whether later installations shall keep the builds that come."""
+    """Whether later installations must keep the installed builds."""
 
     @property
     def fetches(self) -> bool:
@@ -77,7 +77,7 @@ class Wanted(Frozen, frozen=True, kw_only=True):
     """Local folders of wheels."""
     fetches: bool = True
     fresh: bool = False
-    """Whether what is installed already does not count."""
+    """Whether to ignore what is already installed."""
 
 
 class Installer:
@@ -225,7 +225,7 @@ class Installer:
         return {**env, **settings, **quiet}
 
     def _env_for(self, wanted: Wanted) -> dict[str, str]:
-        """Return variables under which no other address is asked than the one that was named."""
+        """Return variables that restrict the installer to the named address."""
         named = bool(wanted.index) or not wanted.fetches
         return self._env(_CONNECTION if named else (*_CONNECTION, *_ADDRESSES, "no-index", "constraint"))
 
@@ -350,7 +350,7 @@ def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Inst
 
 
 def may_start(program: str) -> bool:
-    """Whether a program may install or fetch: with one's own rights any, with an administrator's what nobody else can change."""
+    """Whether a program may install; with an administrator's rights only one that nobody else can change."""
     verdict = may_run({os.path.abspath(program): True})  # noqa: PTH100 - links stay
     return verdict.may and verdict.account is None
 

@@ -1,4 +1,4 @@
-"""Prepare a change of packages: work out exactly what would be done, and try it in a twin. Nothing is changed."""
+"""Prepare a change of packages: determine exactly what would be done, and try it in a twin. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ IMPORT_SECONDS = 180.0
 
 
 class Prepared(Frozen, frozen=True, kw_only=True):
-    """What would be done, and what trying it out in the twin showed."""
+    """The exact change, and the result of trying it in the twin."""
 
     changes: tuple[Change, ...]
     trials: tuple[FrameworkTrial, ...] = ()
     """Of the frameworks in the twin."""
     problem: str = ""
-    """What does not work there although it should, in one sentence; empty where everything that was tried works."""
+    """What fails there although it should work, in one sentence; empty if everything that was tried works."""
 
 
 def prepare(
     change: ExchangePackages, seen: Snapshot, sources: Sources, *, host: Host, journal: Journal, watch: Progress
 ) -> Prepared:
-    """Find what would come, make the twin, change it, and import its frameworks.
+    """Resolve the requirements, make the twin, change it, and import its frameworks.
 
     The network is used only as ``sources`` allows, and only for the index that the change or ``sources`` names, or that is
     configured.
@@ -87,7 +87,7 @@ def discard(changes: tuple[Change, ...], journal: Journal) -> None:
 
 
 def clear_twin(changes: tuple[Change, ...]) -> None:
-    """Leave of a twin only what undoing needs, once the change is done: nothing that could be taken for an environment."""
+    """Reduce a twin to what an undo needs after the change, so that it does not look like an environment."""
     for change in changes:
         if isinstance(change, ExchangePackages) and change.is_prepared:
             root = next(p for p in Path(change.twin).parents if p.parent.name == TWINS)
@@ -327,7 +327,7 @@ def _try_out(
     worked = [name for name, reached in before.items() if reached != "nothing"]
     if worse := [t for t in failed if t.framework in worked or t.framework in touched]:
         return done, import_problem(worse[0])
-    if slow := [t for t in slow if t.framework in worked]:  # one that could not be imported at all is better off now
+    if slow := [t for t in slow if t.framework in worked]:  # a framework that could not be imported before has improved
         return done, _("{name} {version} did not use the GPU.", name=slow[0].framework, version=slow[0].version)
     return done, _extension_problem(change, moved, seen, host, watch)
 
@@ -376,7 +376,7 @@ def try_frameworks(
 
 
 def summary(prepared: Prepared) -> str:
-    """Return in words what trying it out in the twin showed."""
+    """Return in words the result of trying it in the twin."""
     worked = [f"{t.framework} {t.version}" for t in prepared.trials if t.reached != "nothing"]
     convolved = [f"{t.framework} {t.version}" for t in prepared.trials if t.gpu and t.right]
     return join_sentences(

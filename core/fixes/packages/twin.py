@@ -29,7 +29,7 @@ _CANNOT_CLONE = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY, errno.EXDEV, errn
 
 
 class _Sharing:
-    """How files are shared here; the first one that cannot be cloned settles it for the others."""
+    """How files are shared on this file system; the first file that cannot be cloned decides for the others."""
 
     def __init__(self) -> None:
         self.clones = sys.platform == "linux"
@@ -76,7 +76,7 @@ def copy_environment(prefix: str, root: Path, watch: Progress) -> None:
 
 
 def _parts_of(prefix: str) -> list[str]:
-    """Return what is there of an environment, each once: Windows finds the folder Lib by the name lib as well."""
+    """Return the existing parts of an environment, each once: on Windows, Lib and lib are the same folder."""
     wanted = {os.path.normcase(name) for name in PARTS}
     return sorted(name for name in os.listdir(prefix) if os.path.normcase(name) in wanted)  # noqa: PTH208 - names alone
 

@@ -1,4 +1,4 @@
-"""What every section of the Snapshot is made of."""
+"""The base class of every section of the Snapshot."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Rung(Frozen, frozen=True, kw_only=True):
 
 
 class Check(Frozen, frozen=True, kw_only=True):
-    """One look at whether the results are right."""
+    """One check of the results."""
 
     kind: Literal["exact", "two algorithms", "samples", "repeated"]
     type: NumberType
@@ -74,7 +74,7 @@ class Timing(Frozen, frozen=True, kw_only=True):
     algorithms: int = 0
     """How many were tried."""
     seconds: float | None = None
-    """What choosing and measuring took."""
+    """Seconds that choosing and measuring took."""
     problem: str = ""
 
 
@@ -100,7 +100,7 @@ class GpuState(Frozen, frozen=True, kw_only=True):
     """What NVML said at one moment. Clocks in MHz, power in watts, degrees Celsius, memory in bytes, load in percent."""
 
     seconds: float = 0.0
-    """Since the first look."""
+    """Seconds since the first sample."""
     clock: int | None = None
     memory_clock: int | None = None
     power: float | None = None
@@ -133,7 +133,7 @@ class GpuCard(Frozen, frozen=True, kw_only=True):
     pcie_generation_max: int | None = None
     pcie_width_max: int | None = None
     display: bool | None = None
-    """A screen is driven by it."""
+    """Whether it drives a screen."""
     driver_model: str = ""
     ecc_uncorrected: int | None = None
     """Uncorrected errors since the driver was loaded."""
@@ -147,7 +147,7 @@ class GpuRun(Frozen, frozen=True, kw_only=True):
     """NVML's index where NVML answers, else the driver's."""
     card: GpuCard | None = None
     consumer: str = ""
-    """Whose cuDNN was used, in words; prediction and environment are those of this consumer."""
+    """The consumer whose cuDNN was used, in words; the predicted files and the environment are this consumer's."""
     consumer_id: str = ""
     """``Consumer.full_id`` of the same; empty in older reports."""
     library: str = ""
@@ -165,7 +165,7 @@ class GpuRun(Frozen, frozen=True, kw_only=True):
     """Before anything of ours was on the GPU."""
     states: tuple[GpuState, ...] = ()
     during: str = ""
-    """What was being done when the process died; empty when it did not."""
+    """The step during which the process died; empty if it did not die."""
     ended: str = ""
     """How it ended, in one sentence; empty when it ended well."""
     xids: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ class FrameworkRun(Frozen, frozen=True, kw_only=True):
     """The version that the framework says it uses."""
     problem: str = ""
     seconds: float = 0.0
-    """What its process took, from start to end."""
+    """Seconds that its process took, from start to end."""
     steps: tuple[tuple[str, float], ...] = ()
     """What it did in turn, and the seconds of each: the import, the small convolution, every timing."""
     output: str = ""
@@ -207,5 +207,5 @@ class Benchmark(Frozen, frozen=True, kw_only=True):
     quick: bool = False
     gpus: tuple[GpuRun, ...] = ()
     problem: str = ""
-    """Why nothing was run: no GPU, no driver, no cuDNN. One calm sentence."""
+    """Why nothing was run: no GPU, no driver, no cuDNN. One sentence."""
     seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""The closures section: what each GPU binary leads to in its own loader, as far as it lacks something or does not fit."""
+"""The closures section: each GPU binary's dependencies, as its loader resolves them, that are missing or do not fit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from core.model.facts.loading import Attempt, Consumer
 from core.model.facts.machine import Changeable
 
 EdgeState = Literal["absent", "unreadable", "dangling", "wrong architecture", "damaged", "not executable"]
-"""What became of a wanted name. "not executable": the file is on a file system that is mounted noexec."""
+"""How the search for a needed name ended. "not executable": the file is on a file system that is mounted noexec."""
 
 
 class Edge(Frozen, frozen=True, kw_only=True):
-    """A library that a file wants and that its loader does not get."""
+    """A library that a file needs and that its loader does not find."""
 
     name: str
     wanted_by: str
@@ -25,7 +25,7 @@ class Edge(Frozen, frozen=True, kw_only=True):
     attempts: tuple[Attempt, ...] = ()
     """Where it was looked for, in order."""
     elsewhere: tuple[str, ...] = ()
-    """Files of this name that the search does not come to."""
+    """Files of this name that the search does not reach."""
     by_name: bool = False
     """Opened by its name at run time, not linked."""
     optional: bool = False
@@ -33,16 +33,16 @@ class Edge(Frozen, frozen=True, kw_only=True):
 
 
 class Gap(Frozen, frozen=True, kw_only=True):
-    """A function, or a version of one, that a file wants and that what was found does not offer."""
+    """A function, or a symbol version, that a file needs and that the library found for it does not export."""
 
     wanted_by: str
     name: str
-    """The symbol; empty where a whole version is not offered."""
+    """The symbol; empty where a whole symbol version is missing."""
     version: str = ""
     provider: str = ""
     """The file that should have it; empty where any might."""
     how: str = ""
-    """How the loader came to the provider, in its own terms."""
+    """How the loader found the provider, in the loader's terms."""
     others: tuple[str, ...] = ()
     """Files of the same name that come later in the search, or are elsewhere in the environment."""
     optional: bool = False
@@ -61,7 +61,7 @@ class Opening(Frozen, frozen=True, kw_only=True):
 
 
 class Closure(Frozen, frozen=True, kw_only=True):
-    """One framework's or extension's own binaries, and what they lead to."""
+    """One framework's or extension's own binaries, and their dependencies."""
 
     consumer: Consumer
     binaries: tuple[str, ...] = ()

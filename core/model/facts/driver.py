@@ -48,12 +48,12 @@ class DeviceNode(Frozen, frozen=True, kw_only=True):
     errno: str = ""
     """Name of the error that opening it gave: EACCES, EPERM, ...; empty for none, and in older reports."""
     major: int | None = None
-    """Of a device of characters; None for anything else, and in older reports."""
+    """Device number of a character device; None for anything else, and in older reports."""
     minor: int | None = None
 
 
 class ExpectedNode(Frozen, frozen=True, kw_only=True):
-    """A device node as the loaded kernel module would have it: /proc/devices and /proc/driver/nvidia/gpus."""
+    """A device node as the loaded kernel module defines it: /proc/devices and /proc/driver/nvidia/gpus."""
 
     path: str
     major: int
@@ -82,7 +82,7 @@ class DriverPart(Frozen, frozen=True, kw_only=True):
     problem: str = ""
     """The loader's own words where it did not load."""
     status: int | None = None
-    """What loading a kernel in PTX gave (a CUresult), where the library alone left that open; None: not asked."""
+    """The CUresult of loading a PTX kernel, where loading the library alone did not decide; None: not tried."""
     kills: bool = False
     """Whether a process that loads a kernel in PTX dies of it."""
 

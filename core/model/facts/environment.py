@@ -10,7 +10,7 @@ from core.common.late_pattern import late_pattern
 from core.model.facts.base import Frozen
 
 Scope = Literal["process", "user", "machine", "login"]
-"""process: what we were started with, with a frozen application's own changes undone; user, machine: the Windows
+"""process: the variables of this process, with a frozen application's own changes undone; user, machine: the Windows
 registry (HKCU, HKLM) or files such as /etc/environment; login: what a new login shell gets."""
 
 Mark = Literal[
@@ -56,11 +56,11 @@ class PathEntry(Frozen, frozen=True, kw_only=True):
 
 
 class Renewal(Frozen, frozen=True, kw_only=True):
-    """A variable that this session has from before a change of Convalesce's, and that new programs get otherwise."""
+    """A variable whose value in this session is older than a change by Convalesce; new programs get another value."""
 
     name: str
     scope: Literal["user", "machine", "environment"] = "user"
-    """Who gets it: from the next log-in on, or while an environment is active."""
+    """Who gets the new value: programs from the next log-in on, or while an environment is active."""
     at: str = ""
     """The file that keeps it, or the environment's prefix."""
     old: str | None = None
@@ -70,7 +70,7 @@ class Renewal(Frozen, frozen=True, kw_only=True):
 
 
 class Activation(Frozen, frozen=True, kw_only=True):
-    """What an environment's activation does to a variable since a change of Convalesce's, which still holds."""
+    """What an environment's activation does to a variable because of a change by Convalesce that is still in effect."""
 
     name: str
     at: str
@@ -87,20 +87,20 @@ class Limit(Frozen, frozen=True, kw_only=True):
     kind: Literal["length", "kind", "no answer"]
     """Longer than ``limit``; a registry value of a wrong kind; a folder that it names did not respond (older reports)."""
     text: str
-    """It in one sentence, which stands in ``problems``, too."""
+    """The problem in one sentence, as in ``problems``."""
     variable: str = ""
     limit: int = 0
     """The largest limit that is exceeded, in characters (bytes on Linux)."""
 
 
 class NamedPlace(Frozen, frozen=True, kw_only=True):
-    """A file or folder that a variable names, as its contract has it."""
+    """A file or folder that a variable names, as the variable's documented meaning requires it."""
 
     variable: str
     path: str
     state: Literal["folder", "file", "missing"]
     holds: tuple[str, ...] = ()
-    """Of what must lie in a folder, what does; the names of network interfaces."""
+    """Of the files that a folder must contain, those that it does contain; or the names of network interfaces."""
     blocked: str = ""
     """Of a folder that is to be written to: the file that stands in its way, or the folder that this user may not write to."""
     runs: bool = True
@@ -118,7 +118,7 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     takes: Literal["", "whole number", "number", "switch", "words"] = ""
-    """What the reader's code makes of the whole value; empty where single words were looked for."""
+    """What the reader's code turns the whole value into; empty where single words were searched for."""
     line: int = 0
     """Of the file, from 1, where the code does so."""
     reader: str = ""

@@ -1,4 +1,4 @@
-"""The framework_tools section: files that frameworks run or read by their names, as far as they cannot serve."""
+"""The framework_tools section: files that frameworks run or read by name and that are unusable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ToolState = Literal["absent", "dangling", "unreadable", "not executable", "noexe
 
 
 class UnfitTool(Frozen, frozen=True, kw_only=True):
-    """A file that a framework runs or reads, and that cannot serve it."""
+    """A file that a framework runs or reads, and that is missing or unusable."""
 
     prefix: str
     """The environment."""
@@ -19,7 +19,7 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     """The distribution that runs or reads it."""
     name: str
     path: str
-    """Where it is looked for first, or where the unfit one lies."""
+    """The first path of the search, or the path of the unusable file."""
     state: ToolState
     runs: bool
     """It is run as a program."""
@@ -27,6 +27,6 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     """Name and version of the distribution that installed it; empty where none did."""
     detail: str = ""
     looked: tuple[str, ...] = ()
-    """Every place where it may lie."""
+    """Every path that is searched."""
     source: str = ""
-    """How it is known that the reader uses it."""
+    """The evidence that the reader uses it."""

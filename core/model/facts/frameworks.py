@@ -25,7 +25,8 @@ class Distribution(Frozen, frozen=True, kw_only=True):
 
 
 Way = Literal["--python", "suggested", "VIRTUAL_ENV", "CONDA_PREFIX", "python", "python3", "here", "elsewhere"]
-"""What led to an environment: the person, an assistant, a variable, the command that PATH leads to, the current folder, another place."""
+"""How an environment was found: named by the person or an assistant, by a variable, by PATH, in the current folder, or
+elsewhere."""
 
 WAYS: dict[str, Way] = {
     "--python": "--python",
@@ -51,17 +52,18 @@ class PythonEnvironment(Frozen, frozen=True, kw_only=True):
     site_packages: tuple[str, ...] = ()
     distributions: tuple[Distribution, ...] = ()
     installer: Literal["pip", "uv", "none", ""] = ""
-    """What installs packages here: pip if it is there; else uv, which made it; none of the two; empty: not looked at."""
+    """What installs packages here: pip if present, else uv if uv made the environment, else none; empty: not
+    examined."""
     managed: bool = False
     """Marked as the distribution's own (PEP 668): pip refuses to install into it."""
     dll_folders: tuple[str, ...] = ()
     """Windows: folders that its own .pth files give to os.add_dll_directory at every start."""
     found_by: str = ""
-    """What led to it, in words; programs read ``ways``."""
+    """How it was found, in words; programs read ``ways``."""
     ways: tuple[Way, ...] = ()
     problem: str = ""
     changeable: Changeable | None = None
-    """What others can change of it: its folder, its interpreter, its folders of packages."""
+    """What other accounts can change of it: its folder, its interpreter, its site-packages folders."""
 
     def __post_init__(self) -> None:
         """Take the ways of an older report from its text."""
@@ -114,9 +116,10 @@ class FrameworkBuild(Frozen, frozen=True, kw_only=True):
     """Machine code in that library; None: not looked at, or there is no such library."""
     ptx: tuple[int, ...] | None = None
     bound: tuple[str, ...] = ()
-    """Of sass and ptx, what is there with a suffix only: sm_100a (for this capability alone), compute_120f (for 12.x alone)."""
+    """Entries of sass and ptx that exist with a suffix only: sm_100a (for this capability alone), compute_120f (for
+    12.x alone)."""
     commit: int | None = None
-    """Bytes that Windows must promise when all its libraries are loaded, each writable section a private copy."""
+    """Bytes that Windows must commit when all its libraries are loaded; each writable section is a private copy."""
 
 
 class Frameworks(Frozen, frozen=True, kw_only=True):
@@ -137,15 +140,15 @@ class DamagedFile(Frozen, frozen=True, kw_only=True):
     version: str
     state: Literal["missing", "size differs", "hash differs"]
     header: str = ""
-    """What its own header says where the size differs: "truncated", "empty"; "good" for a library that is whole in itself."""
+    """What its header shows where the size differs: "truncated", "empty"; "good" for a complete library."""
     size: int | None = None
     recorded: int | None = None
     needed_by: str = ""
-    """Of one that is missing: a library of the same environment that is linked against it, and does not load without."""
+    """For a missing library: one of the same environment that is linked against it and does not load without it."""
 
 
 class SharedFiles(Frozen, frozen=True, kw_only=True):
-    """Libraries that the RECORDs of several distributions list: whoever was installed last wrote them."""
+    """Libraries that the RECORDs of several distributions list: the one installed last overwrote them."""
 
     distributions: tuple[str, ...]
     """Name and version of each."""
@@ -162,7 +165,7 @@ class PackageRecords(Frozen, frozen=True, kw_only=True):
     files: int = 0
     """Libraries that were compared by size."""
     hashed: int = 0
-    """Of these, by their content: only with --thorough."""
+    """Of these, compared by content: only with --thorough."""
     damaged: tuple[DamagedFile, ...] = ()
     shared: tuple[SharedFiles, ...] = ()
 
@@ -189,7 +192,7 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     right: bool | None = None
     """Whether the convolution's results agree with those of the processor."""
     backward: bool = False
-    """Whether its gradients were among them; frameworks that only run models have none."""
+    """Whether the gradients were checked, too; frameworks that only run models have none."""
     mapped: tuple[Mapped, ...] = ()
     """CUDA and cuDNN files that the process really mapped, each with its owner."""
     problem: str = ""

@@ -1,4 +1,4 @@
-"""The section about Python's own search: where each environment's modules come from, in order, and what stands in the way."""
+"""The section about Python's import search: sys.path of each environment, in order, and what prevents imports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SearchEntry(Frozen, frozen=True, kw_only=True):
 
 
 class StartCode(Frozen, frozen=True, kw_only=True):
-    """Code that the interpreter runs at every start, which may change the search in ways that reading does not show."""
+    """Code that the interpreter runs at every start, and whose effect on the search static reading cannot show."""
 
     source: str
     line: int = 0
@@ -44,26 +44,27 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     path: str = ""
     """The file that is run, or the first folder of a namespace."""
     entry: int = -1
-    """Which of ``ImportSearch.entries`` led there; -1 for an editable installation's own finder, and for none."""
+    """Index in ``ImportSearch.entries`` of the entry that found it; -1 for an editable installation's own finder, and
+    for none."""
     owner: str = ""
     """Name and version of the distribution that is in the same folder and brings this module; empty for none."""
     hidden: tuple[str, ...] = ()
     """What would be found without it, in order: files and folders of further entries."""
     hidden_owner: str = ""
-    """The distribution of the first of these that has one."""
+    """The distribution of the first of these files that belongs to one."""
     foreign: tuple[str, ...] = ()
-    """Extension modules without which it cannot be imported, where all that are there are for another Python or processor."""
+    """Extension modules that it needs and that exist only for another Python or processor."""
     wheel_tags: tuple[str, ...] = ()
-    """The tags in its owner's WHEEL file, where they name no Python or system that this one is."""
+    """The tags in its owner's WHEEL file, if none of them matches this Python and system."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 
 
 class EndedImport(Frozen, frozen=True, kw_only=True):
-    """Where the import of a framework ends, by reading: the first import on its way that does not get what it asks for."""
+    """The first import that fails when a framework is imported, found by reading the files."""
 
     starts: tuple[str, ...]
-    """The modules whose import ends here: torch, and torchvision, which imports torch."""
+    """The modules whose import fails here: torch, and torchvision, which imports torch."""
     importer: str
     """The file whose line asks."""
     line: int
@@ -86,11 +87,11 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     edge: Edge | None = None
     """unfit: why it does not load."""
     recorded: bool = False
-    """unfit: the package itself brought what is lacking."""
+    """unfit: whether the package itself contains the missing library."""
 
 
 class BuiltForNumpy1(Frozen, frozen=True, kw_only=True):
-    """A package of which a compiled module asks for NumPy's C functions in the way of NumPy 1 alone."""
+    """A package with a compiled module that uses NumPy's C API as of NumPy 1 only."""
 
     distribution: str
     version: str
@@ -99,7 +100,7 @@ class BuiltForNumpy1(Frozen, frozen=True, kw_only=True):
 
 
 class EnvironmentFault(Frozen, frozen=True, kw_only=True):
-    """What keeps an environment's interpreter from starting as it was set up, or leads its tools elsewhere."""
+    """What prevents an environment's interpreter from starting as set up, or makes its tools use another one."""
 
     kind: Literal[
         "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library",
@@ -107,7 +108,7 @@ class EnvironmentFault(Frozen, frozen=True, kw_only=True):
     ]  # fmt: skip
     """no configuration: an environment without pyvenv.cfg. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
     path: str
-    """What was looked at: a file, a link, a setting's value."""
+    """What was examined: a file, a link, a setting's value."""
     source: str = ""
     line: int = 0
     detail: str = ""
@@ -131,7 +132,7 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     python: str = ""
     """"3.11": of the interpreter that starts, whatever pyvenv.cfg says."""
     folder: str = ""
-    """The working folder that stands first; empty where none does (PYTHONSAFEPATH, a ._pth file)."""
+    """The working folder, if it is the first entry; empty if it is not (PYTHONSAFEPATH, a ._pth file)."""
     entries: tuple[SearchEntry, ...] = ()
     start_code: tuple[StartCode, ...] = ()
     modules: tuple[FoundModule, ...] = ()

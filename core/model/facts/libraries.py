@@ -9,7 +9,7 @@ from core.model.facts.machine import Changeable
 
 FileState = Literal["good", "missing", "dangling", "empty", "truncated", "damaged", "unreadable", "not a library"]
 Signature = Literal["", "valid", "intact", "altered", "not signed", "not trusted", "undecided"]
-"""What is known of a file's signature. "valid": Windows knows its signer; "intact": only the signed hash was compared."""
+"""The state of a file's signature. "valid": Windows knows its signer; "intact": only the signed hash was compared."""
 RecordState = Literal["matches", "size differs", "hash differs", "not listed", "unchecked"]
 Origin = Literal["wheel", "conda", "distribution", "installer", "folder", "framework", "system", "driver"]
 
@@ -106,8 +106,8 @@ class CudnnCopy(Frozen, frozen=True, kw_only=True):
     links: tuple[LibraryFile, ...] = ()
     """Import libraries and unversioned links (libcudnn.so, cudnn.lib) beside it."""
     cached_elsewhere: str = ""
-    """Path under which ld.so.cache lists this name although the file there is gone or another; empty if in order."""
+    """Path that ld.so.cache lists for this name although the file there is missing or different; empty if in order."""
     source: str = ""
     """How it was found."""
     changeable: Changeable | None = None
-    """What others can change of it: its folder, or a file; None: nothing, or it was not looked at."""
+    """What other accounts can change: its folder, or a file; None: nothing, or not examined."""

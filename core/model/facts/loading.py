@@ -14,7 +14,7 @@ from core.model.facts.machine import Changeable
 
 
 class How(StrEnum):
-    """How a loader comes to a candidate, in the loader's own terms."""
+    """How a loader finds a candidate, in the loader's own terms."""
 
     DIRECT = "direct path"
     LD_PRELOAD = "LD_PRELOAD"
@@ -41,7 +41,7 @@ Outcome = Literal["found", "not there", "wrong architecture", "unreadable", "dam
 
 
 class Attempt(Frozen, frozen=True, kw_only=True):
-    """One place where the loader looks for a name. ``found`` marks every file that would serve, not only the first."""
+    """One path where the loader looks for a name. ``found`` marks every file that would serve, not only the first."""
 
     path: str
     how: How
@@ -50,7 +50,7 @@ class Attempt(Frozen, frozen=True, kw_only=True):
     via: str = ""
     """The variable entry, configuration file or RUNPATH text that led here."""
     stops: bool = False
-    """The loader gives up here with an error, and looks no further: a damaged file, and on Windows also one that is of
+    """The loader stops here with an error and searches no further: a damaged file, and on Windows also one that is of
     another architecture or may not be read."""
     architecture: str = ""
     """Of a file with the wrong architecture: which one it is built for."""
@@ -66,11 +66,11 @@ _BUILT = late_pattern(r"is built for ([^,]+), not ")
 
 
 class Resolution(Frozen, frozen=True, kw_only=True):
-    """A wanted library name and every candidate in search order."""
+    """A needed library name and every candidate in search order."""
 
     name: str
     wanted_by: str = ""
-    """File that wants it; empty for the consumer itself."""
+    """File that needs it; empty for the consumer itself."""
     attempts: tuple[Attempt, ...] = ()
 
     @property
@@ -98,17 +98,17 @@ class Consumer(Frozen, frozen=True, kw_only=True):
     """In plain words: "any program", "the Python environment C:\\ml\\venv"."""
     prefix: str = ""
     framework: str = ""
-    """The distribution whose wish this is (torch 2.11.0), empty for none."""
+    """The distribution that needs the library (torch 2.11.0); empty for none."""
 
     @property
     def words(self) -> str:
-        """It in plain words, with its framework."""
+        """The consumer in plain words, with its framework."""
         remember_form(*self.form)
         return f"{self.label} ({self.framework})" if self.framework else self.label
 
     @property
     def form(self) -> tuple[str, dict[str, str]]:
-        """How its words are made: a form and its values, as ``fact_text`` takes them."""
+        """The source of its words: a form and its values, as ``fact_text`` takes them."""
         if not self.framework:
             return WORDS[self.kind][0], {"prefix": self.prefix}
         return WORDS[self.kind][1], {"prefix": self.prefix, "framework": self.framework}
@@ -186,9 +186,10 @@ class RollCall(Frozen, frozen=True, kw_only=True):
     ended: str = ""
     """How the child ended, in one sentence; empty when it ended well."""
     uncaged: bool = False
-    """The system has no cage for it (seccomp is missing, or another kind of processor): it could start and reach what it liked."""
+    """The system offers no sandbox (seccomp is missing, or another processor): the child could start programs and use
+    the network."""
     guards: tuple[str, ...] = ()
-    """What held it: seccomp (it could start nothing and open no socket), network namespace (it had a network of its own)."""
+    """The guards that were active: seccomp (no new programs, no sockets), network namespace (a separate network)."""
 
 
 class Load(Frozen, frozen=True, kw_only=True):
@@ -206,4 +207,5 @@ class Load(Frozen, frozen=True, kw_only=True):
     changeable: Changeable | None = None
     """What others can change of the files that are loaded; None: nothing, or it was not looked at."""
     refused: bool = False
-    """Others can change it, and nobody named it, or it would have run with an administrator's rights: nothing was loaded."""
+    """Nothing was loaded: other accounts can change it, and nobody named it or it would have run with an
+    administrator's rights."""

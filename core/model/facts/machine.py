@@ -30,23 +30,25 @@ class Machine(Frozen, frozen=True, kw_only=True):
     container: str | None = None
     """"docker", "podman", "kubernetes", "lxc", ...; None when none was recognised."""
     instructions: tuple[str, ...] | None = None
-    """Of the processor's instruction sets those that builds ask for ("avx", "avx2", "fma", "sse4_1"); None if unknown."""
+    """Those of the processor's instruction sets that builds require ("avx", "avx2", "fma", "sse4_1"); None if
+    unknown."""
     commit_limit: int | None = None
-    """Bytes that Windows can promise to all programs together: memory and page file."""
+    """The commit limit of Windows in bytes: memory and page file."""
     commit_left: int | None = None
-    """Of these, what it could still promise at that moment."""
+    """Bytes of these that were still available at that moment."""
     elevated: bool | None = None
     user: str = ""
     host_name: str = ""
     home: str = ""
     people: tuple[str, ...] = ()
-    """Further people whom paths and mounts name: known, so that their names can be taken out of a report."""
+    """Further account names in paths and mounts, recorded so that they can be removed from a report."""
     servers: tuple[str, ...] = ()
     """Servers of mounted network folders, for the same purpose."""
     programs: tuple[Program, ...] = ()
     """On Windows: NVIDIA's installed programs and Microsoft's C++ runtimes, as its list of apps shows them."""
     tegra: str = ""
-    """A Jetson or its like: the release of NVIDIA's Linux for it ("L4T 36.4.0"), else the chip ("tegra234"); empty: neither tells."""
+    """On a Jetson or a similar board: the release of NVIDIA's Linux for it ("L4T 36.4.0"), else the chip ("tegra234");
+    else empty."""
     other_root: str = ""
     """The folder below which this system is, where it is not the running one: then nothing of it was loaded or run."""
     long_paths: bool | None = None
@@ -61,15 +63,15 @@ def platform_machine(system: System, architecture: str) -> str:
 
 
 class Unexamined(Frozen, frozen=True, kw_only=True):
-    """A place that did not respond, or a program that did not end: what is in it was left alone, all else was examined."""
+    """A path that did not respond, or a program that did not end: it was skipped, everything else was examined."""
 
     path: str
     what: Literal["folder", "interpreter"] = "folder"
     """folder: a place of the file system, with everything below it. interpreter: a program that was started."""
     seconds: float = 0.0
-    """How long it was waited for."""
+    """Seconds that the scan waited for it."""
     wanted_by: tuple[str, ...] = ()
-    """What leads there: "--python", names of variables, the loader's configuration. Empty: nothing that counts here."""
+    """What refers to it: "--python", names of variables, the loader's configuration. Empty: nothing relevant."""
 
 
 class Changeable(Frozen, frozen=True, kw_only=True):
@@ -85,7 +87,7 @@ class Changeable(Frozen, frozen=True, kw_only=True):
 
 
 class Execution(Frozen, frozen=True, kw_only=True):
-    """Something of the machine that was started or loaded, or that was not since others can change it."""
+    """A file of the machine that was started or loaded, or that was not because other accounts can change it."""
 
     what: Literal["roll call", "driver", "framework", "interpreter", "nvcc", "search path"]
     """roll call: cuDNN's libraries, loaded and called. driver: NVML and cuInit. framework: its own interpreter.

@@ -1,4 +1,4 @@
-"""The whole: everything that was seen."""
+"""The Snapshot: everything that one scan observed."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     records: tuple[PackageRecords, ...] | None = None
     loads: tuple[Load, ...] | None = None
     closures: tuple[Closure, ...] | None = None
-    """What each framework's and extension's own binaries lead to."""
+    """The dependencies of each framework's and extension's own binaries."""
     framework_tools: tuple[UnfitTool, ...] | None = None
-    """Files that frameworks run or read by name and that cannot serve them."""
+    """Files that frameworks run or read by name and that are unusable."""
     starts: tuple[Start, ...] | None = None
-    """The ways in which programs are started here, beside that of this session."""
+    """The ways in which programs are started here, besides from this session."""
     vocabularies: tuple[Vocabulary, ...] | None = None
-    """Words that variables with a contract have, against the files of those that read them."""
+    """Values of variables with a documented meaning, compared with the files of the programs that read them."""
     start_looks: tuple[StartLook, ...] | None = None
     """What differs for programs of some of these ways; ways that are not named here agree with this session."""
     programs: tuple[ExaminedProgram, ...] | None = None
@@ -53,8 +53,8 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     """None: it was not asked for."""
     errors: tuple[ProbeError, ...] = ()
     unexamined: tuple[Unexamined, ...] = ()
-    """Candidates that were left alone because they did not respond."""
+    """Candidates that were skipped because they did not respond."""
     executions: tuple[Execution, ...] = ()
-    """What was run or loaded, with whose rights, and what was not, since others can change it."""
+    """What was run or loaded and with whose rights, and what was not because other accounts can change it."""
     seconds: tuple[tuple[str, float], ...] = ()
     """How long each probe took."""

@@ -55,11 +55,11 @@ supervisor: environment= of supervisord.conf. xml: an element with name and valu
 
 
 class StartLine(Frozen, frozen=True, kw_only=True):
-    """One line of a file that gives, extends or takes away a variable that matters."""
+    """One line of a file that sets, extends or removes a relevant variable."""
 
     name: str
     does: Literal["set", "unset", "prepend", "append", "open"]
-    """open: it changes the variable in a way that reading does not decide."""
+    """open: static reading cannot tell how it changes the variable."""
     value: str = ""
     """What the variable holds after it."""
     added: str = ""
@@ -70,24 +70,24 @@ class StartLine(Frozen, frozen=True, kw_only=True):
     """The first line, from 1."""
     form: LineForm = "posix"
     overridden: bool = False
-    """Whether a later line gives the variable another value: it counts once that one is gone."""
+    """Whether a later line sets the variable again: this line takes effect once that one is removed."""
 
 
 class StartedPython(Frozen, frozen=True, kw_only=True):
-    """The Python that a way starts, where it seems to be an environment's."""
+    """The Python that this way starts, if it appears to be an environment's."""
 
     name: str
     """What is typed or written: "python3"; the first word of a kernelspec's argv."""
     path: str
-    """The file that this leads to; empty for none."""
+    """The file that the command resolves to; empty for none."""
     prefix: str
-    """The environment of this file; empty where it is none's."""
+    """The environment of this file; empty if it belongs to none."""
     seems: str
-    """The environment that it seems to be."""
+    """The environment that appears to be meant."""
     why: Literal["lies in it", "activated", "VIRTUAL_ENV", "CONDA_PREFIX", "name"]
-    """What speaks for that. name: what it is called."""
+    """The evidence for that. name: its name."""
     source: str = ""
-    """File and line that lead elsewhere, where they are known."""
+    """The file and line that point to another environment, if known."""
 
 
 class Start(Frozen, frozen=True, kw_only=True):
@@ -97,18 +97,18 @@ class Start(Frozen, frozen=True, kw_only=True):
     """Kind and name: "terminal:bash", "notebook:/home/ada/.../kernel.json"."""
     kind: StartKind
     at: str = ""
-    """The file or the environment that makes it a separate way; a shell's name for the shells."""
+    """The file or environment that distinguishes this way; for shells, the shell's name."""
     prefix: str = ""
     """The Python environment that it starts; empty for any."""
     argv: tuple[str, ...] = ()
-    """What it starts, where it says so."""
+    """The command that it starts, if stated."""
     runs: tuple[StartedPython, ...] = ()
     variables: tuple[Variable, ...] = ()
     """Variables that matter as programs get them."""
     lines: tuple[StartLine, ...] = ()
     """The lines that gave these variables their values, in the order in which they are run."""
     taken: tuple[StartLine, ...] = ()
-    """The lines that took a variable away which programs of this way do not get."""
+    """The lines that removed a variable for programs of this way."""
     files: tuple[str, ...] = ()
     """Every file that was read for it."""
     open: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ class Start(Frozen, frozen=True, kw_only=True):
 
 
 class StartLook(Frozen, frozen=True, kw_only=True):
-    """What was seen with the variables of some ways of starting, which differ from this session's where it matters."""
+    """The observations for some ways of starting whose variables differ from this session's in a relevant way."""
 
     starts: tuple[str, ...]
     """``Start.id`` of each; they agree."""
@@ -127,9 +127,9 @@ class StartLook(Frozen, frozen=True, kw_only=True):
     loads: tuple[Load, ...] | None = None
     """The loads section of such a program; None where it is this session's."""
     closures: tuple[Closure, ...] | None = None
-    """The same of what the frameworks' own binaries lead to."""
+    """The closures section of such a program."""
     imports: tuple[ImportSearch, ...] | None = None
-    """The same of where Python's modules come from."""
+    """The imports section of such a program."""
 
 
 class ExaminedProgram(Frozen, frozen=True, kw_only=True):
@@ -148,9 +148,9 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     resolutions: tuple[Resolution, ...] = ()
     """Every library that it needs, and those that these need, each with its candidates in search order."""
     linked: tuple[str, ...] = ()
-    """Names of these that are linked against: who wants them cannot be loaded without. The others are opened by name."""
+    """Names of those libraries that are linked against, so required at load time. The others are opened by name."""
     gaps: tuple[Gap, ...] = ()
-    """Functions that it imports, or what it leads to, and that the file found for them does not have (Windows)."""
+    """Functions that it or its dependencies import and that the file found for them does not export (Windows)."""
     nearby: tuple[str, ...] = ()
     """Files in the program's own folders that have the names of what its search does not find (Windows)."""
     mapped: tuple[Mapped, ...] | None = None
@@ -164,5 +164,5 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     problem: str = ""
     """Why it could not be examined, in one sentence."""
     unreadable: bool = False
-    """Whether that was a matter of rights."""
+    """Whether missing permissions were the reason."""
     changeable: Changeable | None = None

@@ -6,13 +6,13 @@ from core.model.facts.base import Frozen
 
 
 class HostCompiler(Frozen, frozen=True, kw_only=True):
-    """A C or C++ compiler as nvcc and build tools would take it."""
+    """A C or C++ compiler that nvcc and build tools would use."""
 
     kind: str
     """gcc or clang."""
     path: str
     version: int | None = None
-    """Its major, by its real name or the folder of its own files; None: neither tells."""
+    """Its major version, from its real name or the folder of its own files; None if unknown."""
     named_by: str = ""
     """The variable that names it; "PATH" for the one that is found first there."""
 

@@ -1,4 +1,4 @@
-"""A policy: what must be true of a machine, as TOML; each expectation is answered with what was seen."""
+"""A policy: what must be true of a machine, as TOML; each expectation is checked and answered with what was found."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from core.model.findings import GridCell, GridRow, Report, Verdict
 from core.report.grid import verdict_word
 
 LARGEST_POLICY = 1024 * 1024
-"""Bytes of a file that can be a policy."""
+"""Most bytes that a policy file may have."""
 UNSET_WHERE_HEALTHY = ("LD_LIBRARY_PATH", "LD_PRELOAD")
-"""Variables that a policy asks others not to have where the golden machine works without them."""
+"""Variables that a written policy forbids if the golden machine does not set them."""
 GOOD_VERDICTS: tuple[Verdict, ...] = ("runs", "should run")
 
 
 class PolicyError(Exception):
-    """The file is no policy; the message is one sentence."""
+    """The file is not a valid policy; the message is one sentence."""
 
 
 class _Form(Frozen, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -58,7 +58,7 @@ class FrameworkPolicy(_Form, frozen=True, kw_only=True):
     environment: str = ""
     at_least: str = ""
     verdict: Verdict = "should run"
-    """What is asked for: "runs" needs a trial, "should run" is content with either."""
+    """The expected verdict: "runs" needs a trial, "should run" accepts either."""
     gpus: int | None = None
     """On how many GPUs; needs a trial."""
 
@@ -75,7 +75,7 @@ class Policy(_Form, frozen=True, kw_only=True):
 
     @property
     def needs_trials(self) -> bool:
-        """Whether frameworks have to be run to answer it."""
+        """Whether frameworks must be run to check it."""
         return any(f.verdict == "runs" or f.gpus is not None for f in self.framework)
 
     @property
@@ -110,12 +110,12 @@ def read_policy(data: bytes) -> Policy:
 
 
 def answer_expectations(policy: Policy, report: Report) -> tuple[Answer, ...]:
-    """Answer every expectation of a policy by a report."""
+    """Check every expectation of a policy against a report."""
     return (*_driver(policy, report), *_gpus(policy, report), *_variables(policy, report), *_frameworks(policy, report))
 
 
 def policy_of(report: Report) -> str:
-    """Return the policy that this machine meets, as TOML: a healthy machine becomes the test for all others."""
+    """Return a policy that this machine meets, as TOML: a healthy machine becomes the measure for others."""
     driver = report.snapshot.driver
     version = driver_version(report)
     lines = ["# What this machine has, as expectations for others. Loosen what may differ."]
@@ -154,7 +154,7 @@ def driver_version(report: Report) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a basic string of TOML, which has the escapes of JSON's."""
+    """Return a TOML basic string, which has JSON's escapes."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -16,10 +16,10 @@ from core.report.standing import looked_at, step_standing
 
 State = Literal["ok", "warning", "critical", "unknown"]
 STATES: tuple[State, ...] = ("ok", "unknown", "warning", "critical")
-"""Every state, the best first."""
+"""Every state, best first."""
 OF_SEVERITY: dict[Severity, State] = {Severity.WARNING: "warning", Severity.ERROR: "critical"}
 LINE_LENGTH, LONGEST_LINE = 80, 2048
-"""Columns of the one line: by default (node-problem-detector keeps 80 by default), and at most (Intune keeps 2,048)."""
+"""Columns of the line: the default (node-problem-detector keeps 80 by default), and the limit (Intune keeps 2,048)."""
 
 
 class CheckRow(Frozen, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class CheckRow(Frozen, frozen=True, kw_only=True):
 
     kind: Literal["step", "finding", "expectation"]
     name: str
-    """The step's word, the finding's id, or the expectation's key."""
+    """The step's name, the finding's id, or the expectation's key."""
     state: State
     text: str
     """One sentence."""
@@ -51,7 +51,7 @@ class Outcome(Frozen, frozen=True, kw_only=True):
 
 
 def check_outcome(report: Report, answers: tuple[Answer, ...], accepted: tuple[str, ...], seconds: float) -> Outcome:
-    """Return what a report and the answers to a policy come to. Causes in ``accepted`` no longer count."""
+    """Return the outcome of a report and the answers to a policy. Causes in ``accepted`` do not count."""
     findings = tuple(f for f in report.findings if f.cause not in accepted or not f.cause)
     rows = (
         *(_expected(a) for a in answers),

@@ -1,1 +1,1 @@
-"""Many reports at once: what they share, what sets the sick machines apart, and rows for other tools."""
+"""Many reports at once: what they share, what distinguishes the faulty machines, and rows for other tools."""

@@ -1,8 +1,8 @@
-"""What sets sick machines apart from healthy ones: settings counted on both sides and ranked.
+"""What distinguishes faulty machines from healthy ones: settings, counted on both sides and ranked.
 
-Of a group by the log-likelihood ratio of each value (Dunning, "Accurate Methods for the Statistics of Surprise and Coincidence",
-Computational Linguistics 19, 1993); of one machine by how its settings compare with its peers' (Wang and others, "Automatic
-Misconfiguration Troubleshooting with PeerPressure", OSDI 2004).
+A group is compared by the log-likelihood ratio of each value (Dunning, "Accurate Methods for the Statistics of Surprise
+and Coincidence", Computational Linguistics 19, 1993); one machine by how its settings compare with its peers' (Wang and
+others, "Automatic Misconfiguration Troubleshooting with PeerPressure", OSDI 2004).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ ABSENT = "-"
 """Stands for a setting that a machine does not have."""
 OTHER = "(other)"
 MOST_VALUES = 4096
-"""Different values of one setting that are counted; later ones stand together as ``OTHER``, so that memory stays flat."""
+"""Most values of one setting that are counted; further ones are counted as ``OTHER``, so that memory use is bounded."""
 MOST_DIFFERENCES = 10
 LEAST_SURPRISE = 6.63
-"""The ratio that chance reaches in one of a hundred settings (chi-squared, one degree of freedom)."""
+"""The ratio that one in a hundred settings reaches by chance (chi-squared, one degree of freedom)."""
 
 
 class Difference(Frozen, frozen=True, kw_only=True):
-    """A setting that sick machines have and healthy ones have less often."""
+    """A setting that faulty machines have more often than healthy ones."""
 
     setting: str
     value: str
@@ -33,7 +33,8 @@ class Difference(Frozen, frozen=True, kw_only=True):
     healthy: int
     of_healthy: int
     score: float
-    """Log-likelihood ratio, or PeerPressure's probability: larger is more telling; comparable within one list only."""
+    """Log-likelihood ratio, or PeerPressure's probability: larger is stronger evidence; comparable within one list
+    only."""
 
 
 class Tally:
@@ -64,7 +65,7 @@ class Tally:
 
 
 def group_differences(sick: Tally, healthy: Tally, most: int = MOST_DIFFERENCES) -> tuple[Difference, ...]:
-    """Return what a group of sick machines has more often than the healthy ones, the most telling first."""
+    """Return what a group of faulty machines has more often than the healthy ones, strongest first."""
     if not sick.machines or not healthy.machines:
         return ()
     found = []
@@ -118,7 +119,7 @@ def _difference(
 
 
 def _surprise(n: int, of_n: int, m: int, of_m: int) -> float:
-    """Return the log-likelihood ratio of n of ``of_n`` beside m of ``of_m``; 0 where the sick have it no more often."""
+    """Return the log-likelihood ratio of n of ``of_n`` against m of ``of_m``; 0 if the first is not more frequent."""
     if n * of_m <= m * of_n:
         return 0.0
     share = (n + m) / (of_n + of_m)

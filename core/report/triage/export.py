@@ -52,7 +52,7 @@ def row_of(name: str, report: ReadReport) -> dict[str, object]:
 
 
 def export_lines(items: Iterable[Item], out: BinaryIO) -> int:
-    """Write a line a machine as they are read; return how many."""
+    """Write one line per machine as the reports are read; return the number of lines."""
     count = 0
     for name, read in items:
         if isinstance(read, ReadReport):
@@ -62,13 +62,14 @@ def export_lines(items: Iterable[Item], out: BinaryIO) -> int:
 
 
 def export_file(items: Iterable[Item], path: Path) -> int:
-    """Write a file, whole or not at all: Parquet where its name says so, else JSON lines. Return how many machines.
+    """Write a file, completely or not at all: Parquet if its name ends so, else JSON lines. Return the number of
+    machines.
 
     Raises:
         ExportError: Parquet is asked for and DuckDB is not installed.
         OSError: the file cannot be written.
     """
-    # a folder of its own: in one that others write, a name that can be guessed may be taken
+    # in a new folder: in one that others can write, they could have created a file of a predictable name
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as place:
         lines, beside = Path(place) / "lines.jsonl", Path(place) / "rows"
         with lines.open("wb") as out:

@@ -15,9 +15,9 @@ from core.common.i18n import _
 from core.model.facts import SCHEMA_VERSION, Frozen
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
-"""Bytes of a file or a line that can be a report."""
+"""Most bytes of a file or a line that can be a report."""
 LINES_ENDINGS = (".jsonl", ".ndjson")
-"""Ends of the names of files with a report in each line."""
+"""Suffixes of files with one report per line."""
 Severity = Literal["good", "note", "unknown", "warning", "error"]
 SEVERITY_ORDER: tuple[Severity, ...] = ("error", "warning", "unknown", "note", "good")
 
@@ -88,7 +88,7 @@ class _Snapshot(Frozen, frozen=True, kw_only=True):
 
 
 class ReadFinding(Frozen, frozen=True, kw_only=True):
-    """What is read of a finding."""
+    """The fields that are read of a finding."""
 
     id: str = ""
     cause: str
@@ -100,7 +100,7 @@ class ReadFinding(Frozen, frozen=True, kw_only=True):
 
 
 class ReadReport(Frozen, frozen=True, kw_only=True):
-    """What is read of a report."""
+    """The fields that are read of a report."""
 
     schema: int
     snapshot: _Snapshot
@@ -113,7 +113,7 @@ class ReadReport(Frozen, frozen=True, kw_only=True):
 
     @property
     def leading(self) -> ReadFinding | None:
-        """What it leads with: the primary or the headline, else the first of its faults."""
+        """Its main finding: the primary or the headline, else the first of its faults."""
         first = next((f for f in self.findings if f.primary or f.headline), None)
         if first is None and self.worst in ("error", "warning"):
             first = next(f for f in self.findings if f.severity == self.worst)
@@ -127,7 +127,7 @@ class ReadReport(Frozen, frozen=True, kw_only=True):
 
     @property
     def gpu_names(self) -> str:
-        """The kinds of GPU, in a row."""
+        """The names of its GPUs, joined."""
         driver = self.snapshot.driver
         return ", ".join(sorted({g.name for g in (driver.gpus or ())})) if driver else ""
 
@@ -187,7 +187,7 @@ def _read_file(path: Path, name: str) -> Iterator[Item]:
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield lines; one that is longer than any report comes in pieces, none of which is one."""
+    """Yield lines; one longer than any report comes in pieces, none of which is a valid report."""
     while line := stream.readline(MAX_REPORT_BYTES):
         yield line
 
@@ -213,7 +213,7 @@ def decode_report(data: bytes, name: str) -> ReadReport | BadFile:
 
 
 def settings_of(report: ReadReport) -> dict[str, str]:
-    """Return what can differ between machines: a name and a value each. What is not set has no row."""
+    """Return the settings that can differ between machines: a name and a value each. An unset one has no row."""
     seen, machine = report.snapshot, report.snapshot.machine
     rows = {
         "system": machine.release,

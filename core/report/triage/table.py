@@ -1,4 +1,4 @@
-"""The table: causes by count, machines by their worst finding, outliers, differences; and files that are no reports."""
+"""The table: causes by count, machines by worst finding, outliers, differences, and files that are not reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.report.triage.reading import SEVERITY_ORDER, BadFile, Item, ReadReport
 
 MAX_SHOWN = 30
 MOST_CAUSES = 5
-"""Causes of which the table tells what sets their machines apart, the commonest first."""
+"""Number of the commonest causes for which the table shows what distinguishes their machines."""
 
 
 # --- the table -------------------------------------------------------------------------------------------------
@@ -54,14 +54,14 @@ class Outlier(Frozen, frozen=True, kw_only=True):
 
 
 class CauseDifferences(Frozen, frozen=True, kw_only=True):
-    """What sets the machines of one cause apart from those in which nothing worse than a note was found."""
+    """What distinguishes the machines of one cause from those with nothing worse than a note."""
 
     cause: str
     differences: tuple[Difference, ...]
 
 
 class TriageTable(Frozen, frozen=True, kw_only=True):
-    """Everything that many reports tell together."""
+    """The summary of many reports."""
 
     reports: int
     causes: tuple[Count, ...]
@@ -73,7 +73,7 @@ class TriageTable(Frozen, frozen=True, kw_only=True):
     outliers: tuple[Outlier, ...]
     malformed: tuple[BadFile, ...]
     apart: tuple[CauseDifferences, ...] = ()
-    """For each of the commonest causes what sets its machines apart from the healthy ones."""
+    """For each of the commonest causes, what distinguishes its machines from the healthy ones."""
 
 
 def triage_folder(folder: Path) -> TriageTable:
@@ -82,10 +82,9 @@ def triage_folder(folder: Path) -> TriageTable:
 
 
 def tabulate(items: Iterable[Item]) -> TriageTable:
-    """Return the table of what is read, one report at a time.
-
-    One process is enough: only a few fields are decoded, and the rest is passed over at the speed of reading (0.2 ms of a
-    processor for a report of 125 kB). Kept are a row a machine and counts.
+    """Return the table, reading one report at a time. One process is enough: only a few fields are decoded, and the
+    rest is skipped at reading speed (0.2 ms of processor time for a report of 125 kB). Only a row per machine and
+    counts are kept in memory.
     """
     rows: list[MachineRow] = []
     bad: list[BadFile] = []
@@ -121,12 +120,12 @@ def tabulate(items: Iterable[Item]) -> TriageTable:
 
 
 def is_healthy(report: ReadReport) -> bool:
-    """Whether a machine can stand as a peer: nothing worse than a note was found."""
+    """Whether a machine can serve as a peer: nothing worse than a note was found."""
     return report.worst in ("note", "good")
 
 
 def machine_differences(items: Iterable[Item], machine: ReadReport) -> tuple[Difference, ...]:
-    """Return what sets one machine apart from the healthy ones among others."""
+    """Return what distinguishes one machine from the healthy ones among the others."""
     healthy = Tally()
     for _name, read in items:
         if isinstance(read, ReadReport) and is_healthy(read):
@@ -148,7 +147,7 @@ def _row(name: str, report: ReadReport) -> MachineRow:
 
 
 def find_outliers(rows: list[MachineRow]) -> list[Outlier]:
-    """Return the machines whose system, driver or GPU is that of at most one in fifty where most share another."""
+    """Return the machines whose system, driver or GPU at most one in fifty machines has, while most share another."""
     found = []
     for what in ("system", "driver", "gpus"):
         counts = Counter(getattr(r, what) for r in rows if getattr(r, what))

@@ -1,1 +1,1 @@
-"""What may be done with an administrator's rights: one module a kind of change, and the closed list of all kinds."""
+"""What may be done with an administrator's rights: one module per kind of change, and the closed list of all kinds."""

@@ -1,7 +1,6 @@
-"""What may be done with an administrator's rights: a closed list of kinds of change, each with what must hold for it.
-
-A plan is judged by what the machine would be afterwards, never by how its names look: who owns the folder and
-every folder above it, and who else could change it. The predicates ask a ``Ground`` and nothing else.
+"""What may be done with an administrator's rights: a closed list of kinds of change, each with its conditions. A plan
+is judged by the state of the machine afterwards, never by the form of its names: who owns the folder and every folder
+above it, and who else could change it. The predicates ask a ``Ground`` and nothing else.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from core.transaction.broker.ground import Ground, visible_text
 
 @dataclass(frozen=True)
 class ChangeKind:
-    """A kind of change that is made with an administrator's rights, and what must hold for it."""
+    """A kind of change that is made with an administrator's rights, and its conditions."""
 
     name: str
-    """Also the end of polkit's action and of the option on the command line."""
+    """Also the suffix of polkit's action and of the command-line option."""
     of: Callable[[Change], bool]
     refusal: Callable[[Change, Ground, bool], str]
     """(change, ground, back) -> a sentence, or an empty text where it may be made; ``back``: it undoes one."""
     words: Callable[[Change], tuple[str, ...]]
-    """What the change does, in words that the plan has no say in."""
+    """What the change does, in words that the plan cannot influence."""
 
 
 def refusal_sentences(changes: tuple[Change, ...], ground: Ground, *, back: bool = False) -> tuple[str, ...]:
@@ -40,7 +39,7 @@ def kind_of(change: Change) -> ChangeKind:
 
 
 def consent_action(changes: tuple[Change, ...], *, back: bool = False) -> str:
-    """Return the word for what the person is asked to allow: the plan's kind, "changes" for several, or "undo"."""
+    """Return the name of what the person is asked to allow: the plan's kind, "changes" for several, or "undo"."""
     kinds = {kind_of(change).name for change in changes}
     return "undo" if back else kinds.pop() if len(kinds) == 1 else "changes"
 
@@ -76,4 +75,4 @@ CHANGE_KINDS = (
         "system-step", lambda c: isinstance(c, SystemStep), system_steps.refusal, system_steps.words
     ),  # none that is allowed
 )
-"""Every kind there is. A further one is a row here, in docs/security.md, in polkit's policy and in the fuzzer."""
+"""Every kind. A new one is a row here, in docs/security.md, in polkit's policy and in the fuzzer."""

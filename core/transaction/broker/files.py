@@ -17,7 +17,7 @@ NVIDIA_LIBRARY = re.compile(
 
 
 def refusal(change: Change, ground: Ground, back: bool) -> str:
-    """NVIDIA's libraries by name, from an administrator's folder into one, or aside; nobody else's file is touched."""
+    """Place NVIDIA's libraries from one administrator's folder in another, or move them aside; no other file."""
     assert isinstance(change, FileSet)
     rows = (_file(item, ground, back) for item in change.items)
     made = (_folder(f, change, ground, back) for f in change.folders)

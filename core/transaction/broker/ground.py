@@ -1,4 +1,4 @@
-"""The file system as the broker asks about it: whose folders are where, and who else can change them."""
+"""The broker's queries on the file system: who owns a folder, and who else can change it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ WINDOWS_FOLDERS = ("SystemRoot", "ProgramFiles", "ProgramFiles(x86)", "ProgramDa
 
 
 class Ground(Protocol):
-    """What the predicates ask about the file system."""
+    """The queries of the predicates on the file system."""
 
     @property
     def system(self) -> System:
-        """Whose rules hold."""
+        """The system whose rules apply."""
         ...
 
     def kind(self, path: str) -> str:
-        """Return what a path leads to: folder, file, other or missing."""
+        """Return the type of a path's target: folder, file, other or missing."""
         ...
 
     def loose(self, path: str) -> str:
@@ -40,7 +40,7 @@ class Ground(Protocol):
         ...
 
     def bases(self) -> tuple[str, ...]:
-        """Return the folders below which everybody's libraries are."""
+        """Return the folders below which the libraries of all users are."""
         ...
 
     def expanded(self, entry: str) -> str:
@@ -101,7 +101,7 @@ class RealGround:
 
 
 def visible_text(text: str) -> str:
-    """Return a text in which every character that cannot be seen, or turns the line around, is written out."""
+    """Return a text with invisible and direction characters escaped."""
     return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)
 
 
@@ -136,7 +136,7 @@ def everybodys_folder_refusal(folder: str, name: str, ground: Ground, back: bool
 
 
 def is_plain_path(folder: str, system: System) -> bool:
-    """Whether a text is a folder's whole name, of which no program makes anything else."""
+    """Whether a text is a folder's full path that no program interprets in another way."""
     if not folder.isprintable() or any(c in folder for c in "%$\"'`" + ("\\" if system == "linux" else "")):
         return False
     names = re.split(r"[/\\]" if system == "windows" else "/", folder)
@@ -148,7 +148,7 @@ def is_plain_path(folder: str, system: System) -> bool:
 
 
 def lies_below_base(folder: str, ground: Ground) -> bool:
-    """Whether a folder is where the system keeps everybody's libraries."""
+    """Whether a folder is one where the system keeps the libraries of all users."""
     return any(base and lies_inside(folder, base) for base in ground.bases())
 
 

@@ -24,9 +24,9 @@ LINE_FILES: tuple[tuple[str, LineForm], ...] = (
     (r"/etc/crontab|/etc/cron\.d/[\w+-]+", "crontab"),
     (r"/etc/systemd/(?:system|user)/[\w@.+-]+\.service(?:\.d/[\w.+-]+\.conf)?", "systemd"),
 )
-"""Files of everybody's in which a line is edited, and the language of each."""
+"""Files of all users in which a line may be edited, and the language of each."""
 LINE_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", *HIDING_VARIABLES)
-"""Variables that a line may be relieved of; toolkits' besides."""
+"""Variables whose assignment may be removed from a line, besides those of toolkits."""
 
 
 def refusal(change: Change, ground: Ground, back: bool) -> str:

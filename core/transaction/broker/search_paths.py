@@ -24,7 +24,7 @@ def _no_search_path(change: EditPath, ground: Ground) -> str:
 
 
 def enter_refusal(change: Change, ground: Ground, back: bool) -> str:
-    """An existing, absolute folder, which is the administrator's with its whole way and all that is in it."""
+    """An existing, absolute folder that belongs to the administrator, as do its whole path and its content."""
     assert isinstance(change, EditPath)
     return _no_search_path(change, ground) or everybodys_folder_refusal(
         change.entry.strip('"'), change.name, ground, back
@@ -32,7 +32,7 @@ def enter_refusal(change: Change, ground: Ground, back: bool) -> str:
 
 
 def leave_refusal(change: Change, ground: Ground, back: bool) -> str:
-    """An entry that leads nowhere or stands there twice; of LD_LIBRARY_PATH, which no system needs, any entry."""
+    """An entry that does not exist or is there twice; any entry of LD_LIBRARY_PATH, which no system needs."""
     assert isinstance(change, EditPath)
     row = _no_search_path(change, ground)
     if row or back or change.name == "LD_LIBRARY_PATH":

@@ -10,13 +10,14 @@ from core.model.system_steps import SystemStep, step_words
 from core.transaction.broker.ground import Ground, everybodys_folder_refusal, lies_below_base, visible_text
 
 DEVICE_GROUPS = ("video", "render")
-"""Groups into which a user is taken: those of device files, and of nothing that gives further rights (never disk, docker, sudo)."""
+"""Groups to which a user may be added: those of device files, and none with further rights (never disk, docker,
+sudo)."""
 USER_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}", re.ASCII)
 """useradd(8); what begins with a hyphen or holds a colon would be another argument or row."""
 FIRST_PERSON = 1000
-"""First number of a person's account (UID_MIN of login.defs(5)); accounts of services are taken into no group."""
+"""First number of a person's account (UID_MIN of login.defs(5)); service accounts are added to no group."""
 NOBODY = 65534
-"""The account that stands for none."""
+"""The number of the account nobody."""
 
 
 def refusal(change: Change, ground: Ground, back: bool) -> str:

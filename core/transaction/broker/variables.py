@@ -1,4 +1,4 @@
-"""A variable of all users: one that hides GPUs is taken away, one that names a toolkit leads to an administrator's folder."""
+"""A variable of all users: one that hides GPUs is removed, one that names a toolkit names an administrator's folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.model.changes import Change, SetVariable
 from core.transaction.broker.ground import Ground, everybodys_folder_refusal, visible_text
 
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
-"""Variables that hide GPUs: they are taken away, never set."""
+"""Variables that hide GPUs: they are removed, never set."""
 TOOLKIT_VARIABLE = re.compile(r"CUDA_(?:PATH|HOME|ROOT|PATH_V\d{1,2}_\d{1,2})")
 """Variables that name a toolkit, whose libraries programs load: they name only an administrator's folder."""
 

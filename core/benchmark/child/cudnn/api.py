@@ -1,4 +1,4 @@
-"""What the two ways of asking cuDNN for a convolution share: functions, types, buffers, plans. Child only."""
+"""Shared by both of cuDNN's convolution interfaces: functions, types, buffers, plans. Child only."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Buffers:
 
 
 class ConvolutionApi(Protocol):
-    """A way of asking: yields plans, best first by cuDNN's own estimate; they live until ``close``."""
+    """An interface of cuDNN: yields plans, best first by cuDNN's own estimate; they are valid until ``close``."""
 
     name: str
 
@@ -89,7 +89,7 @@ class ConvolutionApi(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what the plans of this problem hold."""
+        """Free the resources of this problem's plans."""
         ...
 
 

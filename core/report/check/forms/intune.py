@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from core.report.check.outcome import Outcome, State, cut_line
 
 STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown": 0}
-"""What is not known is no reason to change anything; its line is in Intune's table all the same."""
+""""Not known" starts no remediation; its line still appears in Intune's table."""
 
 
 def render(outcome: Outcome, length: int) -> str:

@@ -13,7 +13,7 @@ STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown"
 
 
 def render(outcome: Outcome, length: int) -> str:
-    """Return the message: one line, as the monitor cuts what has more bytes than its ``max_output_length``, within a letter, too."""
+    """Return one line; the monitor cuts it after ``max_output_length`` bytes, even within a character."""
     return cut_line(outcome.line, length, _bytes) + "\n"
 
 

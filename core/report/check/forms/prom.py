@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from core.report.check.outcome import STATES, Outcome, State
 
 STATUSES: Mapping[State, int] = dict.fromkeys(STATES, 0)
-"""The collector looks at the file alone."""
+"""The collector reads only the file, not the exit status."""
 
 
 def render(outcome: Outcome, length: int) -> str:  # noqa: ARG001 - there is no line to cut

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from core.report.check.outcome import Outcome, State, cut_line
 
 STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown": 0}
-"""What is not known drains no node."""
+""""Not known" drains no node."""
 
 
 def render(outcome: Outcome, length: int) -> str:
