@@ -220,6 +220,8 @@ class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"
     """All folders that the line gives the variable."""
     value: str = ""
     """What the variable gets instead, where it is changed and not taken out."""
+    front: tuple[str, ...] = ()
+    """Folders that the line puts in front of what it gives the variable."""
     reason: str = ""
     """Stands in a comment beside the line, where the format allows one."""
     starts: tuple[str, ...] = ()

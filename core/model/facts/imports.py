@@ -55,6 +55,8 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     """Extension modules without which it cannot be imported, where all that are there are for another Python or processor."""
     wheel_tags: tuple[str, ...] = ()
     """The tags in its owner's WHEEL file, where they name no Python or system that this one is."""
+    alone: bool = False
+    """Whether nothing else that can be imported lies in its entry's folder."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 
