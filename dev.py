@@ -62,6 +62,13 @@ TEST_PACKAGES = {
     "desktop-file-utils": "desktop-file-validate",
     "lintian": "lintian",
     "rpm": "rpmbuild",
+    # what people start programs with: each place of tests/startup, by the real shells, and a real makefile
+    "zsh": "zsh",
+    "fish": "fish",
+    "dash": "dash",
+    "make": "make",
+    "tmux": "tmux",
+    "direnv": "direnv",
     "zlib1g": "/usr/lib/*/libz.so.1",
 }
 """Debian package -> a program or file by which its presence is known."""

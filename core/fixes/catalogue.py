@@ -21,7 +21,7 @@ from core.fixes.files import (
     put_aside,
     put_cache_aside,
 )
-from core.fixes.lines import edit_lines, edited_variable, take_out_line
+from core.fixes.lines import advice_of_lines, edit_lines, edited_variable, take_out_line
 from core.fixes.packages.remedies import install_packages, put_package_back
 from core.fixes.search_paths import add_folder, drop_dead_entries, prefer_folder, take_out_folders
 from core.fixes.variables import (
@@ -33,7 +33,7 @@ from core.fixes.variables import (
     target_environments,
 )
 from core.model import path_list
-from core.model.changes import Change, EditPath, ExchangePackages, FileSet, SetVariable
+from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Fix
 from core.model.path_list import PathError
@@ -69,6 +69,8 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     if remedy is None:
         return finding
     finding = _with_lines(finding, remedy, snapshot)
+    if finding.fix is not None and (advice := advice_of_lines(remedy, finding, snapshot)):
+        finding = replace(finding, fix=replace(finding.fix, advice=advice, restart="program"))
     if finding.severity > Severity.NOTE and (name := edited_variable(remedy)):
         known = {e.source for e in finding.evidence}
         rows = [e for e in line_evidence(snapshot, name, finding.ways) if e.source not in known]
@@ -82,6 +84,8 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     if not changes:
         return finding
     fix = finding.fix or Fix(title=_("Remove the entries that have no effect"), restart="terminal")
+    if isinstance(remedy, GiveOtherName) and isinstance(changes[0], EditLine):
+        fix = Fix(title=_("Take {folder} out of PYTHONPATH", folder=remedy.entry), restart="program")
     return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
 
 
@@ -94,6 +98,8 @@ def _with_edits(
     """
     edits = edit_lines(remedy, finding, snapshot)
     lasting = [c for c in changes if not isinstance(c, SetVariable) or c.scope != "environment"]
+    if edits and isinstance(remedy, GiveOtherName):
+        return in_single_scope(edits) or changes
     if edits:
         return in_single_scope([*lasting, *edits])
     return tuple(lasting) if finding.ways and THIS_SESSION not in finding.ways else changes

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from core.common.i18n import _
 from core.fixes.variables import persistent_values
 from core.model import path_list
 from core.model.changes import EditLine, PersistentScope
 from core.model.facts import Snapshot, Start, StartLine
 from core.model.findings import Finding
-from core.model.remedies import PointTo, PreferFolder, Remedy, TakeOut, TakeOutLine, Unset
+from core.model.remedies import AddFolder, GiveOtherName, PointTo, PreferFolder, Remedy, TakeOut, TakeOutLine, Unset
+from core.rules.snapshot_queries import effective_variable
+from core.rules.ways import THIS_SESSION
 
 EVERYBODYS = ("/etc/", "/usr/", "/var/", "/lib/", "/opt/")
 """Prefixes of files that belong to the system, not to one person."""
+SEARCH_PATH = "LD_LIBRARY_PATH"
+WITHOUT_COMMENTS = (".json", ".code-workspace")
+"""Ends of files in which a command can stand, and no comment."""
+SESSIONS = ("login", "terminal", "desktop", "ssh", "multiplexer")
+"""Kinds of the ways by which a session comes about."""
 MOST_REASON = 160
 """Most characters of the comment beside a line."""
 
@@ -39,7 +49,9 @@ def edited_variable(remedy: Remedy) -> str:
         case Unset() | PointTo() | TakeOut():
             return remedy.variable
         case PreferFolder(by="LD_LIBRARY_PATH"):
-            return "LD_LIBRARY_PATH"
+            return SEARCH_PATH
+        case GiveOtherName() if remedy.entry:
+            return "PYTHONPATH"
     return ""
 
 
@@ -47,6 +59,8 @@ def edit_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> tuple[Ed
     """Return the edits of every line by which a variable is wrong in the ways that the finding concerns; none where it is
     not known of all of them which line that is.
     """
+    if isinstance(remedy, AddFolder):
+        return _put_in_front(remedy, finding, snapshot)
     name = edited_variable(remedy)
     whole = isinstance(remedy, Unset | PointTo)
     if not name or (snapshot.machine.system == "windows" and not whole):
@@ -65,7 +79,68 @@ def edit_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> tuple[Ed
             if old is not None and (old.among != edit.among):
                 return ()  # a loop or a function: one line does several things
             starts = tuple(dict.fromkeys((*(old.starts if old else ()), start.id)))
-            found[key] = EditLine(**{**{n: getattr(edit, n) for n in edit.__struct_fields__}, "starts": starts})
+            found[key] = replace(edit, starts=starts)
+    if isinstance(remedy, GiveOtherName) and not _all_by_lines(remedy, finding, snapshot):
+        return ()
+    return tuple(found.values())
+
+
+def _all_by_lines(remedy: GiveOtherName, finding: Finding, snapshot: Snapshot) -> bool:
+    """Whether lines lead every program that the finding concerns to the entry: this session's, too, where it is."""
+    concerned = _concerned(finding, snapshot)
+    by_lines = [s for s in concerned if any(True for _row in _rows(remedy, s))]
+    key = path_list.entry_key(remedy.entry, "linux")
+    having = [
+        s
+        for s in concerned
+        for v in s.variables
+        if v.name == "PYTHONPATH" and key in {path_list.entry_key(e, "linux") for e in v.value.split(":")}
+    ]
+    if any(s not in by_lines for s in having):
+        return False
+    if finding.ways and THIS_SESSION not in finding.ways:
+        return True
+    ours = effective_variable(snapshot, "PYTHONPATH")
+    return ours is not None and any(
+        v.value == ours.value for s in by_lines if s.kind in SESSIONS for v in s.variables if v.name == "PYTHONPATH"
+    )
+
+
+def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str:
+    """Return which lines to write otherwise, for a fault of other ways of starting than this one; empty where none tells."""
+    if not isinstance(remedy, AddFolder) or not finding.ways or THIS_SESSION in finding.ways:
+        return ""
+    folders = ":".join((remedy.folder, *remedy.more))
+    said: dict[str, None] = {}
+    for start in _concerned(finding, snapshot):
+        rows = [r for r in start.lines if r.name == SEARCH_PATH and r.does != "unset" and not r.overridden]
+        for row in rows[-1:]:
+            words = _("In {file}, line {line}: put {folders} in front of what it gives {name}.",
+                      file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
+            said[words] = None
+        for row in () if rows else [r for r in start.taken if r.name == SEARCH_PATH][-1:]:
+            words = _("In {file}, line {line}: it takes {name} away. Leave that out, or give it here the value {folders}",
+                      file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
+            said[words] = None
+    return "\n".join(said)
+
+
+def _put_in_front(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> tuple[EditLine, ...]:
+    """Return the edits of the lines that give other ways of starting than this one a search path without the folders; none
+    unless each of these ways has such a line of this person's.
+    """
+    if snapshot.machine.system != "linux" or not finding.ways or THIS_SESSION in finding.ways:
+        return ()
+    folders = (remedy.folder, *remedy.more)
+    found: dict[tuple[str, int], EditLine] = {}
+    for start in _concerned(finding, snapshot):
+        rows = [r for r in start.lines if r.name == SEARCH_PATH and r.does != "unset" and not r.overridden]
+        if not rows or rows[-1].does == "open" or rows[-1].line <= 0 or rows[-1].file.startswith(EVERYBODYS):
+            return ()
+        edit = replace(_edit(rows[-1], "", remedy, finding, start), front=folders)
+        old = found.get((edit.path, edit.line))
+        starts = tuple(dict.fromkeys((*(old.starts if old else ()), start.id)))
+        found[edit.path, edit.line] = replace(edit, starts=starts)
     return tuple(found.values())
 
 
@@ -91,6 +166,9 @@ def _rows(remedy: Remedy, start: Start) -> Iterator[tuple[StartLine, str]]:
                 for place in remedy.places:
                     if _names(row, place.folder):
                         yield row, place.folder
+            case GiveOtherName():
+                if _names(row, remedy.entry):
+                    yield row, remedy.entry
             case PreferFolder():
                 if _names(row, remedy.over):
                     yield row, remedy.over
@@ -102,7 +180,7 @@ def _names(row: StartLine, folder: str) -> bool:
 
 
 def _own_entries(row: StartLine) -> tuple[str, ...]:
-    text = row.added or row.value
+    text = row.value if row.form == "crontab" else row.added or row.value  # cron expands nothing: its lines say all
     return tuple(e for e in path_list.split_entries(text, "linux", row.name) if e)
 
 
@@ -120,7 +198,7 @@ def _edit(row: StartLine, entry: str, remedy: Remedy, finding: Finding, start: S
         entry=spelt if entry else "",
         among=_own_entries(row) if entry else (),
         value=remedy.folder if isinstance(remedy, PointTo) else "",
-        reason=_comment(finding.title),
+        reason="" if row.file.endswith(WITHOUT_COMMENTS) else _comment(finding.title),
         held=next((v.value for v in start.variables if v.name == row.name), ""),
     )
 

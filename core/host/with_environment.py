@@ -8,7 +8,7 @@ from typing import Unpack
 
 import msgspec
 
-from core.host.interface import CompletedProcess, Host, RunOptions
+from core.host.interface import CompletedProcess, Host, PlannedFiles, RunOptions
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -29,6 +29,16 @@ class HostWithEnvironment(msgspec.Struct, frozen=True):
     def root(self) -> Path:
         """The real one's."""
         return self.host.root
+
+    @property
+    def planned(self) -> Mapping[str, str]:
+        """The real one's, where it shows a machine as it would be: every way of starting is seen on that machine."""
+        return self.host.planned if isinstance(self.host, PlannedFiles) else {}
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """The real one's, as above."""
+        return self.host.gone if isinstance(self.host, PlannedFiles) else frozenset()
 
     def machine(self) -> Machine:
         """The real one's."""

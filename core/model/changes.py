@@ -220,6 +220,8 @@ class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"
     """All folders that the line puts into the variable."""
     value: str = ""
     """The new value, where the assignment is changed instead of removed."""
+    front: tuple[str, ...] = ()
+    """Folders that the line puts in front of what it gives the variable."""
     reason: str = ""
     """Written into a comment beside the line, where the format allows one."""
     starts: tuple[str, ...] = ()

@@ -107,6 +107,8 @@ class GiveOtherName(Frozen, frozen=True, kw_only=True, tag=True):
 
     files: tuple[tuple[str, str], ...]
     """Path of each, and the file name that it gets; none for a folder."""
+    entry: str = ""
+    """The entry of PYTHONPATH that leads to nothing else: where lines set it, they lose it instead."""
 
 
 class TakeOutLine(Frozen, frozen=True, kw_only=True, tag=True):

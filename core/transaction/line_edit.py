@@ -59,6 +59,7 @@ def edit_of(change: EditLine) -> Edit:
         entry=change.entry,
         among=change.among,
         value=change.value,
+        front=change.front,
         reason=change.reason,
     )
 
@@ -210,7 +211,7 @@ def value_after(change: EditLine, value: str | None) -> str | None:
         return ":".join(left) or None
     if change.held and value != change.held:
         return value
-    return change.value or None
+    return ":".join((*change.front, value)) if change.front else change.value or None
 
 
 # --- doing ---------------------------------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from core.fixes.catalogue import attach_changes
 from core.fixes.files import dll_hook
 from core.fixes.search_paths import add_folder_for_concerned
 from core.fixes.variables import has_activation
-from core.model.changes import EditPath, ExchangePackages, FileSet, SetVariable, Value
+from core.model.changes import EditLine, EditPath, ExchangePackages, FileSet, SetVariable, Value
 from core.model.facts import (
     Attempt,
     ComputeCache,
@@ -32,6 +33,8 @@ from core.model.facts import (
     PythonEnvironment,
     Resolution,
     Snapshot,
+    Start,
+    StartLine,
     Toolkit,
     Variable,
 )
@@ -55,6 +58,7 @@ from core.rules.cudnn.cuda_libraries import half_away
 from core.rules.cudnn.files import completing_remedy
 from core.rules.cudnn.late_dependencies import plain_name
 from core.rules.root_cause import diagnose
+from core.rules.ways import THIS_SESSION
 
 USER, MACHINE = "HKCU\\Environment", "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 
@@ -534,6 +538,51 @@ def test_modules_in_the_way_get_other_names_and_a_package_is_put_aside() -> None
     ]
     [change] = changes(found(GiveOtherName(files=(("/w/torch", ""),))), machine("linux"))
     assert [(i.path, i.before, i.after) for i in change.items] == [("/w/torch", "folder", "")]
+
+
+def way(name: str, *, at: str = "/w/Makefile", value: str = "/w/stubs", lines: bool = True) -> Start:
+    row = StartLine(name=name, does="set", value=value, file=at, line=3, form="assignments")
+    return Start(
+        id=f"task:{at}",
+        kind="task",
+        variables=(Variable(name=name, value=value, source=at),),
+        lines=(row,) if lines else (),
+    )
+
+
+def test_a_line_loses_the_entry_that_leads_to_a_module_in_the_way() -> None:
+    finding = replace(
+        found(GiveOtherName(files=(("/w/stubs/torch", ""),), entry="/w/stubs")), ways=("task:/w/Makefile",)
+    )
+    seen = replace(machine("linux"), starts=(way("PYTHONPATH"),))
+    fixed = attach_changes(finding, seen)
+    assert fixed.fix is not None
+    [change] = fixed.fix.changes
+    assert isinstance(change, EditLine)
+    assert (change.path, change.line, change.name, change.entry) == ("/w/Makefile", 3, "PYTHONPATH", "/w/stubs")
+    assert (fixed.fix.title, fixed.fix.advice) == ("Take /w/stubs out of PYTHONPATH", "")
+    [other] = changes(finding, replace(seen, starts=(way("PYTHONPATH", lines=False),)))
+    assert isinstance(other, FileSet)  # no line tells how it comes there
+    [ours] = changes(replace(finding, ways=(THIS_SESSION, "task:/w/Makefile")), seen)
+    assert isinstance(ours, FileSet)  # this session has it from elsewhere
+
+
+def test_a_folder_is_put_in_front_in_the_line_of_another_way() -> None:
+    finding = replace(
+        found(AddFolder(folder="/v/lib", more=("/v/more",), prefixes=("/v",))), ways=("task:/w/Makefile",)
+    )
+    seen = replace(machine("linux"), starts=(way("LD_LIBRARY_PATH", value="/old"),))
+    fixed = attach_changes(finding, seen)
+    assert fixed.fix is not None
+    [change] = fixed.fix.changes
+    assert isinstance(change, EditLine)
+    assert (change.path, change.line, change.front) == ("/w/Makefile", 3, ("/v/lib", "/v/more"))
+    assert fixed.fix.advice == "In /w/Makefile, line 3: put /v/lib:/v/more in front of what it gives LD_LIBRARY_PATH."
+    everybodys = replace(seen, starts=(replace(way("LD_LIBRARY_PATH", at="/etc/profile"), id="task:/w/Makefile"),))
+    advised = attach_changes(finding, everybodys).fix
+    assert advised is not None
+    assert advised.changes == ()
+    assert advised.advice.startswith("In /etc/profile, line 3")
 
 
 def test_a_line_of_a_pth_file_is_edited() -> None:

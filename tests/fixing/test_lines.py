@@ -41,6 +41,8 @@ OUT: list[tuple[LineForm, str, str]] = [
     ("posix", "[ -d /opt/a ] && export LD_LIBRARY_PATH=/opt/a", "[ -d /opt/a ] && :"),
     ("posix", "if true; then export LD_LIBRARY_PATH=/opt/a; fi", "if true; then :; fi"),
     ("posix", "export X=1 LD_LIBRARY_PATH=/opt/a Y=2", "export X=1 Y=2"),
+    ("posix", 'exec env -u X LD_LIBRARY_PATH=/opt/a Y=2 "$@"', 'exec env -u X Y=2 "$@"'),
+    ("posix", '"serve": "env LD_LIBRARY_PATH=/opt/a ./serve",', '"serve": "env ./serve",'),
     ("posix", "export LD_LIBRARY_PATH=/opt/a Y=2", "export Y=2"),
     ("posix", "export LD_LIBRARY_PATH=/opt/a:\\\n/opt/a", "# export LD_LIBRARY_PATH=/opt/a:\\\n# /opt/a"),
     ("posix", "export A=1; export LD_LIBRARY_PATH=/opt/a; ls", "export A=1; :; ls"),
@@ -89,6 +91,20 @@ LESS: list[tuple[LineForm, str, tuple[str, ...], str]] = [
         'Environment="LD_LIBRARY_PATH=/opt/b" "B=2"',
     ),
     ("json", '{"LD_LIBRARY_PATH": "/opt/a:/opt/b"}', (A, B), '{"LD_LIBRARY_PATH": "/opt/b"}'),
+    ("json", '{"LD_LIBRARY_PATH": "/opt/a:${env:LD_LIBRARY_PATH}"}', (A,), "{}"),
+    (
+        "assignments",
+        "export LD_LIBRARY_PATH := $(CURDIR)/a:$(LD_LIBRARY_PATH)",
+        (A,),
+        "# export LD_LIBRARY_PATH := $(CURDIR)/a:$(LD_LIBRARY_PATH)",
+    ),
+    ("supervisor", 'environment=A="1",LD_LIBRARY_PATH="/opt/a:%(ENV_LD_LIBRARY_PATH)s"', (A,), 'environment=A="1"'),
+    (
+        "assignments",
+        "LD_LIBRARY_PATH = '/opt/a:{{env.LD_LIBRARY_PATH}}'",
+        (A,),
+        "# LD_LIBRARY_PATH = '/opt/a:{{env.LD_LIBRARY_PATH}}'",
+    ),
 ]
 
 
@@ -115,6 +131,42 @@ def test_a_folder_is_taken_out_of_a_line(form: LineForm, old: str, among: tuple[
 )
 def test_a_value_is_changed(form: LineForm, old: str, new: str) -> None:
     assert edit_text(old, Edit(form=form, line=1, name="CUDA_HOME", value="/usr/cuda")) == new
+
+
+@pytest.mark.parametrize(
+    ("form", "old", "new"),
+    [
+        ("posix", "export LD_LIBRARY_PATH=/opt/b", "export LD_LIBRARY_PATH=/opt/a:/opt/b"),
+        ("posix", 'LD_LIBRARY_PATH="$X:/opt/b" ./serve', 'LD_LIBRARY_PATH="/opt/a:$X:/opt/b" ./serve'),
+        ("posix", "export LD_LIBRARY_PATH=", "export LD_LIBRARY_PATH=/opt/a"),
+        ("fish", "set -gx LD_LIBRARY_PATH /opt/b $X", "set -gx LD_LIBRARY_PATH /opt/a /opt/b $X"),
+        ("fish", "set-environment -g LD_LIBRARY_PATH /opt/b", "set-environment -g LD_LIBRARY_PATH /opt/a:/opt/b"),
+        ("assignments", 'LD_LIBRARY_PATH="/opt/b"', 'LD_LIBRARY_PATH="/opt/a:/opt/b"'),
+        ("pam", "LD_LIBRARY_PATH DEFAULT=/opt/b", "LD_LIBRARY_PATH DEFAULT=/opt/a:/opt/b"),
+        ("systemd", 'Environment="LD_LIBRARY_PATH=/opt/b" B=2', 'Environment="LD_LIBRARY_PATH=/opt/a:/opt/b" B=2'),
+        ("json", '{"LD_LIBRARY_PATH": "/opt/b"}', '{"LD_LIBRARY_PATH": "/opt/a:/opt/b"}'),
+        ("supervisor", 'environment=LD_LIBRARY_PATH="/opt/b"', 'environment=LD_LIBRARY_PATH="/opt/a:/opt/b"'),
+        (
+            "xml",
+            '<env name="LD_LIBRARY_PATH" value="/opt/b" />',
+            '<env name="LD_LIBRARY_PATH" value="/opt/a:/opt/b" />',
+        ),
+    ],
+)
+def test_a_folder_is_put_in_front(form: LineForm, old: str, new: str) -> None:
+    assert edit_text(old, Edit(form=form, line=1, name=L, front=(A,))) == new
+
+
+@pytest.mark.parametrize("folder", ["/opt/a b", "/opt/$x", "opt", '/a"'])
+def test_a_folder_that_wants_quotes_is_put_nowhere(folder: str) -> None:
+    with pytest.raises(ChangeError):
+        edit_text(f"export {L}=/opt/b", Edit(form="posix", line=1, name=L, front=(folder,)))
+
+
+def test_what_a_variable_holds_after_a_folder_is_put_in_front() -> None:
+    change = EditLine(path="/x", form="posix", line=1, name=L, front=(A,), held=B)
+    assert value_after(change, B) == f"{A}:{B}"
+    assert value_after(change, "/other") == "/other"
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from core.fixes.catalogue import changes_of
+from core.host.linux.host import LinuxHost
+from core.host.with_environment import HostWithEnvironment
 from core.model.facts import Machine, Snapshot
 from core.model.remedies import GiveOtherName, Remedy, TakeOutLine
-from core.probes.sysroot import Sysroot
+from core.probes.sysroot import Sysroot, sysroot_of
+from core.rehearsal.planned_host import PlannedHost
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
 from core.transaction.preconditions import resolve
@@ -67,6 +70,14 @@ def test_a_name_that_is_taken_is_left(work: Path, tmp_path: Path) -> None:
     changes = resolve(changes_of(rows(work)[0][0], SEEN), writer)
     assert execute(Plan(title="x", changes=changes), writer=writer, journal=journal).kind == "refused"
     assert tree(work) == before
+
+
+def test_another_way_of_starting_is_seen_on_the_planned_machine(work: Path) -> None:
+    changes = changes_of(GiveOtherName(files=((str(work / "torch"), ""),)), SEEN)
+    planned = PlannedHost(LinuxHost(environ={}), changes=changes)
+    other_way = HostWithEnvironment(planned, {"PYTHONPATH": str(work)})
+    assert not sysroot_of(other_way).is_folder(str(work / "torch"))
+    assert sysroot_of(HostWithEnvironment(LinuxHost(environ={}))).is_folder(str(work / "torch"))
 
 
 def test_what_is_supposed_to_be_gone_is_not_seen(work: Path) -> None:

@@ -94,6 +94,15 @@ def test_the_source_of_a_project_is_left_where_it_is():
     assert "setup.py" in told.fix.advice
 
 
+def test_an_entry_of_pythonpath_goes_that_leads_to_nothing_else_or_to_a_project():
+    (sole,) = found(seen(in_the_way(1, alone=True)))
+    assert sole.remedy == GiveOtherName(files=(("/opt/tools/torch.py", "my_torch.py"),), entry="/opt/tools")
+    (of_a_project,) = found(seen(in_the_way(1, project="/opt/tools/setup.py")))
+    assert of_a_project.remedy == TakeOut(variable="PYTHONPATH", places=(Place(folder="/opt/tools", prefix=PREFIX),))
+    (started_there,) = found(seen(in_the_way(0, alone=True)))
+    assert started_there.remedy == GiveOtherName(files=(("/home/ada/work/torch.py", "my_torch.py"),))
+
+
 def test_a_package_in_the_way_is_put_aside_as_a_whole():
     path = "/home/ada/work/torch/__init__.py"
     way = torch(path=path, entry=0, owner="", hidden=(TORCH,), hidden_owner="torch 2.6.0")

@@ -24,7 +24,7 @@ are read in the working folder; what a running server such as tmux's got before 
 
 `python -m tests.startup` writes this table. In each row a variable is wrong by one line: LD_LIBRARY_PATH and PATH by a folder in
 front, CUDA_VISIBLE_DEVICES is -1, CUDA_HOME names a folder that is gone. The scan names file and line in the ways that are listed; the cure
-edits that line; then every way is read anew and, where a shell of this machine makes it, really started; then it is undone, byte for byte.
+edits that line; then every way is read anew and, where a shell, tmux or direnv of this machine makes it, really started; then it is undone, byte for byte.
 
 """
 

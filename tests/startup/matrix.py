@@ -6,6 +6,7 @@ import os
 import shutil
 import string
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from core.fixes.variables import persistent_values
 from core.host.linux.host import LinuxHost
 from core.host.startup.plain import json_value, read_assignments, read_pam
 from core.host.startup.state import State
+from core.model.changes import ChangeError
 from core.model.facts import Snapshot, Start
 from core.model.findings import Finding
 from core.model.remedies import Place as Entry
@@ -120,9 +122,23 @@ def really(kind: str, shell: str, home: Path) -> dict[str, str] | None:
             found = json_value(kept.read_text()) if kept.is_file() else {}
             env |= found.get("env_vars", {}) if isinstance(found, dict) else {}
             return _run(["/bin/bash", "-c", f"[ ! -f {hooks} ] || . {hooks}; env -0"], env)
-        case "direnv" if (home / "project/.envrc").is_file() and "dotenv" not in (home / "project/.envrc").read_text():
-            return _run(["/bin/bash", "-c", f". {home}/project/.envrc; env -0"], really("terminal", "bash", home) or {})
+        case "direnv" if (home / "project/.envrc").is_file():
+            script = f"cd {home}/project && direnv allow . && direnv exec . env -0"
+            return _run(["/bin/sh", "-c", script], really("terminal", "bash", home) or {})
+        case "multiplexer":
+            return _in_tmux(own, home, really("desktop", shell, home) or {})
     return None
+
+
+def _in_tmux(shell: str, home: Path, env: dict[str, str]) -> dict[str, str]:
+    """Return what a new window of a new tmux server gets: its shell is a login shell."""
+    with tempfile.TemporaryDirectory(prefix="tmux-") as folder:
+        over = f"tmux -S {folder}/server wait-for -S over"
+        window = f"{shell} -l -i -c 'env -0 >{folder}/said'; {over}"
+        tmux = ["tmux", "-S", f"{folder}/server", "-f", f"{home}/.tmux.conf", "new-session", "-d", "cat", ";"]
+        _run([*tmux, "new-window", window, ";", "wait-for", "over", ";", "kill-server"], env)
+        text = Path(folder, "said").read_text()
+    return dict(part.partition("=")[::2] for part in text.split("\0") if "=" in part)
 
 
 # --- the row -------------------------------------------------------------------------------------------------------
@@ -166,7 +182,7 @@ def _finding(name: str, ways: tuple[str, ...]) -> Finding:
     )  # fmt: skip
 
 
-def run_row(place: Place, name: str, shell: str, home: Path, state: Path) -> Row:
+def run_row(place: Place, name: str, shell: str, home: Path, state: Path) -> Row:  # noqa: C901 - one row, step by step
     """Set, name, cure, verify and undo; return what was named, and everything that was not as it should be."""
     row = Row()
     place.before(home)
@@ -224,7 +240,11 @@ def run_row(place: Place, name: str, shell: str, home: Path, state: Path) -> Row
     else:
         changes = edits
     writer, journal = LinuxVariables(home=str(home)), Journal(state)
-    plan = Plan(title="matrix", changes=resolve(changes, writer))
+    try:
+        plan = Plan(title="matrix", changes=resolve(changes, writer))
+    except ChangeError as e:
+        row.problems.append(f"no cure: {e}")
+        return row
     done = execute(plan, writer=writer, journal=journal)
     if done.kind != "done":
         row.problems.append(f"cure: {done.kind} {done.sentence}")

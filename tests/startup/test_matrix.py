@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.startup.matrix import run_row
+from tests.startup.matrix import SHELLS, run_row
 from tests.startup.places import PLACES, VALUES, Place
 
 NAMES = tuple(VALUES)
@@ -22,6 +22,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_there_are_places_enough() -> None:
     assert len({p.name for p in PLACES}) >= 12
+    assert set(SHELLS) == {"bash", "zsh", "fish", "dash"}, "dev.py installs them"
     kinds = {k for p in PLACES for s in p.shells for k in p.reads(s)}
     assert {"terminal", "desktop", "ssh", "cron", "notebook"} <= kinds
     assert {s for p in PLACES for s in p.shells} == {"bash", "zsh", "fish", "dash"}

@@ -21,6 +21,8 @@ PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
 """Lists whose entries blanks separate, too (ld.so(8))."""
 _PLAIN = re.compile(r"[^$`*?~%{}()\[\]\\]+")
 """A text that is what it says in every language."""
+_BARE = re.compile(r"/[\w/.+@-]*")
+"""A folder that no format wants in quotes."""
 _EXPORTS = r"(?:export|declare\s+-x|declare\s+-gx|typeset\s+-x|typeset\s+-gx|readonly|local)\s+"
 
 
@@ -38,6 +40,8 @@ class Edit(Frozen, frozen=True, kw_only=True):
     """All folders that this line gives the variable, in their order."""
     value: str = ""
     """What the variable gets instead, where it is changed and not taken out."""
+    front: tuple[str, ...] = ()
+    """Folders that the line puts in front of what it gives the variable."""
     reason: str = ""
     """Stands in a comment beside the line, where the format allows one."""
 
@@ -49,7 +53,7 @@ def edit_text(text: str, edit: Edit) -> str:
         ChangeError: the line is not as it was read, or is more than a plain assignment.
     """
     lines = re.split(r"(?<=\n)", text)
-    if not 1 <= edit.line <= len(lines):
+    if not 1 <= edit.line <= len(lines) or not all(_BARE.fullmatch(folder) for folder in edit.front):
         raise _by_hand(edit)
     if edit.form == "json":
         return _in_json(text, lines, edit)
@@ -127,7 +131,7 @@ def _without_entry(body: str, edit: Edit) -> str | None:
         ChangeError: it cannot be determined which part of the text makes the entry.
     """
     head, pieces, tail = _pieces(body, edit.name)
-    own = [n for n, p in enumerate(pieces) if p and not re.search(rf"\$\{{?{edit.name}(?!\w)", p)]
+    own = [n for n, p in enumerate(pieces) if p and not _inherits(p, edit.name)]
     literal = [n for n in own if _is_entry(pieces[n], edit)]
     if not literal:
         if len(own) != len(edit.among) or any(re.search(r"\$\{?[0-9@*]", pieces[n]) for n in own):
@@ -150,19 +154,44 @@ def _takes_all(edit: Edit, texts: Sequence[str]) -> bool:
     Raises:
         ChangeError: a part plainly names something else than the entry.
     """
-    if edit.value or not edit.entry:
-        return not edit.value
+    if _changes(edit) or not edit.entry:
+        return not _changes(edit)
     if not edit.among or not all(_is_entry(folder, edit) for folder in edit.among):
         return False
-    inherited = re.compile(rf"\$\{{?(?:{edit.name}|{edit.name.lower()})(?!\w)")
-    own = [t for t in texts if t and not inherited.search(t)]
+    own = [t for t in texts if t and not _inherits(t, edit.name)]
     if len(own) > len(edit.among) or any(_PLAIN.fullmatch(t) and not _is_entry(t, edit) for t in own):
         raise _by_hand(edit)
     return True
 
 
+def _changes(edit: Edit) -> bool:
+    """Whether the variable gets another value, and is not taken out."""
+    return bool(edit.value or edit.front)
+
+
+def _changed(edit: Edit, text: str, separator: str = ":") -> str:
+    """Return what stands in the place of a value's text."""
+    return edit.value or separator.join((*edit.front, text) if text else edit.front)
+
+
+def _inherits(text: str, name: str) -> bool:
+    """Whether a part stands for what the variable held before: a shell's, VS Code's, supervisord's and mise's forms."""
+    return bool(
+        re.search(
+            rf"\$[{{(]?(?:env:)?(?:{name}|{name.lower()})(?!\w)|%\(ENV_{name}\)s|\{{\{{\s*env\.{name}\s*\}}\}}", text
+        )
+    )
+
+
 def _is_entry(text: str, edit: Edit) -> bool:
     return text.rstrip("/") == edit.entry.rstrip("/")
+
+
+def _left(edit: Edit, value: str) -> str | None:
+    """Return what becomes of a value's text in a format without commands; None where it is taken out as a whole."""
+    if _changes(edit):
+        return _changed(edit, value)
+    return None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit)
 
 
 def _parts(value: str, edit: Edit) -> list[str]:
@@ -184,6 +213,9 @@ def _posix(body: str, edit: Edit) -> str | None:
     raw = body[at:end]
     if edit.value:
         return body[:at] + shlex.quote(edit.value) + body[end:]
+    if edit.front and not raw.startswith("("):
+        quote = raw[0] if len(raw) > 1 and raw[0] in "\"'" else ""
+        return body[:at] + quote + _changed(edit, raw[len(quote) :]) + body[end:]
     if re.search(r"\$\{?[0-9@*]", raw):
         raise _by_hand(edit)  # a function's own word: each of its callers would be changed
     if raw.startswith("("):
@@ -205,6 +237,8 @@ def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
     alone = re.fullmatch(rf"\s*(?:{_EXPORTS})?", before)
     if alone and re.fullmatch(rf"\s*(?:;\s*export\s+{edit.name}\s*)?;?\s*(?:#.*)?", after, re.DOTALL):
         return None
+    if re.search(r"(?:^|[;&|({\s/\"'])env\s+(?:(?:-u\s+\w+|-\S+|[A-Za-z_]\w*=\S*)\s+)*\Z", before):
+        return before + after.lstrip(" \t")  # env A=1 NAME=... command
     head = re.search(rf"(?:^|[;&|({{]|\bthen|\bdo|\belse)\s*({_EXPORTS})?((?:[A-Za-z_]\w*=\S*\s+)*)\Z", before)
     if head is None:
         raise _by_hand(edit)
@@ -222,11 +256,8 @@ def _words(body: str, edit: Edit) -> str | None:
     names = {"PATH": r"PATH|path|fish_add_path|PATH_add"}.get(edit.name, re.escape(edit.name))
     if not re.search(rf"(?<![\w$/.-])(?:{names})(?![\w/.-])", body):
         raise _by_hand(edit)
-    if edit.value:
-        found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)(\S.*?)(\s*(?:#.*)?)\Z", body)
-        if found is None:
-            raise _by_hand(edit)
-        return found[1] + shlex.quote(edit.value) + found[3]
+    if _changes(edit):
+        return _other_words(body, edit)
     whole = _takes_all(edit, _listed(body, edit))
     sole = re.fullmatch(
         r"\s*(?:set\s|setenv\s|export\s|fish_add_path\s|PATH_add\s|path_add\s|(?:prepend|append)[-_]path\b|[a-z_]+\+?=\()[^;&|]*",
@@ -257,6 +288,16 @@ def _words(body: str, edit: Edit) -> str | None:
     return "".join(words)
 
 
+def _other_words(body: str, edit: Edit) -> str:
+    """Give a list of words another value, or put words in front of it."""
+    head = rf"\s*set\s+(?:-\S+\s+)*{edit.name}\s+"
+    if edit.value and (found := re.match(rf"({head})(\S.*?)(\s*(?:#.*)?)\Z", body)):
+        return found[1] + shlex.quote(edit.value) + found[3]
+    if edit.front and (found := re.match(rf"({head}|\s*{edit.name.lower()}=\()(\S.*)\Z", body, re.DOTALL)):
+        return found[1] + _changed(edit, found[2], " ")
+    raise _by_hand(edit)
+
+
 def _listed(body: str, edit: Edit) -> list[str]:
     """Return the words of a list: behind the variable's name and the options of its command."""
     words = re.split(r"[\s()]+", re.sub(r"(?:^|\s)#.*", "", body))
@@ -276,12 +317,10 @@ def _fish(body: str, edit: Edit) -> str | None:
     if re.search(rf"(?<![\w$]){edit.name}=", body):
         return _posix(body, edit)
     if found := re.match(rf"(\s*(?:set-environment|setenv)\s+(?:-\S+\s+)*{edit.name}\s+)([\"']?)(.*?)\2(\s*)\Z", body):
-        left = edit.value or (
-            None if _takes_all(edit, _parts(found[3], edit)) else _without_entry(found[3], edit)
-        )  # tmux, screen
+        left = _left(edit, found[3])  # tmux, screen
         return None if left is None else found[1] + found[2] + left + found[2] + found[4]
     found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)([\"'])([^\"']*)\2(\s*)\Z", body)
-    if found and not edit.value and not _takes_all(edit, _parts(found[3], edit)):
+    if found and not _changes(edit) and not _takes_all(edit, _parts(found[3], edit)):
         left = _without_entry(found[3], edit)
         return None if left is None else found[1] + found[2] + left + found[2] + found[4]
     return _words(body, edit)
@@ -294,9 +333,7 @@ def _assignments(body: str, edit: Edit) -> str | None:
     found = re.match(rf"(\s*(?:export\s+)?[\"']?{edit.name}[\"']?\s*[:?+]?:?=\s*)([\"']?)(.*?)(\2)(\s*)\Z", body)
     if found is None:
         raise _by_hand(edit)
-    if edit.value:
-        return found[1] + found[2] + edit.value + found[4] + found[5]
-    left = None if _takes_all(edit, _parts(found[3], edit)) else _without_entry(found[3], edit)
+    left = _left(edit, found[3])
     return None if left is None else found[1] + found[2] + left + found[4] + found[5]
 
 
@@ -306,9 +343,7 @@ def _pam(body: str, edit: Edit) -> str | None:
     found = re.match(rf"(\s*{edit.name}\s+(?:DEFAULT|OVERRIDE)=)(\"?)([^\"\s]*)(\2\s*)\Z", body)
     if found is None:
         raise _by_hand(edit)
-    if edit.value:
-        return found[1] + found[2] + edit.value + found[4]
-    left = None if _takes_all(edit, _parts(found[3], edit)) else _without_entry(found[3], edit)
+    left = _left(edit, found[3])
     return None if left is None else found[1] + found[2] + left + found[4]
 
 
@@ -319,10 +354,7 @@ def _systemd(body: str, edit: Edit) -> str | None:
     found = re.search(quoted, body) or re.search(rf"(?<=[\s=])(){edit.name}=([^\s\"']*)(?=\s|\Z)", body)
     if found is None:
         raise _by_hand(edit)
-    value = found[2]
-    if edit.value:
-        return body[: found.start(2)] + edit.value + body[found.end(2) :]
-    left = None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit)
+    left = _left(edit, found[2])
     if left is not None:
         return body[: found.start(2)] + left + body[found.end(2) :]
     head, rest = body[: found.start()], body[found.end() :]
@@ -335,8 +367,8 @@ def _cmd(body: str, edit: Edit) -> str | None:
     found = re.match(rf"(\s*@?set\s+\"?{edit.name}=)([^\"]*)(\"?\s*)\Z", body, re.IGNORECASE)
     if found is None:
         raise _by_hand(edit)
-    if edit.value:
-        return found[1] + edit.value + found[3]
+    if _changes(edit):
+        return found[1] + _changed(edit, found[2], ";") + found[3]
     if not edit.entry:
         return None
     pieces = found[2].split(";")
@@ -359,8 +391,7 @@ def _supervisor(body: str, edit: Edit) -> str | None:
         raise _by_hand(edit)
     raw = found[1]
     quote = raw[0] if raw[:1] in ("'", '"') else ""
-    value = raw[len(quote) : len(raw) - len(quote)]
-    left = edit.value or (None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit))
+    left = _left(edit, raw[len(quote) : len(raw) - len(quote)])
     if left is not None:
         return body[: found.start(1)] + quote + left + quote + body[found.end(1) :]
     before, after = body[: found.start()], body[found.end() :]
@@ -376,8 +407,7 @@ def _xml(body: str, edit: Edit) -> str | None:
     found = re.search(rf"<env\s+name=\"{edit.name}\"\s+value=\"([^\"]*)\"\s*/>", body)
     if found is None:
         raise _by_hand(edit)
-    value = html.unescape(found[1])
-    left = edit.value or (None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit))
+    left = _left(edit, html.unescape(found[1]))
     if left is not None:
         return body[: found.start(1)] + html.escape(left) + body[found.end(1) :]
     return body[: found.start()] + body[found.end() :]
@@ -407,12 +437,9 @@ def _in_json(text: str, lines: list[str], edit: Edit) -> str:
     if member is None or text.count("\n", 0, member.start()) + 1 != edit.line:
         raise _by_hand(edit)
     value = str(json.loads(member[1]))
-    if edit.value:
-        return text[: member.start(1)] + json.dumps(edit.value, ensure_ascii=False) + text[member.end(1) :]
-    if not _takes_all(edit, _parts(value, edit)):
-        left = _without_entry(value, edit)
-        if left is not None:
-            return text[: member.start(1)] + json.dumps(left, ensure_ascii=False) + text[member.end(1) :]
+    left = _left(edit, value)
+    if left is not None:
+        return text[: member.start(1)] + json.dumps(left, ensure_ascii=False) + text[member.end(1) :]
     start, end = member.start(), member.end()
     line_start = text.rfind("\n", 0, start) + 1
     line_end = len(text) if (found := text.find("\n", end)) < 0 else found + 1

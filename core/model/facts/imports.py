@@ -56,6 +56,8 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     """Extension modules that it needs and that exist only for another Python or processor."""
     wheel_tags: tuple[str, ...] = ()
     """The tags in its owner's WHEEL file, if none of them matches this Python and system."""
+    alone: bool = False
+    """Whether nothing else that can be imported lies in its entry's folder."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 

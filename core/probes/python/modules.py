@@ -227,7 +227,19 @@ class ModuleSearch:
             hidden_owner=_words(second),
             foreign=foreign,
             wheel_tags=tags,
+            alone=not owner and found.kind != "namespace" and self._alone(found),
             project="" if owner or found.kind not in ("package", "namespace") else self._project(found),
+        )
+
+    def _alone(self, found: FoundModule) -> bool:
+        """Whether the entry of a module leads to nothing else: no other file of Python, no other folder."""
+        entry = self.search.entries[found.entry].path if found.entry >= 0 else ""
+        inner = self.where.name(found.path).startswith("__init__.")
+        own = self.where.name(self.where.parent(found.path) if inner else found.path)
+        others = {n for n in (self._folders.names(entry) if entry else None) or () if n not in (own, "__pycache__")}
+        return bool(entry) and not any(
+            n.endswith((".py", ".pyc", ".so", ".pyd")) or self.where.is_folder(self.where.join(entry, n))
+            for n in others
         )
 
     def _project(self, found: FoundModule) -> str:

@@ -35,8 +35,8 @@ def _take(path: str, state: State, ground: Ground) -> None:
     state.files.append(path)
     for number, line in enumerate((ground.read(path) or "").splitlines(), 1):
         words = words_of(line.rstrip(" \\;")) if SETS.match(line) else []
-        options = "".join(w[1:] for w in words[1:] if w.startswith("-"))
-        names = [w for w in words[1:] if not w.startswith("-")]
+        first = next((n for n, w in enumerate(words[1:], 1) if not w.startswith("-")), len(words))
+        options, names = "".join(w[1:] for w in words[1:first]), words[first:]  # a value may be -1
         if not names or not re.fullmatch(r"[A-Za-z_]\w*", names[0]):
             continue
         if "u" in options or "r" in options:

@@ -13,7 +13,7 @@ from core.knowledge.modules import module_table
 from core.model.facts import FoundModule, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
-from core.model.remedies import GiveOtherName, Place, PutPackageBack, SetForEnvironments, TakeOut, TakeOutLine
+from core.model.remedies import GiveOtherName, Place, PutPackageBack, Remedy, SetForEnvironments, TakeOut, TakeOutLine
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -138,15 +138,14 @@ def _line_out(home: EnvironmentView, entry: SearchEntry) -> TakeOutLine | None:
     )
 
 
-def _other_names(
-    home: EnvironmentView, some: Sequence[FoundModule], entry: SearchEntry
-) -> GiveOtherName | TakeOutLine | None:
+def _other_names(home: EnvironmentView, some: Sequence[FoundModule], entry: SearchEntry) -> Remedy | None:
     """Return the remedy for files that nobody installed: other names; never for what a project or an installation needs."""
     if entry.origin == "pth":
         return _line_out(home, entry)
     if any(f.project or f.owner for f in some):
-        return None
-    return GiveOtherName(files=tuple(_other_name(home, f) for f in some))
+        return take_out(home, entry) if entry.origin == "PYTHONPATH" else None
+    sole = entry.origin == "PYTHONPATH" and all(f.alone for f in some)
+    return GiveOtherName(files=tuple(_other_name(home, f) for f in some), entry=entry.path if sole else "")
 
 
 def _other_name(home: EnvironmentView, found: FoundModule) -> tuple[str, str]:

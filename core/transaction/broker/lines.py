@@ -42,7 +42,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
     toolkit = bool(TOOLKIT_VARIABLE.fullmatch(change.name))
     if change.name not in LINE_VARIABLES and not toolkit:
         return _odd_line(change)
-    if change.value and (not toolkit or change.entry):
+    if change.front or (change.value and (not toolkit or change.entry)):
         return _odd_line(change)
     if change.value and (row := everybodys_folder_refusal(change.value, change.name, ground, back, below=True)):
         return row

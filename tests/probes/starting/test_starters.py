@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -215,7 +214,6 @@ def test_make(home: Path) -> None:
     }
 
 
-@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 def test_make_itself_says_the_same(home: Path) -> None:
     write(
         home,

@@ -30,7 +30,7 @@ NVCC = runs(
     "import subprocess, os; from torch.utils.cpp_extension import CUDA_HOME; assert CUDA_HOME, 'CUDA_HOME is not found'\n"
     "subprocess.check_call([os.path.join(CUDA_HOME, 'bin', 'nvcc'), '--version'])"
 )
-ALLOCATES = "import os, torch; torch._C._cuda_cudaCachingAllocator_set_allocator_settings(os.environ['PYTORCH_CUDA_ALLOC_CONF'])"
+ALLOCATES = "import os, torch; torch._C._cuda_cudaCachingAllocator_set_allocator_settings(os.environ.get('PYTORCH_CUDA_ALLOC_CONF', ''))"
 """What ``torch.cuda`` does first; without a GPU it does not come so far by itself."""
 CUBLAS = "import ctypes; ctypes.CDLL('libcublas.so.12')"
 """What CTranslate2 opens when it is first given a GPU."""

@@ -54,6 +54,7 @@ def started(*words: str, reads: str = "") -> Oracle:
         said = (done.stdout + done.stderr).decode("utf-8", "replace")
         if reads and (world.home / reads).is_file():
             said += (world.home / reads).read_text(errors="replace")
+            (world.home / reads).unlink()  # what the next start says is its own
         return Ran(ok=WORKS in said, said=said.strip()[-3000:] or f"status {done.returncode}")
 
     return oracle
