@@ -49,7 +49,7 @@ WITHOUT_RESULTS = (
     "CONVALESCE report REPORT --markdown",
     "CONVALESCE triage .",
     "CONVALESCE scan --only driver",
-    "CONVALESCE explain - --text-only <<< "CUDA error: out of memory"",
+    "CONVALESCE explain - --text-only <<< 'CUDA error: out of memory'",
     "CONVALESCE undo --list",
 )
 
