@@ -54,7 +54,10 @@ def kept_look(
     if not where.whole or where.planned or where.gone:
         return look(where)[0]
     known = {} if known is None else known
-    key = f"{name} {hashlib.blake2b(msgspec.msgpack.encode(given), digest_size=16).hexdigest()}"
+    try:
+        key = f"{name} {hashlib.blake2b(msgspec.msgpack.encode(given), digest_size=16).hexdigest()}"
+    except UnicodeEncodeError:  # a file's name that is no text: not kept
+        return look(where)[0]
 
     def read() -> Kept:
         watched = WatchedSysroot(system=where.system, root=where.root, places={})
@@ -63,7 +66,7 @@ def kept_look(
         return Kept(
             msgspec.Raw(msgspec.msgpack.encode(found)),
             places,
-            _identity(places, where, known) if lasts else "",
+            _identity(places, where, known) if lasts and _is_text(places) else "",
             tuple(forms_in(found)),
         )
 
@@ -78,6 +81,15 @@ def kept_look(
     for message, values in kept.forms:
         remember_form(message, values)
     return msgspec.msgpack.decode(kept.found, type=kind)  # type: ignore[no-any-return]  # kind is T's
+
+
+def _is_text(places: tuple[str, ...]) -> bool:
+    """Whether no name has bytes that are no text."""
+    try:
+        "".join(places).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _identity(places: tuple[str, ...], where: Sysroot, known: dict[str, str]) -> str:
