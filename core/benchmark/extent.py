@@ -50,6 +50,8 @@ class Extent(Frozen, frozen=True, kw_only=True):
     """Whether the frameworks name the kernel that they ran."""
     second_timings: int = 0
     """How often the rows in which a framework is faster are measured again, on both sides."""
+    rest: float = 0.0
+    """Seconds without work before each measurement, on both sides."""
 
 
 def usual_layout(kind: NumberType) -> Layout:

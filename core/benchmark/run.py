@@ -59,6 +59,8 @@ MIN_ENGINE_SECONDS = 1.5
 """Seconds for an engine, however little time is left: enough for the checks that matter most."""
 ENGINE_OVERHEAD_SECONDS = 0.8
 """Seconds that starting a child, ending it and judging take."""
+REST_SECONDS = 0.5
+"""Seconds without work before each second measurement: trying algorithms heats a card, and its clock falls with it."""
 MAX_ENGINES = 4
 """Engines that are started at most: one, and one more for each step that killed it."""
 
@@ -225,14 +227,23 @@ class _GpuBenchmark:
         extent, ours = self._extent, self._heard.timings
         slower = slower_problems(extent.timed, ours, runs)
         faster = tuple(t for t, run in zip(self._trials, runs, strict=True) if slower_problems(slower, ours, (run,)))
-        each = len(slower) * extent.each_seconds + framework.MIN_FRAMEWORK_SECONDS
+        each = len(slower) * (extent.each_seconds + 2 * REST_SECONDS) + framework.MIN_FRAMEWORK_SECONDS
         if not slower or self._until.left() < each * (1 + len(faster)):
             return runs
         self._request.watch.check()
-        job = make_job(chosen, self._gpu, replace(extent, exact=(), compared=(), timed=slower, engine_seconds=each))
-        self._engine(job, each * len(faster))
+        rested = replace(
+            extent,
+            exact=(),
+            compared=(),
+            timed=slower,
+            beside=slower,
+            engine_seconds=each,
+            kernels=False,
+            rest=REST_SECONDS,
+        )
+        self._engine(make_job(chosen, self._gpu, rested), each * len(faster))
         self._heard.timings = list(fastest_timings(ours))
-        again = self._time_frameworks(chosen, faster, replace(extent, beside=slower, kernels=False))
+        again = self._time_frameworks(chosen, faster, rested)
         return tuple(with_second_timings(runs, again))
 
     def _xids(self) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """A second chance for the rows in which a framework is faster: both sides measured again, one right after the other.
 
 A card near its power limit changes its clocks all the time: on an H200, equal runs of one kernel, minutes apart, differ by up to
-15 %. Which side is faster in such a row can only be seen when nothing but seconds lie between the two, and each has
-more than one try.
+15 %. Which side is faster in such a row is only seen when a rest comes before each measurement, seconds lie between the two, and
+each has more than one try.
 """
 
 from __future__ import annotations
