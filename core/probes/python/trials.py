@@ -152,7 +152,14 @@ def run_trial(
     """Run one trial to its end or its time-out in the environment ``env``, with the rights that ``verdict`` says."""
     env = environment_for(verdict, without_silent_folders(env, where))
     folder = started_in(where, verdict)
-    command = (trial.python.executable, "-B", "-c", TRIAL_SCRIPT, trial.module, where.under(folder) if folder else "")
+    command = (
+        trial.python.executable,
+        "-B",
+        "-c",
+        TRIAL_SCRIPT,
+        trial.module,
+        where.local_path(folder) if folder else "",
+    )
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
     done = request.host.run(
@@ -190,7 +197,7 @@ def run_trial(
 def started_in(where: Sysroot, verdict: Verdict) -> str:
     """Return the person's working folder, from which Python imports first; none where its files may not be run."""
     folder = working_folder(where)
-    mine = verdict.account is None and folder and may_run({where.under(folder): True})
+    mine = verdict.account is None and folder and may_run({where.local_path(folder): True})
     return folder if mine and mine.may and mine.account is None else ""
 
 
