@@ -34,12 +34,13 @@ class Kind:
 WINDOWS = "`python -m tests.windows.faultlab`"
 CURES: tuple[Kind, ...] = (
     Kind("variable, path or file", "a variable, a search path, a file placed or put aside", "yes", "`python -m tests.faultlab`"),
-    Kind("packages", "an environment's packages changed", "yes", ",".join(k for k in KINDS if k not in ("advice", "cuDNN fetched"))),
+    Kind("packages", "an environment's packages changed", "yes", ",".join(k for k in KINDS if k not in ("advice", "cuDNN fetched", "memory growth"))),
     Kind("fetched cudnn", "cuDNN's libraries fetched as a wheel, and placed", "yes", "cuDNN fetched"),
     Kind("person", "only a person can", "advice", ""),
     Kind("system step", "a confirmed system step", "other", ""),
     Kind("zlibwapi", "zlibwapi.dll: a cuDNN that needs none in its place", "yes", f"{WINDOWS}: 8.9.3-zlib-missing"),
-    Kind("activation flags", "flags in an environment's activation", "other", ""),
+    Kind("memory growth", "a framework told to take only the GPU memory that it needs", "yes", "memory growth"),
+    Kind("activation flags", "other flags in an environment's activation", "other", ""),
     Kind("runtime by package manager", "VC++ runtime or container toolkit by the package manager", "advice", ""),
     Kind("wsl folder", "WSL's library folder in ld.so.conf.d", "yes", system.KIND),
     Kind("short path", "a junction or short path", "other", ""),
