@@ -64,7 +64,14 @@ def run_fix(options: argparse.Namespace) -> int:
 
     def look(host: Host) -> Report:
         with progress_on_stderr() as watch:
-            return examine(host, watch, pythons=pythons, thorough=options.thorough)
+            return examine(
+                host,
+                watch,
+                pythons=pythons,
+                thorough=options.thorough,
+                trials=options.trials,
+                at_once=options.trials,
+            )
 
     report = look(shop.current_host())
     rows: list[FixLine] = []

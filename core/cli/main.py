@@ -226,6 +226,12 @@ def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fix.add_argument("--python", type=option_value, action="append", default=[], metavar="PATH")
     fix.add_argument("--thorough", action="store_true")
     fix.add_argument(
+        "--try",
+        action="store_true",
+        dest="trials",
+        help=_("also import the frameworks and convolve, in their interpreters"),
+    )
+    fix.add_argument(
         "--cudnn",
         type=option_value,
         metavar="FILE",

@@ -156,7 +156,8 @@ class ThisMachine:
         else:
             chosen = scan_options((environment_in(self._named),) if self._named else (), host)
             pythons = (*chosen.pythons, *self._pythons)
-            report = examine(host, watch, pythons=pythons, programs=chosen.programs, trials=bool(self._named))
+            named = bool(self._named)
+            report = examine(host, watch, pythons=pythons, programs=chosen.programs, trials=named, at_once=named)
         watch.check()  # a cancelled examination is no result, and what was being verified is undone
         return report
 

@@ -192,4 +192,9 @@ def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroo
             if entry not in kept:
                 verdict = may_run({os.path.join("/", entry): True})  # noqa: PTH118 - may be no path
                 tell_execution("search path", entry, Verdict(may=False, changeable=verdict.changeable), request)
+    for name in (n for n in env if n not in out and n.upper() not in provenance.SEARCHED):
+        if provenance.HANDED_ON.fullmatch(name) and (place := provenance.place_of_others(name, env[name])):
+            tell_execution(
+                "search path", place, Verdict(may=False, changeable=may_run({place: True}).changeable), request
+            )
     return out

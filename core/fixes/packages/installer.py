@@ -284,7 +284,8 @@ class UvInstaller(Installer):
         ]
         if any(not its for _n, _v, its in rows):
             raise ChangeError(_("The index gives no hash for {name}.", name=next(n for n, _v, its in rows if not its)))
-        return tuple(Package(name=n, version=v, sha256=",".join(its), source=wanted.index) for n, v, its in rows)
+        source = without_secrets(wanted.index)
+        return tuple(Package(name=n, version=v, sha256=",".join(its), source=source) for n, v, its in rows)
 
     def download(self, wanted: Wanted, into: Path) -> None:
         """Unpack the releases into the folder: uv keeps no wheel."""
