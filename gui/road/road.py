@@ -343,7 +343,7 @@ class Road(QWidget):
         """Work out and rehearse what would change."""
         if self.report is None or self.shows_other_computer:
             return
-        self.wait("plan", _("Trying the cure beforehand"), _("Nothing is changed yet."))
+        self.wait("plan", _("Testing the fix beforehand"), _("Nothing is changed yet."))
         self.controller.propose(finding, self.report, source)
 
     def wait(self, what: str, title: str, note: str) -> None:
@@ -412,7 +412,7 @@ class Road(QWidget):
         if given.code:
             self.told.emit(Severity.NOTE, given.code)
         else:
-            self.told.emit(Severity.WARNING, given.problem or _("There is nothing in it."))
+            self.told.emit(Severity.WARNING, given.problem or _("It is empty."))
 
     def show_elsewhere(self, report: Report) -> None:
         """Show another computer's report."""
@@ -440,7 +440,7 @@ class Road(QWidget):
 
     def _commit(self, preview: Preview) -> None:
         self.before = preview.report
-        self.wait("change", _("Making the change"), _("It is checked afterwards by a new look."))
+        self.wait("change", _("Making the change"), _("A new scan checks it afterwards."))
         self._back = partial(self.show_screen, self._answer_screen)
         self._then = partial(self._changed, preview)
         self.controller.apply(preview)

@@ -42,7 +42,7 @@ class WaitingScreen(Screen):
 
     def _stop(self) -> None:
         self.stop.setEnabled(False)
-        self.step.setText(_("Stopping; what was changed is taken back."))
+        self.step.setText(_("Stopping; the changes so far are rolled back."))
         self._cancel()
 
     def say(self, sentence: str) -> None:
