@@ -18,6 +18,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from core.common import turns
+
 T = TypeVar("T")
 R = TypeVar("R")
 Answer = tuple[T | None, BaseException | None]
@@ -115,7 +117,8 @@ class Patience:
             threading.Thread(
                 target=_work, args=(worker, work, answers), daemon=True, name=threading.current_thread().name
             ).start()
-            answer = self._answer(worker, answers)
+            with turns.others_turn():
+                answer = self._answer(worker, answers)
             if answer is not None:
                 value, error = answer
                 if error is not None:
@@ -147,7 +150,9 @@ class Patience:
 def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]]) -> None:
     _here.worker = worker
     try:
-        answers.put((work(), None))
+        with turns.turn():
+            found = work()
+        answers.put((found, None))
     except _LeftError:
         pass
     except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
@@ -185,8 +190,9 @@ def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int =
     crew = [threading.Thread(target=some, daemon=True) for _n in range(min(threads, len(todo)))]
     for thread in crew:
         thread.start()
-    for thread in crew:
-        thread.join()
+    with turns.others_turn():
+        for thread in crew:
+            thread.join()
     if errors:
         raise errors[0]
     return results
