@@ -20,18 +20,18 @@ SCOPES: dict[str, PersistentScope] = {"user": "user", "machine": "machine"}
 
 def main(arguments: list[str]) -> int:
     """Add (``--own-path add user``) or remove (``--own-path remove machine``) the folder of this program."""
-    if sys.platform != "win32":
-        return FAILED
-    from core.transaction.windows_variable_store import WindowsVariables
-
     _option, verb, scope = arguments
     act = {"add": add_folder, "remove": remove_folder}[verb]
-    try:
-        act(os.path.dirname(sys.executable), SCOPES[scope], WindowsVariables())  # noqa: PTH120 - as Setup writes it
-    except (ChangeError, PathError, OSError) as e:
-        print(f"convalesce: {e}", file=sys.stderr)
-        return FAILED
-    return OK
+    if sys.platform == "win32":
+        from core.transaction.windows_variable_store import WindowsVariables
+
+        try:
+            act(os.path.dirname(sys.executable), SCOPES[scope], WindowsVariables())  # noqa: PTH120 - as Setup writes it
+        except (ChangeError, PathError, OSError) as e:
+            print(f"convalesce: {e}", file=sys.stderr)
+            return FAILED
+        return OK
+    return FAILED
 
 
 def add_folder(folder: str, scope: PersistentScope, store: VariableStore) -> None:
