@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import msgspec
 
@@ -403,6 +402,8 @@ def refused_address() -> str:
 
 def _is_known(source: str, places: Sequence[str]) -> bool:
     """Whether an address of a file comes from a folder that was named or configured, or from an index of files."""
+    from urllib.request import url2pathname  # it brings the whole of HTTP and TLS, which nothing else needs
+
     path = os.path.abspath(url2pathname(urlsplit(source).path))  # noqa: PTH100 - links stay
     folders = (os.path.abspath(p) for p in places if "://" not in p)  # noqa: PTH100
     return any(p.startswith("file:") for p in places) or any(Path(path).is_relative_to(folder) for folder in folders)
