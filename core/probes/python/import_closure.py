@@ -254,7 +254,8 @@ class _Follower:
         self._unfit = {one.path: one for one in suspects.unfit}
         self._lacking = suspects.lacking
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
-        wanted = {*suspects.lacking, *(one.dotted for one in suspects.unfit if not one.owner)}
+        self._gone = frozenset(suspects.gone)
+        wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._of_python = self._importing(wanted) if wanted else frozenset()
 
     def _importing(self, wanted: set[str]) -> frozenset[str]:
@@ -374,6 +375,8 @@ class _Follower:
                     frame.tasks.append(("enter", f"{dotted}.{name}", ()))
             elif inner.kind == "foreign":
                 self._end("foreign", stack, f"{dotted}.{name}", inner)
+            elif self._is_gone(its, name) and not self._has_another(its, name):
+                self._end("absent", stack, f"{dotted}.{name}", its)
             elif not ours and self._lacks(its, name):
                 self._end("no name" if its.kind != "namespace" else "absent", stack, dotted, its, name)
 
@@ -486,11 +489,21 @@ class _Follower:
     # --- what is lacking ----------------------------------------------------------------------------------------------
 
     def _is_surely_absent(self, dotted: str) -> bool:
-        parent, dot, _name = dotted.rpartition(".")
+        parent, dot, name = dotted.rpartition(".")
         if not dot:
             return not self._search.has_unknown_finders
         its = self.module(parent)
-        return its.kind == "namespace" or (its.kind == "package" and self._is_plain(its))
+        return its.kind == "namespace" or self._is_gone(its, name) or (its.kind == "package" and self._is_plain(its))
+
+    def _is_gone(self, parent: _Module, name: str) -> bool:
+        """Whether a package recorded a module of this name in the parent's folder, and it is not there."""
+        join = self._where.join
+        places = (p for f in parent.folders for p in (join(f, f"{name}.py"), join(f, name, "__init__.py")))
+        return bool(self._gone) and any(p in self._gone for p in places)
+
+    def _has_another(self, its: _Module, name: str) -> bool:
+        """Whether a package may have the name of a module that is gone from somewhere else."""
+        return _binds(self._text(its), name) or self._takes_from_others(its, name)
 
     def _is_plain(self, its: _Module) -> bool:
         """Whether a module has what its text spells, and nothing else."""

@@ -36,10 +36,13 @@ package all the same. Byte code can be made again, and typing stubs nobody runs.
 STRIPPED_PATHS = re.compile(
     r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|_tests?\.(?:cpython|cp|abi)[^/]*$"
 )
-"""Paths that people strip from an image, and that nothing misses."""
+"""Paths that people strip from an image, and that few programs miss: an import that comes to one tells of it."""
 
 MAX_MODULES = 20
-"""Missing modules that are kept of one distribution: where the whole package is gone, these tell it."""
+"""Missing modules that are reported of one distribution: where the whole package is gone, these tell it."""
+
+MOST_GONE = 2000
+"""Missing modules of one distribution that are known to who follows its imports."""
 
 WITH_LIBRARIES = re.compile(
     r"nvidia-.*|torch|torchvision|torchaudio|torch-nightly|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda\d+-.*|onnxruntime.*"
@@ -92,8 +95,7 @@ def _environment(
     names: dict[str, frozenset[str] | None] = {}
     modules: tuple[DamagedFile, ...] = ()
     if hashed is not None:
-        given = tuple((d.name, d.version, d.location) for d in python.distributions)
-        modules = kept_look("modules", given, tuple[DamagedFile, ...], partial(_missing_modules, python), where)
+        modules = tuple(_missed(missing_modules(python, request, where), python))
     listed = list(_listed_libraries(python, where, cudnn=hashed is None))
     if not listed and not modules:
         return None
@@ -157,6 +159,29 @@ def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool)
                 yield ListedLibrary(what, path, row)
 
 
+def missing_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
+    """Return the Python modules of an environment that its RECORDs list and that are not there, tests included; read once a scan."""
+    known: dict[str, tuple[DamagedFile, ...]] = request.shared.setdefault("missing modules", {})
+    if python.prefix not in known:
+        given = tuple((d.name, d.version, d.location) for d in python.distributions)
+        identities = request.shared.setdefault("identities", {})
+        known[python.prefix] = kept_look(
+            "modules", given, tuple[DamagedFile, ...], partial(_missing_modules, python), where, known=identities
+        )
+    return known[python.prefix]
+
+
+def _missed(gone: Iterable[DamagedFile], python: PythonEnvironment) -> Iterator[DamagedFile]:
+    """Yield some of each distribution, without those that people strip."""
+    counts: Counter[str] = Counter()
+    for one in gone:
+        above = next((d.location for d in python.distributions if one.path.startswith(d.location)), "")
+        if not STRIPPED_PATHS.search(one.path.replace("\\", "/").removeprefix(above.replace("\\", "/"))):
+            counts[one.distribution] += 1
+            if counts[one.distribution] <= MAX_MODULES:
+                yield one
+
+
 def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[DamagedFile, ...], bool]:
     """Return the Python modules that a RECORD lists and that are not there, nor their byte code in their place; it lasts."""
     found: list[DamagedFile] = []
@@ -174,11 +199,11 @@ def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[D
             if "../" not in folder  # a RECORD leads nowhere else
             and (there := _listing(place := _at(what.location, folder, where), names, where)) is not None
             for name in its
-            if name not in there and f"{name}c" not in there and not STRIPPED_PATHS.search(folder + name)
+            if name not in there and f"{name}c" not in there
         )
         found += (
             DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
-            for path in itertools.islice(gone, MAX_MODULES)
+            for path in itertools.islice(gone, MOST_GONE)
         )
     return tuple(found), True
 
