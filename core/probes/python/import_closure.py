@@ -112,6 +112,7 @@ def ended_imports(
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts:
         return ()
+    starts.sort(key=lambda one: not _lost_some(one[1], one[0], suspects, where))  # time goes first to what is in doubt
 
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
         return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
@@ -173,6 +174,11 @@ def _of_package(one: UnfitExtension, follower: _Follower, where: Sysroot) -> End
 
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
     return msgspec.structs.replace(ended, starts=tuple(names))
+
+
+def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
+    inner = where.join(its.location, row.module) + where.form.sep
+    return any(path.startswith(inner) for path in suspects.gone)
 
 
 def _first(row: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
