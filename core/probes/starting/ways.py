@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from core.common.late_pattern import late_pattern
+from core.host.startup.modulefiles import read_module
 from core.host.startup.plain import json_line, json_value, read_assignments, read_crontab
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
@@ -207,11 +207,11 @@ def activation_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnviro
         elif not conda:
             continue
         if conda:
-            _conda(ground, reader, python.prefix)
+            activate_conda(ground, reader, python.prefix)
         yield Reached(kind="activation", at=python.prefix, state=state, prefix=python.prefix)
 
 
-def _conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
+def activate_conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
     """Do as ``conda activate``: PATH, the variables of conda-meta/state, then etc/conda/activate.d (conda's activate.py)."""
     state = reader.state
     old = state.values.get("PATH", "")
@@ -343,32 +343,5 @@ def module_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     for path in files:
         if (text := ground.read(path)) is None:
             continue
-        state.files.append(path)
-        for number, line in enumerate(text.splitlines(), 1):
-            _module_line(line, number, path, state)
+        read_module(text, path, state)
     yield Reached(kind="module", at=files[-1], state=state)
-
-
-_MODULE = late_pattern(
-    r"\s*(?:(prepend|append)[-_]path|(setenv|pushenv)|(unsetenv))\s*\(?\s*[\"']?(\w+)[\"']?\s*,?\s*[\"']?([^\"')]*)[\"']?"
-)
-
-
-def _module_line(line: str, number: int, path: str, state: State) -> None:
-    found = _MODULE.match(line)
-    if found is None:
-        return
-    joins, sets, unsets, name, value = found.groups()
-    value = value.strip()
-    if unsets:
-        state.take(name, path, number, "posix")
-        return
-    if "$" in value or "pathJoin" in line:
-        state.open.add(name)
-        return
-    old = state.values.get(name, "")
-    if joins and old:
-        value = f"{value}:{old}" if joins == "prepend" else f"{old}:{value}"
-    state.give(name, value, path, number, "posix")
-    state.exported.add(name)
-    _ = sets

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from core.host.startup.state import State, Surroundings
@@ -17,10 +18,13 @@ HERE = {name: path for name in ("bash", "zsh", "fish", "dash") if (path := shuti
 """The shells that this machine has; a test of another one asks nothing."""
 
 
-def surroundings() -> Surroundings:
-    """Return this machine, as start-up files see it."""
+def surroundings(texts: Mapping[str, str] | None = None) -> Surroundings:
+    """Return this machine, as start-up files see it; files of ``texts`` have these texts, and its sudoers stay closed."""
+    given = texts or {}
 
     def read(path: str) -> str | None:
+        if path in given or path.startswith("/etc/sudoers"):
+            return given.get(path)
         try:
             return Path(path).read_text("utf-8", "replace") if Path(path).is_file() else None
         except OSError:
@@ -35,9 +39,10 @@ def surroundings() -> Surroundings:
     return Surroundings(read, kind, names, os.geteuid(), "ada")
 
 
-def ground(home: Path) -> Ground:
-    """Return this machine with another home."""
-    return Ground(Sysroot("linux"), Person("ada", os.geteuid(), str(home), "/bin/bash"), surroundings(), {}, str(home))
+def ground(home: Path, texts: Mapping[str, str] | None = None) -> Ground:
+    """Return this machine with another home; files of ``texts`` have these texts."""
+    person = Person("ada", os.geteuid(), str(home), "/bin/bash")
+    return Ground(Sysroot("linux"), person, surroundings(texts), {}, str(home))
 
 
 def begin(home: Path) -> State:

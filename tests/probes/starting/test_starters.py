@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.host.startup.units import quoted_words, specified, specifiers, unit_rows
+from core.host.startup.state import State
+from core.host.startup.units import apply_unit, quoted_words, specified, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.machine import Ground
@@ -21,7 +22,7 @@ from core.probes.starting.starters import script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
 from core.probes.starting.ways import Reached
-from tests.probes.starting.shells import begin, ground
+from tests.probes.starting.shells import begin, ground, surroundings
 
 UNITS = ".config/systemd/user"
 NAME = "LD_LIBRARY_PATH"
@@ -115,6 +116,11 @@ SERVICES: dict[str, tuple[dict[str, str], str | None, list[tuple[str, int]]]] = 
         "/m",
         [(".config/systemd/user.conf", 2)],
     ),
+    "of the manager itself": (
+        {"a.service": UNIT % "", "../user.conf": f"[Manager]\nManagerEnvironment={NAME}=/m\n"},
+        "/m",
+        [(".config/systemd/user.conf", 2)],
+    ),
 }
 
 
@@ -142,6 +148,24 @@ def test_instances_of_a_template(home: Path) -> None:
     (wants / "t@one.service").symlink_to("../t@.service")
     found = told(service_ways(here(home), pythons(home)), home)
     assert found == {f"{UNITS}/t@one.service": ("/1", [("one.env", 1)])}
+
+
+@pytest.mark.parametrize(
+    ("managers", "passed", "value", "is_open"),
+    [
+        (f"ManagerEnvironment={NAME}=/m\n", f"PassEnvironment={NAME}\n", "/m", False),
+        (f"ManagerEnvironment={NAME}=/m\n", "", None, False),
+        ("", f"PassEnvironment={NAME}\n", None, True),
+        ("", f"PassEnvironment={NAME}\nEnvironment={NAME}=/own\n", "/own", False),
+    ],
+)
+def test_a_service_of_the_machine_gets_what_it_asks_the_manager_for(
+    managers: str, passed: str, value: str | None, is_open: bool
+) -> None:
+    rows = [*unit_rows(f"[Manager]\n{managers}", "system.conf"), *unit_rows(f"[Service]\n{passed}", "a.service")]
+    state = State()
+    apply_unit(rows, state, surroundings(), {}, own=False)
+    assert (state.environment().get(NAME), NAME in state.open) == (value, is_open)
 
 
 def test_words_and_specifiers() -> None:
