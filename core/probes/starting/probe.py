@@ -26,6 +26,7 @@ from core.probes.starting.folders import folder_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.pythons import pythons_of
+from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
 from core.probes.starting.starters import launcher_ways, script_ways
@@ -34,7 +35,6 @@ from core.probes.starting.tasks import task_ways
 from core.probes.starting.ways import (
     Reached,
     activation_ways,
-    cron_ways,
     desktop_session,
     editor_ways,
     module_ways,
