@@ -31,10 +31,14 @@ def surroundings(texts: Mapping[str, str] | None = None) -> Surroundings:
             return None
 
     def kind(path: str) -> str:
+        if path in given:
+            return "file"
         return "file" if Path(path).is_file() else "folder" if Path(path).is_dir() else "missing"
 
     def names(path: str) -> tuple[str, ...]:
-        return tuple(sorted(p.name for p in Path(path).iterdir())) if Path(path).is_dir() else ()
+        mine = {p.rpartition("/")[2] for p in given if p.rpartition("/")[0] == path}
+        real = {p.name for p in Path(path).iterdir()} if Path(path).is_dir() else set()
+        return tuple(sorted(real | mine))
 
     return Surroundings(read, kind, names, os.geteuid(), "ada")
 

@@ -14,9 +14,11 @@ from msgspec.structs import replace
 from core.host.startup.state import State
 from core.host.startup.units import apply_unit, quoted_words, specified, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
+from core.probes.starting import starters
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import multiplexer_ways
+from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.starters import script_ways
 from core.probes.starting.supervised import supervised_ways
@@ -166,6 +168,55 @@ def test_a_service_of_the_machine_gets_what_it_asks_the_manager_for(
     state = State()
     apply_unit(rows, state, surroundings(), {}, own=False)
     assert (state.environment().get(NAME), NAME in state.open) == (value, is_open)
+
+
+AT_JOB = """#!/bin/sh
+# atrun uid=1000 gid=1000
+umask 22
+{name}=/old/lib; export {name}
+HOME={home}; export HOME
+cd {home}/work || {{
+\t echo 'Execution directory inaccessible' >&2
+\t exit 1
+}}
+{home}/env/bin/python train.py
+"""
+
+TIMED = {
+    "anacron": ({"/etc/anacrontab": "SHELL=/bin/sh\n{name}=/ana\n7 5 train {home}/env/bin/python x.py\n"}, "/etc/anacrontab", "/ana", 2),
+    "run-parts": (
+        {"/etc/crontab": "{name}=/cron\n17 * * * * root run-parts /etc/cron.daily\n",
+         "/etc/cron.daily/train": "#!/bin/sh\n{name}=/daily {home}/env/bin/python x.py\n"},
+        "/etc/cron.daily/train", "/daily", 2,
+    ),
+    "at": ({"/var/spool/cron/atjobs/a00001": AT_JOB}, "/var/spool/cron/atjobs/a00001", "/old/lib", 4),
+    "a crontab of another system": ({"/var/spool/cron/ada": "{name}=/cron\n@daily {home}/env/bin/python x.py\n"}, "/var/spool/cron/ada", "/cron", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TIMED)
+def test_what_is_started_at_a_time(case: str, home: Path) -> None:
+    texts, at, value, line = TIMED[case]
+    files = {n: t.format(name=NAME, home=home) for n, t in texts.items()}
+    its = ground(home, texts=files)
+    found = [w for w in cron_ways(its, pythons(home)) if w.prefix and w.at.startswith(at)]
+    assert found
+    assert {w.state.environment().get(NAME) for w in found} == {value}
+    assert {(r.file, r.line) for w in found for r in w.state.lines[NAME] if not r.overridden} == {(at, line)}
+
+
+def test_a_batch_job_and_what_the_machine_starts_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(
+        home,
+        {"work/job.slurm": f"#!/bin/bash\n#SBATCH -G 1\nexport {NAME}=/job\nsrun --mem 4G {{env}}/bin/python x.py\n"},
+    )
+    (home / "rc.local").write_text(f"#!/bin/sh\n{NAME}=/boot {home}/env/bin/python serve.py &\n")
+    at_home = here(home, **{NAME: "/session"})
+    monkeypatch.setattr(starters, "AT_THE_START", (str(home / "rc.local"),))
+    ways = {w.at: w for w in script_ways(at_home, pythons(home))}
+    assert ways[f"{home}/rc.local"].kind == "service"
+    assert ways[f"{home}/rc.local"].state.environment() == {"PATH": starters.MACHINES_PATH, NAME: "/boot"}
+    assert ways[f"{home}/work/job.slurm"].state.environment()[NAME] == "/job"
 
 
 def test_words_and_specifiers() -> None:
