@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from core.host.startup.units import apply_unit, quoted_words, specified, specifi
 from core.model.facts import PythonEnvironment
 from core.probes.starting import starters
 from core.probes.starting.folders import folder_ways
+from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.scheduled import cron_ways
@@ -316,6 +318,20 @@ TASKS: dict[str, tuple[dict[str, str], dict[str, tuple[str | None, list[tuple[st
         {"package.json": '{\n "scripts": {\n  "a": "echo",\n  "s": "LD_LIBRARY_PATH=/n {env}/bin/python x"\n }\n}'},
         {"work/package.json: s": ("/n", [("work/package.json", 4)])},
     ),
+    "pixi": (
+        {
+            "pixi.toml": '[tasks]\ntrain = "python main.py"\nserve = { cmd = "python s.py", env = { LD_LIBRARY_PATH = "/own" } }\n'
+            '[activation.env]\nLD_LIBRARY_PATH = "/pixi"\n'
+        },
+        {
+            "work/pixi.toml: train": ("/pixi", [("work/pixi.toml", 5)]),
+            "work/pixi.toml: serve": ("/own", [("work/pixi.toml", 3)]),
+        },
+    ),
+    "PDM": (
+        {"pyproject.toml": '[tool.pdm.scripts]\n_.env_file = ".env"\ntrain = { cmd = "python main.py", env_file = ".gpu" }\n', ".gpu": "LD_LIBRARY_PATH=/pdm\n"},
+        {"work/pyproject.toml: train": ("/pdm", [("work/.gpu", 1)])},
+    ),
     "Procfile": (
         {"Procfile": "web: {env}/bin/python web.py\n", ".env": "LD_LIBRARY_PATH=/p\n"},
         {"work/Procfile: web": ("/p", [("work/.env", 1)])},
@@ -335,7 +351,24 @@ TASKS: dict[str, tuple[dict[str, str], dict[str, tuple[str | None, list[tuple[st
 def test_tasks(case: tuple[dict[str, str], dict[str, tuple[str | None, list[tuple[str, int]]]]], home: Path) -> None:
     files, expected = case
     write(home, {f"work/{n}": t for n, t in files.items()})
-    assert told(task_ways(here(home), pythons(home)), home) == expected
+    for place in (".venv", ".pixi/envs/default"):
+        (home / "work" / place).parent.mkdir(parents=True, exist_ok=True)
+        (home / "work" / place).symlink_to(home / "env")
+    found = [
+        PythonEnvironment(prefix=str(home / p), kind="venv") for p in ("env", "work/.venv", "work/.pixi/envs/default")
+    ]
+    assert told(task_ways(here(home), tuple(found)), home) == expected
+
+
+def test_notebooks_of_jupyterhub_get_what_its_configuration_gives(home: Path) -> None:
+    kernel = {"argv": [str(home / "env/bin/python"), "-m", "ipykernel_launcher"]}
+    write(home, {
+        "work/jupyterhub_config.py": "c = get_config()\nc.Spawner.environment = {\n    'A': 'b',\n    'LD_LIBRARY_PATH': '/hub',\n}\n",
+        ".local/share/jupyter/kernels/gpu/kernel.json": json.dumps(kernel),
+    })  # fmt: skip
+    found = [w for w in hub_ways(here(home, **{NAME: "/session"}), pythons(home)) if w.prefix]
+    assert [(w.state.environment()[NAME], w.state.environment()["A"]) for w in found] == [("/hub", "b")]
+    assert [(r.file, r.line) for r in found[0].state.lines[NAME]] == [(str(home / "work/jupyterhub_config.py"), 4)]
 
 
 def test_tmux_and_screen(home: Path) -> None:
