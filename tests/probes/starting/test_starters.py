@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core.host.startup.state import State
 from core.host.startup.units import apply_unit, quoted_words, specified, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
-from core.probes.starting import starters
+from core.probes.starting import multiplexers, starters
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground
@@ -358,6 +358,19 @@ def test_tasks(case: tuple[dict[str, str], dict[str, tuple[str | None, list[tupl
         PythonEnvironment(prefix=str(home / p), kind="venv") for p in ("env", "work/.venv", "work/.pixi/envs/default")
     ]
     assert told(task_ways(here(home), tuple(found)), home) == expected
+
+
+def test_a_server_that_runs_keeps_what_it_was_started_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(home, {
+        "proc/7/comm": "tmux: server\n", "proc/7/cmdline": "tmux\0", "proc/7/environ": f"{NAME}=/old\0A=b\0HOME={home}\0",
+        "proc/8/comm": "screen\n", "proc/8/cmdline": "screen\0-r\0", "proc/8/environ": f"{NAME}=/old\0",
+        "proc/9/comm": "bash\n",
+    })  # fmt: skip
+    monkeypatch.setattr(multiplexers, "PROC", str(home / "proc"))
+    ways = list(multiplexer_ways(here(home), begin(home)))
+    assert [w.at for w in ways] == ["tmux (PID 7)"]
+    assert ways[0].state.environment()[NAME] == "/old"
+    assert [(r.file, r.line) for r in ways[0].state.lines[NAME]] == [(str(home / "proc/7/environ"), 0)]
 
 
 def test_notebooks_of_jupyterhub_get_what_its_configuration_gives(home: Path) -> None:
