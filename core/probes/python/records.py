@@ -24,7 +24,7 @@ from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.wheel_record import RecordRow, hash_files, read_record, record_rows, record_state
+from core.probes.wheel_record import RecordRow, hash_files, installed_by_conda, read_record, record_rows, record_state
 
 LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
@@ -152,7 +152,7 @@ def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool)
     for what in python.distributions:
         if not WITH_LIBRARIES.fullmatch(what.name) or (what.name.startswith("nvidia-cudnn") and not cudnn):
             continue
-        if _by_conda(what, where):
+        if installed_by_conda(what, where):
             continue
         for path, row in record_rows(what, LIBRARY_PATTERN, where).items():
             if not STRIPPED_PATHS.search(path.replace("\\", "/").removeprefix(what.location.replace("\\", "/"))):
@@ -187,7 +187,7 @@ def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[D
     found: list[DamagedFile] = []
     names: dict[str, frozenset[str] | None] = {}
     for what in python.distributions:
-        if not is_relevant(what.name) or _by_conda(what, where):
+        if not is_relevant(what.name) or installed_by_conda(what, where):
             continue  # conda rewrites what it packs
         folders: dict[str, list[str]] = {}
         for line in read_record(what, where).split("\n"):
@@ -210,11 +210,6 @@ def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[D
 
 def _at(location: str, folder: str, where: Sysroot) -> str:
     return str(where.form.normpath(where.join(location, folder))) if folder else location
-
-
-def _by_conda(what: Distribution, where: Sysroot) -> bool:
-    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
-    return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
 
 
 def _is_gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:
