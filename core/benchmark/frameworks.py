@@ -162,7 +162,7 @@ def _run(
         )  # fmt: skip
     # whoever reaches the GPU by its UUID here is not hindered by a variable that names it alone
     only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
-    asked = script_request(problems, 0 if only else gpu.ordinal, seconds, kernels=extent.kernels)
+    asked = script_request(problems, 0 if only else gpu.ordinal, seconds, kernels=extent.kernels, rest=extent.rest)
     start = time.monotonic()
     completed = request.host.run(
         [trial.python.executable, "-B", "-c", FRAMEWORK_SCRIPT, trial.module],
@@ -199,15 +199,25 @@ def _every_shape(able: Ability) -> Iterator[Problem]:
 
 
 def script_request(
-    problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhere: bool = False, kernels: bool = False
+    problems: tuple[Problem, ...],
+    ordinal: int,
+    seconds: float,
+    *,
+    anywhere: bool = False,
+    kernels: bool = False,
+    rest: float = 0.0,
 ) -> dict[str, Any]:
-    """Return what the script is asked; ``anywhere``: timings on a processor, too; ``kernels``: by which kernel, too."""
+    """Return what the script is asked; ``anywhere``: timings on a processor, too; ``kernels``: by which kernel, too.
+
+    ``rest``: seconds without work before each measurement.
+    """
     small = SMALL_SHAPES[0]
     return {
         "ordinal": ordinal,
         "seconds": seconds,
         "anywhere": anywhere,
         "kernels": kernels,
+        "rest": rest,
         "counts": small.counts,
         "small": _asked(small, "forward") | {"last": False},
         "timed": [

@@ -111,4 +111,5 @@ def make_job(chosen: ChosenConsumer, gpu: Gpu, extent: Extent) -> BenchmarkJob:
         timed=extent.timed,
         seconds=extent.engine_seconds,
         each=extent.each_seconds,
+        rest=extent.rest,
     )

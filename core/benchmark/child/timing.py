@@ -58,8 +58,12 @@ class _Try:
     milliseconds: float
 
 
-def time_problem(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) -> Iterator[BenchmarkEvent]:
+def time_problem(
+    bench: CudnnSession, problem: Problem, about: Timing, seconds: float, rest: float = 0.0
+) -> Iterator[BenchmarkEvent]:
     """Time one problem for at most about so many seconds; say its check and its timing.
+
+    ``rest``: seconds without work before each measurement, beyond those.
 
     Raises:
         CallError: no plan could do it, or the GPU failed.
@@ -72,7 +76,11 @@ def time_problem(bench: CudnnSession, problem: Problem, about: Timing, seconds: 
     tries, failed = _try_plans(bench, problem, buffers, end)
     if not tries:
         raise failed or bench.failed or CallError("", None, detail=fact_text("no algorithm is offered for it"))
-    measured = [(t, _measure(bench, t, end)) for t in sorted(tries, key=lambda t: t.milliseconds)[:2]]
+    measured = []
+    for fast in sorted(tries, key=lambda t: t.milliseconds)[:2]:
+        time.sleep(rest)
+        end += rest
+        measured.append((fast, _measure(bench, fast, end)))
     best, times = min(measured, key=lambda m: statistics.median(m[1]))
     yield BenchmarkEvent(check=_check_samples(bench, problem, buffers, best))
     median = statistics.median(times)

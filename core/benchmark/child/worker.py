@@ -66,7 +66,8 @@ def _steps(job: BenchmarkJob, bench: CudnnSession, end: float) -> Iterator[Bench
         yield BenchmarkEvent(begin=fact_text("Measuring {words}", words=problem.words), id=step_id("timed", problem))
         # what one does not need, because few algorithms are offered for it, is for those after it
         share = max(0.0, end - time.monotonic()) / (len(job.timed) - n)
-        yield from _time_problem(bench, problem, end, min(job.each, max(share, MIN_MEASUREMENT_SECONDS)))
+        seconds = min(job.each, max(share, MIN_MEASUREMENT_SECONDS))
+        yield from _time_problem(bench, problem, end, seconds, job.rest)
 
 
 def _make_check(
@@ -94,7 +95,9 @@ def _make_check(
         bench.close()
 
 
-def _time_problem(bench: CudnnSession, problem: Problem, end: float, each: float) -> tuple[BenchmarkEvent, ...]:
+def _time_problem(
+    bench: CudnnSession, problem: Problem, end: float, each: float, rest: float
+) -> tuple[BenchmarkEvent, ...]:
     if not is_supported(problem, bench.capability, bench.major):
         return ()
     problem = replace(problem, shape=fit_shape(problem, bench))
@@ -110,7 +113,7 @@ def _time_problem(bench: CudnnSession, problem: Problem, end: float, each: float
         return (BenchmarkEvent(timing=replace(about, problem=NO_TIME)),)
     try:
         start = time.monotonic()
-        said = tuple(time_problem(bench, problem, about, min(each, left)))
+        said = tuple(time_problem(bench, problem, about, min(each, left), rest))
         seconds = round(time.monotonic() - start, 3)
         return tuple(replace(s, timing=replace(s.timing, seconds=seconds)) if s.timing else s for s in said)
     except CallError as e:
