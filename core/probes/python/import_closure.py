@@ -142,7 +142,7 @@ def _followed(
     told = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
         if one.owner not in told and (ended := _of_package(one, further, where)):
-            found.setdefault(ended, [])
+            found.setdefault(ended, []).extend(_own_start(ended, one, further))
             told |= {one.owner} if one.owner else set()
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
 
@@ -170,6 +170,13 @@ def _of_package(one: UnfitExtension, follower: _Follower, where: Sysroot) -> End
     if itself or core or stem in WANTED_BY_ALL:
         return follower.told_of(one)
     return None
+
+
+def _own_start(ended: EndedImport, one: UnfitExtension, follower: _Follower) -> list[str]:
+    """Return the package itself where its own import comes to this end; none where only a part of it does."""
+    top = one.dotted.partition(".")[0]
+    its = follower.ends(top) if one.owner else None
+    return [top] if its is not None and its.path == ended.path else []
 
 
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
