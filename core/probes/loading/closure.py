@@ -179,6 +179,8 @@ class Walk:
         self._files: dict[str, None] = {}
         self._opened: dict[str, list[LoadedLibrary]] = {}
         self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
+        self._hosted: set[str] = set()
+        """Files that get some of their symbols from the program that opens them."""
         self.steps: list[OpeningStep] = list(base.steps) if base else []
         """What a child opens to see it happen: all that comes before, then its own."""
         self._before = len(self.steps)
@@ -274,6 +276,7 @@ class Walk:
             if step.may_fail and edges:
                 self.steps.append(OpeningStep(path, quiet=True))
                 continue
+            self._hosted |= {path} if step.hosted else set()
             self._add(opened if not edges else [], edges)
             if step.hosted:
                 needed = [self._process.provider(n) for n in read_image(path, root=self._setting.where.root).needed]
@@ -345,7 +348,7 @@ class Walk:
             if len(self.gaps) > 20:
                 return
             mine = self._base is not None and one.file.path in self.binaries
-            mine = mine or (one.file.path.startswith(own) and bool(self.altered))
+            mine = mine or (one.file.path.startswith(own) and one.file.path not in self._hosted and bool(self.altered))
             scope = [*self._process.scope([one]), *self.global_scope]
             self.gaps += self._process.unmet_versions(one)
             if one.file.path.startswith(own) or any(one.file.path.startswith(f) for f in self._setting.folders):
