@@ -13,6 +13,7 @@ import re
 import msgspec
 
 from core.host.startup.expansion import ShellWords
+from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import UNKNOWN
 from core.host.startup.syntax import (
@@ -289,6 +290,16 @@ class ShellReader(ShellWords):
             case "PATH_add":
                 self._prepend("PATH", arguments, line)
                 return True
+            case "cd" if arguments and not arguments[-1].startswith("-"):
+                here = self.state.values.get("PWD", "/")
+                self.state.values["PWD"] = (
+                    UNKNOWN if UNKNOWN in arguments[-1] else posixpath.normpath(posixpath.join(here, arguments[-1]))
+                )
+                return None
+            case "module" | "ml" if arguments:
+                words = arguments if name == "module" or arguments[0] in LOADING else ["load", *arguments]
+                load_modules(words, self.around, self.state)
+                return None
             case "path_add" if arguments:
                 self._prepend(arguments[0], arguments[1:], line)
                 return True

@@ -66,6 +66,10 @@ class Suspects(msgspec.Struct, frozen=True):
     unfit: tuple[UnfitExtension, ...] = ()
     lacking: tuple[str, ...] = ()
     """Extension modules that the installed Python was built without."""
+    gone: tuple[str, ...] = ()
+    """Paths of modules that a package recorded and that are not there."""
+    hidden: tuple[str, ...] = ()
+    """Modules of Python itself that another file hides, of those that frameworks import."""
 
 
 NOTHING_SUSPECT = Suspects()

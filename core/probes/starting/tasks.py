@@ -15,6 +15,7 @@ from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_text
 from core.probes.starting.machine import Ground
+from core.probes.starting.projects import pixi_tasks, pyproject_tasks
 from core.probes.starting.starters import own_prefix
 from core.probes.starting.ways import Reached
 
@@ -32,6 +33,8 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         (("justfile", "Justfile", ".justfile"), _just),
         (("package.json",), _npm),
         (("Procfile",), _procfile),
+        (("pyproject.toml",), pyproject_tasks),
+        (("pixi.toml",), pixi_tasks),
         ((".vscode/tasks.json",), _editor_tasks),
         ((".idea/workspace.xml",), _run_configurations),
     )

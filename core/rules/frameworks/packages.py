@@ -435,7 +435,7 @@ def _built_with_old_headers(home: EnvironmentView, numpy: Distribution, old: tup
     wanted = [b.distribution for b in old]
     return make_finding(
         Step.FRAMEWORKS,
-        home.severity if frameworks else min(home.severity, WARNING),
+        home.severity,  # NumPy 2 refuses these modules, whoever imports them
         "numpy-1-modules",
         _(
             "{names} were built for NumPy 1, but {numpy} is installed.",
