@@ -29,12 +29,12 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
     paths: dict[str, bool] = {}
     for resolution in its.resolutions:
         winner = resolution.winner
-        if winner and where.form.isabs(winner.path):
-            paths.setdefault(where.under(winner.path), wanted or winner.how in SEARCHED)
+        if winner and where.path_module.isabs(winner.path):
+            paths.setdefault(where.local_path(winner.path), wanted or winner.how in SEARCHED)
     roll = its.roll
     for path in (roll.main, *roll.preload, *(t for p in roll.parts for t in p.tries)) if roll else ():
-        if where.form.isabs(path):
-            paths.setdefault(where.under(path), wanted)
+        if where.path_module.isabs(path):
+            paths.setdefault(where.local_path(path), wanted)
     return verdict_within_reach(may_run(paths))
 
 
@@ -45,7 +45,7 @@ def of_interpreter(python: PythonEnvironment, where: Sysroot, *, also: Iterable[
     it runs.
     """
     me = provenance.this_person()
-    folders = map(where.under, python.site_packages) if me.elevated else ()
+    folders = map(where.local_path, python.site_packages) if me.elevated else ()
     return _of_files(python, also, (path for folder in folders for path in odd_files(folder)), where, me)
 
 
@@ -54,28 +54,32 @@ def of_opening(python: PythonEnvironment, files: Iterable[str], where: Sysroot) 
     count that are loaded. They count for an administrator alone, as above.
     """
     me = provenance.this_person()
-    return _of_files(python, (), map(where.under, files) if me.elevated else (), where, me)
+    return _of_files(python, (), map(where.local_path, files) if me.elevated else (), where, me)
 
 
 def _of_files(
     python: PythonEnvironment, also: Iterable[str], real: Iterable[str], where: Sysroot, me: provenance.Person
 ) -> Verdict:
     places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages, *also]
-    paths = dict.fromkeys((where.under(p) for p in places if p and where.form.isabs(p)), python.is_wanted)
+    paths = dict.fromkeys((where.local_path(p) for p in places if p and where.path_module.isabs(p)), python.is_wanted)
     return verdict_within_reach(may_run(paths | dict.fromkeys(real, python.is_wanted), me))
 
 
 def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
     """Return what others can change of an environment; None for nothing, and for one of another system's."""
-    places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.form.isabs(p)]
+    places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.path_module.isabs(p)]
     return (
-        printable_changeable(may_run({where.under(p): False for p in places}).changeable) if runs_here(where) else None
+        printable_changeable(may_run({where.local_path(p): False for p in places}).changeable)
+        if runs_here(where)
+        else None
     )
 
 
 def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
     """Return what others can change of a copy of cuDNN; None for nothing, and for one of another system's."""
-    paths = {where.under(f.path): False for f in copy.files if f.state != "missing" and where.form.isabs(f.path)}
+    paths = {
+        where.local_path(f.path): False for f in copy.files if f.state != "missing" and where.path_module.isabs(f.path)
+    }
     return printable_changeable(may_run(paths).changeable) if runs_here(where) else None
 
 
@@ -140,4 +144,9 @@ def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroo
             if entry not in kept:
                 verdict = may_run({os.path.join("/", entry): True})  # noqa: PTH118 - may be no path
                 tell_execution("search path", entry, Verdict(may=False, changeable=verdict.changeable), request)
+    for name in (n for n in env if n not in out and n.upper() not in provenance.SEARCHED):
+        if provenance.HANDED_ON.fullmatch(name) and (place := provenance.place_of_others(name, env[name])):
+            tell_execution(
+                "search path", place, Verdict(may=False, changeable=may_run({place: True}).changeable), request
+            )
     return out
