@@ -16,12 +16,14 @@ LONGEST_WAIT_SECONDS = 0.1
 _free = threading.Condition(threading.Lock())
 _holder = [0]
 """The thread whose turn it is; 0 for none."""
+_begun = [0]
+"""Threads that wait and have begun their work before: they come first, since others wait for what they find."""
 
 
 @contextmanager
-def turn() -> Iterator[None]:
-    """Wait until no other thread works, or for too long."""
-    _take()
+def turn(*, first: bool = False) -> Iterator[None]:
+    """Wait until no other thread works, or for too long. ``first``: before those that have not begun yet."""
+    _take(first=first)
     try:
         yield
     finally:
@@ -37,12 +39,14 @@ def others_turn() -> Iterator[None]:
     try:
         yield
     finally:
-        _take()
+        _take(first=True)
 
 
-def _take() -> None:
+def _take(*, first: bool) -> None:
     with _free:
-        _free.wait_for(lambda: not _holder[0], LONGEST_WAIT_SECONDS)
+        _begun[0] += first
+        _free.wait_for(lambda: not _holder[0] and (first or not _begun[0]), LONGEST_WAIT_SECONDS)
+        _begun[0] -= first
         _holder[0] = threading.get_ident()
 
 
@@ -52,5 +56,5 @@ def _pass_on() -> bool:
         if _holder[0] != threading.get_ident():
             return False
         _holder[0] = 0
-        _free.notify()
+        _free.notify_all()
         return True
