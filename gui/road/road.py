@@ -56,7 +56,7 @@ class Road(QWidget):
         self.theme: Theme = LIGHT_THEME
         self._make_menu = make_menu
         self.report: Report | None = None
-        self.elsewhere = False
+        self.shows_other_computer = False
         self.before: Report | None = None
         """What was there before the last cure."""
         self.explanation: Explanation | None = None
@@ -115,7 +115,7 @@ class Road(QWidget):
             said = " ".join(t for t in (self.current.title, self.current.accessibleDescription()) if t)
             announce(self, said)
 
-    def renew(self, theme: Theme, *, other_language: bool = False) -> None:
+    def rebuild(self, theme: Theme, *, other_language: bool = False) -> None:
         """Rebuild the screen: colours, text size or language changed."""
         self.theme = theme
         if other_language and self.report is not None:
@@ -139,7 +139,7 @@ class Road(QWidget):
 
     def _ask_screen(self) -> Screen:
         screen = AskScreen(self.look, self.browse_wanted.emit, self.theme)
-        if self.report is not None and not self.elsewhere:
+        if self.report is not None and not self.shows_other_computer:
             self._list_choices(screen, self.report)
         return screen
 
@@ -167,7 +167,7 @@ class Road(QWidget):
         self._head = (
             headline_of_message(self.explanation, self.report) if self.explanation else headline_of(self.report)
         )
-        if self.elsewhere and self._head.act in ("try", "place", "look again", "fix") and not explained:
+        if self.shows_other_computer and self._head.act in ("try", "place", "look again", "fix") and not explained:
             self._head = without_act(self._head)
         self.show_screen(self._answer_screen)
 
@@ -185,7 +185,7 @@ class Road(QWidget):
             again=self._start_again(),
             checked=self._checks(),
             undo=bool(self._done and self._done.outcome.entry),
-            code=self.code() if self._head.kind in LAST else "",
+            code=self.session_code() if self._head.kind in LAST else "",
         )
 
     def _checks(self) -> tuple[str, ...]:
@@ -203,11 +203,11 @@ class Road(QWidget):
         from gui.road.answer import AnswerActions
 
         return AnswerActions(
-            fix=self.plan,
+            fix=self.plan_fix,
             place=self.place_wanted.emit,
             try_out=self.look_at,
-            steps=partial(self.steps, 0),
-            again=self.again,
+            steps=partial(self.show_manual_steps, 0),
+            again=self.look_again,
             explain=self.help_wanted.emit,
             more=self.message_wanted.emit,
             ask=partial(self.show_screen, self._question_screen),
@@ -219,7 +219,7 @@ class Road(QWidget):
             history=self.history,
         )
 
-    def code(self) -> str:
+    def session_code(self) -> str:
         """Return the session code of what is shown."""
         from core.report.session_code import encode_report, summarise
 
@@ -261,7 +261,7 @@ class Road(QWidget):
             self.explanation = answer_question(self.explanation, number)
             self.answer()
 
-    def steps(self, number: int) -> None:
+    def show_manual_steps(self, number: int) -> None:
         """What only a person can do, piece by piece."""
         self.show_screen(partial(self._steps_screen, number))
 
@@ -269,19 +269,19 @@ class Road(QWidget):
         from gui.road.answer import StepsScreen
 
         assert self._head is not None
-        back = partial(self.steps, number - 1) if number else partial(self.show_screen, self._answer_screen)
+        back = partial(self.show_manual_steps, number - 1) if number else partial(self.show_screen, self._answer_screen)
         return StepsScreen(
             self._head,
             number,
             self.theme,
             back=back,
-            onward=partial(self.steps, number + 1),
-            check=None if self.elsewhere else self.check,
+            onward=partial(self.show_manual_steps, number + 1),
+            check=None if self.shows_other_computer else self.check,
         )
 
     # --- verbs ---------------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def start_scan(self) -> None:
         """Look at the whole computer while the person reads the question."""
         if not self.controller.busy:
             self.controller.scan()
@@ -292,7 +292,7 @@ class Road(QWidget):
             self.look_at(question.text)
         elif question.way == "message":
             self.take(text=question.text)
-        elif self._fresh and self.report is not None and not self.elsewhere:
+        elif self._fresh and self.report is not None and not self.shows_other_computer:
             self._fresh = False
             self.answer()
         else:
@@ -304,9 +304,9 @@ class Road(QWidget):
         under_way = self.controller.busy and not named and not self._awaited and self.report is None
         self.wait("look", _("Looking"), _("This changes nothing."))
         if not under_way:  # the look that began with the window is the same
-            self.controller.instead(partial(self.controller.scan, named))
+            self.controller.run_instead(partial(self.controller.scan, named))
 
-    def again(self) -> None:
+    def look_again(self) -> None:
         """Look once more at the same."""
         self.look_at(self._named)
 
@@ -315,7 +315,7 @@ class Road(QWidget):
         head = self._head
         self.wait("check", _("Checking"), _("This changes nothing."))
         self._then = partial(self._checked, head.finding if head else None)
-        self.controller.instead(partial(self.controller.scan, self._named))
+        self.controller.run_instead(partial(self.controller.scan, self._named))
 
     def _checked(self, finding: Finding | None) -> None:
         from core.doctor.headline import headline_fixed
@@ -336,12 +336,12 @@ class Road(QWidget):
         self.wait("take", _("Reading"), _("This changes nothing."))
         self.message = text
         if self.report is None:
-            self.begin()  # what the text says is compared with what is here
+            self.start_scan()  # what the text says is compared with what is here
         self.controller.take(path, text)
 
-    def plan(self, finding: Finding, source: str = "") -> None:
+    def plan_fix(self, finding: Finding, source: str = "") -> None:
         """Work out and rehearse what would change."""
-        if self.report is None or self.elsewhere:
+        if self.report is None or self.shows_other_computer:
             return
         self.wait("plan", _("Trying the cure beforehand"), _("Nothing is changed yet."))
         self.controller.propose(finding, self.report, source)
@@ -378,9 +378,9 @@ class Road(QWidget):
             screen.section(section, state)
 
     def _take_report(self, report: Report) -> None:
-        if self.elsewhere and not self._awaited:
+        if self.shows_other_computer and not self._awaited:
             return  # another computer's is being read
-        self.report, self.elsewhere = report, False
+        self.report, self.shows_other_computer = report, False
         self.elsewhere_changed.emit()
         if self._awaited in ("look", "check"):
             self._arrive()
@@ -416,7 +416,7 @@ class Road(QWidget):
 
     def show_elsewhere(self, report: Report) -> None:
         """Show another computer's report."""
-        self.report, self.elsewhere, self.explanation, self._done = report, True, None, None
+        self.report, self.shows_other_computer, self.explanation, self._done = report, True, None, None
         self.elsewhere_changed.emit()
         self.answer()
 
@@ -468,7 +468,7 @@ class Road(QWidget):
         self._head = headline_fixed(done.report, preview.proposal.finding, done.outcome)
         self.show_screen(self._answer_screen)
 
-    def undone(self, done: ActionResult) -> None:
+    def show_dialog_result(self, done: ActionResult) -> None:
         """Take what the computer looks like after a dialog."""
         if done.report is None:
             return

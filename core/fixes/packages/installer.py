@@ -62,7 +62,7 @@ class Sources(Frozen, frozen=True, kw_only=True):
     """Whether later installations must keep the installed builds."""
 
     @property
-    def fetches(self) -> bool:
+    def uses_network(self) -> bool:
         """Whether the network may be used."""
         return not self.offline and (bool(self.index) or not self.named)
 
@@ -90,7 +90,7 @@ class Installer:
         self._host = host
         self._watch = watch
 
-    def configured(self) -> tuple[str, ...]:
+    def configured_indexes(self) -> tuple[str, ...]:
         """Return the addresses that pip is configured to ask here, without what is secret in them; empty: its default."""
         known = (self._settings[n] for n in _ADDRESSES if n in self._settings)
         return tuple(dict.fromkeys(without_secrets(w) for text in known for w in text.split()))
@@ -134,7 +134,10 @@ class Installer:
             env=self._env_for(wanted),
         )
         packages = tuple(_packages(report))
-        known = (*wanted.folders, *((wanted.index,) if wanted.index else self.configured() if wanted.fetches else ()))
+        known = (
+            *wanted.folders,
+            *((wanted.index,) if wanted.index else self.configured_indexes() if wanted.fetches else ()),
+        )
         if any(p.source.startswith("file:") and not _is_known(p.source, known) for p in packages):
             raise ChangeError(refused_address())
         return packages
@@ -246,7 +249,7 @@ class UvInstaller(Installer):
         super().__init__((uv, "pip"), host, watch)
         self._python = python
 
-    def configured(self) -> tuple[str, ...]:
+    def configured_indexes(self) -> tuple[str, ...]:
         """Return the addresses that variables give uv; empty: what its own files say, or its default."""
         env = self._host.fresh_environment()
         return tuple(dict.fromkeys(without_secrets(w) for n in _UV_ADDRESSES for w in env.get(n, "").split()))

@@ -179,7 +179,7 @@ def run_trial(
     by_itself = at_once or (growth is not None and growth.variable in env)
     command = (
         trial.python.executable,
-        *("-B", "-c", TRIAL_SCRIPT, trial.module, where.under(folder) if folder else ""),
+        *("-B", "-c", TRIAL_SCRIPT, trial.module, where.local_path(folder) if folder else ""),
         *(("at once",) if by_itself else ()),
     )
     start = time.monotonic()
@@ -219,7 +219,7 @@ def run_trial(
 def started_in(where: Sysroot, verdict: Verdict) -> str:
     """Return the person's working folder, from which Python imports first; none where its files may not be run."""
     folder = working_folder(where)
-    mine = verdict.account is None and folder and may_run({where.under(folder): True})
+    mine = verdict.account is None and folder and may_run({where.local_path(folder): True})
     return folder if mine and mine.may and mine.account is None else ""
 
 

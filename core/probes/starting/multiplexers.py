@@ -40,9 +40,9 @@ def _take(path: str, state: State, ground: Ground) -> None:
         if not names or not re.fullmatch(r"[A-Za-z_]\w*", names[0]):
             continue
         if "u" in options or "r" in options:
-            state.take(names[0], path, number, "fish")
+            state.unset_variable(names[0], path, number, "fish")
         elif len(names) > 1:
             value = re.sub(r"^~(?=/)", ground.person.home, names[1])
             value = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), value)
-            state.give(names[0], value, path, number, "fish")
+            state.set_variable(names[0], value, path, number, "fish")
             state.exported.add(names[0])

@@ -357,7 +357,7 @@ def _cure(home: EnvironmentView, trial: FrameworkTrial, message: KnownMessage | 
         return manual_fix(_("Fix it"), *_(message.advice).splitlines(), restart="program")
     if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
         return another_torch(home.seen, home.python, build)
-    if trial.reached == "nothing" and (its := home.has(trial.framework)):
+    if trial.reached == "nothing" and (its := home.installed(trial.framework)):
         return whole_again(home.seen, home.python, its.name, its.version)
     return None
 
