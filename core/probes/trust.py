@@ -92,6 +92,12 @@ def verdict_within_reach(verdict: Verdict) -> Verdict:
     return verdict if all(_reaches(account, p) for p in ours) else Verdict(may=False, changeable=verdict.changeable)
 
 
+def with_least_rights(verdict: Verdict, path: str) -> Verdict:
+    """Return a verdict by which an administrator's own program runs as nobody, if nobody can start it: its processes are limited."""
+    least = provenance.nobody() if verdict.may and verdict.account is None else None
+    return msgspec.structs.replace(verdict, account=least) if least and _reaches(least, path) else verdict
+
+
 def _reaches(account: Account, path: str) -> bool:
     groups = frozenset((account.gid, *account.groups))
     real = Path(os.path.realpath(path))
