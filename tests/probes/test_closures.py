@@ -140,6 +140,33 @@ def test_a_framework_is_told_of_what_it_asks_for_and_of_nothing_else(tmp_path: P
     assert [e.name for e in its.edges] == ["libcublas.so.12"], "cuDNN is optional there"
 
 
+@pytest.mark.parametrize("lost", ["", "libnvinfer_plugin.so.11", "libnvinfer.so.11", "libcudart.so.12"])
+def test_tensorrt_opens_its_libraries_before_its_bindings(tmp_path: Path, lost: str) -> None:
+    cudart = build.library(site(tmp_path) / "nvidia/cuda_runtime/lib/libcudart.so.12")
+    libraries = site(tmp_path) / "tensorrt_libs"
+    nvinfer = build.library(libraries / "libnvinfer.so.11", *LINK, str(cudart))
+    plugin = build.library(libraries / "libnvinfer_plugin.so.11", *LINK, "-Wl,-rpath,$ORIGIN", str(nvinfer))
+    parser = build.library(libraries / "libnvonnxparser.so.11", *LINK, "-Wl,-rpath,$ORIGIN", str(nvinfer))
+    build.library(site(tmp_path) / "tensorrt_bindings/tensorrt.so", *LINK, *map(str, (parser, plugin, nvinfer)))
+    for path in (cudart, nvinfer, plugin):
+        if path.name == lost:
+            path.unlink()
+    its = looked(tmp_path, ("tensorrt-cu12-bindings", "11.4.0.106", ()))["tensorrt-cu12-bindings"]
+    assert {e.name for e in its.edges} == ({lost} if lost else set())
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_cutensor_finds_the_cublas_beside_it(tmp_path: Path, lost: bool) -> None:
+    cublas = build.library(site(tmp_path) / "nvidia/cublas/lib/libcublasLt.so.12")
+    rpath = "-Wl,-rpath,$ORIGIN:$ORIGIN/../../nvidia/cublas/lib"
+    tensor = build.library(site(tmp_path) / "cutensor/lib/libcutensor.so.2", *LINK, rpath, str(cublas))
+    build.library(site(tmp_path) / "cutensor/lib/libcutensorMg.so.2", *LINK, rpath, str(tensor))
+    if lost:
+        cublas.unlink()
+    its = looked(tmp_path, ("cutensor-cu12", "2.8.1", ()))["cutensor-cu12"]
+    assert {e.name for e in its.edges} == ({"libcublasLt.so.12"} if lost else set())
+
+
 def test_files_that_lie_in_the_environment_and_are_not_searched(tmp_path: Path) -> None:
     needed = build.library(site(tmp_path) / "nvidia" / "cublas" / "lib" / "libcublas.so.12")
     libraries = site(tmp_path) / "cupy_backends" / "cuda" / "libs"

@@ -53,6 +53,7 @@ VARIANT = late_pattern(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
 
 ST_NOEXEC = 8
 """statvfs(3)."""
+MOST_STEPS_BACK = 8
 MAX_EXTENSION_FILES = 24
 MAX_EXTENSIONS = 12
 
@@ -179,6 +180,8 @@ class Walk:
         self._files: dict[str, None] = {}
         self._opened: dict[str, list[LoadedLibrary]] = {}
         self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
+        self._passed_over: dict[str, Sequence[Edge]] = {}
+        """What those lack that were opened without success, and whose failure was passed over."""
         self._hosted: set[str] = set()
         """Files that get some of their symbols from the program that opens them."""
         self.steps: list[OpeningStep] = list(base.steps) if base else []
@@ -274,8 +277,10 @@ class Walk:
                         self._process.open(file)
                 opened, edges = self._process.open(path)
             if step.may_fail and edges:
+                self._passed_over[self._setting.where.name(path)] = edges
                 self.steps.append(OpeningStep(path, quiet=True))
                 continue
+            edges = [*self._first_lacking(edges)]
             self._hosted |= {path} if step.hosted else set()
             self._add(opened if not edges else [], edges)
             if step.hosted:
@@ -285,6 +290,12 @@ class Walk:
                 self.steps.append(OpeningStep(path, everywhere=step.is_global, quiet=step.may_fail))
             if step.is_global and not edges:
                 self.global_scope += opened
+
+    def _first_lacking(self, edges: Sequence[Edge], depth: int = 0) -> Iterator[Edge]:
+        """Yield what is lacking in the end: a library that was opened before without success is there, and lacks something."""
+        for edge in edges:
+            before = self._passed_over.get(edge.name, ()) if edge.state == "absent" and depth < MOST_STEPS_BACK else ()
+            yield from self._first_lacking(before, depth + 1) if before else (edge,)
 
     def _files_of(self, pattern: str) -> list[str]:
         where, own = self._setting.where, self._distribution.location
