@@ -54,7 +54,12 @@ TORCHVISION = ("torchvision", "0.23.0", ("torch==2.8.0",))
 CUPY = ("cupy-cuda12x", "13.6.0", ())
 
 
-def looked(prefix: Path, *wanted: tuple[str, str, tuple[str, ...]], env: Mapping[str, str] = {}) -> dict[str, Closure]:
+def looked(
+    prefix: Path,
+    *wanted: tuple[str, str, tuple[str, ...]],
+    env: Mapping[str, str] = {},
+    known: tuple[Closure, ...] | None = None,
+) -> dict[str, Closure]:
     """Look at an environment with these distributions, started by this interpreter."""
     its = tuple(Distribution(name=n, version=v, location=str(site(prefix)), pins=pins) for n, v, pins in wanted)
     python = PythonEnvironment(
@@ -66,8 +71,9 @@ def looked(prefix: Path, *wanted: tuple[str, str, tuple[str, ...]], env: Mapping
         ways=("--python",),
     )
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(prefix), **env})
-    seen = Snapshot(machine=host.machine(), pythons=(python,))
-    found = closure.look(ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=Progress()))
+    seen = Snapshot(machine=host.machine(), pythons=(python,), closures=known)
+    look = closure.look if known is None else closure.look_again
+    found = look(ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=Progress()))
     return {c.consumer.framework.partition(" ")[0]: c for c in found}
 
 
@@ -165,6 +171,17 @@ def test_cutensor_finds_the_cublas_beside_it(tmp_path: Path, lost: bool) -> None
         cublas.unlink()
     its = looked(tmp_path, ("cutensor-cu12", "2.8.1", ()))["cutensor-cu12"]
     assert {e.name for e in its.edges} == ({"libcublasLt.so.12"} if lost else set())
+
+
+def test_what_finds_the_same_files_in_another_way_of_starting_is_not_opened_again(tmp_path: Path) -> None:
+    torch(tmp_path)
+    first = looked(tmp_path, TORCH)["torch"]
+    again = looked(tmp_path, TORCH, env={"LD_LIBRARY_PATH": str(tmp_path / "none")}, known=(first,))["torch"]
+    assert again.openings is first.openings
+    assert first.openings
+    build.library(tmp_path / "own/libnccl.so.2", source="int ncclGetVersion(void) { return 2; }")
+    other = looked(tmp_path, TORCH, env={"LD_PRELOAD": str(tmp_path / "own/libnccl.so.2")}, known=(first,))["torch"]
+    assert other.openings is not first.openings
 
 
 def test_files_that_lie_in_the_environment_and_are_not_searched(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 
 import msgspec
@@ -69,10 +69,17 @@ class Setting(msgspec.Struct, frozen=True):
     request: ProbeRequest
     verdict_of: Callable[[], Verdict]
     """Whether the interpreter may be run."""
+    known: Mapping[str, Closure] = {}
+    """What was found with this session's variables, by the consumer's whole id."""
 
 
-def look(request: ProbeRequest) -> tuple[Closure, ...]:
-    """Return one closure for each framework and extension of every environment that was read."""
+def look_again(request: ProbeRequest) -> tuple[Closure, ...]:
+    """Return the closures with the variables of another way of starting. What finds the same files is not opened again."""
+    return look(request, {c.consumer.full_id: c for c in request.seen.closures or ()})
+
+
+def look(request: ProbeRequest, known: Mapping[str, Closure] = {}) -> tuple[Closure, ...]:
+    """Return one closure for each framework and extension of every environment that was read. ``known``: see ``Setting``."""
     where = sysroot_of(request.host)
     found: list[Closure] = []
     for python in request.seen.pythons or ():
@@ -92,7 +99,7 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
             if python.is_wanted and _has_frameworks(python) and runs_here(where)
             else cache(partial(of_interpreter, python, where, request))
         )
-        setting = Setting(python, search, where, python.site_packages, request, verdict_of)
+        setting = Setting(python, search, where, python.site_packages, request, verdict_of, known)
         for made in environment_closures(setting):
             found.append(made)
             request.keep(made)
@@ -224,15 +231,18 @@ class Walk:
         suspect = bool(self.edges or self.gaps)
         if not (suspect or self._setting.python.is_wanted):
             return None  # an environment that nobody asked about, and whose files are all there
+        consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
+        before = self._setting.known.get(consumer)
+        if before is not None and not suspect and before.files == tuple(self._files):
+            return before.openings
         steps = self.steps
         if self.heavy and not (suspect or request.thorough):
             steps = [s for s in self.steps[self._before :] if s.work]
         elif self._base and not suspect and self._base.heavy:
             return None
-        consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
         opened = open_libraries(self._setting.python, steps, consumer, request, self._setting.verdict_of)
-        before = {s.path for s in self.steps[: self._before]}
-        return tuple(o for o in opened if o.library not in before) if opened is not None else None
+        others = {s.path for s in self.steps[: self._before]}
+        return tuple(o for o in opened if o.library not in others) if opened is not None else None
 
     # --- a framework of the table --------------------------------------------------------------------------
 
