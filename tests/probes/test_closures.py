@@ -174,13 +174,17 @@ def test_cutensor_finds_the_cublas_beside_it(tmp_path: Path, lost: bool) -> None
 
 
 def test_what_finds_the_same_files_in_another_way_of_starting_is_not_opened_again(tmp_path: Path) -> None:
-    torch(tmp_path)
-    first = looked(tmp_path, TORCH)["torch"]
-    again = looked(tmp_path, TORCH, env={"LD_LIBRARY_PATH": str(tmp_path / "none")}, known=(first,))["torch"]
-    assert again.openings is first.openings
+    cublas = build.library(site(tmp_path) / "nvidia/cublas/lib/libcublasLt.so.12")
+    rpath = "-Wl,-rpath,$ORIGIN/../../nvidia/cublas/lib"
+    build.library(site(tmp_path) / "cutensor/lib/libcutensor.so.2", *LINK, rpath, str(cublas))
+    wanted = ("cutensor-cu12", "2.8.1", ())
+    first = looked(tmp_path, wanted)["cutensor-cu12"]
     assert first.openings
-    build.library(tmp_path / "own/libnccl.so.2", source="int ncclGetVersion(void) { return 2; }")
-    other = looked(tmp_path, TORCH, env={"LD_PRELOAD": str(tmp_path / "own/libnccl.so.2")}, known=(first,))["torch"]
+    again = looked(tmp_path, wanted, env={"LD_LIBRARY_PATH": str(tmp_path / "none")}, known=(first,))["cutensor-cu12"]
+    assert again.openings is first.openings
+    build.library(tmp_path / "own/libcublasLt.so.12")
+    other = looked(tmp_path, wanted, env={"LD_LIBRARY_PATH": str(tmp_path / "own")}, known=(first,))["cutensor-cu12"]
+    assert other.openings
     assert other.openings is not first.openings
 
 
