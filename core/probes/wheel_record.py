@@ -67,7 +67,7 @@ def _row(line: str, folder: str, where: Sysroot) -> tuple[str, RecordRow]:
         path, digest, size = [*next(csv.reader([line])), "", ""][:3]
     except (csv.Error, StopIteration):
         return "", RecordRow()
-    whole = str(where.form.normpath(where.join(folder, path)))
+    whole = str(where.path_module.normpath(where.join(folder, path)))
     return whole, RecordRow(sha256=_hexadecimal(digest), size=whole_number(size))
 
 
@@ -104,7 +104,7 @@ def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping
         return seen.st_size if seen and stat.S_ISREG(seen.st_mode) else -1
 
     ordered = sorted({p for p in paths if size(p) > 0}, key=size, reverse=True)
-    found = map_in_threads(ordered, lambda path: _sha256(where.under(path), watch), threads=HASHING_THREADS)
+    found = map_in_threads(ordered, lambda path: _sha256(where.local_path(path), watch), threads=HASHING_THREADS)
     return {path: value for path, value in zip(ordered, found, strict=True) if value}
 
 

@@ -61,13 +61,13 @@ def read_module(text: str, path: str, state: State) -> None:
 def _apply(found: re.Match[str], number: int, path: str, state: State, known: dict[str, str]) -> None:
     joins, _sets, unsets, name, raw = found.groups()
     if unsets:
-        state.take(name, path, number, "posix")
+        state.unset_variable(name, path, number, "posix")
         return
     value = _value(raw, known, state, tcl="(" not in found[0].partition(name)[0])
     old = state.values.get(name, "")
     if joins and old:
         value = f"{value}:{old}" if joins == "prepend" else f"{old}:{value}"
-    state.give(name, value, path, number, "posix")
+    state.set_variable(name, value, path, number, "posix")
     state.exported.add(name)
 
 

@@ -25,7 +25,7 @@ def read_assignments(
             value = value[1:-1]
         if expands:
             value = _expanded(value, state.values.get)
-        state.give(found[1], value, file, number, form)
+        state.set_variable(found[1], value, file, number, form)
         state.exported.add(found[1])
 
 
@@ -58,7 +58,7 @@ def read_pam(text: str, file: str, state: State) -> None:
         else:
             continue
         name = (plain or found)[1]  # type: ignore[index]
-        state.give(name, value, file, number, "pam")
+        state.set_variable(name, value, file, number, "pam")
         state.exported.add(name)
 
 
@@ -78,7 +78,7 @@ def read_crontab(text: str, file: str, state: State, *, system: bool, fields: in
             value = found[2].strip()
             if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
                 value = value[1:-1]
-            state.give(found[1], value, file, number, "crontab")
+            state.set_variable(found[1], value, file, number, "crontab")
             state.exported.add(found[1])
             continue
         before = fields if fields != 5 or not bare.startswith("@") else 1

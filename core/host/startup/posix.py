@@ -99,7 +99,7 @@ class ShellReader(ShellWords):
                 self.state.exported.add(found[1])
 
     def _give(self, name: str, value: str, line: int) -> None:
-        self.state.give(name, value, self._file, line, "posix")
+        self.state.set_variable(name, value, self._file, line, "posix")
 
     # --- commands --------------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class ShellReader(ShellWords):
             finally:
                 ends.append(self.state)
         self.state = whole
-        whole.join(ends or [whole.copy()], self._file, line, "posix")
+        whole.merge_branches(ends or [whole.copy()], self._file, line, "posix")
 
     def _if(self, node: If) -> bool | None:
         for number, (test, body) in enumerate(node.arms):
@@ -254,7 +254,7 @@ class ShellReader(ShellWords):
             case "unset":
                 for each in arguments if "-f" not in arguments else ():
                     if not each.startswith("-"):
-                        self.state.take(each, self._file, line, "posix")
+                        self.state.unset_variable(each, self._file, line, "posix")
                 return True
             case "return":
                 raise _Return

@@ -122,7 +122,7 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
             continue
         process = _process(setting)
         first = Walk(setting, process, distribution)
-        first.framework(row)
+        first.start_framework(row)
         if not first.binaries:
             continue
         yield first.closure()
@@ -131,14 +131,14 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
         behind = [(d, r) for d, r in rows if r.after and re.fullmatch(row.distribution, r.after)]
         for other, other_row in behind:
             walk = Walk(setting, process, other, base=first)
-            walk.framework(other_row)
+            walk.start_framework(other_row)
             if walk.binaries:
                 yield walk.closure()
         if distribution.name in known.extensions_of:
             needing = [d for d in extensions if _requires(d, distribution.name)]
             for other in needing[:MAX_EXTENSIONS]:
                 walk = Walk(setting, process, other, base=first)
-                walk.extension(first.cuda(row))
+                walk.open_extensions(first.cuda_version(row))
                 if walk.binaries:
                     yield walk.closure()
 
@@ -152,7 +152,7 @@ def _process(setting: Setting) -> Process:
         folder = os.path.dirname(path)  # noqa: PTH120 - a text of the examined system
         if folder not in silent:
             try:
-                silent[folder] = not os.statvfs(setting.where.under(folder)).f_flag & ST_NOEXEC
+                silent[folder] = not os.statvfs(setting.where.local_path(folder)).f_flag & ST_NOEXEC
             except (OSError, ValueError):
                 silent[folder] = True
         return silent[folder]
@@ -246,11 +246,11 @@ class Walk:
 
     # --- a framework of the table --------------------------------------------------------------------------
 
-    def framework(self, row: GpuFramework) -> None:
+    def start_framework(self, row: GpuFramework) -> None:
         """Do what a framework does when it starts, and find what it opens by name later."""
         if is_beyond_horizon(release_family(self._distribution.name), self._distribution.version) and row.opens:
             row = replace(row, opens=())
-        number = self.cuda(row)
+        number = self.cuda_version(row)
         self.heavy = self.heavy or row.heavy
         for step in row.linux:
             if not step.first or is_older(self._distribution.version, step.first) is not True:
@@ -262,11 +262,11 @@ class Walk:
                 continue
             major = number.partition(".")[0]
             for by in self._files_of(names.by)[:1]:
-                asker = self._process.at(by)
+                asker = self._process.library_at(by)
                 for name in names.names.get(major, names.names.get("", ())) if asker else ():
                     self._open(name, by=asker.chain if asker else (), needed=names.needed)
 
-    def cuda(self, row: GpuFramework) -> str:
+    def cuda_version(self, row: GpuFramework) -> str:
         """Return the CUDA version that a framework was built for; see ``built_for``."""
         return built_for(row, self._distribution.name, self._setting.folders, self._setting.where)
 
@@ -323,7 +323,7 @@ class Walk:
 
     # --- an extension that brings its own binaries ----------------------------------------------------------
 
-    def extension(self, cuda: str) -> None:
+    def open_extensions(self, cuda: str) -> None:
         """Open the extension modules and libraries that name the GPU's libraries, as their package brings them."""
         where, what = self._setting.where, self._distribution
         paths = [p for p in record_rows(what, r"\.so(?:\.\d+)*\"?,", where) if where.is_file(p)]

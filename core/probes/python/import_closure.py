@@ -117,7 +117,7 @@ def ended_imports(
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
         return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
 
-    given = (sys.version, sorted(sys.builtin_module_names), search.given, distributions, starts, suspects)
+    given = (sys.version, sorted(sys.builtin_module_names), search.search_settings, distributions, starts, suspects)
     return kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
 
 
@@ -190,7 +190,7 @@ def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
 
 
 def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
-    inner = where.join(its.location, row.module) + where.form.sep
+    inner = where.join(its.location, row.module) + where.path_module.sep
     return any(path.startswith(inner) for path in suspects.gone)
 
 
@@ -355,7 +355,7 @@ class _Follower:
         if text.startswith(("import ", "import\t")):
             return next((p for p in self._search.editable_paths.values() if self._where.stat(p) is None), "")
         lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-        return next((p for p in lines if self._where.form.isabs(p) and not self._where.is_folder(p)), "")
+        return next((p for p in lines if self._where.path_module.isabs(p) and not self._where.is_folder(p)), "")
 
     def _from_code(self, row: KnownModule, name: str) -> None:
         """Enter what a framework's compiled code imports."""
@@ -470,7 +470,7 @@ class _Follower:
     def _inner(self, parent: _Module, name: str) -> _Module:
         spaces = []
         for folder in parent.folders:
-            kind, path = self._search.inside(folder, name)
+            kind, path = self._search.find_in_folder(folder, name)
             if kind == "package":
                 return _Module(kind, path, (self._where.parent(path),), parent.entry)
             if kind == "namespace":
@@ -584,7 +584,7 @@ class _Follower:
         if not mine and known:
             mine = [d for d in self._distributions if re.fullmatch(known.distributions, d.name)]
         path = self.module(top).path
-        return next((d for d in mine if path.startswith(d.location + self._where.form.sep)), None)
+        return next((d for d in mine if path.startswith(d.location + self._where.path_module.sep)), None)
 
     def _end(self, kind: str, stack: list[_Frame], wanted: str, its: _Module, name: str = "") -> None:
         """Tell of a fault, if each line on the way to it is one that Python comes to."""

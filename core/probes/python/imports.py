@@ -46,7 +46,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     if interpreter is None:
         return ImportSearch(prefix=python.prefix, faults=faults)
     if any(f.kind not in WORKING for f in faults):
-        return ImportSearch(prefix=python.prefix, python=interpreter.short, faults=faults)
+        return ImportSearch(prefix=python.prefix, python=interpreter.short_version, faults=faults)
     path = python_search_path(interpreter, request.env, folder, where)
     architecture = python.architecture or request.seen.machine.architecture
     known = request.shared.setdefault("identities", {})
@@ -55,7 +55,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     unfit = unfit_extensions(python, interpreter, extension_suffixes(interpreter, architecture, where), request, where)
     return ImportSearch(
         prefix=python.prefix,
-        python=interpreter.short,
+        python=interpreter.short_version,
         folder=path_text(folder) if any(e.origin == "start" for e in path.entries) else "",
         entries=path.entries,
         start_code=path.start_code,

@@ -209,7 +209,7 @@ def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[D
 
 
 def _at(location: str, folder: str, where: Sysroot) -> str:
-    return str(where.form.normpath(where.join(location, folder))) if folder else location
+    return str(where.path_module.normpath(where.join(location, folder))) if folder else location
 
 
 def _is_gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:

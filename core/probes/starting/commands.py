@@ -59,7 +59,7 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
         word = words[0]
         name = posixpath.basename(word)
         if found := re.match(r"([A-Za-z_]\w*)=(.*)\Z", word, re.DOTALL):
-            state.give(found[1], found[2], at.file, at.number, "posix")
+            state.set_variable(found[1], found[2], at.file, at.number, "posix")
             state.exported.add(found[1])
             words = words[1:]
         elif name == "env":
@@ -83,12 +83,12 @@ def _env(words: list[str], at: Line, state: State) -> list[str]:
         if option in ("-i", "-", "--ignore-environment"):
             for name in list(state.values):
                 if name in state.exported:
-                    state.take(name, at.file, at.number, "posix")
+                    state.unset_variable(name, at.file, at.number, "posix")
         elif option in ("-u", "--unset") and len(words) > 1:
-            state.take(words[1], at.file, at.number, "posix")
+            state.unset_variable(words[1], at.file, at.number, "posix")
             words = words[1:]
         elif option.startswith("--unset="):
-            state.take(option[8:], at.file, at.number, "posix")
+            state.unset_variable(option[8:], at.file, at.number, "posix")
         elif option in ("-S", "--split-string") and len(words) > 1:
             words = ["", *words_of(words[1]), *words[2:]]
         words = words[1:]

@@ -38,7 +38,7 @@ def hub_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
         state = State(values, set(values))
         state.files.append(path)
         for name, value, line in given_by(text):
-            state.give(name, value, path, line, "json")
+            state.set_variable(name, value, path, line, "json")
             state.exported.add(name)
         for way in notebook_ways(ground, state, pythons):
             yield replace(way, at=f"{path}: {way.at}")

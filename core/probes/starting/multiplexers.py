@@ -32,7 +32,7 @@ def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
         state = State(dict(env), set(env))
         for variable, value in env.items():
             if terminal.values.get(variable) != value:
-                state.give(
+                state.set_variable(
                     variable, value, f"{PROC}/{pid}/environ", 0, "assignments"
                 )  # no line: it keeps what it was given
         read_shell(ground, state, family(ground.person.shell) or "dash", login=name == "tmux", interactive=True)
@@ -45,7 +45,7 @@ PROC = "/proc"
 def _running(ground: Ground) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Yield the person's servers that run: name, number, and the variables with which each was started (proc(5))."""
     where = ground.where
-    for pid in [n for n in where.names(PROC) or () if n.isdigit()] if where.whole else ():
+    for pid in [n for n in where.names(PROC) or () if n.isdigit()] if where.is_running_system else ():
         comm = (where.read(f"{PROC}/{pid}/comm", 32) or b"").strip()
         name = {b"tmux: server": "tmux", b"screen": "screen"}.get(comm, "")
         if not name:
@@ -73,9 +73,9 @@ def _take(path: str, state: State, ground: Ground) -> None:
         if not names or not re.fullmatch(r"[A-Za-z_]\w*", names[0]):
             continue
         if "u" in options or "r" in options:
-            state.take(names[0], path, number, "fish")
+            state.unset_variable(names[0], path, number, "fish")
         elif len(names) > 1:
             value = re.sub(r"^~(?=/)", ground.person.home, names[1])
             value = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), value)
-            state.give(names[0], value, path, number, "fish")
+            state.set_variable(names[0], value, path, number, "fish")
             state.exported.add(names[0])

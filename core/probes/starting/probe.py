@@ -63,7 +63,7 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
     where = sysroot_of(request.host)
     folder = "/"
     with suppress(OSError):
-        folder = where.shown(os.getcwd()) if where.whole else "/"  # noqa: PTH109 - a text
+        folder = where.target_path(os.getcwd()) if where.is_running_system else "/"  # noqa: PTH109 - a text
     ground = ground_of(request, where, folder)
     known = read_table("environment", EnvironmentKnowledge)
     found: dict[str, Start] = {}
@@ -152,7 +152,7 @@ ASKED_KINDS = {"login": "-lic", "terminal": "-ic"}
 def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) -> Start:
     """Return the way with what its shell says of the variables that reading left open, where it may be asked."""
     wanted = [n for n in start.open if n != "PATH"]
-    if not wanted or start.kind not in ASKED_KINDS or not ground.where.whole or this_person().elevated:
+    if not wanted or start.kind not in ASKED_KINDS or not ground.where.is_running_system or this_person().elevated:
         return start
     shell = next(
         (f"{f}/{start.at}" for f in ("/bin", "/usr/bin") if ground.around.kind(f"{f}/{start.at}") == "file"), ""

@@ -90,7 +90,7 @@ def _give(state: State, env: object, text: str, path: str, first: int = 1) -> No
     for name, value in env.items() if isinstance(env, Mapping) else ():
         if isinstance(value, str | int | float) and re.fullmatch(r"[A-Za-z_]\w*", name):
             filled = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), str(value))
-            state.give(name, filled, path, _line(text, name, first), "assignments")
+            state.set_variable(name, filled, path, _line(text, name, first), "assignments")
             state.exported.add(name)
 
 

@@ -190,7 +190,7 @@ def behind_sudo(words: list[str], at: tuple[str, int], state: State, ground: Gro
     for name in list(state.values):
         passes = kept_all or not rules.resets or any(fnmatch.fnmatchcase(name, k) for k in rules.kept)
         if name in state.exported and name != "PATH" and (not passes or name.startswith("LD_")):
-            state.take(name, at[0], at[1], "posix")
+            state.unset_variable(name, at[0], at[1], "posix")
     state.values["PATH"] = rules.path or (state.values.get("PATH", "") if texts else SECURE_PATH)
     state.exported.add("PATH")
     return words

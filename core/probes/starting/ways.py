@@ -12,7 +12,7 @@ from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartKind
 from core.model.facts.base import Frozen
-from core.probes.starting.machine import Ground, base, with_pam, with_sshd, with_systemd
+from core.probes.starting.machine import Ground, login_state, with_pam, with_sshd, with_systemd
 from core.probes.starting.shells import SHELLS, family, read_shell
 
 MOST_KERNELS = 40
@@ -37,7 +37,7 @@ def desktop_session(ground: Ground) -> State:
 
     GNOME's, KDE's and LightDM's sessions start through a login shell, which is not interactive.
     """
-    state = with_systemd(ground, with_pam(ground, base(ground)))
+    state = with_systemd(ground, with_pam(ground, login_state(ground)))
     shell = family(ground.person.shell) or "dash"
     read_shell(ground, state, shell, login=True)
     reader = ShellReader(ground.around, state, "dash")
@@ -49,14 +49,14 @@ def shell_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
     """Yield the shells that this person uses: of the account, and each that has its own files at home."""
     for shell in _shells(ground):
         full = f"/bin/{shell}"
-        login = with_pam(ground, base(ground, full))
+        login = with_pam(ground, login_state(ground, full))
         read_shell(ground, login, shell, login=True, interactive=True)
         yield Reached(kind="login", at=shell, state=login)
         terminal = desktop.copy()
         terminal.files = list(desktop.files)
         read_shell(ground, terminal, shell, interactive=True)
         yield Reached(kind="terminal", at=shell, state=terminal)
-        ssh = with_sshd(ground, with_pam(ground, base(ground, full)))
+        ssh = with_sshd(ground, with_pam(ground, login_state(ground, full)))
         read_shell(ground, ssh, shell, ssh=True)
         yield Reached(kind="ssh", at=shell, state=ssh)
 
@@ -107,7 +107,7 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
             for variable, value in (env if isinstance(env, dict) else {}).items():
                 if isinstance(variable, str) and isinstance(value, str):
                     filled = re.sub(r"\$\{(\w+)\}|\$(\w+)", lambda m: _or_same(m, terminal), value)
-                    state.give(variable, filled, path, json_line(text, variable, "env"), "json")
+                    state.set_variable(variable, filled, path, json_line(text, variable, "env"), "json")
                     state.exported.add(variable)
             raw = spec.get("argv")
             argv = tuple(a for a in raw if isinstance(a, str)) if isinstance(raw, list) else ()
@@ -181,7 +181,7 @@ def activate_conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
         env = found.get("env_vars") if isinstance(found, dict) else None
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str) and value != "***unset***":
-                state.give(name, value, kept, json_line(text, name, "env_vars"), "json")
+                state.set_variable(name, value, kept, json_line(text, name, "env_vars"), "json")
                 state.exported.add(name)
     folder = f"{prefix}/etc/conda/activate.d"
     reader.read_files(*(f"{folder}/{n}" for n in ground.around.names(folder) if n.endswith(".sh")))
@@ -259,7 +259,7 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
         env = row.get("env")
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str):
-                state.give(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
+                state.set_variable(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
                 state.exported.add(name)
         python = row.get("python")
         prefix = _at(python, ground, pythons) if isinstance(python, str) else ""
@@ -275,7 +275,7 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
     env = found.get("terminal.integrated.env.linux")
     for name, value in (env if isinstance(env, dict) else {}).items():
         if isinstance(name, str) and isinstance(value, str):
-            state.give(
+            state.set_variable(
                 name,
                 _filled(value, state, ground),
                 path,
@@ -284,7 +284,7 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
             )
             state.exported.add(name)
         elif value is None and isinstance(name, str):
-            state.take(name, path, json_line(text, name, "terminal.integrated.env.linux"), "json")
+            state.unset_variable(name, path, json_line(text, name, "terminal.integrated.env.linux"), "json")
     named = found.get("python.envFile")
     return [_filled(named, state, ground)] if isinstance(named, str) else []
 

@@ -165,7 +165,7 @@ def _owner(home: EnvironmentView, distribution: str) -> str:
     if distribution.startswith("nvidia-"):
         return ""
     owner = next((o for start, o in LIBRARY_OWNERS.items() if distribution.startswith(start)), distribution)
-    return owner if home.has(owner) else ""
+    return owner if home.installed(owner) else ""
 
 
 def _whole_finding(home: EnvironmentView, record: PackageRecords) -> Finding:

@@ -110,7 +110,7 @@ def _is_indispensable(ended: EndedImport) -> bool:
 def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers: list[str]) -> str:
     its = home.python.prefix
     module = one.wanted
-    whole = [f"{d.name} {d.version}" for n in consumers if (d := home.has(n))]
+    whole = [f"{d.name} {d.version}" for n in consumers if (d := home.installed(n))]
     if one.edge is None:
         return _(
             "{who} in {prefix} cannot be imported: its Python was built without {module}.",

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.host.startup.state import State
-from core.host.startup.units import apply_unit, quoted_words, specified, specifiers, unit_rows
+from core.host.startup.units import apply_unit, quoted_words, replace_specifiers, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
 from core.probes.starting import multiplexers, starters
 from core.probes.starting.folders import folder_ways
@@ -225,7 +225,8 @@ def test_words_and_specifiers() -> None:
     assert list(quoted_words('A=1 \'B=2 3\' "C=4\\" 5" D=\\ 6')) == ["A=1", "B=2 3", 'C=4" 5', "D= 6"]
     known = specifiers("run-gpu@mnt-a\\x2db.service", home="/h", user="ada", uid=7, config="/h/.config", own=True)
     assert (
-        specified("%h %i %I %p %j %u %U %E %% %q", known) == "/h mnt-a\\x2db mnt/a-b run-gpu gpu ada 7 /h/.config % %q"
+        replace_specifiers("%h %i %I %p %j %u %U %E %% %q", known)
+        == "/h mnt-a\\x2db mnt/a-b run-gpu gpu ada 7 /h/.config % %q"
     )
     rows = list(unit_rows("[Service]\nA=1 \\\n# no\n  2\n[Install]\nA=3\n", "f"))
     assert [(r.key, r.value.split(), r.line) for r in rows] == [("A", ["1", "2"], 2)]
