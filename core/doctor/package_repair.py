@@ -43,7 +43,13 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     me = frozenset({f"uid:{os.geteuid()}"}) if os.name != "nt" else frozenset()
     loose = ownership.first_loose(folder, me) if os.name != "nt" else ""
     if loose:
-        return (_("Others can change {loose}, so the packages of {prefix} are left.", loose=loose, prefix=wish.prefix),)
+        return (
+            _(
+                "Others can change {loose}, so the packages of {prefix} are left unchanged.",
+                loose=loose,
+                prefix=wish.prefix,
+            ),
+        )
     return ()
 
 
@@ -72,12 +78,12 @@ def trial_result(made: Prepared) -> Rehearsal | None:
     if not any(isinstance(c, ExchangePackages) for c in made.changes):
         return None
     if made.problem:
-        words = join_sentences(_("Tried out in a twin of the environment: does not work."), made.problem)
+        words = join_sentences(_("Tested in a copy of the environment: it does not work."), made.problem)
         return Rehearsal(works=False, sentence=words)
     said = packages.trial_summary(made)
     if not any(t.reached != "nothing" for t in made.trials):
         words = _(
-            "The packages fit together in a twin of the environment; no framework there could be imported to try."
+            "The packages fit together in a copy of the environment; no framework there could be imported as a test."
         )
         return Rehearsal(works=None, sentence=words)
     return Rehearsal(works=True, sentence=said)

@@ -321,7 +321,7 @@ def fix_from_fetched_cudnn(
     """
     requirement = cudnn_requirement(finding, snapshot)
     if not requirement:
-        raise ChangeError(_("Nothing here tells which cuDNN is needed; download one, and name its file."))
+        raise ChangeError(_("Nothing here shows which cuDNN is needed; download one, and name its file."))
     watch.say(_("Fetching {requirement}", requirement=requirement))
     wheel, _package = Fetcher(shop.host, watch).fetch(requirement, sources, shop.journal)
     return fix_from_cudnn_set(wheel, finding, snapshot, shop, watch)

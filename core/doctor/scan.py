@@ -82,7 +82,7 @@ PROGRESS_TEXTS = {
     "frameworks": N_("Reading how frameworks were built"),
     "records": N_("Comparing the frameworks' libraries with their packages' records"),
     "trials": N_("Testing the frameworks in their own interpreters"),
-    "framework_tools": N_("Looking at what the frameworks run while they work"),
+    "framework_tools": N_("Checking the tools that the frameworks run"),
     "toolkits": N_("Looking for CUDA toolkits"),
     "tools": N_("Looking for compilers and container engines"),
     "cudnn": N_("Reading every copy of cuDNN"),

@@ -200,9 +200,9 @@ def _seen(f: LibraryFile, system: System, *, renamed: bool) -> Evidence:
 def _away(bad: list[LibraryFile], system: System) -> Fix:
     remove = "del" if system == "windows" else "rm"
     return manual_fix(
-        _("Take the file with the wrong name away, and install the CUDA that is asked for"),
+        _("Remove the file with the wrong name, and install the required CUDA"),
         *(shell_command(remove, f.path, of=shell_of(system)) for f in bad),
-        _("Two releases of CUDA may lie side by side: each program asks for its own by name."),
+        _("Two releases of CUDA can be installed side by side: each program asks for its own by name."),
         restart="program",
     )
 

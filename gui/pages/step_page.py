@@ -185,7 +185,7 @@ class StepPage(LazyPage):
         good = [f for f in ordered if f.severity is Severity.GOOD]
         if good:
             box.addSpacing(8)
-            box.addWidget(plain_label(_("In order"), selectable=False, strong=True))
+            box.addWidget(plain_label(_("OK"), selectable=False, strong=True))
             self._add(box, good, theme, report)
 
     def _add(self, box: QVBoxLayout, findings: list[Finding], theme: Theme, report: Report) -> None:

@@ -560,7 +560,7 @@ def test_a_line_loses_the_entry_that_leads_to_a_module_in_the_way() -> None:
     [change] = fixed.fix.changes
     assert isinstance(change, EditLine)
     assert (change.path, change.line, change.name, change.entry) == ("/w/Makefile", 3, "PYTHONPATH", "/w/stubs")
-    assert (fixed.fix.title, fixed.fix.advice) == ("Take /w/stubs out of PYTHONPATH", "")
+    assert (fixed.fix.title, fixed.fix.advice) == ("Remove /w/stubs from PYTHONPATH", "")
     [other] = changes(finding, replace(seen, starts=(way("PYTHONPATH", lines=False),)))
     assert isinstance(other, FileSet)  # no line tells how it comes there
     [ours] = changes(replace(finding, ways=(THIS_SESSION, "task:/w/Makefile")), seen)
@@ -577,7 +577,7 @@ def test_a_folder_is_put_in_front_in_the_line_of_another_way() -> None:
     [change] = fixed.fix.changes
     assert isinstance(change, EditLine)
     assert (change.path, change.line, change.front) == ("/w/Makefile", 3, ("/v/lib", "/v/more"))
-    assert fixed.fix.advice == "In /w/Makefile, line 3: put /v/lib:/v/more in front of what it gives LD_LIBRARY_PATH."
+    assert fixed.fix.advice == "In /w/Makefile, line 3: put /v/lib:/v/more before the other folders of LD_LIBRARY_PATH."
     everybodys = replace(seen, starts=(replace(way("LD_LIBRARY_PATH", at="/etc/profile"), id="task:/w/Makefile"),))
     advised = attach_changes(finding, everybodys).fix
     assert advised is not None

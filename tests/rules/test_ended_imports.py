@@ -110,10 +110,10 @@ TOOLS = "/opt/tools/numpy/__init__.py"
 @pytest.mark.parametrize(
     ("fields", "title", "advice"),
     [
-        ({"entry": 1, "path": TOOLS, "owner": "numpy 1.26"}, "Take /opt/tools out of PYTHONPATH", "unset PYTHONPATH"),
-        ({"entry": 1, "path": TOOLS}, "Take /opt/tools out of PYTHONPATH", "unset PYTHONPATH"),
-        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py"}, "Take /opt/tools out of PYTHONPATH", "unset"),
-        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py", "owner": "numpy 1.26"}, "Take /opt/tools out of PYTHONPATH", "unset"),
+        ({"entry": 1, "path": TOOLS, "owner": "numpy 1.26"}, "Remove /opt/tools from PYTHONPATH", "unset PYTHONPATH"),
+        ({"entry": 1, "path": TOOLS}, "Remove /opt/tools from PYTHONPATH", "unset PYTHONPATH"),
+        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py"}, "Remove /opt/tools from PYTHONPATH", "unset"),
+        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py", "owner": "numpy 1.26"}, "Remove /opt/tools from PYTHONPATH", "unset"),
         ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py", "foreign": ()}, "Start programs in another folder", "setup.py"),
         ({"entry": 0, "path": "/home/ada/work/numpy/__init__.py"}, "Rename numpy", "my_numpy"),
     ],

@@ -88,7 +88,7 @@ def lost_files(folder: str, name: str, watch: Progress) -> list[LostFile]:
     """
     records = [m for n in os.listdir(folder) if (m := _INFO.match(n)) and canonicalize_name(m[1]) == name]  # noqa: PTH208
     if len(records) != 1:
-        raise ChangeError(_("{folder} has no single record of {name}.", folder=folder, name=name))
+        raise ChangeError(_("{folder} does not have exactly one record of {name}.", folder=folder, name=name))
     spelt, version = records[0][1], records[0][2]
     where = Sysroot("linux" if os.name != "nt" else "windows")
     rows = record_rows(Distribution(name=spelt, version=version, location=folder), "", where)

@@ -398,7 +398,7 @@ def _packages(report: Path) -> Iterator[Package]:
 
 def refused_address() -> str:
     """Return the sentence about an index that leads to a file."""
-    return _("The index leads to a file of this computer, so nothing is taken from it.")
+    return _("The index redirects to a file on this computer, so nothing is taken from it.")
 
 
 def _is_known(source: str, places: Sequence[str]) -> bool:

@@ -76,7 +76,7 @@ def prepare(
         return Prepared(changes=(put_files_back(change, seen, sources, host, journal, watch),))
     if sources.named and not os.path.lexists(sources.named):
         raise ChangeError(_("{source} is neither a file nor a folder.", source=sources.named))
-    watch.say(_("Making a twin of {prefix}", prefix=change.prefix))
+    watch.say(_("Copying {prefix}", prefix=change.prefix))
     root = new_twin(change.prefix, journal)
     done = False
     try:
@@ -143,7 +143,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
         new=exchange.folder_number(twin),
     )
     if made.before == made.after:
-        raise ChangeError(_("The packages in {prefix} are so already.", prefix=change.prefix))
+        raise ChangeError(_("The packages in {prefix} are already as planned.", prefix=change.prefix))
     beside: tuple[Change, ...] = _beside(change, root, twin)
     if sources.guard:
         beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
@@ -217,13 +217,13 @@ def _install(  # noqa: PLR0917 - what, from where, by whom
         folders=tuple(folders),
         fetches=sources.uses_network,
     )
-    watch.say(_("Finding out which packages would come"))
+    watch.say(_("Resolving the packages"))
     packages = installer.resolve(wanted, into)
     if not packages:
         return ()
     watch.say(n_("Fetching {n} package", "Fetching {n} packages", len(packages)))
     packages = installer.fetch(packages, wanted, into)
-    watch.say(_("Installing into the twin"))
+    watch.say(_("Installing into the copy"))
     installer.install(packages, into)
     return packages
 
@@ -407,6 +407,6 @@ def trial_summary(prepared: Prepared) -> str:
     worked = [f"{t.framework} {t.version}" for t in prepared.trials if t.reached != "nothing"]
     convolved = [f"{t.framework} {t.version}" for t in prepared.trials if t.gpu and t.right]
     return join_sentences(
-        _("Imported in a twin of the environment: {names}.", names=join_names(worked)) if worked else "",
+        _("Imported in a copy of the environment: {names}.", names=join_names(worked)) if worked else "",
         _("Convolved there on the GPU: {names}.", names=join_names(convolved)) if convolved else "",
     )

@@ -97,20 +97,20 @@ def untrusted_copy(c: ConsumerLoad) -> Iterator[Finding]:
         Step.CUDNN,
         UNKNOWN,
         "not-trusted",
-        _("Found, not tried: others can change {path}.", path=at.path),
+        _("Found, not tested: others can change {path}.", path=at.path),
         why=join_sentences(
             _("Loading a library runs its code, and whoever can change it decides what that does."),
-            _("With an administrator's rights nothing is run that others can change.")
+            _("With administrator rights, nothing is run that others can change.")
             if elevated
-            else _("Nobody named it, and it is neither active nor on a search path. Its files were read."),
+            else _("You did not name it, and it is neither active nor on a search path. Only its files were read."),
         ),
         evidence=[observation(_("For"), label), *changeable_evidence(at), *candidate_evidence(c.main)],
         subject=at.path,
         fix=manual_fix(
-            _("Try it all the same"),
+            _("Test it anyway"),
             _("Run as the account that uses it: convalesce scan --python {path}", path=c.load.consumer.prefix)
             if elevated
-            else _("Name it with --python to try it: convalesce scan --python {path}", path=c.load.consumer.prefix),
+            else _("Name it with --python to test it: convalesce scan --python {path}", path=c.load.consumer.prefix),
         )
         if c.load.consumer.prefix
         else None,
@@ -131,7 +131,7 @@ def changeable_copy(c: ConsumerLoad) -> Iterator[Finding]:
             label=translate_fact(c.load.consumer.label),
             path=at.path,
         ),
-        why=_("Whoever can change a library decides what it answers, so its answers alone show nothing good."),
+        why=_("Whoever can change a library decides what it answers, so its answers alone prove nothing."),
         evidence=[
             observation(_("Loaded"), c.load.roll_call.loaded or c.load.roll_call.library),
             *changeable_evidence(at),

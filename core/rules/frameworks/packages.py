@@ -265,7 +265,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
             _("Something that was installed later brought another version."),
             _("The loaded library decides whether it matters.")
             if severity <= NOTE
-            else _("It compares the releases when it starts, and does not go on with this one.")
+            else _("It compares the releases when it starts, and stops with this one.")
             if checked is not None and checked.ends == "import"
             else _("It compares the releases when it starts, and uses no GPU with this one.")
             if checked is not None
@@ -398,7 +398,7 @@ def jax_without_its_other_half(seen: Snapshot) -> Iterator[Finding]:
                     _("{package} is installed in {prefix}, but {other} is not: JAX uses no GPU.",
                       package=f"{d.name} {d.version}", other=other, prefix=home.python.prefix),
                     cause="requirement_broken",
-                    why=_("JAX comes to CUDA by two packages of one release, and loads the first through the second."),
+                    why=_("JAX uses CUDA through two packages of one release, and loads the first through the second."),
                     evidence=[observation(_("Installed"), f"{d.name} {d.version}", d.location), home.concerns("jax")],
                     subject=home.python.prefix,
                     fix=reinstall_requirement(seen, home.python, wanted),

@@ -154,7 +154,7 @@ def _judged(one: EndedImport) -> tuple[Cause, str]:
         )
     if _is_too_old(edge):
         return "cxx_runtime_too_old", _(
-            "It wants {version}, which {path} does not offer.", version=edge.detail, path=edge.path
+            "It requires {version}, which {path} does not provide.", version=edge.detail, path=edge.path
         )
     if edge.state in STATES:
         cause, why = STATES[edge.state]

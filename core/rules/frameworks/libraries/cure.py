@@ -58,7 +58,7 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
     preloaded = list(dict.fromkeys(g.provider for g in lack.gaps if g.how == How.LD_PRELOAD))
     if preloaded:
         return None, manual_fix(
-            _("Take {path} out of LD_PRELOAD", path=join_names(preloaded)),
+            _("Remove {path} from LD_PRELOAD", path=join_names(preloaded)),
             _("For this terminal: unset LD_PRELOAD"),
             restart="terminal",
         )
@@ -211,7 +211,7 @@ def _system_fix(cause: OptionalCause, lack: Lack) -> Fix:
     paths = join_names(dict.fromkeys(e.path for e in lack.edges if e.path))
     if cause == "noexec_mount":
         return manual_fix(_("Move the environment, or mount without noexec"),
-                          _("Make the environment anew on a file system that is not mounted noexec; findmnt -T {path} shows the options.", path=lack.home.python.prefix))  # fmt: skip
+                          _("Recreate the environment on a file system that is not mounted noexec; findmnt -T {path} shows the options.", path=lack.home.python.prefix))  # fmt: skip
     if cause == "library_unreadable":
         return manual_fix(
             _("Let this user read the file"),
