@@ -40,6 +40,8 @@ HANDED_ON = late_pattern(
     r"PATH|LANG|LC_\w+|LD_\w+|TZ|TMPDIR|_PYI\w+|(?:CUDA|CUDNN|CUBLAS|NVIDIA|TF|XLA|JAX|TORCH|PYTORCH|OMP|PYTHON)\w*"
 )
 """Variables of the administrator that a program of another account gets; the rest may hold secrets."""
+NOBODY = 65_534
+"""The number of the account without rights (passwd of Debian, Fedora and Arch)."""
 _PATHS = late_pattern(r"[^\s:;,='\"]*/[^\s:;,='\"]*")
 """Paths among the words of a variable: lists, options, addresses."""
 DOMAIN_ADMINISTRATORS = late_pattern(r"S-1-5-21-[\d-]+-(?:500|512|519)")
@@ -169,6 +171,11 @@ def environment_for(verdict: Verdict, env: Mapping[str, str]) -> dict[str, str]:
     its = Person(trusted=ownership.ADMINISTRATORS | {f"uid:{account.uid}"}, elevated=True)
     out = {n: v for n, v in trusted_environment(env, its).items() if account == me.behind or HANDED_ON.fullmatch(n)}
     return out | {"HOME": account.home or "/", "USER": account.name, "LOGNAME": account.name}
+
+
+def nobody() -> Account | None:
+    """Return the account without rights, for what an administrator only asks a question; None for anybody else."""
+    return _account(NOBODY) if sys.platform != "win32" and this_person().elevated else None
 
 
 def this_person() -> Person:
