@@ -53,11 +53,15 @@ class Headline(Frozen, frozen=True, kw_only=True):
     partly: bool = False
     """fixed: for some ways of starting a program only."""
     seen: str = ""
-    """fixed: what was proved, or a way of starting a program for which the fault is still there, in a sentence."""
+    """fixed: what was proved, or a way of starting a program for which the fault is still there, in a sentence.
+    stuck: the reason, as it was recorded.
+    """
     finding: Finding | None = None
     """The one that it is about."""
+    end: Literal["", "stuck", "unseen"] = ""
+    """How a change ended that is not called fixed: halfway, or with nothing that shows that it has helped."""
     text: str = ""
-    """The sentence about an error message or a change, instead of one about the computer."""
+    """The sentence about an error message, instead of one about the computer."""
 
     @property
     def cause(self) -> OptionalCause:
@@ -136,11 +140,10 @@ def headline_fixed(report: Report, finding: Finding, outcome: Outcome | None = N
     how the change ended, where Convalesce made it.
     """
     if outcome and outcome.kind == "stuck":  # the computer is neither as before nor as planned
-        return Headline(kind="not decided", act="look again", finding=finding, text=outcome.sentence)
+        return Headline(kind="not decided", act="look again", finding=finding, end="stuck", seen=outcome.sentence)
     verified = outcome.verified_for if outcome else ()
     if verified and not any(v.holds for v in verified):
-        unseen = _("The change was made, but nothing shows that it has helped.")
-        return Headline(kind="not decided", act="look again", finding=finding, text=unseen)
+        return Headline(kind="not decided", act="look again", finding=finding, end="unseen")
     from core.doctor.verify import way_sentence  # only after a change
 
     rows = [r for r in report.grid.rows if is_about(finding, r) and r.cells] if report.grid else []
@@ -247,6 +250,10 @@ def headline_sentence(head: Headline) -> str:
     who = who_text(head.who)
     if head.text:
         return head.text
+    if head.end == "stuck":
+        return _("The change stopped halfway.")
+    if head.end == "unseen":
+        return _("The change was made, but nothing shows that it has helped.")
     if head.kind in ("cause", "by hand") and head.cause:
         return plain_cause(head.cause, who)
     if head.kind == "fixed" and head.partly:
@@ -259,9 +266,9 @@ def headline_sentence(head: Headline) -> str:
                 who=who,
                 gpu=head.gpu or "GPU",
             )
-        return _("{framework} in {who} finds everything that it needs.", framework=head.framework, who=who)
+        return _("Every library that {framework} in {who} asks for was found.", framework=head.framework, who=who)
     if head.kind == "works" and head.who:
-        return _("Everything that {who} loads is there.", who=who)
+        return _("Every library that {who} asks for was found.", who=who)
     return {
         "works": _("The driver and cuDNN load on your {gpu}.", gpu=head.gpu or "GPU"),
         "fixed": _("The fault is gone, and nothing got worse."),
@@ -276,8 +283,8 @@ def headline_sentence(head: Headline) -> str:
 
 def headline_detail(head: Headline, report: Report) -> str:
     """Return the technical details for the help desk, with short names; empty if there are none."""
-    if head.text:
-        return ""
+    if head.text or head.end:
+        return head.seen
     if head.kind == "works":
         proof = _("It was not started yet.") if head.framework else ""
         return _("Tried: imported, and convolved.") if head.proved else proof

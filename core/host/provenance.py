@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from core.common.late_pattern import late_pattern
+from core.common.patience import call_patiently
 from core.host import ownership
 from core.host.interface import Account
 from core.model.facts import Changeable, Frozen
@@ -101,7 +102,7 @@ def _is_plain(path: str, sound: set[str], me: Person) -> bool:
     if sys.platform == "win32" or os.path.dirname(path) not in sound:  # noqa: PTH120 - the same
         return False
     try:
-        seen = os.lstat(path)
+        seen = call_patiently(os.lstat, path)
     except OSError:
         return False
     return stat.S_ISREG(seen.st_mode) and not seen.st_mode & 0o022 and f"uid:{seen.st_uid}" in me.trusted
@@ -147,7 +148,7 @@ def _is_of_others(path: str, name: str, me: Person) -> bool:
 
 def _is_sticky(path: str) -> bool:
     try:
-        seen = os.lstat(path)
+        seen = call_patiently(os.lstat, path)
     except OSError:
         return False
     return stat.S_ISDIR(seen.st_mode) and bool(seen.st_mode & stat.S_ISVTX) and seen.st_uid == 0

@@ -56,6 +56,12 @@ def read_record(distribution: Distribution, where: Sysroot) -> str:
     return ""
 
 
+def installed_by_conda(what: Distribution, where: Sysroot) -> bool:
+    """Whether conda installed a distribution; it rewrites files after their RECORD was written."""
+    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
+    return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
+
+
 def _row(line: str, folder: str, where: Sysroot) -> tuple[str, RecordRow]:
     try:
         path, digest, size = [*next(csv.reader([line])), "", ""][:3]

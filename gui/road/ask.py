@@ -164,6 +164,14 @@ class AskScreen(Screen):
             return Question("message", text) if text.strip() else None
         return Question("whole")
 
+    def resume(self, before: AskScreen) -> None:
+        """Take over what was chosen, typed and selected on the screen that this one replaces."""
+        self.buttons[before.chosen_way].setChecked(True)
+        if self.text is not None and before.text is not None:
+            self.text.setPlainText(before.text.toPlainText())
+        if self.list is not None and before.list is not None and self._known:
+            self.list.setCurrentRow(before.list.currentRow())
+
     def look(self) -> None:
         """Ask it."""
         asked = self.question()

@@ -56,6 +56,7 @@ class Screen(QWidget):
         self._row.addStretch(1)
         self._scroll.setWidget(body)
         self._links: FlowLayout | None = None
+        self._folds: list[tuple[QPushButton, list[QWidget]]] = []
         self.left, self.right = FlowLayout(), FlowLayout(right=True)
         outer.addWidget(self._scroll, 1)
         outer.addWidget(self._bar())
@@ -138,7 +139,19 @@ class Screen(QWidget):
             button.setAccessibleDescription(_("shown") if body[0].isVisible() else "")
 
         button = self.add_link(text, fold)
+        self._folds.append((button, body))
         return button
+
+    @property
+    def unfolded(self) -> tuple[int, ...]:
+        """The folds that are open, in their order."""
+        return tuple(i for i, (_b, body) in enumerate(self._folds) if body and not body[0].isHidden())
+
+    def unfold(self, which: tuple[int, ...]) -> None:
+        """Open these folds."""
+        for i in which:
+            if i < len(self._folds):
+                self._folds[i][0].click()
 
     def add_button(self, text: str, act: Callable[[], object], *, primary: bool = False) -> QPushButton:
         """Add a button at the right; the primary one comes last."""

@@ -162,6 +162,7 @@ class Window(QWidget):
         self._busy(self._controller.busy)
         self.summary.know_history(self.errands.history)
         self.steps.setCurrentRow(row)
+        self._enable_buttons()
         self.explain_page.text.setPlainText(text)
         if at_message:
             self.open_message()

@@ -138,13 +138,13 @@ class Wizard(QWidget):
         language.use_chosen_language(self._settings)
         other = i18n.current_language() != self._language
         self._language = i18n.current_language()
-        if self.sheet is not None:
-            self.sheet.put_away()
         if self.details is not None and self.stack.currentWidget() is not self.details:
             self.details.deleteLater()  # it is rebuilt when it is opened
             self.details = None
-        self._say_whose()
         self.road.rebuild(self._theme, other_language=other)
+        self._say_whose()
+        if self.sheet is not None:
+            self.sheet.apply_theme()
 
     # --- details -------------------------------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ class Wizard(QWidget):
         details.shows_other_computer = self.road.shows_other_computer
         details.errands.before = self.road.before
         details._know_history(() if self.road.shows_other_computer else self.road.entries)
-        if report is not None and details.report is not report:
+        if report is not None and not _is_same_look(details.report, report):
             details.show_report(report)
         self.stack.setCurrentWidget(details)
         details.steps.setFocus()
@@ -198,7 +198,8 @@ class Wizard(QWidget):
         """Go back to the four screens."""
         self.stack.setCurrentWidget(self.road)
         shown = self.details.report if self.details else None
-        if shown is not None and shown is not self.road.report and not isinstance(self.road.current, AskScreen):
+        is_news = shown is not None and not _is_same_look(shown, self.road.report)
+        if is_news and not isinstance(self.road.current, AskScreen):
             self.road.report, self.road.shows_other_computer = (
                 shown,
                 self.details.shows_other_computer if self.details else False,
@@ -238,9 +239,8 @@ class Wizard(QWidget):
             self.whose.setObjectName("notice")
             self.whose.close_button.clicked.connect(self._come_home)
             self._column.insertWidget(0, self.whose)
-        self.whose.close_button.setText(_("Leave it"))
         sentence = _("Another computer's report: {whose}", whose=describe_computer(self.road.report))
-        self.whose.say(sentence, Severity.NOTE, self._theme)
+        self.whose.say(sentence, Severity.NOTE, self._theme, _("Leave it"))
 
     def _come_home(self) -> None:
         """Leave another computer's report."""
@@ -418,3 +418,8 @@ class Wizard(QWidget):
     def _close_at_last(self, busy: bool) -> None:
         if self._may_close and not busy:
             self._leave()
+
+
+def _is_same_look(one: Report | None, other: Report | None) -> bool:
+    """Whether two reports tell of the same look at a computer, in whatever language."""
+    return one is other or (one is not None and other is not None and one.snapshot is other.snapshot)

@@ -62,8 +62,11 @@ def read_pam(text: str, file: str, state: State) -> None:
         state.exported.add(name)
 
 
-def read_crontab(text: str, file: str, state: State, *, system: bool) -> tuple[tuple[str, str], ...]:
-    """Take a crontab's variables (crontab(5)), and return its jobs: user (of a system's crontab) and command."""
+def read_crontab(text: str, file: str, state: State, *, system: bool, fields: int = 5) -> tuple[tuple[str, str], ...]:
+    """Take a crontab's variables (crontab(5)), and return its jobs: user (of a system's crontab) and command.
+
+    ``fields``: words before a command; anacrontab(5) has three.
+    """
     state.files.append(file)
     jobs = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -78,8 +81,9 @@ def read_crontab(text: str, file: str, state: State, *, system: bool) -> tuple[t
             state.set_variable(found[1], value, file, number, "crontab")
             state.exported.add(found[1])
             continue
-        parts = bare.split(None, 1 if bare.startswith("@") else 5)
-        rest = parts[-1] if len(parts) == (2 if bare.startswith("@") else 6) else ""
+        before = fields if fields != 5 or not bare.startswith("@") else 1
+        parts = bare.split(None, before)
+        rest = parts[-1] if len(parts) == before + 1 else ""
         user, _space, command = rest.partition(" ") if system else ("", "", rest)
         if rest:
             jobs.append((user, command.strip()))

@@ -12,7 +12,9 @@ import re
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.expansion import ShellWords
+from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import UNKNOWN
 from core.host.startup.syntax import (
@@ -35,7 +37,7 @@ MOST_FILES = 200
 MOST_STEPS = 50_000
 """Where reading stops, against files that include each other and loops that do not end."""
 
-_ASSIGNMENT = re.compile(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
+_ASSIGNMENT = late_pattern(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
 _DECLARING = {"export", "declare", "typeset", "readonly", "local"}
 
 
@@ -289,6 +291,16 @@ class ShellReader(ShellWords):
             case "PATH_add":
                 self._prepend("PATH", arguments, line)
                 return True
+            case "cd" if arguments and not arguments[-1].startswith("-"):
+                here = self.state.values.get("PWD", "/")
+                self.state.values["PWD"] = (
+                    UNKNOWN if UNKNOWN in arguments[-1] else posixpath.normpath(posixpath.join(here, arguments[-1]))
+                )
+                return None
+            case "module" | "ml" if arguments:
+                words = arguments if name == "module" or arguments[0] in LOADING else ["load", *arguments]
+                load_modules(words, self.around, self.state)
+                return None
             case "path_add" if arguments:
                 self._prepend(arguments[0], arguments[1:], line)
                 return True

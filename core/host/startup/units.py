@@ -60,10 +60,13 @@ def unit_rows(text: str, file: str) -> Iterator[Row]:
             yield Row(key.strip(), value.strip(), file, first)
 
 
-def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: Mapping[str, str]) -> Unit:
+def apply_unit(
+    rows: Iterable[Row], state: State, around: Surroundings, known: Mapping[str, str], *, own: bool = True
+) -> Unit:
     """Give a state what the rows of conf, unit and drop-ins come to, in systemd's order, and return what is started.
 
-    ``known`` has the specifiers. Files of variables count after single ones, and UnsetEnvironment= last; an empty
+    ``known`` has the specifiers. ``own``: a service of the person's manager, which hands its own variables on; of the machine's
+    manager's a service gets those that PassEnvironment= names. Files of variables count after single ones, and UnsetEnvironment= last; an empty
     assignment drops what came before it.
     """
     lists: dict[str, list[Row]] = {}
@@ -83,6 +86,7 @@ def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: M
             if equals and re.fullmatch(_NAME, name):
                 state.set_variable(name, replace_specifiers(its, known), row.file, row.line, "systemd")
                 state.exported.add(name)
+    _hand_on(lists, state, known, own=own)
     for row in lists.get("EnvironmentFile", ()):
         for path in _named(replace_specifiers(row.value.lstrip("-"), known), around):
             _read_file(path, around.read, state)
@@ -98,6 +102,31 @@ def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: M
     at = (single["ExecStart"].file, single["ExecStart"].line) if text else ("", 1)
     folder = folder.lstrip("-")
     return Unit(text.lstrip("@-:+!"), user, known.get("h", "") if folder == "~" else folder, at)
+
+
+def _hand_on(lists: Mapping[str, list[Row]], state: State, known: Mapping[str, str], *, own: bool) -> None:
+    """Give a state what the manager hands on of its own variables, below those that the unit sets."""
+    managers = _managers(lists.get("ManagerEnvironment", ()), known)
+    passed = [n for row in lists.get("PassEnvironment", ()) for n in quoted_words(replace_specifiers(row.value, known))]
+    for name in dict.fromkeys(managers if own else passed):
+        if name in state.values:
+            continue
+        state.exported.add(name)
+        if name in managers:
+            state.set_variable(name, *managers[name], "systemd")
+        else:
+            state.open.add(name)  # what the machine's own manager was started with is in no file
+
+
+def _managers(rows: Iterable[Row], known: Mapping[str, str]) -> dict[str, tuple[str, str, int]]:
+    """Return what ManagerEnvironment= gives the manager itself: value, file and line of each variable."""
+    return {
+        name: (replace_specifiers(its, known), row.file, row.line)
+        for row in rows
+        for word in quoted_words(row.value)
+        for name, equals, its in [word.partition("=")]
+        if equals and re.fullmatch(_NAME, name)
+    }
 
 
 def replace_specifiers(text: str, known: Mapping[str, str]) -> str:

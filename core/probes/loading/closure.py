@@ -8,30 +8,29 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
 
 import msgspec
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.common.versions import is_older, marker_applies, parse_requirement
-from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.loader.linux.process import LoadedLibrary, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.read_image import read_image
-from core.model.facts import Distribution, PythonEnvironment
+from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.closure import Closure, Edge, Gap, Opening
+from core.probes.kept_looks import kept_look
 from core.probes.loading.built_for import built_for
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
-from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import asked_ahead, of_interpreter
-from core.probes.wheel_record import read_record, record_rows
+from core.probes.trust import of_opening
+from core.probes.wheel_record import installed_by_conda, read_record, record_rows
 
 DRIVERS_OWN = late_pattern(
     r"libcuda\.so(\.1)?|libcudadebugger\.so(\.1)?|libnvidia-[\w-]+\.so(\.\d+)*|libnvcuvid\.so(\.1)?"
@@ -65,8 +64,6 @@ class Setting(msgspec.Struct, frozen=True):
     folders: tuple[str, ...]
     """Folders of packages."""
     request: ProbeRequest
-    verdict_of: Callable[[], Verdict]
-    """Whether the interpreter may be run."""
 
 
 def look(request: ProbeRequest) -> tuple[Closure, ...]:
@@ -85,21 +82,11 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
                 request.keep(made)
             continue
         search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
-        verdict_of = (
-            asked_ahead(python, where, request)
-            if python.is_wanted and _has_frameworks(python) and runs_here(where)
-            else cache(partial(of_interpreter, python, where, request))
-        )
-        setting = Setting(python, search, where, python.site_packages, request, verdict_of)
+        setting = Setting(python, search, where, python.site_packages, request)
         for made in environment_closures(setting):
             found.append(made)
             request.keep(made)
     return tuple(found)
-
-
-def _has_frameworks(python: PythonEnvironment) -> bool:
-    rows = gpu_binaries().frameworks
-    return any(re.fullmatch(row.distribution, d.name) for d in python.distributions for row in rows)
 
 
 def environment_closures(setting: Setting) -> Iterator[Closure]:
@@ -178,10 +165,28 @@ class Walk:
         self._files: dict[str, None] = {}
         self._opened: dict[str, list[LoadedLibrary]] = {}
         self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
+        self._hosted: set[str] = set()
+        """Files that get some of their symbols from the program that opens them."""
         self.steps: list[OpeningStep] = list(base.steps) if base else []
         """What a child opens to see it happen: all that comes before, then its own."""
         self._before = len(self.steps)
         self.heavy: bool = base.heavy if base else False
+
+    @cached_property
+    def altered(self) -> frozenset[str]:
+        """Libraries of the distribution whose size is not the one that its RECORD has; conda rewrites what it packs."""
+        what, request = self._distribution, self._setting.request
+        if installed_by_conda(what, self._setting.where):
+            return frozenset()
+
+        def look(where: Sysroot) -> tuple[tuple[str, ...], bool]:
+            rows = record_rows(what, r"\.so(?:\.\d+)*\"?,", where)
+            seen = {p: where.stat(p) for p, row in rows.items() if row.size is not None}
+            return tuple(path_text(p) for p, its in seen.items() if its and its.st_size != rows[p].size), True
+
+        given = (what.name, what.version, what.location)
+        known = request.shared.setdefault("identities", {})
+        return frozenset(kept_look("altered", given, tuple[str, ...], look, self._setting.where, known=known))
 
     def closure(self) -> Closure:
         """Return what was found."""
@@ -208,7 +213,9 @@ class Walk:
         elif self._base and not suspect and self._base.heavy:
             return None
         consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
-        opened = open_libraries(self._setting.python, steps, consumer, request, self._setting.verdict_of)
+        python, where = self._setting.python, self._setting.where
+        files = (*(s.path for s in steps), *self._process.reached)
+        opened = open_libraries(python, steps, consumer, request, partial(of_opening, python, files, where))
         before = {s.path for s in self.steps[: self._before]}
         return tuple(o for o in opened if o.library not in before) if opened is not None else None
 
@@ -257,6 +264,7 @@ class Walk:
             if step.may_fail and edges:
                 self.steps.append(OpeningStep(path, quiet=True))
                 continue
+            self._hosted |= {path} if step.hosted else set()
             self._add(opened if not edges else [], edges)
             if step.hosted:
                 needed = [self._process.provider(n) for n in read_image(path, root=self._setting.where.root).needed]
@@ -328,6 +336,7 @@ class Walk:
             if len(self.gaps) > 20:
                 return
             mine = self._base is not None and one.file.path in self.binaries
+            mine = mine or (one.file.path.startswith(own) and one.file.path not in self._hosted and bool(self.altered))
             scope = [*self._process.scope([one]), *self.global_scope]
             self.gaps += self._process.unmet_versions(one)
             if one.file.path.startswith(own) or any(one.file.path.startswith(f) for f in self._setting.folders):

@@ -24,7 +24,6 @@ from core.model.facts import Distribution, EndedImport, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import normalise_name
 from core.probes.python.modules import ModuleSearch
-from core.probes.python.sure_imports import at_the_margin, sure_imports
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -112,6 +111,7 @@ def ended_imports(
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts:
         return ()
+    starts.sort(key=lambda one: not _lost_some(one[1], one[0], suspects, where))  # time goes first to what is in doubt
 
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
         return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
@@ -141,7 +141,7 @@ def _followed(
     told = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
         if one.owner not in told and (ended := _of_package(one, further, where)):
-            found.setdefault(ended, [])
+            found.setdefault(ended, []).extend(_own_start(ended, one, further))
             told |= {one.owner} if one.owner else set()
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
 
@@ -171,8 +171,20 @@ def _of_package(one: UnfitExtension, follower: _Follower, where: Sysroot) -> End
     return None
 
 
+def _own_start(ended: EndedImport, one: UnfitExtension, follower: _Follower) -> list[str]:
+    """Return the package itself where its own import comes to this end; none where only a part of it does."""
+    top = one.dotted.partition(".")[0]
+    its = follower.ends(top) if one.owner else None
+    return [top] if its is not None and its.path == ended.path else []
+
+
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
     return msgspec.structs.replace(ended, starts=tuple(names))
+
+
+def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
+    inner = where.join(its.location, row.module) + where.path_module.sep
+    return any(path.startswith(inner) for path in suspects.gone)
 
 
 def _first(row: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
@@ -254,7 +266,8 @@ class _Follower:
         self._unfit = {one.path: one for one in suspects.unfit}
         self._lacking = suspects.lacking
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
-        wanted = {*suspects.lacking, *(one.dotted for one in suspects.unfit if not one.owner)}
+        self._gone = frozenset(suspects.gone)
+        wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._of_python = self._importing(wanted) if wanted else frozenset()
 
     def _importing(self, wanted: set[str]) -> frozenset[str]:
@@ -374,6 +387,8 @@ class _Follower:
                     frame.tasks.append(("enter", f"{dotted}.{name}", ()))
             elif inner.kind == "foreign":
                 self._end("foreign", stack, f"{dotted}.{name}", inner)
+            elif self._is_gone(its, name) and not self._has_another(its, name):
+                self._end("absent", stack, f"{dotted}.{name}", its)
             elif not ours and self._lacks(its, name):
                 self._end("no name" if its.kind != "namespace" else "absent", stack, dotted, its, name)
 
@@ -407,6 +422,8 @@ class _Follower:
             self._end("empty", stack, dotted, its)
         package = dotted if its.kind == "package" else dotted.rpartition(".")[0]
         if self._is_read_with_care(dotted, its):
+            from core.probes.python.sure_imports import at_the_margin, sure_imports  # with Python's parser
+
             self._statements[its.path] = sure_imports(text)
             text = at_the_margin(text)
         stack.append(_Frame(dotted, its.path, text, _IMPORT.finditer(text, _behind_docstring(text)), package))
@@ -486,11 +503,21 @@ class _Follower:
     # --- what is lacking ----------------------------------------------------------------------------------------------
 
     def _is_surely_absent(self, dotted: str) -> bool:
-        parent, dot, _name = dotted.rpartition(".")
+        parent, dot, name = dotted.rpartition(".")
         if not dot:
             return not self._search.has_unknown_finders
         its = self.module(parent)
-        return its.kind == "namespace" or (its.kind == "package" and self._is_plain(its))
+        return its.kind == "namespace" or self._is_gone(its, name) or (its.kind == "package" and self._is_plain(its))
+
+    def _is_gone(self, parent: _Module, name: str) -> bool:
+        """Whether a package recorded a module of this name in the parent's folder, and it is not there."""
+        join = self._where.join
+        places = (p for f in parent.folders for p in (join(f, f"{name}.py"), join(f, name, "__init__.py")))
+        return bool(self._gone) and any(p in self._gone for p in places)
+
+    def _has_another(self, its: _Module, name: str) -> bool:
+        """Whether a package may have the name of a module that is gone from somewhere else."""
+        return _binds(self._text(its), name) or self._takes_from_others(its, name)
 
     def _is_plain(self, its: _Module) -> bool:
         """Whether a module has what its text spells, and nothing else."""

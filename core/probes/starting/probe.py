@@ -23,9 +23,11 @@ from core.probes.loading import probe as loading
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.starting.folders import folder_ways
+from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.pythons import pythons_of
+from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
 from core.probes.starting.starters import launcher_ways, script_ways
@@ -34,7 +36,6 @@ from core.probes.starting.tasks import task_ways
 from core.probes.starting.ways import (
     Reached,
     activation_ways,
-    cron_ways,
     desktop_session,
     editor_ways,
     module_ways,
@@ -89,6 +90,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         yield way
     yield from cron_ways(ground, pythons)
     yield from notebook_ways(ground, terminal, pythons)
+    yield from hub_ways(ground, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
     yield from supervised_ways(ground, pythons)

@@ -71,7 +71,7 @@ def _service(
         if (its := ground.read(file)) is not None:
             state.files.append(file)
             rows += unit_rows(its, file)
-    unit = apply_unit(rows, state, ground.around, known)
+    unit = apply_unit(rows, state, ground.around, known, own=own)
     prefix = environment_in(unit.command, pythons)
     mine = own or unit.user == person.name
     if mine or prefix or "/home/" in unit.command:

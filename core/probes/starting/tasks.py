@@ -5,7 +5,6 @@ Each is a way of starting where it leads to an environment's Python.
 
 from __future__ import annotations
 
-import html
 import posixpath
 import re
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_text
 from core.probes.starting.machine import Ground
+from core.probes.starting.projects import pixi_tasks, pyproject_tasks
 from core.probes.starting.starters import own_prefix
 from core.probes.starting.ways import Reached
 
@@ -32,6 +32,8 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         (("justfile", "Justfile", ".justfile"), _just),
         (("package.json",), _npm),
         (("Procfile",), _procfile),
+        (("pyproject.toml",), pyproject_tasks),
+        (("pixi.toml",), pixi_tasks),
         ((".vscode/tasks.json",), _editor_tasks),
         ((".idea/workspace.xml",), _run_configurations),
     )
@@ -200,6 +202,8 @@ def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
 
 def _run_configurations(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
     """Yield PyCharm's run configurations for Python, as .idea/workspace.xml keeps them."""
+    import html  # few folders have such a file
+
     for block in re.finditer(r"<configuration\s[^>]*type=\"Python[^\"]*\"[^>]*>.*?</configuration>", text, re.DOTALL):
         its = _copy(state)
         for row in re.finditer(r"<env\s+name=\"([^\"]*)\"\s+value=\"([^\"]*)\"", block[0]):

@@ -193,7 +193,7 @@ def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
 # --- requirements ------------------------------------------------------------------------------------------
 
 
-FRAMEWORKS = re.compile(
+FRAMEWORKS = late_pattern(
     r"torch(-nightly)?|tensorflow(-gpu|-cpu|-intel)?|tf-nightly|jax|onnxruntime(-gpu|-directml)?|ctranslate2"
     r"|cupy-cuda\d+x?|paddlepaddle(-gpu)?"
 )
@@ -435,7 +435,7 @@ def _built_with_old_headers(home: EnvironmentView, numpy: Distribution, old: tup
     wanted = [b.distribution for b in old]
     return make_finding(
         Step.FRAMEWORKS,
-        home.severity if frameworks else min(home.severity, WARNING),
+        home.severity,  # NumPy 2 refuses these modules, whoever imports them
         "numpy-1-modules",
         _(
             "{names} were built for NumPy 1, but {numpy} is installed.",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.model.facts import EndedImport, Snapshot
@@ -20,7 +21,7 @@ from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
 from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
-MUSL = re.compile(r"libc\.so|libc\.musl-.*|ld-musl-.*")
+MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 """What a wheel for musl asks for: glibc's own file has a number, and libc.so is a text for linkers."""
 
 DEBIANS = {
@@ -72,7 +73,7 @@ def _finding(home: EnvironmentView, its: list[EndedImport]) -> Finding:
     fix, remedy = _cure(home, one, owners, cause)
     return make_finding(
         Step.FRAMEWORKS,
-        _severity(home, consumers),
+        _severity(home, consumers, its),
         f"does-not-load-{package or one.wanted}",
         _title(home, one, owners, consumers),
         cause=cause,
@@ -92,9 +93,9 @@ def _concerned(home: EnvironmentView, owners: list[str], consumers: list[str]) -
         yield home.concerns()
 
 
-def _severity(home: EnvironmentView, consumers: list[str]) -> Severity:
-    """What a framework imports stops it; what only a person's own program imports may stop that."""
-    return home.severity if consumers else min(home.severity, WARNING)
+def _severity(home: EnvironmentView, consumers: list[str], its: list[EndedImport]) -> Severity:
+    """A package that cannot be imported at all is an error; what only a part of it comes to may be nobody's."""
+    return home.severity if consumers or any(e.starts for e in its) else min(home.severity, WARNING)
 
 
 def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers: list[str]) -> str:
