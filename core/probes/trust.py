@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from core.host import child, ownership, provenance
 from core.host.interface import Account
 from core.host.provenance import Verdict, may_run
@@ -95,7 +97,7 @@ def verdict_within_reach(verdict: Verdict) -> Verdict:
 def with_least_rights(verdict: Verdict, path: str) -> Verdict:
     """Return a verdict by which an administrator's own program runs as nobody, if nobody can start it: its processes are limited."""
     least = provenance.nobody() if verdict.may and verdict.account is None else None
-    return msgspec.structs.replace(verdict, account=least) if least and _reaches(least, path) else verdict
+    return replace(verdict, account=least) if least and _reaches(least, path) else verdict
 
 
 def _reaches(account: Account, path: str) -> bool:
