@@ -172,10 +172,16 @@ def _of_package(one: UnfitExtension, follower: _Follower, where: Sysroot) -> End
 
 
 def _own_start(ended: EndedImport, one: UnfitExtension, follower: _Follower) -> list[str]:
-    """Return the package itself where its own import comes to this end; none where only a part of it does."""
-    top = one.dotted.partition(".")[0]
-    its = follower.ends(top) if one.owner else None
-    return [top] if its is not None and its.path == ended.path else []
+    """Return the package whose own import, or that of a public package below it, comes to this end; none for its modules alone."""
+    *above, _stem = one.dotted.split(".")
+    packages = [".".join(above[:n]) for n in range(1, len(above) + 1)] if one.owner else []
+    for package in packages:
+        if any(part.startswith("_") or "test" in part for part in package.split(".")):
+            continue
+        its = follower.ends(package)
+        if its is not None and its.path == ended.path:
+            return packages[:1]
+    return []
 
 
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
