@@ -47,6 +47,7 @@ class Input(ctypes.Structure):
 
     _fields_ = (
         ("type", wintypes.DWORD),
+        ("before_the_union", wintypes.DWORD),
         ("key", wintypes.WORD),
         ("scan", wintypes.WORD),
         ("flags", wintypes.DWORD),
