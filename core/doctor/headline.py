@@ -76,7 +76,7 @@ def headline_of(report: Report) -> Headline:
     for row in named:
         if row.cells and all(c.verdict == "runs" for c in row.cells):
             return _works(report, row, row.cells[0])
-        if (head is None or not concerns(head, row)) and (fit := _fit(row)):
+        if (head is None or not is_about(head, row)) and (fit := _fit(row)):
             return _works(report, row, fit)
         if row.problem and head is None:
             return _about(report, "not examined", "look again", row)
@@ -122,7 +122,7 @@ def _of_finding(report: Report, finding: Finding) -> Headline:
     who = concerned_environments(finding, report)
     steps: Act = "steps" if finding.fix and finding.fix.advice else "help" if finding.cause else "look again"
     if (not finding.primary and finding.severity < Severity.WARNING) or not finding.cause:
-        row = next((r for r in report.grid.rows if concerns(finding, r)), None) if report.grid else None
+        row = next((r for r in report.grid.rows if is_about(finding, r)), None) if report.grid else None
         untried = row is not None and finding.consumers and row.cells and not was_tried(report, row.prefix)
         prefix = row.prefix if row is not None and untried else ""
         return Headline(kind="not decided", act="try" if prefix else steps, who=who, prefix=prefix, finding=finding)
@@ -146,7 +146,7 @@ def headline_fixed(report: Report, finding: Finding, outcome: Outcome | None = N
         return Headline(kind="not decided", act="look again", finding=finding, end="unseen")
     from core.doctor.verify import way_sentence  # only after a change
 
-    rows = [r for r in report.grid.rows if concerns(finding, r) and r.cells] if report.grid else []
+    rows = [r for r in report.grid.rows if is_about(finding, r) and r.cells] if report.grid else []
     left = [v for v in verified if v.holds is False]
     proof = next(((r, c) for r in rows for c in r.cells if c.verdict == "runs"), None)
     return Headline(
@@ -186,7 +186,7 @@ def _fit(row: GridRow) -> GridCell | None:
     return found[0] if found else None
 
 
-def concerns(finding: Finding, row: GridRow) -> bool:
+def is_about(finding: Finding, row: GridRow) -> bool:
     """Whether a finding is about an environment, or about every program."""
     return not finding.consumers or full_id(row.prefix) in {split_id(c)[0] for c in finding.consumers}
 
@@ -266,9 +266,9 @@ def headline_sentence(head: Headline) -> str:
                 who=who,
                 gpu=head.gpu or "GPU",
             )
-        return _("{framework} in {who} finds everything that it needs.", framework=head.framework, who=who)
+        return _("Every library that {framework} in {who} asks for was found.", framework=head.framework, who=who)
     if head.kind == "works" and head.who:
-        return _("Everything that {who} loads is there.", who=who)
+        return _("Every library that {who} asks for was found.", who=who)
     return {
         "works": _("The driver and cuDNN load on your {gpu}.", gpu=head.gpu or "GPU"),
         "fixed": _("The fault is gone, and nothing got worse."),

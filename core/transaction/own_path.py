@@ -50,7 +50,7 @@ def add_folder(folder: str, scope: PersistentScope, store: VariableStore) -> Non
     if problem := path_list.too_long(NAME, after, "windows"):
         raise PathError(problem)
     store.write(NAME, scope, "", Value(text=after, kind=now.kind if now else "REG_SZ"))
-    store.broadcast()
+    store.announce_change()
 
 
 def remove_folder(folder: str, scope: PersistentScope, store: VariableStore) -> None:
@@ -67,7 +67,7 @@ def remove_folder(folder: str, scope: PersistentScope, store: VariableStore) -> 
     place = len(entries) - 1 - entries[::-1].index(entry)
     after = path_list.remove_from_path(now.text, entry, place, "windows", name=NAME)
     store.write(NAME, scope, "", Value(text=after, kind=now.kind) if after else None)
-    store.broadcast()
+    store.announce_change()
 
 
 def _entry(folder: str) -> str:

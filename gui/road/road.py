@@ -57,7 +57,7 @@ class Road(QWidget):
         self.theme: Theme = LIGHT_THEME
         self._make_menu = make_menu
         self.report: Report | None = None
-        self.elsewhere = False
+        self.shows_other_computer = False
         self.before: Report | None = None
         """What was there before the last cure."""
         self.explanation: Explanation | None = None
@@ -122,7 +122,7 @@ class Road(QWidget):
             said = " ".join(t for t in (self.current.title, self.current.accessibleDescription()) if t)
             announce(self, said)
 
-    def renew(self, theme: Theme, *, other_language: bool = False) -> None:
+    def rebuild(self, theme: Theme, *, other_language: bool = False) -> None:
         """Rebuild the screen: colours, text size or language changed."""
         self.theme = theme
         if other_language and self.report is not None:
@@ -154,7 +154,7 @@ class Road(QWidget):
 
         if isinstance(self.current, ChangeScreen) and self._planned is not None:
             finding, source = self._planned
-            self.plan(self._same_finding(finding), source)
+            self.plan_fix(self._same_finding(finding), source)
             self._back = partial(self.show_screen, self._answer_screen)
             return True
         if self.explanation is not None and not isinstance(self.current, AskScreen):
@@ -188,7 +188,7 @@ class Road(QWidget):
 
     def _ask_screen(self) -> Screen:
         screen = AskScreen(self.look, self.browse_wanted.emit, self.theme)
-        if self.report is not None and not self.elsewhere:
+        if self.report is not None and not self.shows_other_computer:
             self._list_choices(screen, self.report)
         return screen
 
@@ -222,7 +222,11 @@ class Road(QWidget):
         if self.explanation is not None:
             return headline_of_message(self.explanation, self.report)
         head = headline_of(self.report)
-        return without_act(head) if self.elsewhere and head.act in ("try", "place", "look again", "fix") else head
+        return (
+            without_act(head)
+            if self.shows_other_computer and head.act in ("try", "place", "look again", "fix")
+            else head
+        )
 
     def _head_of_change(self, finding: Finding, outcome: Outcome | None) -> Headline:
         from core.doctor.headline import headline_fixed
@@ -244,7 +248,7 @@ class Road(QWidget):
             again=self._start_again(),
             checked=self._checks(),
             undo=bool(self._done and self._done.outcome.entry),
-            code=self.code() if self._head.kind in LAST else "",
+            code=self.session_code() if self._head.kind in LAST else "",
         )
 
     def _checks(self) -> tuple[str, ...]:
@@ -262,11 +266,11 @@ class Road(QWidget):
         from gui.road.answer import AnswerActions
 
         return AnswerActions(
-            fix=self.plan,
+            fix=self.plan_fix,
             place=self.place_wanted.emit,
             try_out=self.look_at,
-            steps=partial(self.steps, 0),
-            again=self.again,
+            steps=partial(self.show_manual_steps, 0),
+            again=self.look_again,
             explain=self.help_wanted.emit,
             more=self.message_wanted.emit,
             ask=partial(self.show_screen, self._question_screen),
@@ -278,7 +282,7 @@ class Road(QWidget):
             history=self.history,
         )
 
-    def code(self) -> str:
+    def session_code(self) -> str:
         """Return the session code of what is shown."""
         from core.report.session_code import encode_report, summarise
 
@@ -321,7 +325,7 @@ class Road(QWidget):
             self._answers += (number,)
             self.answer()
 
-    def steps(self, number: int) -> None:
+    def show_manual_steps(self, number: int) -> None:
         """What only a person can do, piece by piece."""
         self.show_screen(partial(self._steps_screen, number))
 
@@ -329,19 +333,19 @@ class Road(QWidget):
         from gui.road.answer import StepsScreen
 
         assert self._head is not None
-        back = partial(self.steps, number - 1) if number else partial(self.show_screen, self._answer_screen)
+        back = partial(self.show_manual_steps, number - 1) if number else partial(self.show_screen, self._answer_screen)
         return StepsScreen(
             self._head,
             number,
             self.theme,
             back=back,
-            onward=partial(self.steps, number + 1),
-            check=None if self.elsewhere else self.check,
+            onward=partial(self.show_manual_steps, number + 1),
+            check=None if self.shows_other_computer else self.check,
         )
 
     # --- verbs ---------------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def start_scan(self) -> None:
         """Look at the whole computer while the person reads the question."""
         if not self.controller.busy:
             self.controller.scan()
@@ -352,7 +356,7 @@ class Road(QWidget):
             self.look_at(question.text)
         elif question.way == "message":
             self.take(text=question.text)
-        elif self._fresh and self.report is not None and not self.elsewhere:
+        elif self._fresh and self.report is not None and not self.shows_other_computer:
             self._fresh = False
             self.answer()
         else:
@@ -364,9 +368,9 @@ class Road(QWidget):
         under_way = self.controller.busy and not named and not self._awaited and self.report is None
         self.wait("look")
         if not under_way:  # the look that began with the window is the same
-            self.controller.instead(partial(self.controller.scan, named))
+            self.controller.run_instead(partial(self.controller.scan, named))
 
-    def again(self) -> None:
+    def look_again(self) -> None:
         """Look once more at the same."""
         self.look_at(self._named)
 
@@ -375,7 +379,7 @@ class Road(QWidget):
         head = self._head
         self.wait("check")
         self._then = partial(self._checked, head.finding if head else None, self.report)
-        self.controller.instead(partial(self.controller.scan, self._named))
+        self.controller.run_instead(partial(self.controller.scan, self._named))
 
     def _checked(self, finding: Finding | None, before: Report | None) -> None:
         report = self.report
@@ -394,12 +398,12 @@ class Road(QWidget):
         self.wait("take")
         self.message = text
         if self.report is None:
-            self.begin()  # what the text says is compared with what is here
+            self.start_scan()  # what the text says is compared with what is here
         self.controller.take(path, text)
 
-    def plan(self, finding: Finding, source: str = "") -> None:
+    def plan_fix(self, finding: Finding, source: str = "") -> None:
         """Work out and rehearse what would change."""
-        if self.report is None or self.elsewhere:
+        if self.report is None or self.shows_other_computer:
             return
         self._planned = finding, source
         self.wait("plan")
@@ -439,9 +443,9 @@ class Road(QWidget):
             screen.section(section, state)
 
     def _take_report(self, report: Report) -> None:
-        if self.elsewhere and not self._awaited:
+        if self.shows_other_computer and not self._awaited:
             return  # another computer's is being read
-        self.report, self.elsewhere = report, False
+        self.report, self.shows_other_computer = report, False
         self.elsewhere_changed.emit()
         if self._awaited in ("look", "check"):
             self._arrive()
@@ -477,7 +481,7 @@ class Road(QWidget):
 
     def show_elsewhere(self, report: Report) -> None:
         """Show another computer's report."""
-        self.report, self.elsewhere, self.explanation, self._done = report, True, None, None
+        self.report, self.shows_other_computer, self.explanation, self._done = report, True, None, None
         self.elsewhere_changed.emit()
         self.answer()
 
@@ -526,7 +530,7 @@ class Road(QWidget):
         self.report = done.report
         self._show_answer(partial(self._head_of_change, finding, done.outcome))
 
-    def undone(self, done: ActionResult) -> None:
+    def show_dialog_result(self, done: ActionResult) -> None:
         """Take what the computer looks like after a dialog."""
         if done.report is None:
             return

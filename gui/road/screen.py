@@ -85,10 +85,10 @@ class Screen(QWidget):
         """Add a headline with its sign and colour, and the sentence that says it all."""
         row = QHBoxLayout()
         row.setSpacing(10)
-        row.addWidget(picture_label(severity.word, self.theme.of(severity), looks.severity_word(severity)))
+        row.addWidget(picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity)))
         over = heading_label(word, 1.15)
         over.setObjectName("headline")
-        over.setStyleSheet(f"color: {self.theme.of(severity)};")
+        over.setStyleSheet(f"color: {self.theme.severity_colour(severity)};")
         row.addWidget(over, 1)
         self.box.addLayout(row)
         self.add_title(sentence)
@@ -110,7 +110,7 @@ class Screen(QWidget):
         """Add a sentence with its sign."""
         row = QHBoxLayout()
         row.setSpacing(10)
-        sign = picture_label(severity.word, self.theme.of(severity), looks.severity_word(severity))
+        sign = picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity))
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(prose_label(sentence), 1)
         self.box.addLayout(row)

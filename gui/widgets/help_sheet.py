@@ -86,7 +86,7 @@ class HelpSheet(QFrame):
         except RuntimeError:  # the page has been rebuilt since, and the button is gone
             pass
 
-    def dress(self) -> None:
+    def apply_theme(self) -> None:
         """Take the size of the application's text, and the theme's colours."""
         self._title.setFont(QApplication.font())
         enlarge(self._title, 1.25)
@@ -127,6 +127,6 @@ class HelpSplitter(QWidget):
         self._sheet.setFixedWidth(self.width() if alone else em * SHEET_CHARACTERS)
 
     @property
-    def alone(self) -> bool:
+    def sheet_covers_page(self) -> bool:
         """Whether the sheet stands in the page's place."""
         return self._page.isHidden()
