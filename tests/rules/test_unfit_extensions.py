@@ -74,11 +74,12 @@ def test_only_what_the_package_brought_is_put_back_by_a_button() -> None:
     assert missing.remedy is None
 
 
-def test_a_framework_that_comes_to_it_is_stopped_and_any_other_package_is_a_warning() -> None:
+def test_what_cannot_be_imported_is_an_error_and_what_a_part_of_a_package_lacks_a_warning() -> None:
     (stopped,) = cards(unfit(lacking("libGL.so.1"), starts=("torch",)))
-    (warned,) = cards(unfit(lacking("libGL.so.1")))
-    assert stopped.severity.name == "ERROR"
-    assert warned.severity.name == "WARNING"
+    (indispensable,) = cards(unfit(lacking("libGL.so.1")))
+    (package,) = cards(unfit(lacking("libgomp.so.1"), starts=("scipy",), **SCIPY))
+    (part,) = cards(unfit(lacking("libgomp.so.1"), **SCIPY))
+    assert [c.severity.name for c in (stopped, indispensable, package, part)] == ["ERROR", "ERROR", "ERROR", "WARNING"]
     assert "torch" in stopped.title
 
 

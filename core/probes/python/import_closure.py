@@ -24,7 +24,6 @@ from core.model.facts import Distribution, EndedImport, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import normalise_name
 from core.probes.python.modules import ModuleSearch
-from core.probes.python.sure_imports import at_the_margin, sure_imports
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -173,10 +172,16 @@ def _of_package(one: UnfitExtension, follower: _Follower, where: Sysroot) -> End
 
 
 def _own_start(ended: EndedImport, one: UnfitExtension, follower: _Follower) -> list[str]:
-    """Return the package itself where its own import comes to this end; none where only a part of it does."""
-    top = one.dotted.partition(".")[0]
-    its = follower.ends(top) if one.owner else None
-    return [top] if its is not None and its.path == ended.path else []
+    """Return the package whose own import, or that of a public package below it, comes to this end; none for its modules alone."""
+    *above, _stem = one.dotted.split(".")
+    packages = [".".join(above[:n]) for n in range(1, len(above) + 1)] if one.owner else []
+    for package in packages:
+        if any(part.startswith("_") or "test" in part for part in package.split(".")):
+            continue
+        its = follower.ends(package)
+        if its is not None and its.path == ended.path:
+            return packages[:1]
+    return []
 
 
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
@@ -423,6 +428,8 @@ class _Follower:
             self._end("empty", stack, dotted, its)
         package = dotted if its.kind == "package" else dotted.rpartition(".")[0]
         if self._is_read_with_care(dotted, its):
+            from core.probes.python.sure_imports import at_the_margin, sure_imports  # with Python's parser
+
             self._statements[its.path] = sure_imports(text)
             text = at_the_margin(text)
         stack.append(_Frame(dotted, its.path, text, _IMPORT.finditer(text, _behind_docstring(text)), package))
