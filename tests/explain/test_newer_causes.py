@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import core.rules
-from core.explain import render_text
+from core.explain import explain, render_text
 from core.explain.engine import with_steps
 from core.explain.mechanism.complaints import CAUSED_COMPLAINTS
 from core.explain.model import Explanation, RankedCause
@@ -16,6 +16,7 @@ from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues
 from core.report.help_pages import cure_text
 from tests.measure_explain import DOCUMENT
+from tests.rules.test_driver import TABLE as MACHINES
 
 RULES = "".join(p.read_text(encoding="utf-8") for p in sorted(Path(core.rules.__path__[0]).rglob("*.py")))
 NEWER = (
@@ -47,6 +48,31 @@ def test_a_cause_has_a_clue_a_meaning_and_steps(cause: str) -> None:
 def test_the_document_says_what_decides_each() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     assert [row(cause) for cause in NEWER if row(cause) not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("machine", "text", "cause"),
+    [
+        ("a container that lost its devices", "Failed to initialize NVML: Unknown Error", "container_lost_devices"),
+        ("a job without a right to the devices", "RuntimeError: No CUDA GPUs are available", "container_lost_devices"),
+        (
+            "804: not for this GPU",
+            "Error 804: forward compatibility was attempted on non supported HW",
+            "cuda_compat_unsupported",
+        ),
+        (
+            "803 that LD_LIBRARY_PATH has, from a folder of any name",
+            "Error 803: system has unsupported display driver / cuda driver combination",
+            "cuda_compat_mismatch",
+        ),
+        ("the module asks for the open one", "RuntimeError: No CUDA GPUs are available", "open_kernel_module_required"),
+    ],
+)
+def test_the_drivers_own_answer_proves_it(machine: str, text: str, cause: str) -> None:
+    seen = MACHINES[machine][0]()
+    told = explain(text, seen)
+    assert (told.link, told.causes[0].cause) == ("proved", cause)
+    assert explain("torch.OutOfMemoryError: CUDA out of memory", seen).link != "proved"
 
 
 if __name__ == "__main__":
