@@ -37,7 +37,7 @@ def row(cause: str) -> str:
 
 @pytest.mark.parametrize("cause", NEWER)
 def test_a_cause_has_a_clue_a_meaning_and_steps(cause: str) -> None:
-    meaning = {r.cause: r.meaning for r in cause_rows()}[cause]
+    meaning = next(r.meaning for r in cause_rows() if r.cause == cause)
     assert meaning
     assert any(c.because and c.causes.get(cause, 0) >= 3 for c in known_clues().clues)  # type: ignore[call-overload]
     assert cure_text(cause)
