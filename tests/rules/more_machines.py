@@ -5,6 +5,8 @@ Each differs from its neighbour by one fact that decides. What is said of them i
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from core.model.facts import (
@@ -13,6 +15,7 @@ from core.model.facts import (
     Changeable,
     Check,
     Closure,
+    CudaInit,
     CudnnCopy,
     Distribution,
     Environment,
@@ -69,9 +72,9 @@ CU128 = FrameworkBuild(prefix=m.PREFIX, distribution="torch", version="2.8.0", c
 RUNTIME = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
 
 
-def lacking(*closures: Closure, its: tuple[Distribution, ...] = (OURS,), **fields: object) -> Snapshot:
+def lacking(*closures: Closure, its: tuple[Distribution, ...] = (OURS,), **fields: Any) -> Snapshot:
     """Return a machine whose environment has these distributions, and binaries with these lacks."""
-    known = {
+    known: dict[str, Any] = {
         "pythons": (m.python(distributions=its),),
         "frameworks": Frameworks(builds=(CU128,)),
         "loads": (),
@@ -86,7 +89,7 @@ def too_old(framework: str, binary: str) -> Closure:
     return closure(framework, gaps=(gap,))
 
 
-def on_windows(*attempts: Attempt, elsewhere: tuple[str, ...] = (), **fields: object) -> Snapshot:
+def on_windows(*attempts: Attempt, elsewhere: tuple[str, ...] = (), **fields: Any) -> Snapshot:
     """Return a Windows whose torch gets an unfit cuBLAS."""
     path = next((a.path for a in attempts if a.outcome not in ("found", "not there")), "")
     its = edge(name="cublas64_12.dll", state="damaged", path=path, attempts=attempts, elsewhere=elsewhere)
@@ -202,14 +205,14 @@ RANDOM = FoundModule(
 )
 
 
-def second(entry: int, owner: str = "torch 2.5.0", **fields: object) -> FoundModule:
+def second(entry: int, owner: str = "torch 2.5.0", **fields: Any) -> FoundModule:
     """Return another installation of torch that comes first."""
     path = f"{ENTRIES[entry].path}/torch/__init__.py"
-    known = {"entry": entry, "path": path, "owner": owner, "hidden": (test_frameworks_imports.TORCH,)}
+    known: dict[str, Any] = {"entry": entry, "path": path, "owner": owner, "hidden": (test_frameworks_imports.TORCH,)}
     return torch(**(known | {"hidden_owner": "torch 2.6.0"} | fields))
 
 
-def found(*modules: FoundModule, its: PythonEnvironment | None = None, **fields: object) -> Snapshot:
+def found(*modules: FoundModule, its: PythonEnvironment | None = None, **fields: Any) -> Snapshot:
     """Return a machine whose environment's search finds these."""
     return test_frameworks_imports.seen(*modules, its=its, **fields)
 
@@ -317,12 +320,12 @@ EXTENSIONS: dict[str, Snapshot] = {
 # --- variables --------------------------------------------------------------------------------------------------
 
 
-def contract(variable: str, value: str, *distributions: Distribution, **fields: object) -> Snapshot:
+def contract(variable: str, value: str, *distributions: Distribution, **fields: Any) -> Snapshot:
     """Return a machine with one variable."""
     return test_contracts.machine(variable, value, *distributions, **fields)
 
 
-def of_code(takes: str, value: str, *known: str) -> Snapshot:
+def of_code(takes: Any, value: str, *known: str) -> Snapshot:
     """Return a machine on which a framework's own code cannot convert a variable's value."""
     name = "JAX_PGLE_AGGREGATION_PERCENTILE"
     row = Vocabulary(
@@ -333,15 +336,23 @@ def of_code(takes: str, value: str, *known: str) -> Snapshot:
     return replace(seen, vocabularies=(row, replace(row, variable="JAX_ENABLE_X64")))
 
 
-def several(*variables: tuple[str, str], its: tuple[Distribution, ...] = TORCH, **fields: object) -> Snapshot:
+def several(*variables: tuple[str, str], its: tuple[Distribution, ...] = TORCH, **fields: Any) -> Snapshot:
     """Return a machine with several variables."""
     said = Environment(variables=tuple(Variable(name=n, value=v, source="~/.profile") for n, v in variables))
     return replace(m.wheel_machine(), environment=said, pythons=(m.python(distributions=its, **fields),))
 
 
-def inside(variable: str, value: str, **driver: object) -> Snapshot:
+def inside(variable: str, value: str, **driver: Any) -> Snapshot:
     """Return a container whose driver does not answer."""
-    gone = {"pci": (), "gpus": (), "nvml": None, "cuda": None, "nodes": (), "modules": (), "libraries": ()}
+    gone: dict[str, Any] = {
+        "pci": (),
+        "gpus": (),
+        "nvml": None,
+        "cuda": None,
+        "nodes": (),
+        "modules": (),
+        "libraries": (),
+    }
     return contract(
         variable, value, *TORCH,
         machine=m.linux_machine(container="docker"), driver=m.working_driver(**(gone | driver)),
@@ -349,8 +360,10 @@ def inside(variable: str, value: str, **driver: object) -> Snapshot:
 
 
 NODES = m.working_driver().nodes
-GONE = m.CudaInit(problem="libcuda.so.1: cannot open shared object file: No such file or directory")
-UTILITY = {n: getattr(m.working_driver(), n) for n in ("pci", "gpus", "nvml", "nodes", "modules")} | {"cuda": GONE}
+GONE = CudaInit(problem="libcuda.so.1: cannot open shared object file: No such file or directory")
+UTILITY: dict[str, Any] = {n: getattr(m.working_driver(), n) for n in ("pci", "gpus", "nvml", "nodes", "modules")} | {
+    "cuda": GONE
+}
 """Of a driver: what a container gets for the capability "utility"."""
 
 CONTRACTS: dict[str, Snapshot] = {
@@ -508,7 +521,7 @@ DONOR = m.cudnn(f"{OTHER}/lib/python3.11/site-packages/nvidia/cudnn/lib", enviro
 OPEN_TO_ALL = Changeable(path=OTHER, mode="0777", writers=("everyone",))
 
 
-def spoilt(*donors: CudnnCopy, found_by: str = "pyenv", **machine: object) -> Snapshot:
+def spoilt(*donors: CudnnCopy, found_by: str = "pyenv", **machine: Any) -> Snapshot:
     """Return a machine on which a file of cuDNN is damaged, and other copies are whole."""
     files = tuple(
         replace(f, state="truncated", problem="The file is cut short.") if f.name == LOST else f for f in COPY.files
@@ -519,7 +532,7 @@ def spoilt(*donors: CudnnCopy, found_by: str = "pyenv", **machine: object) -> Sn
     return replace(seen, machine=replace(seen.machine, **machine))
 
 
-def with_file(**facts: object) -> Snapshot:
+def with_file(**facts: Any) -> Snapshot:
     """Return the machine of wheels with one file of cuDNN otherwise."""
     seen = m.wheel_machine()
     files = tuple(replace(f, **facts) if f.name == LOST else f for f in COPY.files)
@@ -543,7 +556,7 @@ FILES: dict[str, Snapshot] = {
 }
 
 
-def with_searches(*searches: Resolution, **fields: object) -> Snapshot:
+def with_searches(*searches: Resolution, **fields: Any) -> Snapshot:
     """Return the machine of wheels on which CUDA's libraries are searched for like this."""
     made = m.load(COPY, m.PYTHON)
     kept = tuple(r for r in made.resolutions if "cublas" not in r.name)
@@ -587,7 +600,7 @@ FILES |= {
 # --- benchmarks -----------------------------------------------------------------------------------------------------
 
 
-def measured(*runs: GpuRun, **fields: object) -> Snapshot:
+def measured(*runs: GpuRun, **fields: Any) -> Snapshot:
     """Return a machine that was measured."""
     return replace(m.wheel_machine(), benchmark=Benchmark(gpus=runs), **fields)
 
@@ -605,9 +618,9 @@ def mapped(*origins: str) -> tuple[Mapped, ...]:
     )
 
 
-def check(algorithm: str, right: bool | None, **fields: object) -> Check:
+def check(algorithm: str, right: bool | None, **fields: Any) -> Check:
     """Return a comparison with exact numbers."""
-    known = {
+    known: dict[str, Any] = {
         "kind": "exact",
         "type": "fp32",
         "direction": "forward",
@@ -615,7 +628,7 @@ def check(algorithm: str, right: bool | None, **fields: object) -> Check:
         "shape": "s",
         "detail": "status 3000",
     }
-    return Check(algorithm=algorithm, right=right, **(known | fields))  # type: ignore[arg-type]
+    return Check(algorithm=algorithm, right=right, **(known | fields))
 
 
 BENCHMARKS: dict[str, Snapshot] = {
@@ -628,7 +641,7 @@ BENCHMARKS: dict[str, Snapshot] = {
     "the driver fails": measured(broken("cuInit", 803, "driver")),
     "the driver fails, and does not without the variable": measured(
         broken("cuInit", 803, "driver"),
-        driver=m.working_driver(cuda=m.CudaInit(status=803), cuda_clean=m.CudaInit(status=0, driver_cuda="13.0", device_count=1)),
+        driver=m.working_driver(cuda=CudaInit(status=803), cuda_clean=CudaInit(status=0, driver_cuda="13.0", device_count=1)),
     ),
     "a hidden GPU": measured(
         broken("cuInit", 100, "driver"),
