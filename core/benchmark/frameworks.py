@@ -130,7 +130,7 @@ def run_frameworks(
     kept = seconds_needed(trials, extent, builds)
     for n, trial in enumerate(trials):
         request.watch.check()
-        seconds = max(MIN_FRAMEWORK_SECONDS, until.left() - sum(kept[n + 1 :]) - SCRIPT_OVERHEAD_SECONDS)
+        seconds = max(MIN_FRAMEWORK_SECONDS, until.seconds_left() - sum(kept[n + 1 :]) - SCRIPT_OVERHEAD_SECONDS)
         predicted = chosen.want.wish.framework.partition(" ")[0] == trial.distribution
         runs.append(_run(request, trial, gpu, seconds, extent=extent, predicted=predicted, prefix=prefix))
     return tuple(runs)
@@ -218,10 +218,10 @@ def script_request(
         "anywhere": anywhere,
         "kernels": kernels,
         "rest": rest,
-        "counts": small.counts,
+        "counts": small.element_counts,
         "small": _asked(small, "forward") | {"last": False},
         "timed": [
-            _asked(p.shape, p.direction) | {"words": p.words, "type": p.type, "last": p.layout == "NHWC"}
+            _asked(p.shape, p.direction) | {"words": p.description, "type": p.type, "last": p.layout == "NHWC"}
             for p in problems
         ],
     }
@@ -230,7 +230,7 @@ def script_request(
 def _asked(shape: Shape, direction: Direction) -> dict[str, Any]:
     """Return a convolution as the script gets it; ``dims``: of data, filters and result, in the order NCHW."""
     return {
-        "dims": shape.dims,
+        "dims": shape.dimensions,
         "pad": shape.pad,
         "stride": shape.stride,
         "groups": shape.groups,
@@ -320,7 +320,7 @@ def _check_small(small: tuple[float | None, ...] | None) -> tuple[bool | None, s
     if small is None:
         return None, ""
     shape = SMALL_SHAPES[0]
-    values = [random_integers(count, seed) for seed, count in enumerate(shape.counts)]
+    values = [random_integers(count, seed) for seed, count in enumerate(shape.element_counts)]
     true = reference_result(shape, "forward", values[0], values[1])
     if len(small) != len(true):
         return False, fact_text("it returned {small} elements instead of {true}", small=len(small), true=len(true))

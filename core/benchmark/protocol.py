@@ -67,7 +67,7 @@ class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
 
 def step_id(kind: str, problem: Problem) -> str:
     """Return the id of a step."""
-    return f"{kind}: {problem.words} ({problem.shape.name})"
+    return f"{kind}: {problem.description} ({problem.shape.name})"
 
 
 class EventDecoder:

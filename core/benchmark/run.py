@@ -144,7 +144,7 @@ class _GpuEvents:
     during: str = ""
     ended: str = ""
 
-    def take(self, answer: ChildAnswer[BenchmarkEvent]) -> str:
+    def record_answer(self, answer: ChildAnswer[BenchmarkEvent]) -> str:
         """Take one child's answer; return the id of the step that it died in, empty when it did not die."""
         begun = begin = ""
         for said in answer.events:
@@ -228,7 +228,7 @@ class _GpuBenchmark:
         slower = slower_problems(extent.timed, ours, runs)
         faster = tuple(t for t, run in zip(self._trials, runs, strict=True) if slower_problems(slower, ours, (run,)))
         each = len(slower) * (extent.each_seconds + 2 * REST_SECONDS) + framework.MIN_FRAMEWORK_SECONDS
-        if not slower or self._until.left() < each * (1 + len(faster)):
+        if not slower or self._until.seconds_left() < each * (1 + len(faster)):
             return runs
         self._request.watch.check()
         rested = replace(
@@ -301,7 +301,7 @@ class _GpuBenchmark:
             folders=roll.folders if roll else (),
         )
         answer = self._ask(ladder.run_ladder, climb, LADDER_TIMEOUT_SECONDS)
-        if self._heard.take(answer):
+        if self._heard.record_answer(answer):
             last = next((s for s in reversed(answer.events) if s.begin), None)
             rungs = {name: (layer, call) for name, layer, call, _ in ladder.DriverLadder(climb).rungs()}
             if last and last.begin in rungs and last.begin not in self._heard.rungs:
@@ -314,9 +314,11 @@ class _GpuBenchmark:
         """Run a job, again without the step that killed it; ``kept``: seconds to leave for what comes after it."""
         most, later = todo.seconds, kept + ENGINE_OVERHEAD_SECONDS
         for _n in range(MAX_ENGINES):
-            todo = replace(todo, seconds=round(min(most, max(MIN_ENGINE_SECONDS, self._until.left() - later)), 2))
+            todo = replace(
+                todo, seconds=round(min(most, max(MIN_ENGINE_SECONDS, self._until.seconds_left() - later)), 2)
+            )
             answer = self._ask(worker.run_job, todo, todo.seconds + JOB_MARGIN_SECONDS)
-            fatal = self._heard.take(answer)
+            fatal = self._heard.record_answer(answer)
             if not fatal:
                 return
             begun = [s for s in answer.events if s.begin]
@@ -337,7 +339,7 @@ class _GpuBenchmark:
         steps = (("exact", todo.exact), ("compared", todo.compared), ("timed", todo.timed))
         what = next((p for kind, problems in steps for p in problems if step_id(kind, p) == begun.id), None)
         self._heard.timings.append(
-            Timing(shape=what.words, type=what.type, problem=ended)
+            Timing(shape=what.description, type=what.type, problem=ended)
             if what
             else Timing(shape=begun.begin, type="fp32", problem=ended)
         )

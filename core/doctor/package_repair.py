@@ -18,6 +18,7 @@ from core.host import ownership
 from core.host.interface import Host
 from core.model.changes import Change, ChangeError, ExchangePackages
 from core.model.facts import FrameworkTrial, Snapshot
+from core.rehearsal.planned_host import PlannedHost
 from core.rehearsal.rehearse import Rehearsal
 from core.transaction import package_exchange
 from core.transaction.execute import Plan
@@ -46,22 +47,34 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     return ()
 
 
-def prepare_exchange(  # noqa: PLR0917 - what, from where, and the means
-    wish: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
+def prepare_exchange(
+    wish: ExchangePackages,
+    further: tuple[Change, ...],
+    seen: Snapshot,
+    sources: Sources,
+    *,
+    host: Host,
+    journal: Journal,
+    watch: Progress,
 ) -> Prepared:
-    """Prepare a change of packages in a twin. See core/fixes/packages/prepare.py."""
+    """Prepare a change of packages in a twin, which is tried as programs start after the ``further`` changes.
+
+    See core/fixes/packages/prepare.py.
+    """
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
-    return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch)
+    then = PlannedHost(host=host, changes=further).fresh_environment() if further else host.fresh_environment()
+    then = {n: v.replace(f"{wish.prefix}/", f"{real.prefix}/") for n, v in then.items()}
+    return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch, then=then)
 
 
-def rehearsal(made: Prepared) -> Rehearsal | None:
+def trial_result(made: Prepared) -> Rehearsal | None:
     """Return the result of the trial; None if only files are restored, which are rehearsed like any others."""
     if not any(isinstance(c, ExchangePackages) for c in made.changes):
         return None
     if made.problem:
         words = join_sentences(_("Tried out in a twin of the environment: does not work."), made.problem)
         return Rehearsal(works=False, sentence=words)
-    said = packages.summary(made)
+    said = packages.trial_summary(made)
     if not any(t.reached != "nothing" for t in made.trials):
         words = _(
             "The packages fit together in a twin of the environment; no framework there could be imported to try."
@@ -72,7 +85,7 @@ def rehearsal(made: Prepared) -> Rehearsal | None:
 
 def wheel_origin(wish: ExchangePackages, sources: Sources, host: Host, watch: Progress) -> str:
     """Return where packages would be fetched from, in one sentence; empty where nothing would be fetched."""
-    if not sources.fetches or not (wish.install or wish.restore):
+    if not sources.uses_network or not (wish.install or wish.restore):
         return ""
     if address := without_secrets(sources.index or wish.index):
         return _("The packages come from {address}, and from nowhere else.", address=address)
@@ -80,7 +93,7 @@ def wheel_origin(wish: ExchangePackages, sources: Sources, host: Host, watch: Pr
         installer = choose_installer(Path(wish.prefix), home_of(wish.prefix), host, watch)
     except ChangeError as e:
         return str(e)
-    if known := installer.configured():
+    if known := installer.configured_indexes():
         return _("{name} is configured to ask {addresses}.", name=installer.name, addresses=join_names(known))
     return _("The packages come from {name}'s default index.", name=installer.name)
 

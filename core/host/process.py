@@ -13,6 +13,7 @@ from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import IO, Any, Protocol
 
+from core.common import turns
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host.answer_pipe import AnswerPipe
@@ -51,7 +52,8 @@ def run_program(
         process = _start(argv, env, account, pipe, kind)
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
         return CompletedProcess(status=None, ended=fact_text("could not be started: {e}", e=_reason(e)), started=False)
-    return _Running(process, input, watch.on_output if watch else _ignore_output, pipe).finish(timeout, watch)
+    with turns.others_turn():
+        return _Running(process, input, watch.on_output if watch else _ignore_output, pipe).finish(timeout, watch)
 
 
 class _Tree(Protocol):
@@ -62,7 +64,7 @@ class _Tree(Protocol):
     def wait(self) -> None:
         """Wait for the process' end, kill what it left behind, and collect its exit status."""
 
-    def mapped(self) -> Iterable[str]:
+    def mapped_files(self) -> Iterable[str]:
         """Return the files that it has mapped."""
 
 
@@ -91,7 +93,7 @@ class _Group:
 
             leash.end(self._process.pid)
 
-    def mapped(self) -> Iterable[str]:
+    def mapped_files(self) -> Iterable[str]:
         from core.host.linux.processes import mapped_files
 
         return mapped_files(self._process.pid)
@@ -112,7 +114,7 @@ class _Running:
         self._mapped: dict[str, None] = {}
         if pipe:
             printed, answered = _thread(_keep, process.stdout, self._err, _ignore_output), _heard(self._out, hear)
-            self._readers = (printed, _thread(pipe.hear, answered, self._look))
+            self._readers = (printed, _thread(pipe.read_to_end, answered, self._look))
         else:
             assert process.stderr is not None
             self._readers = (
@@ -127,7 +129,7 @@ class _Running:
         self._happened.put("ended")
 
     def _look(self) -> None:
-        self._mapped |= dict.fromkeys(self._tree.mapped())
+        self._mapped |= dict.fromkeys(self._tree.mapped_files())
 
     def finish(self, timeout: float, watch: Progress | None) -> CompletedProcess:
         """Wait for whatever comes first, kill the rest, and describe the end."""
@@ -182,7 +184,7 @@ def _start(
     kind: ProgramKind,
 ) -> subprocess.Popen[bytes]:
     if answers:
-        env = {**(os.environ if env is None else env), **answers.variable}
+        env = {**(os.environ if env is None else env), **answers.child_environment}
     with answers.handed_over() if answers else nullcontext(()) as ends:
         if sys.platform == "win32":
             from core.host.windows.job import start_process

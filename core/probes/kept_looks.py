@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
 from core.common.fact_text import forms_in, remember_form
-from core.loader.earlier_reads import MISSING, earlier_or_new, file_identity
+from core.loader.earlier_reads import MISSING, digest, earlier_or_new, file_identity
 from core.probes.sysroot import Sysroot
 
 T = TypeVar("T")
@@ -31,10 +30,10 @@ class WatchedSysroot(Sysroot, frozen=True):
 
     places: dict[str, None] = msgspec.field(default_factory=dict)
 
-    def under(self, path: str) -> str:
+    def local_path(self, path: str) -> str:
         """Return where ``path`` is for the running system."""
         self.places[path] = None
-        return super().under(path)
+        return super().local_path(path)
 
 
 def kept_look(
@@ -51,11 +50,11 @@ def kept_look(
     ``given``: all else that the answer depends on, as it can be encoded. ``look`` says besides whether the answer lasts: one that was
     cut short for lack of time does not. ``known``: the identities of places that were asked for in this scan, before what is read now.
     """
-    if not where.whole or where.planned or where.gone:
+    if not where.is_running_system or where.planned or where.gone:
         return look(where)[0]
     known = {} if known is None else known
     try:
-        key = f"{name} {hashlib.blake2b(msgspec.msgpack.encode(given), digest_size=16).hexdigest()}"
+        key = f"{name} {digest(msgspec.msgpack.encode(given))}"
     except UnicodeEncodeError:  # a file's name that is no text: not kept
         return look(where)[0]
 
@@ -98,10 +97,10 @@ def _identity(places: tuple[str, ...], where: Sysroot, known: dict[str, str]) ->
     for place in places:
         if place not in known:
             try:
-                known[place] = file_identity(where.under(place))
+                known[place] = file_identity(where.local_path(place))
             except (OSError, ValueError):
                 known[place] = MISSING
         if not known[place]:
             return ""
         identities.append(known[place])
-    return hashlib.blake2b("\n".join(identities).encode(), digest_size=16).hexdigest()
+    return digest("\n".join(identities).encode())

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from core.host import child, ownership, provenance
 from core.host.interface import Account
@@ -18,7 +15,7 @@ from core.host.provenance import Verdict, may_run
 from core.model.facts import Changeable, CudnnCopy, Execution, How, PythonEnvironment, path_text
 from core.probes.loading.origin import runs_here
 from core.probes.loading.plan import LoadPlan
-from core.probes.odd_files import odd_files, tell_odd_files
+from core.probes.odd_files import odd_files
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
@@ -34,97 +31,58 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
     paths: dict[str, bool] = {}
     for resolution in its.resolutions:
         winner = resolution.winner
-        if winner and where.form.isabs(winner.path):
-            paths.setdefault(where.under(winner.path), wanted or winner.how in SEARCHED)
+        if winner and where.path_module.isabs(winner.path):
+            paths.setdefault(where.local_path(winner.path), wanted or winner.how in SEARCHED)
     roll = its.roll
     for path in (roll.main, *roll.preload, *(t for p in roll.parts for t in p.tries)) if roll else ():
-        if where.form.isabs(path):
-            paths.setdefault(where.under(path), wanted)
+        if where.path_module.isabs(path):
+            paths.setdefault(where.local_path(path), wanted)
     return verdict_within_reach(may_run(paths))
 
 
-WALK_SECONDS = 20.0
-"""For the child that looks at an environment's files; then this process looks itself."""
-
-
-class OddFolders(msgspec.Struct, frozen=True):
-    """Folders to look at, as the running system names them."""
-
-    folders: tuple[str, ...]
-
-
-class OddFiles(msgspec.Struct, frozen=True):
-    """Paths that were found; each letter is a byte."""
-
-    paths: tuple[str, ...]
-
-
-def of_interpreter(
-    python: PythonEnvironment, where: Sysroot, request: ProbeRequest | None = None, *, also: Iterable[str] = ()
-) -> Verdict:
+def of_interpreter(python: PythonEnvironment, where: Sysroot, *, also: Iterable[str] = ()) -> Verdict:
     """Return whether an environment's interpreter may be run: with its settings, its folders of packages, and all in them.
 
-    All that lies in the folders counts for an administrator alone: nobody else's rights grow by it. ``request``: for a child
-    that looks at them while this process goes on. ``also``: other files that it runs.
+    All that lies in the folders counts for an administrator alone: nobody else's rights grow by it. ``also``: other files that
+    it runs.
     """
-    wanted = python.is_wanted
-    places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages, *also]
-    paths = {where.under(p): wanted for p in places if p and where.form.isabs(p)}
     me = provenance.this_person()
-    if me.elevated:
-        paths |= dict.fromkeys(_odd(tuple(map(where.under, python.site_packages)), request), wanted)
-    return verdict_within_reach(may_run(paths, me))
+    folders = map(where.local_path, python.site_packages) if me.elevated else ()
+    return _of_files(python, also, (path for folder in folders for path in odd_files(folder)), where, me)
 
 
-def asked_ahead(python: PythonEnvironment, where: Sysroot, request: ProbeRequest) -> Callable[[], Verdict]:
-    """Begin to ask ``of_interpreter``, and return what waits for its answer."""
-    answers: SimpleQueue[Verdict | Exception] = SimpleQueue()
+def of_opening(python: PythonEnvironment, files: Iterable[str], where: Sysroot) -> Verdict:
+    """Return whether an environment's interpreter may open libraries: without its packages' code, so beside it the ``files``
+    count that are loaded. They count for an administrator alone, as above.
+    """
+    me = provenance.this_person()
+    return _of_files(python, (), map(where.local_path, files) if me.elevated else (), where, me)
 
-    def ask() -> None:
-        try:
-            answers.put(of_interpreter(python, where, request))
-        except Exception as e:  # noqa: BLE001 - raised again below, in the thread that waits
-            answers.put(e)
 
-    Thread(target=ask, daemon=True).start()
-
-    @cache
-    def answer() -> Verdict:
-        found = answers.get()
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    return answer
+def _of_files(
+    python: PythonEnvironment, also: Iterable[str], real: Iterable[str], where: Sysroot, me: provenance.Person
+) -> Verdict:
+    places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages, *also]
+    paths = dict.fromkeys((where.local_path(p) for p in places if p and where.path_module.isabs(p)), python.is_wanted)
+    return verdict_within_reach(may_run(paths | dict.fromkeys(real, python.is_wanted), me))
 
 
 def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
     """Return what others can change of an environment; None for nothing, and for one of another system's."""
-    places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.form.isabs(p)]
+    places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.path_module.isabs(p)]
     return (
-        printable_changeable(may_run({where.under(p): False for p in places}).changeable) if runs_here(where) else None
+        printable_changeable(may_run({where.local_path(p): False for p in places}).changeable)
+        if runs_here(where)
+        else None
     )
 
 
 def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
     """Return what others can change of a copy of cuDNN; None for nothing, and for one of another system's."""
-    paths = {where.under(f.path): False for f in copy.files if f.state != "missing" and where.form.isabs(f.path)}
+    paths = {
+        where.local_path(f.path): False for f in copy.files if f.state != "missing" and where.path_module.isabs(f.path)
+    }
     return printable_changeable(may_run(paths).changeable) if runs_here(where) else None
-
-
-def _odd(folders: tuple[str, ...], request: ProbeRequest | None) -> Iterable[str]:
-    """Return the odd files below folders; where the child cannot tell, this process looks itself."""
-    if request is not None:
-        answer = child.ask_child(
-            *(tell_odd_files, OddFolders(folders), OddFiles),
-            host=request.host,
-            env=provenance.trusted_environment(request.env),
-            timeout=WALK_SECONDS,
-            watch=request.watch,
-        )
-        if answer.events and not answer.ended:
-            return (os.fsdecode(path.encode("latin-1")) for event in answer.events for path in event.paths)
-    return (path for folder in folders for path in odd_files(folder))
 
 
 def verdict_within_reach(verdict: Verdict) -> Verdict:
@@ -134,6 +92,12 @@ def verdict_within_reach(verdict: Verdict) -> Verdict:
         return verdict
     ours = [p for p in child.child_command() if os.path.isabs(p)]  # noqa: PTH117 - texts, some of them code
     return verdict if all(_reaches(account, p) for p in ours) else Verdict(may=False, changeable=verdict.changeable)
+
+
+def with_least_rights(verdict: Verdict, path: str) -> Verdict:
+    """Return a verdict by which an administrator's own program runs as nobody, if nobody can start it: its processes are limited."""
+    least = provenance.nobody() if verdict.may and verdict.account is None else None
+    return replace(verdict, account=least) if least and _reaches(least, path) else verdict
 
 
 def _reaches(account: Account, path: str) -> bool:
@@ -188,4 +152,9 @@ def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroo
             if entry not in kept:
                 verdict = may_run({os.path.join("/", entry): True})  # noqa: PTH118 - may be no path
                 tell_execution("search path", entry, Verdict(may=False, changeable=verdict.changeable), request)
+    for name in (n for n in env if n not in out and n.upper() not in provenance.SEARCHED):
+        if provenance.HANDED_ON.fullmatch(name) and (place := provenance.place_of_others(name, env[name])):
+            tell_execution(
+                "search path", place, Verdict(may=False, changeable=may_run({place: True}).changeable), request
+            )
     return out

@@ -48,7 +48,7 @@ class ExplainPage(LazyPage):
             widget.setParent(self)
             widget.hide()
 
-    def dress(self) -> None:
+    def apply_theme(self) -> None:
         """Take the size of the application's text; what was typed stays."""
         self._keep_apart()
         self.show_later(self._form)
@@ -123,11 +123,12 @@ class ExplainPage(LazyPage):
         if e.choices:
             box.addWidget(plain_label(_("One question decides"), selectable=False, strong=True))
             box.addWidget(prose_label(e.question))
-            self.answers = AnswerRows(e.choices, lambda number: self._on_answer(answered(e, number)))
+            self.answers = AnswerRows(e.choices, lambda number: self._on_answer(rank_after_answer(e, number)))
             box.addWidget(self.answers)
         for warning in e.warnings:
             box.addWidget(_wrong_cure(warning, theme))
-        worth = [r for r in e.causes if r.verdict == "proved" or r.may or (r.because and r.score >= MIN_LIKELY_SCORE)]
+        likely = [r for r in e.causes if (r.because and r.score >= MIN_LIKELY_SCORE) or r.by_words]
+        worth = [r for r in e.causes if r.verdict == "proved" or r.may or r in likely]
         for ranked, reasons in zip(worth[:FINDINGS_AT_ONCE], own_reasons(tuple(worth)), strict=False):
             box.addWidget(self._cause(ranked, reasons, theme))
         if e.codes:
@@ -142,7 +143,9 @@ class ExplainPage(LazyPage):
 
             word = _(BY_TEXT_WORDS[r.verdict])
         if r.verdict == "open" and not r.may:
-            word = _("{word}; from the text alone: {share} %", word=word, share=round(r.score * 100))
+            share = round(r.score * 100)
+            by_words = _("{word}; from the text's words alone: {share} %", word=word, share=share)
+            word = by_words if r.by_words else _("{word}; from the text alone: {share} %", word=word, share=share)
         if r.finding is not None:
             card: Card = FindingCard(r.finding, theme, self._acts, word=word)
             self.cards.append(card)  # type: ignore[arg-type]  # it is one, by the line above
@@ -160,7 +163,7 @@ class ExplainPage(LazyPage):
         return card
 
 
-def answered(e: Explanation, number: int) -> Explanation:
+def rank_after_answer(e: Explanation, number: int) -> Explanation:
     """Return an explanation as it ranks after an answer."""
     from core.explain import answer_question
 

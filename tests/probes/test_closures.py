@@ -54,7 +54,12 @@ TORCHVISION = ("torchvision", "0.23.0", ("torch==2.8.0",))
 CUPY = ("cupy-cuda12x", "13.6.0", ())
 
 
-def looked(prefix: Path, *wanted: tuple[str, str, tuple[str, ...]], env: Mapping[str, str] = {}) -> dict[str, Closure]:
+def looked(
+    prefix: Path,
+    *wanted: tuple[str, str, tuple[str, ...]],
+    env: Mapping[str, str] = {},
+    known: tuple[Closure, ...] | None = None,
+) -> dict[str, Closure]:
     """Look at an environment with these distributions, started by this interpreter."""
     its = tuple(Distribution(name=n, version=v, location=str(site(prefix)), pins=pins) for n, v, pins in wanted)
     python = PythonEnvironment(
@@ -66,8 +71,9 @@ def looked(prefix: Path, *wanted: tuple[str, str, tuple[str, ...]], env: Mapping
         ways=("--python",),
     )
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(prefix), **env})
-    seen = Snapshot(machine=host.machine(), pythons=(python,))
-    found = closure.look(ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=Progress()))
+    seen = Snapshot(machine=host.machine(), pythons=(python,), closures=known)
+    look = closure.look if known is None else closure.look_again
+    found = look(ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=Progress()))
     return {c.consumer.framework.partition(" ")[0]: c for c in found}
 
 
@@ -117,6 +123,20 @@ def test_an_extension_for_another_release(tmp_path: Path) -> None:
     assert "undefined symbol: gone" in opening.problem
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_of_a_framework_with_an_altered_library_every_symbol_is_asked_for(tmp_path: Path, same: bool) -> None:
+    folder = torch(tmp_path)
+    cuda = folder / "libtorch_cuda.so"
+    python = build.library(
+        folder / "libtorch_python.so", *LINK, RPATH, str(cuda), source="int gone(void); int f(void) { return gone(); }"
+    )
+    record = site(tmp_path) / "torch-2.8.0.dist-info" / "RECORD"
+    record.parent.mkdir(parents=True)
+    record.write_text(f"torch/lib/libtorch_python.so,sha256=x,{python.stat().st_size + (0 if same else 1)}\n")
+    gaps = looked(tmp_path, TORCH)["torch"].gaps
+    assert [(g.name, Path(g.wanted_by).name) for g in gaps] == ([] if same else [("gone", "libtorch_python.so")])
+
+
 def test_a_framework_is_told_of_what_it_asks_for_and_of_nothing_else(tmp_path: Path) -> None:
     libraries = site(tmp_path) / "cupy_backends" / "cuda" / "libs"
     for name in ("cublas", "cudnn"):
@@ -124,6 +144,48 @@ def test_a_framework_is_told_of_what_it_asks_for_and_of_nothing_else(tmp_path: P
         build.library(libraries / f"{name}.cpython-311-x86_64-linux-gnu.so", *LINK, str(needed))
     its = looked(tmp_path, CUPY)["cupy-cuda12x"]
     assert [e.name for e in its.edges] == ["libcublas.so.12"], "cuDNN is optional there"
+
+
+@pytest.mark.parametrize("lost", ["", "libnvinfer_plugin.so.11", "libnvinfer.so.11", "libcudart.so.12"])
+def test_tensorrt_opens_its_libraries_before_its_bindings(tmp_path: Path, lost: str) -> None:
+    cudart = build.library(site(tmp_path) / "nvidia/cuda_runtime/lib/libcudart.so.12")
+    libraries = site(tmp_path) / "tensorrt_libs"
+    nvinfer = build.library(libraries / "libnvinfer.so.11", *LINK, str(cudart))
+    plugin = build.library(libraries / "libnvinfer_plugin.so.11", *LINK, "-Wl,-rpath,$ORIGIN", str(nvinfer))
+    parser = build.library(libraries / "libnvonnxparser.so.11", *LINK, "-Wl,-rpath,$ORIGIN", str(nvinfer))
+    build.library(site(tmp_path) / "tensorrt_bindings/tensorrt.so", *LINK, *map(str, (parser, plugin, nvinfer)))
+    for path in (cudart, nvinfer, plugin):
+        if path.name == lost:
+            path.unlink()
+    its = looked(tmp_path, ("tensorrt-cu12-bindings", "11.4.0.106", ()))["tensorrt-cu12-bindings"]
+    assert {e.name for e in its.edges} == ({lost} if lost else set())
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_cutensor_finds_the_cublas_beside_it(tmp_path: Path, lost: bool) -> None:
+    cublas = build.library(site(tmp_path) / "nvidia/cublas/lib/libcublasLt.so.12")
+    rpath = "-Wl,-rpath,$ORIGIN:$ORIGIN/../../nvidia/cublas/lib"
+    tensor = build.library(site(tmp_path) / "cutensor/lib/libcutensor.so.2", *LINK, rpath, str(cublas))
+    build.library(site(tmp_path) / "cutensor/lib/libcutensorMg.so.2", *LINK, rpath, str(tensor))
+    if lost:
+        cublas.unlink()
+    its = looked(tmp_path, ("cutensor-cu12", "2.8.1", ()))["cutensor-cu12"]
+    assert {e.name for e in its.edges} == ({"libcublasLt.so.12"} if lost else set())
+
+
+def test_what_finds_the_same_files_in_another_way_of_starting_is_not_opened_again(tmp_path: Path) -> None:
+    cublas = build.library(site(tmp_path) / "nvidia/cublas/lib/libcublasLt.so.12")
+    rpath = "-Wl,-rpath,$ORIGIN/../../nvidia/cublas/lib"
+    build.library(site(tmp_path) / "cutensor/lib/libcutensor.so.2", *LINK, rpath, str(cublas))
+    wanted = ("cutensor-cu12", "2.8.1", ())
+    first = looked(tmp_path, wanted)["cutensor-cu12"]
+    assert first.openings
+    again = looked(tmp_path, wanted, env={"LD_LIBRARY_PATH": str(tmp_path / "none")}, known=(first,))["cutensor-cu12"]
+    assert again.openings is first.openings
+    build.library(tmp_path / "own/libcublasLt.so.12")
+    other = looked(tmp_path, wanted, env={"LD_LIBRARY_PATH": str(tmp_path / "own")}, known=(first,))["cutensor-cu12"]
+    assert other.openings
+    assert other.openings is not first.openings
 
 
 def test_files_that_lie_in_the_environment_and_are_not_searched(tmp_path: Path) -> None:

@@ -78,11 +78,12 @@ def test_only_what_the_package_brought_is_put_back_by_a_button() -> None:
     assert missing.remedy is None
 
 
-def test_a_framework_that_comes_to_it_is_stopped_and_any_other_package_is_a_warning() -> None:
+def test_what_cannot_be_imported_is_an_error_and_what_a_part_of_a_package_lacks_a_warning() -> None:
     (stopped,) = cards(unfit(lacking("libGL.so.1"), starts=("torch",)))
-    (warned,) = cards(unfit(lacking("libGL.so.1")))
-    assert stopped.severity.name == "ERROR"
-    assert warned.severity.name == "WARNING"
+    (indispensable,) = cards(unfit(lacking("libGL.so.1")))
+    (package,) = cards(unfit(lacking("libgomp.so.1"), starts=("scipy",), **SCIPY))
+    (part,) = cards(unfit(lacking("libgomp.so.1"), **SCIPY))
+    assert [c.severity.name for c in (stopped, indispensable, package, part)] == ["ERROR", "ERROR", "ERROR", "WARNING"]
     assert "torch" in stopped.title
 
 
@@ -106,4 +107,4 @@ def test_one_library_that_several_meet_is_one_card(first: EndedImport, second: E
     told = " ".join(who for card in found for who in card.consumers)
     owners = {e.owner.partition(" ")[0] for e in (first, second)}
     assert all(name in told for name in owners)
-    assert all(e.path in card.about for card in found[:count] for e in (first, second) if count == 1)
+    assert all(e.path in card.all_subjects for card in found[:count] for e in (first, second) if count == 1)

@@ -21,6 +21,7 @@ HELD_OUT_MARKS = {
     "1": "<!-- held-out table: python -m tests.worldlab --held-out --markdown -->",
     "2": "<!-- second held-out table: python -m tests.worldlab --held-out 2 --markdown -->",
     "3": "<!-- third held-out table: python -m tests.worldlab --held-out 3 --markdown -->",
+    "4": "<!-- fourth held-out table: python -m tests.worldlab --held-out 4 --markdown -->",
 }
 
 

@@ -16,12 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import msgspec
 
 from core.common.fact_text import fact_text
 from core.common.i18n import _, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
 from core.fixes.packages.pip_script import REFUSED_REDIRECT, pip_command
 from core.host.interface import CompletedProcess, Host
@@ -32,18 +32,18 @@ from core.transaction.package_exchange import twin_root
 
 RESOLVE_SECONDS, FETCH_SECONDS, INSTALL_SECONDS = 300.0, 3600.0, 900.0
 """Limits for one command; a stalled connection ends after the installer's own time-out."""
-_SECRET = re.compile(r"(?<=://)[^/@\s]+@")
+_SECRET = late_pattern(r"(?<=://)[^/@\s]+@")
 _PYTHON_VARIABLES = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
 
 
-_SETTING = re.compile(r"([^.]+)\.([\w-]+)=['\"](.*)['\"]")
+_SETTING = late_pattern(r"([^.]+)\.([\w-]+)=['\"](.*)['\"]")
 _ADDRESSES = ("index-url", "extra-index-url", "find-links")
 _CONNECTION = (
     *("proxy", "cert", "client-cert", "trusted-host", "timeout", "default-timeout", "keyring-provider"),
     *("cache-dir", "no-cache-dir", "use-feature", "use-deprecated"),
 )
 """Settings of pip that affect only how to reach an index, not what is installed or where."""
-_UV_KEPT = re.compile(
+_UV_KEPT = late_pattern(
     r"UV_(?:CACHE_DIR|NO_CACHE|LINK_MODE|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|HTTP_\w+|CONCURRENT_\w+|INDEX_\w+_(?:USERNAME|PASSWORD))"
 )
 _UV_ADDRESSES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
@@ -62,7 +62,7 @@ class Sources(Frozen, frozen=True, kw_only=True):
     """Whether later installations must keep the installed builds."""
 
     @property
-    def fetches(self) -> bool:
+    def uses_network(self) -> bool:
         """Whether the network may be used."""
         return not self.offline and (bool(self.index) or not self.named)
 
@@ -90,7 +90,7 @@ class Installer:
         self._host = host
         self._watch = watch
 
-    def configured(self) -> tuple[str, ...]:
+    def configured_indexes(self) -> tuple[str, ...]:
         """Return the addresses that pip is configured to ask here, without what is secret in them; empty: its default."""
         known = (self._settings[n] for n in _ADDRESSES if n in self._settings)
         return tuple(dict.fromkeys(without_secrets(w) for text in known for w in text.split()))
@@ -134,7 +134,10 @@ class Installer:
             env=self._env_for(wanted),
         )
         packages = tuple(_packages(report))
-        known = (*wanted.folders, *((wanted.index,) if wanted.index else self.configured() if wanted.fetches else ()))
+        known = (
+            *wanted.folders,
+            *((wanted.index,) if wanted.index else self.configured_indexes() if wanted.fetches else ()),
+        )
         if any(p.source.startswith("file:") and not _is_known(p.source, known) for p in packages):
             raise ChangeError(refused_address())
         return packages
@@ -246,7 +249,7 @@ class UvInstaller(Installer):
         super().__init__((uv, "pip"), host, watch)
         self._python = python
 
-    def configured(self) -> tuple[str, ...]:
+    def configured_indexes(self) -> tuple[str, ...]:
         """Return the addresses that variables give uv; empty: what its own files say, or its default."""
         env = self._host.fresh_environment()
         return tuple(dict.fromkeys(without_secrets(w) for n in _UV_ADDRESSES for w in env.get(n, "").split()))
@@ -281,7 +284,8 @@ class UvInstaller(Installer):
         ]
         if any(not its for _n, _v, its in rows):
             raise ChangeError(_("The index gives no hash for {name}.", name=next(n for n, _v, its in rows if not its)))
-        return tuple(Package(name=n, version=v, sha256=",".join(its), source=wanted.index) for n, v, its in rows)
+        source = without_secrets(wanted.index)
+        return tuple(Package(name=n, version=v, sha256=",".join(its), source=source) for n, v, its in rows)
 
     def download(self, wanted: Wanted, into: Path) -> None:
         """Unpack the releases into the folder: uv keeps no wheel."""
@@ -399,6 +403,8 @@ def refused_address() -> str:
 
 def _is_known(source: str, places: Sequence[str]) -> bool:
     """Whether an address of a file comes from a folder that was named or configured, or from an index of files."""
+    from urllib.request import url2pathname  # it brings the whole of HTTP and TLS, which nothing else needs
+
     path = os.path.abspath(url2pathname(urlsplit(source).path))  # noqa: PTH100 - links stay
     folders = (os.path.abspath(p) for p in places if "://" not in p)  # noqa: PTH100
     return any(p.startswith("file:") for p in places) or any(Path(path).is_relative_to(folder) for folder in folders)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from core.common import turns
 from core.common.fact_text import fact_text
 from core.host.child import ChildAnswer, ask_child
 from core.host.provenance import Verdict, may_run
@@ -107,7 +108,7 @@ def look(request: ProbeRequest) -> Driver:
     unhidden = shown() if shown else None
     bare, blamed = two_worlds(request, (answer, unhidden, clean), start + BLAME_SECONDS)
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
-        others = may_run({where.under(library): True}).changeable if runs_here(where) else None
+        others = may_run({where.local_path(library): True}).changeable if runs_here(where) else None
         tell_execution("driver", library, Verdict(may=True, changeable=others), request)
     return Driver(
         **seen | {"libraries": stubs_told(seen["libraries"], answer.cuda)},
@@ -134,7 +135,8 @@ def _begin(work: Callable[[], DriverAnswers]) -> Callable[[], DriverAnswers]:
             values.put(error)
 
     def wait() -> DriverAnswers:
-        value = values.get()
+        with turns.others_turn():
+            value = values.get()
         if isinstance(value, BaseException):
             raise value
         return value

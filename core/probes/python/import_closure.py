@@ -24,7 +24,6 @@ from core.model.facts import Distribution, EndedImport, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import normalise_name
 from core.probes.python.modules import ModuleSearch
-from core.probes.python.sure_imports import at_the_margin, sure_imports
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -112,11 +111,12 @@ def ended_imports(
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts:
         return ()
+    starts.sort(key=lambda one: not _lost_some(one[1], one[0], suspects, where))  # time goes first to what is in doubt
 
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
         return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
 
-    given = (sys.version, sorted(sys.builtin_module_names), search.given, distributions, starts, suspects)
+    given = (sys.version, sorted(sys.builtin_module_names), search.search_settings, distributions, starts, suspects)
     return kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
 
 
@@ -141,7 +141,7 @@ def _followed(
     told = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
         if one.owner not in told and (ended := _of_package(one, further, where)):
-            found.setdefault(ended, [])
+            found.setdefault(ended, []).extend(_own_start(ended, one, further))
             told |= {one.owner} if one.owner else set()
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
 
@@ -171,8 +171,26 @@ def _of_package(one: UnfitExtension, follower: _Follower, where: Sysroot) -> End
     return None
 
 
+def _own_start(ended: EndedImport, one: UnfitExtension, follower: _Follower) -> list[str]:
+    """Return the package whose own import, or that of a public package below it, comes to this end; none for its modules alone."""
+    *above, _stem = one.dotted.split(".")
+    packages = [".".join(above[:n]) for n in range(1, len(above) + 1)] if one.owner else []
+    for package in packages:
+        if any(part.startswith("_") or "test" in part for part in package.split(".")):
+            continue
+        its = follower.ends(package)
+        if its is not None and its.path == ended.path:
+            return packages[:1]
+    return []
+
+
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
     return msgspec.structs.replace(ended, starts=tuple(names))
+
+
+def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
+    inner = where.join(its.location, row.module) + where.path_module.sep
+    return any(path.startswith(inner) for path in suspects.gone)
 
 
 def _first(row: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
@@ -254,7 +272,8 @@ class _Follower:
         self._unfit = {one.path: one for one in suspects.unfit}
         self._lacking = suspects.lacking
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
-        wanted = {*suspects.lacking, *(one.dotted for one in suspects.unfit if not one.owner)}
+        self._gone = frozenset(suspects.gone)
+        wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._of_python = self._importing(wanted) if wanted else frozenset()
 
     def _importing(self, wanted: set[str]) -> frozenset[str]:
@@ -335,7 +354,7 @@ class _Follower:
         if text.startswith(("import ", "import\t")):
             return next((p for p in self._search.editable_paths.values() if self._where.stat(p) is None), "")
         lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-        return next((p for p in lines if self._where.form.isabs(p) and not self._where.is_folder(p)), "")
+        return next((p for p in lines if self._where.path_module.isabs(p) and not self._where.is_folder(p)), "")
 
     def _from_code(self, row: KnownModule, name: str) -> None:
         """Enter what a framework's compiled code imports."""
@@ -374,6 +393,8 @@ class _Follower:
                     frame.tasks.append(("enter", f"{dotted}.{name}", ()))
             elif inner.kind == "foreign":
                 self._end("foreign", stack, f"{dotted}.{name}", inner)
+            elif self._is_gone(its, name) and not self._has_another(its, name):
+                self._end("absent", stack, f"{dotted}.{name}", its)
             elif not ours and self._lacks(its, name):
                 self._end("no name" if its.kind != "namespace" else "absent", stack, dotted, its, name)
 
@@ -407,6 +428,8 @@ class _Follower:
             self._end("empty", stack, dotted, its)
         package = dotted if its.kind == "package" else dotted.rpartition(".")[0]
         if self._is_read_with_care(dotted, its):
+            from core.probes.python.sure_imports import at_the_margin, sure_imports  # with Python's parser
+
             self._statements[its.path] = sure_imports(text)
             text = at_the_margin(text)
         stack.append(_Frame(dotted, its.path, text, _IMPORT.finditer(text, _behind_docstring(text)), package))
@@ -448,7 +471,7 @@ class _Follower:
     def _inner(self, parent: _Module, name: str) -> _Module:
         spaces = []
         for folder in parent.folders:
-            kind, path = self._search.inside(folder, name)
+            kind, path = self._search.find_in_folder(folder, name)
             if kind == "package":
                 return _Module(kind, path, (self._where.parent(path),), parent.entry)
             if kind == "namespace":
@@ -486,11 +509,21 @@ class _Follower:
     # --- what is lacking ----------------------------------------------------------------------------------------------
 
     def _is_surely_absent(self, dotted: str) -> bool:
-        parent, dot, _name = dotted.rpartition(".")
+        parent, dot, name = dotted.rpartition(".")
         if not dot:
             return not self._search.has_unknown_finders
         its = self.module(parent)
-        return its.kind == "namespace" or (its.kind == "package" and self._is_plain(its))
+        return its.kind == "namespace" or self._is_gone(its, name) or (its.kind == "package" and self._is_plain(its))
+
+    def _is_gone(self, parent: _Module, name: str) -> bool:
+        """Whether a package recorded a module of this name in the parent's folder, and it is not there."""
+        join = self._where.join
+        places = (p for f in parent.folders for p in (join(f, f"{name}.py"), join(f, name, "__init__.py")))
+        return bool(self._gone) and any(p in self._gone for p in places)
+
+    def _has_another(self, its: _Module, name: str) -> bool:
+        """Whether a package may have the name of a module that is gone from somewhere else."""
+        return _binds(self._text(its), name) or self._takes_from_others(its, name)
 
     def _is_plain(self, its: _Module) -> bool:
         """Whether a module has what its text spells, and nothing else."""
@@ -552,7 +585,7 @@ class _Follower:
         if not mine and known:
             mine = [d for d in self._distributions if re.fullmatch(known.distributions, d.name)]
         path = self.module(top).path
-        return next((d for d in mine if path.startswith(d.location + self._where.form.sep)), None)
+        return next((d for d in mine if path.startswith(d.location + self._where.path_module.sep)), None)
 
     def _end(self, kind: str, stack: list[_Frame], wanted: str, its: _Module, name: str = "") -> None:
         """Tell of a fault, if each line on the way to it is one that Python comes to."""

@@ -7,7 +7,6 @@ Python modules only have to exist, since people edit them. Sizes of libraries ar
 from __future__ import annotations
 
 import itertools
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +23,7 @@ from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.wheel_record import RecordRow, hash_files, read_record, record_rows, record_state
+from core.probes.wheel_record import RecordRow, hash_files, installed_by_conda, read_record, record_rows, record_state
 
 LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
@@ -33,15 +32,18 @@ MODULE_ROW = late_pattern(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,
 """Folder and name of a Python module in a line of RECORD that is not empty: without an empty __init__.py the folder is a
 package all the same. Byte code can be made again, and typing stubs nobody runs."""
 
-STRIPPED_PATHS = re.compile(
+STRIPPED_PATHS = late_pattern(
     r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|_tests?\.(?:cpython|cp|abi)[^/]*$"
 )
-"""Paths that people strip from an image, and that nothing misses."""
+"""Paths that people strip from an image, and that few programs miss: an import that comes to one tells of it."""
 
 MAX_MODULES = 20
-"""Missing modules that are kept of one distribution: where the whole package is gone, these tell it."""
+"""Missing modules that are reported of one distribution: where the whole package is gone, these tell it."""
 
-WITH_LIBRARIES = re.compile(
+MOST_GONE = 2000
+"""Missing modules of one distribution that are known to who follows its imports."""
+
+WITH_LIBRARIES = late_pattern(
     r"nvidia-.*|torch|torchvision|torchaudio|torch-nightly|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda\d+-.*|onnxruntime.*"
     r"|ctranslate2|cupy-.*|paddlepaddle.*|mxnet.*|tensorrt.*|triton.*|numpy"
 )
@@ -92,8 +94,7 @@ def _environment(
     names: dict[str, frozenset[str] | None] = {}
     modules: tuple[DamagedFile, ...] = ()
     if hashed is not None:
-        given = tuple((d.name, d.version, d.location) for d in python.distributions)
-        modules = kept_look("modules", given, tuple[DamagedFile, ...], partial(_missing_modules, python), where)
+        modules = tuple(_missed(missing_modules(python, request, where), python))
     listed = list(_listed_libraries(python, where, cudnn=hashed is None))
     if not listed and not modules:
         return None
@@ -150,11 +151,34 @@ def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool)
     for what in python.distributions:
         if not WITH_LIBRARIES.fullmatch(what.name) or (what.name.startswith("nvidia-cudnn") and not cudnn):
             continue
-        if _by_conda(what, where):
+        if installed_by_conda(what, where):
             continue
         for path, row in record_rows(what, LIBRARY_PATTERN, where).items():
             if not STRIPPED_PATHS.search(path.replace("\\", "/").removeprefix(what.location.replace("\\", "/"))):
                 yield ListedLibrary(what, path, row)
+
+
+def missing_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
+    """Return the Python modules of an environment that its RECORDs list and that are not there, tests included; read once a scan."""
+    known: dict[str, tuple[DamagedFile, ...]] = request.shared.setdefault("missing modules", {})
+    if python.prefix not in known:
+        given = tuple((d.name, d.version, d.location) for d in python.distributions)
+        identities = request.shared.setdefault("identities", {})
+        known[python.prefix] = kept_look(
+            "modules", given, tuple[DamagedFile, ...], partial(_missing_modules, python), where, known=identities
+        )
+    return known[python.prefix]
+
+
+def _missed(gone: Iterable[DamagedFile], python: PythonEnvironment) -> Iterator[DamagedFile]:
+    """Yield some of each distribution, without those that people strip."""
+    counts: Counter[str] = Counter()
+    for one in gone:
+        above = next((d.location for d in python.distributions if one.path.startswith(d.location)), "")
+        if not STRIPPED_PATHS.search(one.path.replace("\\", "/").removeprefix(above.replace("\\", "/"))):
+            counts[one.distribution] += 1
+            if counts[one.distribution] <= MAX_MODULES:
+                yield one
 
 
 def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[DamagedFile, ...], bool]:
@@ -162,7 +186,7 @@ def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[D
     found: list[DamagedFile] = []
     names: dict[str, frozenset[str] | None] = {}
     for what in python.distributions:
-        if not is_relevant(what.name) or _by_conda(what, where):
+        if not is_relevant(what.name) or installed_by_conda(what, where):
             continue  # conda rewrites what it packs
         folders: dict[str, list[str]] = {}
         for line in read_record(what, where).split("\n"):
@@ -174,22 +198,17 @@ def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[D
             if "../" not in folder  # a RECORD leads nowhere else
             and (there := _listing(place := _at(what.location, folder, where), names, where)) is not None
             for name in its
-            if name not in there and f"{name}c" not in there and not STRIPPED_PATHS.search(folder + name)
+            if name not in there and f"{name}c" not in there
         )
         found += (
             DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
-            for path in itertools.islice(gone, MAX_MODULES)
+            for path in itertools.islice(gone, MOST_GONE)
         )
     return tuple(found), True
 
 
 def _at(location: str, folder: str, where: Sysroot) -> str:
-    return str(where.form.normpath(where.join(location, folder))) if folder else location
-
-
-def _by_conda(what: Distribution, where: Sysroot) -> bool:
-    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
-    return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
+    return str(where.path_module.normpath(where.join(location, folder))) if folder else location
 
 
 def _is_gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:

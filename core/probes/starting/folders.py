@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import tomllib
 from collections.abc import Iterator
 
 from core.host.startup.plain import read_assignments
@@ -72,6 +71,8 @@ def _mise(ground: Ground, state: State) -> Iterator[Reached]:
     for path in dict.fromkeys(found):
         if (text := ground.read(path)) is None or "env" not in text:
             continue
+        import tomllib  # few machines have such a file
+
         try:
             env = tomllib.loads(text).get("env")
         except tomllib.TOMLDecodeError:
@@ -97,10 +98,10 @@ def _give(state: State, env: dict[str, object], text: str, path: str, ground: Gr
                 if place and (inner := ground.read(place)) is not None:
                     read_assignments(inner, place, state, expands=True)
         elif value is False:
-            state.take(name, path, line, "assignments")
+            state.unset_variable(name, path, line, "assignments")
         elif isinstance(value, str | int | float):
             filled = re.sub(r"\{\{\s*(?:config_root|cwd)\s*\}\}", here, str(value))
-            state.give(name, UNKNOWN if "{{" in filled else filled, path, line, "assignments")
+            state.set_variable(name, UNKNOWN if "{{" in filled else filled, path, line, "assignments")
             state.exported.add(name)
 
 

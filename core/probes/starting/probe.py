@@ -7,6 +7,7 @@ rights, and only where nobody else can change what it obeys.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
@@ -23,9 +24,11 @@ from core.probes.loading import probe as loading
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.starting.folders import folder_ways
+from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.pythons import pythons_of
+from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
 from core.probes.starting.starters import launcher_ways, script_ways
@@ -34,14 +37,13 @@ from core.probes.starting.tasks import task_ways
 from core.probes.starting.ways import (
     Reached,
     activation_ways,
-    cron_ways,
     desktop_session,
     editor_ways,
     module_ways,
     notebook_ways,
     shell_ways,
 )
-from core.probes.sysroot import sysroot_of
+from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables import probe as environment
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
 
@@ -61,7 +63,7 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
     where = sysroot_of(request.host)
     folder = "/"
     with suppress(OSError):
-        folder = where.shown(os.getcwd()) if where.whole else "/"  # noqa: PTH109 - a text
+        folder = where.target_path(os.getcwd()) if where.is_running_system else "/"  # noqa: PTH109 - a text
     ground = ground_of(request, where, folder)
     known = read_table("environment", EnvironmentKnowledge)
     found: dict[str, Start] = {}
@@ -89,6 +91,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         yield way
     yield from cron_ways(ground, pythons)
     yield from notebook_ways(ground, terminal, pythons)
+    yield from hub_ways(ground, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
     yield from supervised_ways(ground, pythons)
@@ -149,7 +152,7 @@ ASKED_KINDS = {"login": "-lic", "terminal": "-ic"}
 def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) -> Start:
     """Return the way with what its shell says of the variables that reading left open, where it may be asked."""
     wanted = [n for n in start.open if n != "PATH"]
-    if not wanted or start.kind not in ASKED_KINDS or not ground.where.whole or this_person().elevated:
+    if not wanted or start.kind not in ASKED_KINDS or not ground.where.is_running_system or this_person().elevated:
         return start
     shell = next(
         (f"{f}/{start.at}" for f in ("/bin", "/usr/bin") if ground.around.kind(f"{f}/{start.at}") == "file"), ""
@@ -225,7 +228,12 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
         if v.scope == "process" or any(v.source == f for f in first.files)
     )
     loaders = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT") if request.host.system == "linux" else ("PATH", "Path")
-    differ = [n for n in loaders if env.get(n) != request.env.get(n)]
+    where = sysroot_of(request.host)
+    differ = [
+        n
+        for n in loaders
+        if effective_entries(n, env.get(n, ""), where) != effective_entries(n, request.env.get(n, ""), where)
+    ]
     loads = loading.look_again(its) if differ and request.seen.loads is not None else None
     its = replace(its, keep=_nothing)  # what is kept of a look that is cut short is whole looks, not their parts
     python = any(env.get(n) != request.env.get(n) for n in OF_PYTHONS_SEARCH)
@@ -233,9 +241,28 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
         starts=tuple(s.id for s in starts),
         environment=replace(section, variables=kept),
         loads=loads,
-        closures=closure.look(its) if differ and request.seen.closures is not None else None,
+        closures=closure.look_again(its) if differ and request.seen.closures is not None else None,
         imports=imports.look(its) if python and request.seen.imports is not None else None,
     )
+
+
+def effective_entries(name: str, value: str, where: Sysroot) -> tuple[str, ...]:
+    """Return the entries of a loader's variable that can change what is found: a folder without any library cannot."""
+    if where.system != "linux":
+        return (value,)
+    if name != "LD_LIBRARY_PATH":
+        return tuple(e for e in re.split(r"[\s:]+", value) if e and ("/" not in e or "$" in e or where.exists(e)))
+    entries = re.split(r"[:;]", value) if value else []
+    return tuple(e for e in entries if not e.startswith("/") or "$" in e or _has_libraries(e, where))
+
+
+def _has_libraries(folder: str, where: Sysroot) -> bool:
+    names = where.names(folder)
+    return (names is None and where.exists(folder)) or any(".so" in n or n in HWCAPS for n in names or ())
+
+
+HWCAPS = ("glibc-hwcaps", "tls", "haswell", "x86_64", "avx512_1", "i686", "sse2")
+"""Folders below an entry in which ld.so looks, too (ld.so(8))."""
 
 
 def _nothing(_part: object) -> None:

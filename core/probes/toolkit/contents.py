@@ -17,12 +17,12 @@ from core.model.facts import Distribution, LibraryFile, Toolkit, path_text
 from core.probes.sysroot import Sysroot
 from core.probes.toolkit.locations import ToolkitDraft
 
-VERSION_PATTERN = re.compile(r"\d+\.\d+(?:\.\d+)*")
-NVCC_RELEASE = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
+VERSION_PATTERN = late_pattern(r"\d+\.\d+(?:\.\d+)*")
+NVCC_RELEASE = late_pattern(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
 """What ``nvcc --version`` says."""
 
 _HEADER = late_pattern(r"#define\s+CUDART_VERSION\s+([0-9]{4,6})(?![0-9])")
-_FOLDER = re.compile(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
+_FOLDER = late_pattern(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
 
 
 def read_toolkits(draft: ToolkitDraft, known: Locations, where: Sysroot) -> Iterator[Toolkit]:
@@ -86,7 +86,7 @@ def _chosen_names(folder: str, names: Iterable[str], where: Sysroot) -> Iterator
     """
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(where.real(where.join(folder, name)), []).append(name)
+        groups.setdefault(where.real_path(where.join(folder, name)), []).append(name)
     for real, its in sorted(groups.items()):
         its.sort(key=lambda n: (n.endswith(".so"), len(n)))
         yield its[0], real
@@ -95,7 +95,7 @@ def _chosen_names(folder: str, names: Iterable[str], where: Sysroot) -> Iterator
 def toolkit_library(path: str, real: str, draft: ToolkitDraft, known: Locations, where: Sysroot) -> LibraryFile:
     """Return what the headers, the name and the owner of one library tell."""
     name = where.name(path)
-    image = read_image.read_image(where.under(path))
+    image = read_image.read_image(where.local_path(path))
     family = library_family(name, where.system, known) or ""
     number = numbers_in_name(name, where.system)
     major = cuda_major(family, number, known)
@@ -109,7 +109,7 @@ def toolkit_library(path: str, real: str, draft: ToolkitDraft, known: Locations,
     return LibraryFile(
         path=path_text(path),
         name=path_text(name),
-        real_path=path_text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
+        real_path=path_text(real) if where.path_module.normcase(real) != where.path_module.normcase(path) else "",
         state=image.state,
         problem=image.problem,
         size=image.size,

@@ -102,7 +102,7 @@ def _asked(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
 
 def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> str:
     mine = [name for name in consumers if FRAMEWORKS.fullmatch(name)] or consumers  # what imports these ends with them
-    whole = (f"{d.name} {d.version}" for name in mine if (d := home.has(name)))
+    whole = (f"{d.name} {d.version}" for name in mine if (d := home.installed(name)))
     values = {
         "who": join_names(whole) or join_names(ended.starts),
         "prefix": home.python.prefix,
