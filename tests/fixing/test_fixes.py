@@ -631,9 +631,9 @@ def test_on_windows_a_line_is_edited_for_a_whole_value_alone() -> None:
     finding = replace(found(Unset(variable="CUDA_HOME")), ways=(start.id,))
     seen = machine("windows", starts=(start,))
     assert [type(c) for c in edit_lines(Unset(variable="CUDA_HOME"), finding, seen)] == [EditLine]
-    its = replace(row, name="PYTHONPATH", value=r"C:\stubs")
-    path = replace(start, lines=(its,), variables=(replace(value, name="PYTHONPATH", value=r"C:\stubs"),))
-    remedy = TakeOut(variable="PYTHONPATH", places=(Place(folder=r"C:\stubs"),))
+    its = replace(row, name="PYTHONPATH", value=r"\\server\stubs")
+    path = replace(start, lines=(its,), variables=(replace(value, name="PYTHONPATH", value=r"\\server\stubs"),))
+    remedy = TakeOut(variable="PYTHONPATH", places=(Place(folder=r"\\server\stubs"),))
     assert edit_lines(remedy, finding, replace(seen, starts=(path,))) == ()
 
 
