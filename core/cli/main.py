@@ -141,10 +141,8 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Return the parser; where the first argument names a command, with this command alone."""
     import argparse
 
-    if (
-        i18n.current_language() != i18n.ENGLISH
-    ):  # argparse takes its own texts from gettext's default domain, which has none of our languages
-        vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
+    # argparse takes its own texts from gettext's default domain, which has none of our languages
+    vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
 
     parser = argparse.ArgumentParser(
         prog="convalesce",

@@ -266,9 +266,9 @@ def headline_sentence(head: Headline) -> str:
                 who=who,
                 gpu=head.gpu or "GPU",
             )
-        return _("{framework} in {who} finds everything that it needs.", framework=head.framework, who=who)
+        return _("Every library that {framework} in {who} asks for was found.", framework=head.framework, who=who)
     if head.kind == "works" and head.who:
-        return _("Everything that {who} loads is there.", who=who)
+        return _("Every library that {who} asks for was found.", who=who)
     return {
         "works": _("The driver and cuDNN load on your {gpu}.", gpu=head.gpu or "GPU"),
         "fixed": _("The fault is gone, and nothing got worse."),

@@ -18,6 +18,7 @@ from core.host import ownership
 from core.host.interface import Host
 from core.model.changes import Change, ChangeError, ExchangePackages
 from core.model.facts import FrameworkTrial, Snapshot
+from core.rehearsal.planned_host import PlannedHost
 from core.rehearsal.rehearse import Rehearsal
 from core.transaction import package_exchange
 from core.transaction.execute import Plan
@@ -46,12 +47,24 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     return ()
 
 
-def prepare_exchange(  # noqa: PLR0917 - what, from where, and the means
-    wish: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
+def prepare_exchange(
+    wish: ExchangePackages,
+    further: tuple[Change, ...],
+    seen: Snapshot,
+    sources: Sources,
+    *,
+    host: Host,
+    journal: Journal,
+    watch: Progress,
 ) -> Prepared:
-    """Prepare a change of packages in a twin. See core/fixes/packages/prepare.py."""
+    """Prepare a change of packages in a twin, which is tried as programs start after the ``further`` changes.
+
+    See core/fixes/packages/prepare.py.
+    """
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
-    return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch)
+    then = PlannedHost(host=host, changes=further).fresh_environment() if further else host.fresh_environment()
+    then = {n: v.replace(f"{wish.prefix}/", f"{real.prefix}/") for n, v in then.items()}
+    return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch, then=then)
 
 
 def trial_result(made: Prepared) -> Rehearsal | None:

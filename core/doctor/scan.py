@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from core.common.i18n import N_, _
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
+from core.common.turns import turn
 from core.host.interface import Host
 from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
 from core.model.steps import SECTIONS_OF_STEP, Step
@@ -189,7 +190,8 @@ def take_snapshot(
                 target=run, args=(probe, replace(request, seen=snapshot)), daemon=True, name=probe.section
             ).start()
         if len(waiting) <= 1:  # the last one waits for children of others
-            meanwhile(snapshot)
+            with turn():
+                meanwhile(snapshot)
             meanwhile = _nothing
         section, value, error, seconds = _next(done, running, late, watch)
         if section not in running:

@@ -54,7 +54,7 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = TEX
             ),
         ]
     # what only its base rate brings in is no reason for anybody
-    worth = tuple(r for r in e.causes if r.because or r.may or r.verdict == "proved")
+    worth = tuple(r for r in e.causes if r.because or r.by_words or r.may or r.verdict == "proved")
     if worth:
         lines += ["", _("Possible causes")]
         for ranked, reasons in zip(worth[:MAX_RENDERED_CAUSES], own_reasons(worth), strict=False):

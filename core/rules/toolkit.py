@@ -321,8 +321,8 @@ def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
             GOOD,
             "whole",
             n_(
-                "CUDA {version} in {folder}: {n} library, all intact.",
-                "CUDA {version} in {folder}: {n} libraries, all intact.",
+                "CUDA {version} in {folder}: the header and the length of its {n} library that was read are sound.",
+                "CUDA {version} in {folder}: the headers and the lengths of its {n} libraries that were read are sound.",
                 len(toolkit.libraries),
                 version=toolkit.version or _("of unknown version"),
                 folder=toolkit.folder or toolkit.root,

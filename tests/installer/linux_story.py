@@ -228,6 +228,7 @@ RPM = ("rpm", "--dbpath", "/var/lib/rpm")
 OF_FILESYSTEM = (
     *("usr/share/applications", "usr/share/icons/hicolor/scalable/apps", "usr/share/licenses", "usr/share/metainfo"),
     *("usr/share/bash-completion/completions", "usr/share/polkit-1/actions"),
+    *("usr/share/zsh/site-functions", "usr/share/fish/vendor_completions.d"),
 )
 """Folders that belong to the packages filesystem and hicolor-icon-theme where rpm is at home."""
 

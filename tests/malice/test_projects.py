@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.host.linux.leash import MOST_PROCESSES
+from core.host.provenance import NOBODY
 from tests.malice.conftest import EVE, ROOT, Box, needs_root
 from tests.malice.planted import VERA, owned, plant
 from tests.malice.test_planted import Street
@@ -233,9 +234,16 @@ def test_a_driver_of_hers_is_told_and_never_a_sign_that_all_is_well(street: Stre
     ]  # fmt: skip
 
 
-def test_an_nvcc_that_forks_without_end_is_held(street: Street) -> None:
+@pytest.mark.parametrize(
+    ("uid", "its"), [(VERA, VERA), (0, NOBODY), (0, EVE)], ids=["vera", "root's own", "root runs eve's"]
+)
+def test_an_nvcc_that_forks_without_end_is_held(street: Street, uid: int, its: int) -> None:
     """As many copies of itself as the kernel gives it: no more than a tool may have, and none is left."""
     evil = program(street, "nvcc")
+    if its == NOBODY:
+        (street.root / "opt/tools").mkdir()
+        evil = evil.rename(street.root / "opt/tools/nvcc")
+        owned(evil.parent, 0)
     evil.write_text(
         "#!/usr/bin/python3\nimport os, time\n"
         "made = 0\n"
@@ -246,7 +254,8 @@ def test_an_nvcc_that_forks_without_end_is_held(street: Street) -> None:
         "    except OSError: break\n"
         f"open({str(street.marks)!r} + f'/made-{{made}}', 'w').close()\n"
     )
-    seen = street.scan(VERA, PATH=f"{evil.parent}:/usr/bin:/bin")
+    seen = street.scan(uid, PATH=f"{evil.parent}:/usr/bin:/bin")
     (made,) = [m for m in seen.marks if m.startswith("made-")]
     assert 0 < int(made.removeprefix("made-")) <= MOST_PROCESSES
-    assert subprocess.run(["pgrep", "-u", str(VERA)], capture_output=True, check=False).stdout == b""
+    assert seen.marks[made] == its
+    assert subprocess.run(["pgrep", "-f", str(evil)], capture_output=True, check=False).stdout == b""

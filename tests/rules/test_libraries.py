@@ -238,8 +238,31 @@ def test_a_crash_alone_decides_nothing() -> None:
     assert (found.cause, found.severity, found.remedy) == ("", Severity.UNKNOWN, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "cudnn", "wanted"),
+    [
+        ("onnxruntime-gpu", "9.10.2.21", "onnxruntime-gpu>=1.19,<1.24"),
+        ("ctranslate2", "9.10.2.21", "ctranslate2>=4.5,<4.9"),
+        ("ctranslate2", "8.9.7.29", "ctranslate2>=4.6.3,<4.9"),
+    ],
+)
+def test_a_framework_for_another_cuda_gets_a_release_that_fits_the_libraries_here(
+    name: str, cudnn: str, wanted: str
+) -> None:
+    beside = ("nvidia-cublas-cu12", "12.8.4.1"), ("nvidia-cudnn-cu12", cudnn), (name, "1.18.0")
+    python = replace(PYTHON, distributions=tuple(Distribution(name=n, version=v) for n, v in beside))
+    attempts = (Attempt(path="/x/libcublas.so.11", how=How.LD_LIBRARY_PATH, outcome="missing"),)
+    edges = (edge(name="libcublas.so.11", attempts=attempts),)
+    found = card(machine(closure(f"{name} 1.18.0", edges=edges), pythons=(python,)))
+    assert found.cause == "cuda_toolkit_version_mismatch"
+    assert isinstance(found.remedy, InstallPackages)
+    assert (found.remedy.install, found.remedy.remove) == ((wanted,), ())
+    assert found.fix
+    assert wanted in found.fix.advice
+
+
 def test_a_library_of_another_cuda_is_advice_with_the_wheels_of_that_cuda() -> None:
-    beside = ("nvidia-cublas-cu12", "12.8.4.1"), ("nvidia-cudnn-cu12", "9.10.2.21")
+    beside = (("nvidia-cublas-cu12", "12.8.4.1"),)  # and no cuDNN that tells which release fits
     own = Distribution(
         name="onnxruntime-gpu", version="1.18.0", requires=("nvidia-cublas-cu12", "nvidia-cudnn-cu12~=9.0")
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from core.common.i18n import _, n_
+from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
 from core.fixes import archives
 from core.fixes.packages.installer import Sources, Wanted, cached_wheels, choose_installer
@@ -24,7 +25,7 @@ from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
 from core.transaction.journal import Journal
 
-_INFO = re.compile(r"(.+)-([^-]+)\.dist-info$")
+_INFO = late_pattern(r"(.+)-([^-]+)\.dist-info$")
 
 
 class LostFile(Frozen, frozen=True, kw_only=True):

@@ -8,15 +8,14 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 import msgspec
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.common.versions import is_older, marker_applies, parse_requirement
-from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.loader.linux.process import LoadedLibrary, Process
@@ -28,10 +27,9 @@ from core.probes.kept_looks import kept_look
 from core.probes.loading.built_for import built_for
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
-from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import asked_ahead, of_interpreter
+from core.probes.trust import of_opening
 from core.probes.wheel_record import installed_by_conda, read_record, record_rows
 
 DRIVERS_OWN = late_pattern(
@@ -67,8 +65,6 @@ class Setting(msgspec.Struct, frozen=True):
     folders: tuple[str, ...]
     """Folders of packages."""
     request: ProbeRequest
-    verdict_of: Callable[[], Verdict]
-    """Whether the interpreter may be run."""
     known: Mapping[str, Closure] = {}
     """What was found with this session's variables, by the consumer's whole id."""
 
@@ -94,21 +90,11 @@ def look(request: ProbeRequest, known: Mapping[str, Closure] = {}) -> tuple[Clos
                 request.keep(made)
             continue
         search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
-        verdict_of = (
-            asked_ahead(python, where, request)
-            if python.is_wanted and _has_frameworks(python) and runs_here(where)
-            else cache(partial(of_interpreter, python, where, request))
-        )
-        setting = Setting(python, search, where, python.site_packages, request, verdict_of, known)
+        setting = Setting(python, search, where, python.site_packages, request, known)
         for made in environment_closures(setting):
             found.append(made)
             request.keep(made)
     return tuple(found)
-
-
-def _has_frameworks(python: PythonEnvironment) -> bool:
-    rows = gpu_binaries().frameworks
-    return any(re.fullmatch(row.distribution, d.name) for d in python.distributions for row in rows)
 
 
 def environment_closures(setting: Setting) -> Iterator[Closure]:
@@ -240,7 +226,9 @@ class Walk:
             steps = [s for s in self.steps[self._before :] if s.work]
         elif self._base and not suspect and self._base.heavy:
             return None
-        opened = open_libraries(self._setting.python, steps, consumer, request, self._setting.verdict_of)
+        python, where = self._setting.python, self._setting.where
+        files = (*(s.path for s in steps), *self._process.reached)
+        opened = open_libraries(python, steps, consumer, request, partial(of_opening, python, files, where))
         others = {s.path for s in self.steps[: self._before]}
         return tuple(o for o in opened if o.library not in others) if opened is not None else None
 

@@ -24,7 +24,6 @@ from core.model.facts import Distribution, EndedImport, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import normalise_name
 from core.probes.python.modules import ModuleSearch
-from core.probes.python.sure_imports import at_the_margin, sure_imports
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -429,6 +428,8 @@ class _Follower:
             self._end("empty", stack, dotted, its)
         package = dotted if its.kind == "package" else dotted.rpartition(".")[0]
         if self._is_read_with_care(dotted, its):
+            from core.probes.python.sure_imports import at_the_margin, sure_imports  # with Python's parser
+
             self._statements[its.path] = sure_imports(text)
             text = at_the_margin(text)
         stack.append(_Frame(dotted, its.path, text, _IMPORT.finditer(text, _behind_docstring(text)), package))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from core.common.i18n import _, join_sentences, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.text import capitalise, join_names
 from core.common.versions import versions_differ
 from core.knowledge.cudnn_file_names import role_of
@@ -25,7 +26,7 @@ from core.rules.frameworks.environment_view import missing_packages
 from core.rules.snapshot_queries import candidate_evidence, file_at, near_misses, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
-_CUDA = re.compile(
+_CUDA = late_pattern(
     r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>[0-9]{1,6})(?:\.\d+)*"
     r"|(?P<windows>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)64_(?P<number>[0-9]{1,6})(?:_\d+)?\.dll",
     re.IGNORECASE,

@@ -17,6 +17,7 @@ from core.rules import newer
 from core.rules.consumer_loads import (
     ConsumerLoad,
     by_importance,
+    call_failed,
     calls_waiting_for_driver,
     describe_copy,
     load_failures,
@@ -203,9 +204,9 @@ def loads_completely(c: ConsumerLoad) -> Iterator[Finding]:
         GOOD,
         "loads",
         n_(
-            "cuDNN {version} loads completely for {label}: {n} part responded, all good.",
-            "cuDNN {version} loads completely for {label}: {n} parts responded, all good.",
-            len(roll.calls),
+            "cuDNN {version} loads for {label}: {n} call to it in a child process succeeded.",
+            "cuDNN {version} loads for {label}: {n} calls to it in a child process succeeded.",
+            sum(not call_failed(call.function, call.result) for call in roll.calls),
             version=roll.version or c.load.major,
             label=translate_fact(c.load.consumer.label),
         ),

@@ -193,7 +193,7 @@ def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
 # --- requirements ------------------------------------------------------------------------------------------
 
 
-FRAMEWORKS = re.compile(
+FRAMEWORKS = late_pattern(
     r"torch(-nightly)?|tensorflow(-gpu|-cpu|-intel)?|tf-nightly|jax|onnxruntime(-gpu|-directml)?|ctranslate2"
     r"|cupy-cuda\d+x?|paddlepaddle(-gpu)?"
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import module_table
@@ -21,7 +22,7 @@ from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
 from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
-MUSL = re.compile(r"libc\.so|libc\.musl-.*|ld-musl-.*")
+MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 """What a wheel for musl asks for: glibc's own file has a number, and libc.so is a text for linkers."""
 
 DEBIANS = {
