@@ -111,7 +111,9 @@ def ended_imports(
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts:
         return ()
-    starts.sort(key=lambda one: not _lost_some(one[1], one[0], suspects, where))  # time goes first to what is in doubt
+    installed = {d.name: d.version for d in reversed(distributions)}
+    doubtful = {d.name for row, d in starts if _lost_some(d, row, suspects, where) or _is_unmet(d, installed)}
+    starts.sort(key=lambda one: one[1].name not in doubtful)  # time goes first to what is in doubt
 
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
         return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
@@ -186,6 +188,15 @@ def _own_start(ended: EndedImport, one: UnfitExtension, follower: _Follower) -> 
 
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
     return msgspec.structs.replace(ended, starts=tuple(names))
+
+
+def _is_unmet(its: Distribution, installed: Mapping[str, str]) -> bool:
+    """Whether something that a distribution requires everywhere is not there, or in another release."""
+    for wish in (w for w in its.pins if ";" not in w):
+        asked, name = parse_requirement(wish), _name_of(wish)
+        if name not in installed or (asked and is_in_specifier(asked.specifier, installed[name]) is False):
+            return True
+    return False
 
 
 def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
