@@ -36,7 +36,10 @@ MOST_BYTES = 48 << 20
 """Source that is read where something does: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
 MOST_SECONDS = 3.0
-"""Seconds for one environment; on a busy machine or a slow disk what was followed until then has to do."""
+"""Processor time for one environment: a busy machine finds what a quiet one does."""
+
+MOST_WAITING = 8.0
+"""Seconds by the clock; on a slow disk what was followed until then has to do."""
 
 PACKAGE_BYTES = 8 << 20
 """Source that is read of packages that are no frameworks, where some of their extension modules do not load."""
@@ -269,7 +272,7 @@ class _Follower:
         self, search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot, left: int
     ) -> None:
         self._search, self._distributions, self._where, self._left = search, distributions, where, left
-        self._end_of_time = time.monotonic() + MOST_SECONDS
+        self._end_of_work, self._end_of_time = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
         self._modules: dict[str, _Module] = {}
         self._texts: dict[str, str] = {}
         self._entered: dict[str, EndedImport | None] = {}
@@ -308,7 +311,7 @@ class _Follower:
     @property
     def had_time(self) -> bool:
         """Whether the clock has stopped nothing."""
-        return time.monotonic() < self._end_of_time
+        return time.thread_time() < self._end_of_work and time.monotonic() < self._end_of_time
 
     def start(self, row: KnownModule, distribution: Distribution) -> EndedImport | None:
         """Return where the import of one framework ends; None where nothing shows that it does."""
