@@ -606,7 +606,7 @@ Section Uninstall
   !include "${FILES}.un"
   SetOutPath "$TEMP"   ; a folder in which a program works cannot be removed
   ${If} $EXEPATH == "$INSTDIR\uninstall.exe"   ; no program can remove itself: somebody else does so as soon as it has ended
-    StrCpy $0 'del "$INSTDIR\uninstall.exe" & if not exist "$INSTDIR\uninstall.exe" (rmdir "$INSTDIR" & exit)'
+    StrCpy $0 'del "$INSTDIR\uninstall.exe" & if not exist "$INSTDIR\uninstall.exe" (rmdir "$INSTDIR" & rmdir "$LOCALAPPDATA\Programs" & exit)'
     ExecShell "open" "$SYSDIR\cmd.exe" '/d /s /c "for /l %i in (1,1,60) do ($0 & ping -n 2 127.0.0.1)"' SW_HIDE
   ${Else}
     Delete "$INSTDIR\uninstall.exe"
