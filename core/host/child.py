@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from core.common import frozen
+from core.common.decoding import ONE_AT_A_TIME
 from core.common.fact_text import fact_text, remember_form
 
 if TYPE_CHECKING:
@@ -155,7 +156,8 @@ def read_answer(completed: CompletedProcess, event: type[E], token: str = "") ->
 
     With a ``token`` every line begins with it, and nothing follows the last one: what does not is somebody else's.
     """
-    decoder = msgspec.json.Decoder(event)
+    with ONE_AT_A_TIME:
+        decoder = msgspec.json.Decoder(event)
     events, forms, ended, finished = [], [], completed.ended, False
     guards: tuple[str, ...] | None = None
     for whole in completed.out.split("\n")[:-1]:  # what follows the last line feed is a line cut short

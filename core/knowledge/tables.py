@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 import resources
+from core.common.decoding import ONE_AT_A_TIME
 
 T = TypeVar("T")
 
@@ -28,4 +29,5 @@ def _read(name: str, form: Any) -> Any:
     # importlib.resources would cost every scan 10 ms, for archives that we never live in
     folder = Path(resources.__path__[0], "knowledge")
     data = (folder / f"{name}.json").read_bytes()
-    return msgspec.json.decode(data, type=form)
+    with ONE_AT_A_TIME:
+        return msgspec.json.decode(data, type=form)

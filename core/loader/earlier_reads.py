@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 import msgspec
 
 from core import __version__
+from core.common.decoding import ONE_AT_A_TIME
 from core.common.fact_text import forms_in, remember_form
 from core.common.patience import call_patiently
 from core.loader.files import is_whole, path_under_root
@@ -62,7 +63,8 @@ class EarlierReads:
         if row is None or row[0] != identity:
             return None
         with suppress(msgspec.DecodeError):
-            found = msgspec.msgpack.decode(row[1], type=kind)
+            with ONE_AT_A_TIME:
+                found = msgspec.msgpack.decode(row[1], type=kind)
             self._used[key] = row
             for message, values in row[2]:
                 remember_form(message, values)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from core.common.decoding import ONE_AT_A_TIME
 from core.common.fact_text import forms_in, remember_form
 from core.loader.earlier_reads import MISSING, digest, earlier_or_new, file_identity
 from core.probes.sysroot import Sysroot
@@ -79,7 +80,8 @@ def kept_look(
     )
     for message, values in kept.forms:
         remember_form(message, values)
-    return msgspec.msgpack.decode(kept.found, type=kind)  # type: ignore[no-any-return]  # kind is T's
+    with ONE_AT_A_TIME:
+        return msgspec.msgpack.decode(kept.found, type=kind)  # type: ignore[no-any-return]  # kind is T's
 
 
 def _is_text(places: tuple[str, ...]) -> bool:
