@@ -1,6 +1,6 @@
 """Learn what words speak for which causes: ``python -m tests.learn_words [--write]``.
 
-Naive Bayes over the words, pairs of words and marks of the resolved threads (all sets but the held-out and the fourth), of
+Naive Bayes over the words, pairs of words and marks of the resolved threads (all sets but the held-out), of
 the help pages and of what clues say, beside texts about anything else (tests/explain/noise.jsonl). Prints what the words alone
 are worth, in five folds split by source: recall, and for each share of belief how often it was right; and how well they part
 texts about a GPU set-up from others. ``--write`` writes resources/knowledge/words.json.
@@ -28,7 +28,7 @@ from tests.explain.threads import Thread, all_threads
 KNOWLEDGE = Path(resources.__path__[0], "knowledge")
 HELP = Path(resources.__path__[0], "help")
 NOISE = Path(__file__).parent / "explain" / "noise.jsonl"
-LEARNED = ("first", "second", "third")
+LEARNED = ("first", "second", "third", "fourth")
 LANGUAGES = ("en", "zh_CN")
 FOLDS = 5
 SMOOTHING = 6.0

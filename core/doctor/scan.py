@@ -60,7 +60,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("closures", closure.look, needs=("pythons",), timeout=90),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     # probes that are ready before cudnn still run after it, while loads waits for its children
-    Probe("imports", imports.look, needs=("pythons",), after=("cudnn",)),
+    Probe("imports", imports.look, needs=("pythons",), timeout=20, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=150),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),

@@ -20,6 +20,7 @@ FULL_EVIDENCE = 60
 """Known features up to which each counts in full: a longer text repeats itself."""
 SPREAD = 2.0
 """Divides the log-odds of the words, so that shares below a half are right as often as they say (cross-validated)."""
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[a-z_]{2,40}|[一-鿿]|\d+")
 """A Chinese sign is half a word: it counts in pairs alone."""
 
@@ -38,7 +39,10 @@ class WordBelief:
 
 def word_features(reading: ParsedText) -> frozenset[str]:
     """Return the words, the pairs of words and the marks of a text. Numbers count by their length alone."""
-    low = reading.low[:MAX_WORD_CHARACTERS]
+    low = reading.low
+    if len(low) > MAX_WORD_CHARACTERS:
+        # a log repeats its lines with other numbers
+        low = "\n".join(dict.fromkeys(_DIGIT.sub("0", low).split("\n")))[:MAX_WORD_CHARACTERS]
     words = [f"#{len(w)}" if w.isdigit() else w for w in _WORD.findall(low)]
     parts = [part for w in words if "_" in w for part in w.split("_") if len(part) > 1]
     pairs = {f"{a} {b}" for a, b in pairwise(words)}

@@ -143,3 +143,35 @@ def test_a_number_alone_is_read_as_its_message(code: str, cause: str) -> None:
 def test_believing_knows_what_a_text_is_about() -> None:
     assert believe_words(read_text("cudnn64_8.dll not found, onnxruntime falls back to the CPU")).about > 5
     assert believe_words(read_text(UNSEEN_NOISE[0])).about < 5
+
+
+LISTED = """\
+UserWarning: Found GPU0 NVIDIA GeForce GTX 1080 Ti which is of compute capability (CC) 6.1.
+The following list shows the CCs this version of PyTorch was built for and the hardware CCs it supports:
+- 7.5 which supports hardware CC >=7.5,<8.0
+- 9.0 which supports hardware CC >=9.0,<10.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "ImportError: libgfortran.so.5: cannot open shared object file: No such file or directory",
+            "system_library_missing",
+        ),
+        (f"PyTorch {LISTED}", "gpu_arch_too_old"),
+        (f"PyTorch {LISTED}".replace("1080 Ti", "5090").replace("6.1", "12.0"), "gpu_arch_too_new"),
+        ("I have a 4 GB card and every run is OOM with torch", "gpu_memory_exhausted"),
+        ("MacBook with M1 Max: could not select device driver nvidia with capabilities: [[gpu]]", "other_maker_gpu"),
+        ("RuntimeError: No module named 'triton', torch inductor", "build_tools_missing"),
+    ],
+)
+def test_classes_that_had_no_clue_are_named(text: str, cause: str) -> None:
+    assert explain(text).causes[0].cause == cause
+
+
+def test_a_known_library_is_not_one_of_the_system() -> None:
+    assert (
+        "missing:other-library" not in read_text("libcudart.so.12: cannot open shared object file: No such file").marks
+    )

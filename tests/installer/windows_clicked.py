@@ -47,6 +47,7 @@ class Input(ctypes.Structure):
 
     _fields_ = (
         ("type", wintypes.DWORD),
+        ("before_the_union", wintypes.DWORD),
         ("key", wintypes.WORD),
         ("scan", wintypes.WORD),
         ("flags", wintypes.DWORD),
@@ -339,27 +340,31 @@ def beside_an_msi(setup: Path) -> None:
 
 
 def removed_by_mouse() -> None:
-    """Remove both copies by the listed command, with their windows open; PATH is as it was before."""
+    """Remove both copies by the listed command, one of them with its window open; PATH is as it was before."""
     window = MINE / "convalesce-gui.exe"
-    for place in (EVERYBODYS, MINE):
-        with subprocess.Popen([window], env=fresh()) as open_one:
-            if place == MINE:
-                until("the window", lambda: windows(window), PATIENCE)
-            with Hand(place / "uninstall.exe", f"_?={place}") as person:
-                person.reads("Nothing that you changed")
-                person.choose("Remove the history")
-                person.press("Next")
-                person.press("Uninstall")
-                person.press("Close")
-                status = person.end()
-            if place != MINE:
-                close_all(window)
+    removed("everybody's copy", EVERYBODYS)
+    with subprocess.Popen([window], env=fresh()) as open_one:
+        try:
+            until("the window", lambda: windows(window), PATIENCE)
+            removed("the other one while its window is open", MINE)
             assert open_one.wait(PATIENCE) == 0
-        assert status == 0, status
-        until("the end of the last file", lambda place=place: not place.exists())
-        words = "everybody's copy" if place == EVERYBODYS else "the other one while its window is open"
-        say(f"Uninstall of {words}", "Remove the history, Next, Uninstall, Close", status)
+        finally:
+            open_one.kill()
     assert str(MINE) not in user_path()[0]
+
+
+def removed(words: str, place: Path) -> None:
+    """Remove a copy, and its history."""
+    with Hand(place / "uninstall.exe", f"_?={place}") as person:
+        person.reads("Nothing that you changed")
+        person.choose("Remove the history")
+        person.press("Next")
+        person.press("Uninstall")
+        person.press("Close")
+        status = person.end()
+    until("the end of the last file", lambda: not place.exists())
+    say(f"Uninstall of {words}", "Remove the history, Next, Uninstall, Close", status)
+    assert status == 0, status
 
 
 def close_all(window: Path) -> None:

@@ -136,8 +136,12 @@ def test_a_scan_starts_nothing_that_files_in_a_home_name(street: Street, kind: s
 @pytest.mark.parametrize(
     "variable", ["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "TMPDIR"]
 )
-def test_nothing_is_written_or_believed_in_a_place_of_hers(street: Street, uid: int, variable: str) -> None:
-    place = street.root / "home/eve/place"
+@pytest.mark.parametrize("shared", [False, True], ids=["her folder", "a sticky one"])
+def test_nothing_is_written_or_believed_in_a_place_of_hers(
+    street: Street, uid: int, variable: str, shared: bool
+) -> None:
+    """She was first: in a folder of hers, or in one like /tmp."""
+    place = street.root / ("shared" if shared else "home/eve/place")
     for name in ("convalesce/entries", "convalesce/staging", "convalesce/twins", "convalesce/kept"):
         (place / name).mkdir(parents=True)
     entry = {"id": "20260101T000000Z-0000", "made": "2026-01-01", "title": "evil", "state": "begun", "changes": []}
@@ -146,6 +150,9 @@ def test_nothing_is_written_or_believed_in_a_place_of_hers(street: Street, uid: 
     (place / "convalesce/lock").symlink_to(street.home / "made")
     (street.home / ".convalesce/0123abcd").mkdir(parents=True)
     owned(place, EVE, 0o777)
+    if shared:
+        os.chown(place, 0, 0)
+        place.chmod(0o1777)
     owned(street.home, VERA, 0o700)
     before = sorted(str(p) for p in place.rglob("*"))
     home = street.home if uid else street.root / "home/root"

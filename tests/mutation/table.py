@@ -34,7 +34,7 @@ error text comes to on every machine (`tests/explain/every_machine.txt`).
 Seed {seed}; {number} of {places} places drawn, one change each. **{noticed} of {number} noticed ({share:.1f} %)**, {when}.
 """
 
-WHEN = "2026-11-22, out of sample, on a machine without PySide6, Babel, MinGW and the wheels, where the tests that need them did not run"
+WHEN = "2026-11-22, out of sample, on a machine without PySide6, Babel, MinGW and the wheels, where the tests that need them did not run; rows for what it showed came after it"
 """Of the run that the table shows, by hand: its day, whether tests were written for its changes, and what was left out."""
 
 

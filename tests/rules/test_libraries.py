@@ -59,30 +59,30 @@ sound = Attempt(path=NCCL, how=How.RUNPATH, outcome="found")
 lost = DamagedFile(path=NCCL, distribution="nvidia-nccl-cu12", version="2.27.3", state="missing")
 
 
-@pytest.mark.parametrize(
-    ("closures", "damaged", "cause", "remedy"),
-    [
-        (closure(edges=(edge(),)), (), "cuda_runtime_missing", None),
-        (closure(edges=(edge(),)), (lost,), "corrupt_or_truncated_file", PutPackageBack),
-        (closure(edges=(edge(elsewhere=(NCCL,)),)), (), "cuda_not_on_search_path", AddFolder),
-        (closure(edges=(edge(name="libcudnn.so.9", elsewhere=(NCCL,)),)), (), "cudnn_not_on_search_path", AddFolder),
-        (closure(edges=(edge(state="damaged", path=NCCL),)), (), "corrupt_or_truncated_file", None),
-        (closure(edges=(edge(state="dangling", path=NCCL),)), (), "corrupt_or_truncated_file", None),
-        (closure(edges=(edge(state="unreadable", path=NCCL),)), (), "library_unreadable", None),
-        (closure(edges=(edge(state="wrong architecture", path=NCCL),)), (), "dll_wrong_architecture", None),
-        (closure(edges=(edge(state="not executable", path=NCCL),)), (), "noexec_mount", None),
-        (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable, sound)),)), (), "ld_library_path_override", TakeOut),
-        (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable,)),)), (), "corrupt_or_truncated_file", None),
-        (closure(edges=(edge(name="libtorch_cuda.so"),)), (), "extension_abi_mismatch", None),
-        (closure(edges=(edge(name="libstdc++.so.6"),)), (), "cxx_runtime_too_old", None),
-        (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL),)), (), "cuda_lib_shadowed", None),
-        (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=OLD, how="LD_LIBRARY_PATH"),)), (), "ld_library_path_override", TakeOut),
-        (closure("torchvision 0.21.0", gaps=(Gap(wanted_by=BINARY, name="_ZN5torch3fooEv"),)), (), "extension_abi_mismatch", InstallPackages),
-        (closure(gaps=(Gap(wanted_by=BINARY, name="", version="GLIBC_2.99", provider="/lib/libc.so.6"),)), (), "cxx_runtime_too_old", None),
-        (closure(openings=(Opening(library=BINARY, problem="libnccl.so.2: file too short"),)), (), "corrupt_or_truncated_file", None),
-        (closure(openings=(Opening(library=BINARY, problem="NVRTC_ERROR_BUILTIN: nvrtc: error: failed to open libnvrtc-builtins.so.12.8"),)), (), "nvrtc_missing_or_mismatch", None),
-    ],
-)  # fmt: skip
+LACKS: list[tuple[Closure, tuple[DamagedFile, ...], str, type | None]] = [
+    (closure(edges=(edge(),)), (), "cuda_runtime_missing", None),
+    (closure(edges=(edge(),)), (lost,), "corrupt_or_truncated_file", PutPackageBack),
+    (closure(edges=(edge(elsewhere=(NCCL,)),)), (), "cuda_not_on_search_path", AddFolder),
+    (closure(edges=(edge(name="libcudnn.so.9", elsewhere=(NCCL,)),)), (), "cudnn_not_on_search_path", AddFolder),
+    (closure(edges=(edge(state="damaged", path=NCCL),)), (), "corrupt_or_truncated_file", None),
+    (closure(edges=(edge(state="dangling", path=NCCL),)), (), "corrupt_or_truncated_file", None),
+    (closure(edges=(edge(state="unreadable", path=NCCL),)), (), "library_unreadable", None),
+    (closure(edges=(edge(state="wrong architecture", path=NCCL),)), (), "dll_wrong_architecture", None),
+    (closure(edges=(edge(state="not executable", path=NCCL),)), (), "noexec_mount", None),
+    (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable, sound)),)), (), "ld_library_path_override", TakeOut),
+    (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable,)),)), (), "corrupt_or_truncated_file", None),
+    (closure(edges=(edge(name="libtorch_cuda.so"),)), (), "extension_abi_mismatch", None),
+    (closure(edges=(edge(name="libstdc++.so.6"),)), (), "cxx_runtime_too_old", None),
+    (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL),)), (), "cuda_lib_shadowed", None),
+    (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=OLD, how="LD_LIBRARY_PATH"),)), (), "ld_library_path_override", TakeOut),
+    (closure("torchvision 0.21.0", gaps=(Gap(wanted_by=BINARY, name="_ZN5torch3fooEv"),)), (), "extension_abi_mismatch", InstallPackages),
+    (closure(gaps=(Gap(wanted_by=BINARY, name="", version="GLIBC_2.99", provider="/lib/libc.so.6"),)), (), "cxx_runtime_too_old", None),
+    (closure(openings=(Opening(library=BINARY, problem="libnccl.so.2: file too short"),)), (), "corrupt_or_truncated_file", None),
+    (closure(openings=(Opening(library=BINARY, problem="NVRTC_ERROR_BUILTIN: nvrtc: error: failed to open libnvrtc-builtins.so.12.8"),)), (), "nvrtc_missing_or_mismatch", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("closures", "damaged", "cause", "remedy"), LACKS)
 def test_cause_and_cure(closures: Closure, damaged: tuple[DamagedFile, ...], cause: str, remedy: type | None) -> None:
     found = card(machine(closures, damaged=damaged))
     assert found.cause == cause

@@ -36,7 +36,10 @@ MOST_BYTES = 48 << 20
 """Source that is read where something does: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
 MOST_SECONDS = 3.0
-"""Seconds for one environment; on a busy machine or a slow disk what was followed until then has to do."""
+"""Processor time for one environment: a busy machine finds what a quiet one does."""
+
+MOST_WAITING = 8.0
+"""Seconds by the clock; on a slow disk what was followed until then has to do."""
 
 PACKAGE_BYTES = 8 << 20
 """Source that is read of packages that are no frameworks, where some of their extension modules do not load."""
@@ -111,7 +114,9 @@ def ended_imports(
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts:
         return ()
-    starts.sort(key=lambda one: not _lost_some(one[1], one[0], suspects, where))  # time goes first to what is in doubt
+    installed = {d.name: d.version for d in reversed(distributions)}
+    doubtful = {d.name for row, d in starts if _lost_some(d, row, suspects, where) or _is_unmet(d, installed)}
+    starts.sort(key=lambda one: one[1].name not in doubtful)  # time goes first to what is in doubt
 
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
         return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
@@ -188,6 +193,15 @@ def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
     return msgspec.structs.replace(ended, starts=tuple(names))
 
 
+def _is_unmet(its: Distribution, installed: Mapping[str, str]) -> bool:
+    """Whether something that a distribution requires everywhere is not there, or in another release."""
+    for wish in (w for w in its.pins if ";" not in w):
+        asked, name = parse_requirement(wish), _name_of(wish)
+        if name not in installed or (asked and is_in_specifier(asked.specifier, installed[name]) is False):
+            return True
+    return False
+
+
 def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
     inner = where.join(its.location, row.module) + where.path_module.sep
     return any(path.startswith(inner) for path in suspects.gone)
@@ -258,7 +272,7 @@ class _Follower:
         self, search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot, left: int
     ) -> None:
         self._search, self._distributions, self._where, self._left = search, distributions, where, left
-        self._end_of_time = time.monotonic() + MOST_SECONDS
+        self._end_of_work, self._end_of_time = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
         self._modules: dict[str, _Module] = {}
         self._texts: dict[str, str] = {}
         self._entered: dict[str, EndedImport | None] = {}
@@ -297,7 +311,7 @@ class _Follower:
     @property
     def had_time(self) -> bool:
         """Whether the clock has stopped nothing."""
-        return time.monotonic() < self._end_of_time
+        return time.thread_time() < self._end_of_work and time.monotonic() < self._end_of_time
 
     def start(self, row: KnownModule, distribution: Distribution) -> EndedImport | None:
         """Return where the import of one framework ends; None where nothing shows that it does."""
