@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -158,8 +158,8 @@ def _cure(
         return _close(line, "refused", proposal.problems[0]), report
     if not proposal.is_prepared:
         made = _prepare(proposal, report, shop, options, tell)
-        if isinstance(made, str):
-            return _close(line, "declined" if made == _("Nothing was downloaded.") else "refused", made), report
+        if isinstance(made, _NotPrepared):
+            return _close(line, made.outcome, made.sentence), report
         proposal, line = made, msgspec.structs.replace(line, changes=made.plan.lines())
     try:
         return _carry_out(proposal, line, report, shop, look, options)
@@ -196,14 +196,21 @@ def _carry_out(  # noqa: PLR0917 - what _cure has
     return _close(line, outcome.kind, outcome.sentence, outcome.entry), after
 
 
+class _NotPrepared(NamedTuple):
+    """Why a change of packages was not prepared."""
+
+    outcome: Literal["declined", "refused"]
+    sentence: str
+
+
 def _prepare(
     proposal: Proposal,
     report: Report,
     shop: RepairContext,
     options: argparse.Namespace,
     tell: Callable[[str], None],
-) -> Proposal | str:
-    """Prepare the change of packages, after consent to download them; or return why not, in one sentence."""
+) -> Proposal | _NotPrepared:
+    """Prepare the change of packages, after consent to download them; or return why not."""
     sources = repair.package_sources(options.source, options.index, offline=options.offline, guard=options.guard)
     with progress_on_stderr() as watch:
         where = repair.fetched_from(proposal, sources, shop, watch)
@@ -214,19 +221,19 @@ def _prepare(
         and not _ask_agreement(_("Download what is needed, and test it in a copy of the environment?"))
     ):
         tell(_("Nothing was downloaded.") + "\n")
-        return _("Nothing was downloaded.")
+        return _NotPrepared("declined", _("Nothing was downloaded."))
     try:
         with progress_on_stderr() as watch:
             made = repair.prepare(proposal, report, shop, watch, sources)
     except (ChangeError, OSError) as e:
         words = error_sentence(e)
         tell(join_sentences(_("Nothing was changed."), words) + "\n")
-        return words
+        return _NotPrepared("refused", words)
     tell(_preview(made))
     if made.problems:
         repair.discard(made, shop)
         tell(_("This cannot be done now: {problem}", problem=made.problems[0]) + "\n")
-        return made.problems[0]
+        return _NotPrepared("refused", made.problems[0])
     return made
 
 
