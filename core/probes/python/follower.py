@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
 from typing import NamedTuple
 
 import msgspec
@@ -20,16 +21,20 @@ import msgspec
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import Distribution, EndedImport, path_text
 from core.probes.python.module_text import (
+    ATTRIBUTE,
     EVERYTHING,
     IMPORT,
+    MAKES_MODULES,
     MAKES_NAMES,
     at_the_margin,
     behind_docstring,
     binds,
+    bound_modules,
     bound_names,
+    has_known_branches,
     sure_imports,
     tasks_of,
-    top_level_imports,
+    top_level_lines,
 )
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects, UnfitExtension
@@ -39,7 +44,7 @@ from core.probes.wheel_record import read_record
 MOST_SECONDS = 3.0
 """Seconds for one environment; on a busy machine or a slow disk what was followed until then has to do."""
 
-MAX_FILE_BYTES = 4 << 20
+MAX_FILE_BYTES, MAX_PACKAGE_BYTES = 4 << 20, 96 << 20
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 
@@ -70,6 +75,8 @@ class _Frame(msgspec.Struct):
     package: str
     """What its relative imports start from."""
     tasks: list[tuple[str, str, tuple[str, ...]]] = msgspec.field(default_factory=list)
+    bound: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names that stand for modules -> these."""
     at: int = 0
     """Where in the text the import stands that is being followed."""
 
@@ -86,10 +93,19 @@ class Follower:
     """The modules of one environment, each followed once."""
 
     def __init__(
-        self, search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot, left: int
+        self,
+        search: ModuleSearch,
+        distributions: tuple[Distribution, ...],
+        where: Sysroot,
+        left: int,
+        closed: frozenset[str] = frozenset(),
+        *,
+        end: float = 0.0,
     ) -> None:
         self._search, self._distributions, self._where, self._left = search, distributions, where, left
-        self._end_of_time = time.monotonic() + MOST_SECONDS
+        self._closed = closed
+        """Modules at the top level whose own imports are not followed: they were followed before, or are too many."""
+        self._end_of_time = end or time.monotonic() + MOST_SECONDS
         self._modules: dict[str, _Module] = {}
         self._texts: dict[str, str] = {}
         self._entered: dict[str, EndedImport | None] = {}
@@ -204,7 +220,11 @@ class Follower:
                 stack.pop()
                 continue
             frame.at = step.start()
+            if "chain" in step.re.groupindex:
+                self._take(step["chain"].split("."), frame, stack)
+                continue
             frame.tasks = list(tasks_of(step, frame.package))
+            frame.bound |= bound_modules(step, frame.package)
 
     def _do(self, task: tuple[str, str, tuple[str, ...]], frame: _Frame, stack: list[_Frame]) -> None:
         what, dotted, names = task
@@ -223,6 +243,25 @@ class Follower:
                 self._end("foreign", stack, f"{dotted}.{name}", inner)
             elif not ours and self._lacks(its, name):
                 self._end("no name" if its.kind != "namespace" else "absent", stack, dotted, its, name)
+
+    def _take(self, chain: list[str], frame: _Frame, stack: list[_Frame]) -> None:
+        """Follow a name through the modules that it goes through, to what the last of them should have."""
+        module = frame.bound.get(chain[0], "")
+        for name in chain[1:]:
+            its = self.module(module) if module else _NONE
+            if its.kind not in ("package", "module") or module in (frame.name, frame.package):
+                return
+            if its.folders and self.module(f"{module}.{name}").kind != "none":
+                module = f"{module}.{name}"
+                continue
+            top = self.module(module.partition(".")[0])
+            if (
+                name not in self._text(its)
+                and self._is_nowhere_spelt(top, name)
+                and not self._takes_from_others(its, name, own=False)
+            ):
+                self._end("no name", stack, module, its, name)
+            return
 
     # --- one module ---------------------------------------------------------------------------------------------------
 
@@ -249,15 +288,26 @@ class Follower:
                 self._end("absent", stack, dotted, its)
             return False
         self._entered[dotted] = None
+        if dotted.partition(".")[0] in self._closed:
+            return True
         text = self._text(its)
-        if not text and stack and self._lost_its_content(dotted, its):
-            self._end("empty", stack, dotted, its)
+        if stack and (bad := self._bad_content(dotted, its, text)):
+            self._end(bad, stack, dotted, its)
         package = dotted if its.kind == "package" else dotted.rpartition(".")[0]
-        if self._is_read_with_care(dotted, its):
-            self._statements[its.path] = sure_imports(text)
-            text = at_the_margin(text)
-        stack.append(_Frame(dotted, its.path, text, IMPORT.finditer(text, behind_docstring(text)), package))
+        if self._is_read_with_care(dotted, its) or (self._closed and has_known_branches(text)):
+            self._statements[its.path] = sure_imports(text, self._is_installed)
+            text = at_the_margin(text, self._is_installed)
+        stack.append(_Frame(dotted, its.path, text, self._steps(text), package))
         return True
+
+    def _steps(self, text: str) -> Iterator[re.Match[str]]:
+        """Return what a module does, in its order; attributes are looked at in packages that use a framework."""
+        begin = behind_docstring(text)
+        steps = IMPORT.finditer(text, begin)
+        return merge(steps, ATTRIBUTE.finditer(text, begin), key=re.Match.start) if self._closed else steps
+
+    def _is_installed(self, module: str) -> bool | None:
+        return True if self.module(module).kind in ("package", "module") else None
 
     def module(self, dotted: str) -> _Module:
         """Return what a dotted name leads to."""
@@ -337,7 +387,12 @@ class Follower:
         if not dot:
             return not self._search.has_unknown_finders
         its = self.module(parent)
-        return its.kind == "namespace" or (its.kind == "package" and self._is_plain(its))
+        if its.kind == "namespace":
+            return True
+        text = self._text(its)
+        return its.kind == "package" and (
+            self._is_empty(its) or (bool(text) and not any(way in text for way in MAKES_MODULES))
+        )
 
     def _is_plain(self, its: _Module) -> bool:
         """Whether a module has what its text spells, and nothing else."""
@@ -357,13 +412,40 @@ class Follower:
         early = 0 <= its.entry < len(entries) and entries[its.entry].origin in BEFORE_THE_PACKAGES
         if name in text and not early:
             return False  # spelt somewhere: it may well be bound there
-        if not self._is_plain(its) or self._takes_from_others(its, name):
+        if not self._is_plain(its):
+            return not early and self._is_nowhere_spelt(its, name) and not self._takes_from_others(its, name, own=False)
+        if self._takes_from_others(its, name):
             return False
         return name not in text or name not in bound_names(text, name)
 
-    def _takes_from_others(self, its: _Module, name: str) -> bool:
-        """Whether a module that takes everything of others may have the name from one of them."""
+    def _is_nowhere_spelt(self, its: _Module, name: str) -> bool:
+        """Whether no file of a package that hands out its names by code says this one: then no code of it can look it up."""
+        if its.kind != "package" or not re.fullmatch(r"[A-Za-z_]\w{5,}", name):
+            return False
+        todo, left, word = list(its.folders), MAX_PACKAGE_BYTES, re.compile(rf"\b{name}\b")
+        while todo:
+            folder = todo.pop()
+            for one in sorted(self._where.names(folder) or ()):
+                path = self._where.join(folder, one)
+                if one.endswith((".py", ".pyi")):
+                    text = self._where.text(path, MAX_FILE_BYTES) or ""
+                    left -= len(text)
+                    if left < 0 or (name in text and word.search(text)):
+                        return False
+                elif one.endswith((".so", ".pyd", ".pyc")) and ("/lib/" not in path or "python" in one):
+                    data = self._where.read(path, MAX_PACKAGE_BYTES) or b""
+                    left -= len(data)
+                    if left < 0 or not data or name.encode() in data:
+                        return False
+                elif "." not in one and one != "__pycache__" and self._where.is_folder(path):
+                    todo.append(path)
+        return True
+
+    def _takes_from_others(self, its: _Module, name: str, *, own: bool = True) -> bool:
+        """Whether a module that takes everything of others may have the name from one of them; ``own``: of its package's, too."""
         for dots, module in EVERYTHING.findall(self._text(its)) if "*" in self._text(its) else ():
+            if dots and not own:
+                continue
             found = self._search.find(module) if module and not dots and "." not in module else None
             spelt = self._where.text(found.path, MAX_FILE_BYTES) if found and found.path.endswith(".py") else None
             if not spelt or name in bound_names(spelt, name):
@@ -373,6 +455,19 @@ class Follower:
     def _is_empty(self, its: _Module) -> bool:
         seen = self._where.stat(its.path)
         return seen is not None and seen.st_size == 0
+
+    def _bad_content(self, dotted: str, its: _Module, text: str) -> str:
+        """Return in a word why a module's file is no module; empty for one that is."""
+        if "\0" in text:
+            return "damaged"
+        if not text and self._is_closed_to_us(its):
+            return "unreadable"
+        return "empty" if not text and self._lost_its_content(dotted, its) else ""
+
+    def _is_closed_to_us(self, its: _Module) -> bool:
+        """Whether a file has content that this user may not read."""
+        seen = self._where.stat(its.path) if its.path.endswith(".py") else None
+        return seen is not None and seen.st_size > 0 and self._where.text(its.path, 1) is None
 
     def _lost_its_content(self, dotted: str, its: _Module) -> bool:
         """Whether a file of no bytes was recorded with some."""
@@ -440,7 +535,7 @@ class Follower:
         """Whether every line on the way is an import at the top level of its module."""
         for frame in stack:
             if frame.path not in self._statements:
-                self._statements[frame.path] = top_level_imports(frame.text)
+                self._statements[frame.path] = top_level_lines(frame.text)
             lines = self._statements[frame.path]
             if lines is None or frame.text.count("\n", 0, frame.at) + 1 not in lines:
                 return False

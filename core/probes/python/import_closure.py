@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -12,8 +13,8 @@ from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import Distribution, EndedImport
 from core.probes.kept_looks import kept_look
-from core.probes.python.distributions import normalise_name
-from core.probes.python.follower import BEFORE_THE_PACKAGES, STANDARD, Follower
+from core.probes.python.distributions import is_relevant, normalise_name
+from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, STANDARD, Follower
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
@@ -25,6 +26,9 @@ CuPy, and of PyTorch and TensorFlow the part that asks for others first."""
 
 MOST_BYTES = 48 << 20
 """Source that is read where something does: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
+
+USER_BYTES, MOST_USERS = 6 << 20, 40
+"""Source that is read of packages that use a framework, and how many of these; what they import of the frameworks is known then."""
 
 PACKAGE_BYTES = 8 << 20
 """Source that is read of packages that are no frameworks, where some of their extension modules do not load."""
@@ -61,14 +65,17 @@ def _followed(
 ) -> tuple[tuple[EndedImport, ...], bool]:
     """Return the faults, and whether there was time for all of them."""
     hint = suspects != NOTHING_SUSPECT or _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
-    follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES)
+    end = time.monotonic() + MOST_SECONDS
+    follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, end=end)
     follower.suspect(suspects)
     found: dict[EndedImport, list[str]] = {}
     for row, distribution in starts:
         ended = follower.start(row, distribution)
         if ended is not None:
             found.setdefault(ended, []).append(row.module)
-    further = Follower(search, distributions, where, PACKAGE_BYTES)
+    for ended, module in _of_users(distributions, search, where, found=found, suspects=suspects, end=end):
+        found.setdefault(ended, []).append(module)
+    further = Follower(search, distributions, where, PACKAGE_BYTES, end=end)
     further.suspect(suspects)
     told = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
@@ -76,6 +83,44 @@ def _followed(
             found.setdefault(ended, [])
             told |= {one.owner} if one.owner else set()
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
+
+
+def _of_users(
+    distributions: tuple[Distribution, ...],
+    search: ModuleSearch,
+    where: Sysroot,
+    *,
+    found: Iterable[EndedImport],
+    suspects: Suspects,
+    end: float,
+) -> Iterator[tuple[EndedImport, str]]:
+    """Yield where the imports of packages end that use a framework, without what ends its own; with the module of each."""
+    rows = module_table().modules
+    frameworks = frozenset(r.module for r in rows if r.follow) | {"numpy"}
+    broken = {s for ended in found for s in ended.starts}
+    follower = Follower(search, distributions, where, USER_BYTES, frameworks - broken, end=end)
+    follower.suspect(suspects)
+    users = [
+        d
+        for d in distributions
+        if (d.pins or is_relevant(d.name))
+        and not d.name.startswith("nvidia-")
+        and not any(re.fullmatch(r.distributions, d.name) for r in rows)
+    ]
+    for user in users[:MOST_USERS]:
+        module = _own_module(user, search, where)
+        ended = follower.ends(module) if module else None
+        if ended is not None and ended not in found:
+            yield ended, module
+
+
+def _own_module(user: Distribution, search: ModuleSearch, where: Sysroot) -> str:
+    """Return the module that a distribution is imported by: that of its name, or the only one that it has."""
+    module = module_of(user.name)
+    if search.find(module).kind in ("package", "module"):
+        return module
+    tops = set(re.findall(r"(?m)^([A-Za-z]\w*)/__init__\.py,", read_record(user, where)))
+    return tops.pop() if len(tops) == 1 else ""
 
 
 def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> EndedImport | None:

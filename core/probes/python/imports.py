@@ -6,6 +6,7 @@ import time
 
 from core.model.facts import ImportSearch, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, remains_of_pip
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
@@ -51,6 +52,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     known = request.shared.setdefault("identities", {})
     modules = ModuleSearch(interpreter, path, architecture, where)
     unfit = unfit_extensions(python, interpreter, extension_suffixes(interpreter, architecture, where), request, where)
+    required = frozenset(required_name(r) for d in python.distributions for r in (*d.pins, *d.requires))
     return ImportSearch(
         prefix=python.prefix,
         python=interpreter.short,
@@ -68,5 +70,5 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         ),
         numpy_1=built_for_numpy_1(python.distributions, where, known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
-        remains=tuple(remains_of_pip(path.entries, where)),
+        remains=tuple(remains_of_pip(path.entries, where, required)),
     )
