@@ -30,6 +30,10 @@ def main() -> int:
         from core.transaction import elevation
 
         elevation.main(arguments)
+    if arguments[:1] == ["--own-path"]:
+        from core.transaction import own_path
+
+        return own_path.main(arguments)
     from core.cli import main as cli
 
     return cli.main(arguments, without_command=wizard_or_scan)

@@ -34,7 +34,7 @@ class Actions:
     ) -> None:
         self._window, self._controller, self._tell, self._changed = window, controller, tell, changed
         self.report: Report | None = None
-        self.elsewhere = False
+        self.shows_other_computer = False
         """Whether the report is another computer's: nothing of it is changed from here."""
         self.before: Report | None = None
         """The report from before a cure, if there was one."""
@@ -58,9 +58,9 @@ class Actions:
 
     def _refused(self) -> bool:
         """Whether the report is another computer's, and say so."""
-        if self.elsewhere:
+        if self.shows_other_computer:
             self._tell(Severity.NOTE, _("This report is another computer's: make this change there."))
-        return self.elsewhere
+        return self.shows_other_computer
 
     def choose_cudnn(self, *, folder: bool) -> str:
         """Return what the person points to; empty for nothing."""

@@ -89,7 +89,7 @@ class Controller(QObject):
         """Compare two computers; the other one's report may be in a file."""
         self._start(lambda _watch: self._engine.compare(here, there, path), self.compared.emit)
 
-    def instead(self, verb: Callable[[], None]) -> None:
+    def run_instead(self, verb: Callable[[], None]) -> None:
         """Stop what is under way, and do this as soon as it has ended."""
         if not self.busy:
             verb()

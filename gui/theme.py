@@ -35,7 +35,7 @@ class Theme(NamedTuple):
     warning: str
     error: str
 
-    def of(self, severity: Severity) -> str:
+    def severity_colour(self, severity: Severity) -> str:
         """Return the colour of a severity."""
         colour: str = getattr(self, severity.word)
         return colour
@@ -261,7 +261,7 @@ def window_icon(theme: Theme) -> QIcon:
 
 def severity_icon(theme: Theme, severity: Severity) -> QIcon:
     """Return the icon of a severity in its colour."""
-    return make_icon(severity.word, theme.of(severity))
+    return make_icon(severity.word, theme.severity_colour(severity))
 
 
 def dress_as_chosen(settings: QSettings) -> Theme:

@@ -62,7 +62,7 @@ def verdicts(report: Report) -> dict[str, object]:
     """Return what a report says to a program."""
     return {
         "findings": [
-            (f.id, f.about, f.severity.word, f.cause, f.consumers, f.primary, f.headline, f.follows_from)
+            (f.id, f.all_subjects, f.severity.word, f.cause, f.consumers, f.primary, f.headline, f.follows_from)
             for f in report.findings
         ],
         "grid": [

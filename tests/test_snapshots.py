@@ -40,7 +40,7 @@ def test_a_recorded_machine_survives_the_way_through_json(recorded: Path) -> Non
 
 
 def test_there_are_recorded_machines_in_order_and_broken() -> None:
-    worst = {diagnose_snapshot(from_json(p.read_bytes()).snapshot).worst for p in RECORDED}
+    worst = {diagnose_snapshot(from_json(p.read_bytes()).snapshot).worst_severity for p in RECORDED}
     assert Severity.ERROR in worst
     assert min(worst) <= Severity.NOTE
 

@@ -12,6 +12,6 @@ class Deadline(Frozen, frozen=True, kw_only=True):
 
     end: float
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds that are left; never less than nothing."""
         return max(0.0, self.end - time.monotonic())

@@ -48,6 +48,10 @@ class Extent(Frozen, frozen=True, kw_only=True):
     """For each further one."""
     kernels: bool = False
     """Whether the frameworks name the kernel that they ran."""
+    second_timings: int = 0
+    """How often the rows in which a framework is faster are measured again, on both sides."""
+    rest: float = 0.0
+    """Seconds without work before each measurement, on both sides."""
 
 
 def usual_layout(kind: NumberType) -> Layout:
@@ -105,6 +109,7 @@ def thorough_run() -> Extent:
         first_seconds=120.0,
         further_seconds=80.0,
         kernels=True,
+        second_timings=3,
     )
 
 

@@ -238,11 +238,12 @@ def now():
     return time.monotonic() - started
 
 
-def timed(run):
+def timed(run, rest):
     run(3)
     once = run(3)
     count = max(1, min(1000, int(8 / max(once, 1e-3))))
     run(count)
+    time.sleep(rest)
     start, times = time.monotonic(), []
     while more(times) and (len(times) < 3 or time.monotonic() - start < 1):
         times.append(run(count))
@@ -274,7 +275,7 @@ def main(name):
             break
         emit(begin=p["words"], at=begun)
         try:
-            emit(number=n, milliseconds=timed(prepare(p, (None, None))[0]))
+            emit(number=n, milliseconds=timed(prepare(p, (None, None))[0], ask["rest"]))
             measured.append(n)
         except Exception as e:  # what it cannot do is what is told of it
             emit(number=n, problem=error_text(e).splitlines()[0][:300])

@@ -130,7 +130,7 @@ def run_frameworks(
     kept = seconds_needed(trials, extent, builds)
     for n, trial in enumerate(trials):
         request.watch.check()
-        seconds = max(MIN_FRAMEWORK_SECONDS, until.left() - sum(kept[n + 1 :]) - SCRIPT_OVERHEAD_SECONDS)
+        seconds = max(MIN_FRAMEWORK_SECONDS, until.seconds_left() - sum(kept[n + 1 :]) - SCRIPT_OVERHEAD_SECONDS)
         predicted = chosen.want.wish.framework.partition(" ")[0] == trial.distribution
         runs.append(_run(request, trial, gpu, seconds, extent=extent, predicted=predicted, prefix=prefix))
     return tuple(runs)
@@ -162,7 +162,7 @@ def _run(
         )  # fmt: skip
     # whoever reaches the GPU by its UUID here is not hindered by a variable that names it alone
     only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
-    asked = script_request(problems, 0 if only else gpu.ordinal, seconds, kernels=extent.kernels)
+    asked = script_request(problems, 0 if only else gpu.ordinal, seconds, kernels=extent.kernels, rest=extent.rest)
     start = time.monotonic()
     completed = request.host.run(
         [trial.python.executable, "-B", "-c", FRAMEWORK_SCRIPT, trial.module],
@@ -199,19 +199,29 @@ def _every_shape(able: Ability) -> Iterator[Problem]:
 
 
 def script_request(
-    problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhere: bool = False, kernels: bool = False
+    problems: tuple[Problem, ...],
+    ordinal: int,
+    seconds: float,
+    *,
+    anywhere: bool = False,
+    kernels: bool = False,
+    rest: float = 0.0,
 ) -> dict[str, Any]:
-    """Return what the script is asked; ``anywhere``: timings on a processor, too; ``kernels``: by which kernel, too."""
+    """Return what the script is asked; ``anywhere``: timings on a processor, too; ``kernels``: by which kernel, too.
+
+    ``rest``: seconds without work before each measurement.
+    """
     small = SMALL_SHAPES[0]
     return {
         "ordinal": ordinal,
         "seconds": seconds,
         "anywhere": anywhere,
         "kernels": kernels,
-        "counts": small.counts,
+        "rest": rest,
+        "counts": small.element_counts,
         "small": _asked(small, "forward") | {"last": False},
         "timed": [
-            _asked(p.shape, p.direction) | {"words": p.words, "type": p.type, "last": p.layout == "NHWC"}
+            _asked(p.shape, p.direction) | {"words": p.description, "type": p.type, "last": p.layout == "NHWC"}
             for p in problems
         ],
     }
@@ -220,7 +230,7 @@ def script_request(
 def _asked(shape: Shape, direction: Direction) -> dict[str, Any]:
     """Return a convolution as the script gets it; ``dims``: of data, filters and result, in the order NCHW."""
     return {
-        "dims": shape.dims,
+        "dims": shape.dimensions,
         "pad": shape.pad,
         "stride": shape.stride,
         "groups": shape.groups,
@@ -310,7 +320,7 @@ def _check_small(small: tuple[float | None, ...] | None) -> tuple[bool | None, s
     if small is None:
         return None, ""
     shape = SMALL_SHAPES[0]
-    values = [random_integers(count, seed) for seed, count in enumerate(shape.counts)]
+    values = [random_integers(count, seed) for seed, count in enumerate(shape.element_counts)]
     true = reference_result(shape, "forward", values[0], values[1])
     if len(small) != len(true):
         return False, fact_text("it returned {small} elements instead of {true}", small=len(small), true=len(true))

@@ -73,7 +73,7 @@ def _shape(number: int, layer: _Layer) -> Shape:
         stride=layer.stride,
         groups=layer.groups,
     )
-    if shape.out < 1 or max(shape.counts) >= LARGEST_TENSOR:
+    if shape.output_size < 1 or max(shape.element_counts) >= LARGEST_TENSOR:
         raise LayersError(_("Layer {number}: its tensors are empty, or have more than 2^31 elements.", number=number))
     # the number tells two equal layers apart
     return msgspec.structs.replace(

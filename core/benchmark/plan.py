@@ -34,7 +34,7 @@ class ChosenConsumer:
     @property
     def label(self) -> str:
         """The consumer in words, as findings about it name it."""
-        return self.want.consumer.words
+        return self.want.consumer.description
 
 
 def choose_consumer(request: ProbeRequest, where: Sysroot) -> ChosenConsumer | None:
@@ -53,7 +53,7 @@ def choose_consumer(request: ProbeRequest, where: Sysroot) -> ChosenConsumer | N
                 verdict=verdict,
                 want=want,
                 plan=plan,
-                predicted=tuple(where.real(w.path) for r in plan.resolutions if (w := r.winner)),
+                predicted=tuple(where.real_path(w.path) for r in plan.resolutions if (w := r.winner)),
                 nvrtc=_library("nvrtc", want.python, request.seen, plan.resolutions, where),
                 cublas=_library("cublas", want.python, request.seen, plan.resolutions, where),
             )
@@ -111,4 +111,5 @@ def make_job(chosen: ChosenConsumer, gpu: Gpu, extent: Extent) -> BenchmarkJob:
         timed=extent.timed,
         seconds=extent.engine_seconds,
         each=extent.each_seconds,
+        rest=extent.rest,
     )

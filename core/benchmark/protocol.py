@@ -46,6 +46,8 @@ class BenchmarkJob(Frozen, frozen=True, kw_only=True):
     """For everything; what does not fit is left out and said."""
     each: float = 1.0
     """For one timed problem."""
+    rest: float = 0.0
+    """Seconds without work before a measurement, in which a card that draws too much power gets its clock back."""
 
 
 class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
@@ -65,7 +67,7 @@ class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
 
 def step_id(kind: str, problem: Problem) -> str:
     """Return the id of a step."""
-    return f"{kind}: {problem.words} ({problem.shape.name})"
+    return f"{kind}: {problem.description} ({problem.shape.name})"
 
 
 class EventDecoder:

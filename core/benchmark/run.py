@@ -23,6 +23,7 @@ from core.benchmark.protocol import (
     report_progress,
     step_id,
 )
+from core.benchmark.second_timing import fastest_timings, slower_problems, with_second_timings
 from core.benchmark.status_names import with_status_name
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
@@ -30,11 +31,24 @@ from core.host.child import ChildAnswer, ask_child
 from core.host.provenance import Verdict, environment_for, trusted_environment
 from core.knowledge.cudnn_file_names import version_numbers, version_text
 from core.knowledge.gpu_rates import gpu_rates, rate_limits
-from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
+from core.model.facts import (
+    Benchmark,
+    Check,
+    Driver,
+    FrameworkRun,
+    Gpu,
+    GpuCard,
+    GpuRun,
+    GpuState,
+    Mapped,
+    Rung,
+    Timing,
+)
 from core.probes.driver.kernel_log import kernel_log
 from core.probes.loading.origin import file_origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
+from core.probes.python.trials import Trial
 from core.probes.sysroot import Sysroot, sysroot_of
 
 LADDER_TIMEOUT_SECONDS = 45.0
@@ -45,6 +59,8 @@ MIN_ENGINE_SECONDS = 1.5
 """Seconds for an engine, however little time is left: enough for the checks that matter most."""
 ENGINE_OVERHEAD_SECONDS = 0.8
 """Seconds that starting a child, ending it and judging take."""
+REST_SECONDS = 0.5
+"""Seconds without work before each second measurement: trying algorithms heats a card, and its clock falls with it."""
 MAX_ENGINES = 4
 """Engines that are started at most: one, and one more for each step that killed it."""
 
@@ -128,7 +144,7 @@ class _GpuEvents:
     during: str = ""
     ended: str = ""
 
-    def take(self, answer: ChildAnswer[BenchmarkEvent]) -> str:
+    def record_answer(self, answer: ChildAnswer[BenchmarkEvent]) -> str:
         """Take one child's answer; return the id of the step that it died in, empty when it did not die."""
         begun = begin = ""
         for said in answer.events:
@@ -189,21 +205,46 @@ class _GpuBenchmark:
         with BackgroundTask(self._observe, watch, self._take_observation):
             self._first.wait(3)
             if self._climb() and self._chosen:
-                self._engine(make_job(self._chosen, gpu, self._extent))
+                self._engine(make_job(self._chosen, gpu, self._extent), self._kept)
                 watch.check()
                 if self._extent.frameworks:
-                    frameworks = framework.run_frameworks(
-                        self._request,
-                        self._chosen,
-                        self._trials,
-                        gpu_selector(gpu),
-                        self._until,
-                        extent=self._extent,
-                        prefix=self._name,
-                    )
+                    frameworks = self._time_frameworks(self._chosen, self._trials, self._extent)
+                    for _n in range(self._extent.second_timings):
+                        frameworks = self._time_again(self._chosen, frameworks)
         watch.check()
         told = replace(self._collect_run(), frameworks=frameworks, xids=self._xids())
         return replace(told, seconds=round(time.monotonic() - start, 2))
+
+    def _time_frameworks(
+        self, chosen: ChosenConsumer, trials: tuple[Trial, ...], extent: Extent
+    ) -> tuple[FrameworkRun, ...]:
+        return framework.run_frameworks(
+            self._request, chosen, trials, gpu_selector(self._gpu), self._until, extent=extent, prefix=self._name
+        )
+
+    def _time_again(self, chosen: ChosenConsumer, runs: tuple[FrameworkRun, ...]) -> tuple[FrameworkRun, ...]:
+        """Measure both sides again where a framework is faster and the time suffices; each keeps its faster timings."""
+        extent, ours = self._extent, self._heard.timings
+        slower = slower_problems(extent.timed, ours, runs)
+        faster = tuple(t for t, run in zip(self._trials, runs, strict=True) if slower_problems(slower, ours, (run,)))
+        each = len(slower) * (extent.each_seconds + 2 * REST_SECONDS) + framework.MIN_FRAMEWORK_SECONDS
+        if not slower or self._until.seconds_left() < each * (1 + len(faster)):
+            return runs
+        self._request.watch.check()
+        rested = replace(
+            extent,
+            exact=(),
+            compared=(),
+            timed=slower,
+            beside=slower,
+            engine_seconds=each,
+            kernels=False,
+            rest=REST_SECONDS,
+        )
+        self._engine(make_job(chosen, self._gpu, rested), each * len(faster))
+        self._heard.timings = list(fastest_timings(ours))
+        again = self._time_frameworks(chosen, faster, rested)
+        return tuple(with_second_timings(runs, again))
 
     def _xids(self) -> tuple[str, ...]:
         """Return what the kernel wrote about the GPU since the scan; looked for only where something went wrong."""
@@ -260,7 +301,7 @@ class _GpuBenchmark:
             folders=roll.folders if roll else (),
         )
         answer = self._ask(ladder.run_ladder, climb, LADDER_TIMEOUT_SECONDS)
-        if self._heard.take(answer):
+        if self._heard.record_answer(answer):
             last = next((s for s in reversed(answer.events) if s.begin), None)
             rungs = {name: (layer, call) for name, layer, call, _ in ladder.DriverLadder(climb).rungs()}
             if last and last.begin in rungs and last.begin not in self._heard.rungs:
@@ -269,12 +310,15 @@ class _GpuBenchmark:
             self._heard.rungs
         )
 
-    def _engine(self, todo: BenchmarkJob) -> None:
-        most, later = todo.seconds, self._kept + ENGINE_OVERHEAD_SECONDS
+    def _engine(self, todo: BenchmarkJob, kept: float) -> None:
+        """Run a job, again without the step that killed it; ``kept``: seconds to leave for what comes after it."""
+        most, later = todo.seconds, kept + ENGINE_OVERHEAD_SECONDS
         for _n in range(MAX_ENGINES):
-            todo = replace(todo, seconds=round(min(most, max(MIN_ENGINE_SECONDS, self._until.left() - later)), 2))
+            todo = replace(
+                todo, seconds=round(min(most, max(MIN_ENGINE_SECONDS, self._until.seconds_left() - later)), 2)
+            )
             answer = self._ask(worker.run_job, todo, todo.seconds + JOB_MARGIN_SECONDS)
-            fatal = self._heard.take(answer)
+            fatal = self._heard.record_answer(answer)
             if not fatal:
                 return
             begun = [s for s in answer.events if s.begin]
@@ -295,7 +339,7 @@ class _GpuBenchmark:
         steps = (("exact", todo.exact), ("compared", todo.compared), ("timed", todo.timed))
         what = next((p for kind, problems in steps for p in problems if step_id(kind, p) == begun.id), None)
         self._heard.timings.append(
-            Timing(shape=what.words, type=what.type, problem=ended)
+            Timing(shape=what.description, type=what.type, problem=ended)
             if what
             else Timing(shape=begun.begin, type="fp32", problem=ended)
         )

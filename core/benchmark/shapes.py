@@ -31,29 +31,29 @@ class Shape(Frozen, frozen=True, kw_only=True):
         return self.r // 2
 
     @property
-    def out(self) -> int:
+    def output_size(self) -> int:
         """Height and width of the result."""
         return (self.size + 2 * self.pad - self.r) // self.stride + 1
 
     @property
-    def dims(self) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int], tuple[int, int, int, int]]:
+    def dimensions(self) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int], tuple[int, int, int, int]]:
         """Dimensions of the data, the filters and the result, in the order NCHW."""
         return (
             (self.n, self.c, self.size, self.size),
             (self.k, self.c // self.groups, self.r, self.r),
-            (self.n, self.k, self.out, self.out),
+            (self.n, self.k, self.output_size, self.output_size),
         )
 
     @property
-    def counts(self) -> tuple[int, int, int]:
+    def element_counts(self) -> tuple[int, int, int]:
         """Number of elements of data, filters and result."""
-        x, w, y = (a * b * c * d for a, b, c, d in self.dims)
+        x, w, y = (a * b * c * d for a, b, c, d in self.dimensions)
         return x, w, y
 
     @property
     def operations(self) -> int:
         """Multiplications and additions of the direct method; the same in every direction."""
-        return 2 * self.counts[2] * (self.c // self.groups) * self.r * self.r
+        return 2 * self.element_counts[2] * (self.c // self.groups) * self.r * self.r
 
     @property
     def text(self) -> str:
@@ -81,28 +81,28 @@ class Problem(Frozen, frozen=True, kw_only=True):
     direction: Direction = "forward"
 
     @property
-    def result(self) -> int:
+    def written_tensor(self) -> int:
         """Which of data, filters and result (0, 1, 2) is written."""
         return {"forward": 2, "data gradient": 0, "weight gradient": 1}[self.direction]
 
     @property
-    def terms(self) -> int:
+    def terms_per_element(self) -> int:
         """How many products are summed for one element of the result, at most."""
         s = self.shape
         counts = {
             "forward": s.c // s.groups * s.r * s.r,
             "data gradient": s.k // s.groups * s.r * s.r,
-            "weight gradient": s.n * s.out * s.out,
+            "weight gradient": s.n * s.output_size * s.output_size,
         }
         return counts[self.direction]
 
-    def size(self, which: int) -> int:
+    def tensor_bytes(self, which: int) -> int:
         """Bytes of one of the three tensors. The result of int8 is written in fp32."""
-        wide = self.type == "int8" and which == self.result
-        return self.shape.counts[which] * (4 if wide else BYTES_PER_NUMBER[self.type])
+        wide = self.type == "int8" and which == self.written_tensor
+        return self.shape.element_counts[which] * (4 if wide else BYTES_PER_NUMBER[self.type])
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """For progress and messages: "fp16, NHWC, data gradient, 3x3, 64 channels"."""
         return f"{self.type}, {self.layout}, {self.direction}, {self.shape.label or self.shape.text}"
 
@@ -137,9 +137,9 @@ def index_products(shape: Shape) -> Iterator[tuple[int, int, int]]:
     for n in range(shape.n):
         for k in range(shape.k):
             first = k // filters * per
-            for p in range(shape.out):
-                for q in range(shape.out):
-                    y = ((n * shape.k + k) * shape.out + p) * shape.out + q
+            for p in range(shape.output_size):
+                for q in range(shape.output_size):
+                    y = ((n * shape.k + k) * shape.output_size + p) * shape.output_size + q
                     for c in range(per):
                         for i in taps:
                             row = p * shape.stride - shape.pad + i
@@ -164,7 +164,7 @@ def reference_result(shape: Shape, direction: Direction, first: Sequence[int], s
     result's gradient (weight gradient).
     """
     a, b, target = {"forward": (0, 1, 2), "data gradient": (2, 1, 0), "weight gradient": (0, 2, 1)}[direction]
-    sums = [0] * shape.counts[target]
+    sums = [0] * shape.element_counts[target]
     for triple in _triples(shape):
         sums[triple[target]] += first[triple[a]] * second[triple[b]]
     return sums

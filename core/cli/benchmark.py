@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from core.cli.terminal import given, given_path
+from core.cli.terminal import given_path, option_value
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_benchmark_command(commands: Any) -> None:
         "--gpu", type=int, metavar="N", help=_("only this GPU, as nvidia-smi numbers them; all if omitted")
     )
     parser.add_argument(
-        "--python", type=given, action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework")
+        "--python", type=option_value, action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework")
     )
     parser.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     parser.set_defaults(command=run_benchmark)

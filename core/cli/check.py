@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import __version__
-from core.cli.terminal import UsageError, read_report, say_result, write_file, written
+from core.cli.terminal import UsageError, read_report, report_write_errors, say_result, write_file
 from core.common.i18n import _
 from core.common.streams import give_up
 from core.report.check.forms import FORMS
@@ -183,7 +183,7 @@ def _replace(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
         write_file(path, data)
         return
-    with written(path):
+    with report_write_errors(path):
         refuse_planted(path)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             file.write(data)

@@ -61,7 +61,7 @@ def run_explain(options: argparse.Namespace) -> int:
                 _("The explanation has no question with an answer {number}.", number=options.answer)
             ) from None
     if not options.full_names:  # without a machine, redact names that are recognisable by their form
-        explanation = Cleaner(snapshot or Snapshot(machine=Machine(system="linux"))).every(explanation)
+        explanation = Cleaner(snapshot or Snapshot(machine=Machine(system="linux"))).redact_texts(explanation)
     if options.json:
         say_json(to_json(explanation))
         return _status(explanation)

@@ -64,9 +64,16 @@ def run_fix(options: argparse.Namespace) -> int:
 
     def look(host: Host) -> Report:
         with progress_on_stderr() as watch:
-            return examine(host, watch, pythons=pythons, thorough=options.thorough)
+            return examine(
+                host,
+                watch,
+                pythons=pythons,
+                thorough=options.thorough,
+                trials=options.trials,
+                at_once=options.trials,
+            )
 
-    report = look(shop.seen())
+    report = look(shop.current_host())
     rows: list[FixLine] = []
     refused = stuck = False
     for finding in _chosen_findings(report, options.findings):
@@ -184,7 +191,7 @@ def _carry_out(  # noqa: PLR0917 - what _cure has
         return _close(line, "declined", _("Nothing was changed.")), report
     outcome: Outcome = repair.apply(proposal, report, shop, look)
     tell(f"{outcome.sentence}\n" + (_restart_text(finding, outcome) if outcome.kind == "done" else ""))
-    after = look(shop.seen()) if outcome.kind == "done" else report
+    after = look(shop.current_host()) if outcome.kind == "done" else report
     line = msgspec.structs.replace(line, verified_for=outcome.verified_for)
     return _close(line, outcome.kind, outcome.sentence, outcome.entry), after
 

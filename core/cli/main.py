@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import __version__
 from core.cli.scan import _replay, _scan
-from core.cli.terminal import UsageError, given, given_path
+from core.cli.terminal import UsageError, given_path, option_value
 from core.common import i18n, streams
 from core.common.exit_codes import FAILED, INTERRUPTED, OK, USAGE
 from core.common.i18n import _
@@ -181,7 +181,7 @@ def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     scan.add_argument("--out", type=given_path, metavar="FILE", help=_("also write the JSON report to FILE"))
     scan.add_argument(
         "--python",
-        type=given,
+        type=option_value,
         action="append",
         default=[],
         metavar="PATH",
@@ -189,7 +189,7 @@ def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     scan.add_argument(
         "--program",
-        type=given,
+        type=option_value,
         action="append",
         default=[],
         metavar="PATH|PID",
@@ -223,11 +223,17 @@ def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fix.add_argument("--dry-run", action="store_true", help=_("show and rehearse only"))
     fix.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     fix.add_argument("--json", action="store_true")
-    fix.add_argument("--python", type=given, action="append", default=[], metavar="PATH")
+    fix.add_argument("--python", type=option_value, action="append", default=[], metavar="PATH")
     fix.add_argument("--thorough", action="store_true")
     fix.add_argument(
+        "--try",
+        action="store_true",
+        dest="trials",
+        help=_("also import the frameworks and convolve, in their interpreters"),
+    )
+    fix.add_argument(
         "--cudnn",
-        type=given,
+        type=option_value,
         metavar="FILE",
         help=_("an archive, a wheel or a folder with a complete cuDNN to install"),
     )
@@ -270,7 +276,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     held.add_argument(
         "--text-only", action="store_true", help=_("do not scan this machine: what the text says by itself")
     )
-    explain.add_argument("--python", type=given, action="append", default=[], metavar="PATH")
+    explain.add_argument("--python", type=option_value, action="append", default=[], metavar="PATH")
     explain.add_argument(
         "--answer",
         type=int,

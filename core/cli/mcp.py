@@ -144,7 +144,7 @@ class Tools:
         seen = self._look(self._pythons, ()).snapshot if look_at_this_machine else None
         explanation, snapshot = explain_text(message, seen, None, Progress())
         cleaner = Cleaner(snapshot or Snapshot(machine=Machine(system="linux")))
-        return _shortened(render_text(cleaner.every(explanation)).splitlines())
+        return _shortened(render_text(cleaner.redact_texts(explanation)).splitlines())
 
     def propose(self, finding: str = "", environment: str = "") -> str:
         """Show what would cure a finding (its id, as scan tells; the cause if none is given): each change, or the steps for a person.

@@ -175,7 +175,7 @@ def _export(options: argparse.Namespace) -> int:
     from core.report.triage.export import ExportError, export_file
 
     try:
-        with terminal.written(options.export):
+        with terminal.report_write_errors(options.export):
             refuse_planted(options.export)
             count = export_file(_items(options.folder), options.export)
     except ExportError as e:

@@ -51,6 +51,7 @@ def _scan(options: argparse.Namespace) -> int:
             steps=steps,
             thorough=options.thorough,
             trials=options.trials,
+            at_once=options.trials,
             pythons=pythons,
             programs=named.programs,
         )

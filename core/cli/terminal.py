@@ -34,7 +34,7 @@ class UsageError(Exception):
     """The command was used wrongly; the message is one sentence."""
 
 
-def given(text: str) -> str:
+def option_value(text: str) -> str:
     """Return the value of an option; an empty one comes of a variable that is not set.
 
     Raises:
@@ -53,7 +53,7 @@ def given_path(text: str) -> Path:
     Raises:
         ArgumentTypeError: it is empty, and would be the folder that the program runs in.
     """
-    return Path(given(text))
+    return Path(option_value(text))
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def status_of(report: Report) -> int:
     """Return the exit status for a report's findings."""
     from core.model.steps import Severity
 
-    if report.worst is Severity.ERROR:
+    if report.worst_severity is Severity.ERROR:
         return FOUND
     return UNEXAMINED if report.not_examined else OK
 
@@ -136,12 +136,12 @@ def write_file(path: Path, data: bytes) -> None:
     """
     from core.host.output_file import write_output
 
-    with written(path):
+    with report_write_errors(path):
         write_output(path, data)
 
 
 @contextmanager
-def written(path: Path) -> Iterator[None]:
+def report_write_errors(path: Path) -> Iterator[None]:
     """Report as a usage error why a file that the person named cannot be written.
 
     Raises:

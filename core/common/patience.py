@@ -131,12 +131,12 @@ class Patience:
             left = since + self.limit - time.monotonic() if path else self.limit / 4
             if path and left <= 0 and (worker.path, worker.since) == (path, since):
                 worker.left = True
-                self.note(path)
+                self.mark_silent(path)
                 return None
             with suppress(Empty):
                 return answers.get(timeout=max(left, 0.01))
 
-    def note(self, path: str) -> None:
+    def mark_silent(self, path: str) -> None:
         """Record the folder of a stuck path as silent."""
         place = silent_place(os.fsdecode(path))
         with self._lock:

@@ -117,7 +117,7 @@ class ThisMachine:
         """See Engine."""
         self._named = named  # the cure is tried under the conditions in which the fault was found
         shop = self._shop()
-        report = self._look(shop.seen(), watch)
+        report = self._look(shop.current_host(), watch)
         if shop.policy.report_share:
             from core.doctor.report_share import share_report
 
@@ -138,13 +138,13 @@ class ThisMachine:
 
     def compare(self, here: Report, there: Report | None, path: str) -> str:
         """See Engine."""
-        from core.doctor.given import comparison, read_file
+        from core.doctor.given import compare_side_by_side, read_file
 
         given = read_file(path) if there is None else None
         other = there or (given.report if given else None)
         if other is None:
             return (given.problem if given else "") or _("This file is not a report.")
-        return comparison(here, other)
+        return compare_side_by_side(here, other)
 
     def _look(self, host: Host, watch: Progress) -> Report:
         from core.doctor.examine import examine
@@ -156,14 +156,15 @@ class ThisMachine:
         else:
             chosen = scan_options((environment_in(self._named),) if self._named else (), host)
             pythons = (*chosen.pythons, *self._pythons)
-            report = examine(host, watch, pythons=pythons, programs=chosen.programs, trials=bool(self._named))
+            named = bool(self._named)
+            report = examine(host, watch, pythons=pythons, programs=chosen.programs, trials=named, at_once=named)
         watch.check()  # a cancelled examination is no result, and what was being verified is undone
         return report
 
     def _look_again(self, shop: RepairContext, watch: Progress) -> Report | None:
         """Scan after a change that is final: cancelling this scan undoes nothing."""
         with suppress(CancelledError):
-            return self._look(shop.seen(), watch)
+            return self._look(shop.current_host(), watch)
         return None
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
@@ -172,7 +173,9 @@ class ThisMachine:
         from core.doctor.benchmark import measure
 
         extent = quick_run() if quick else full_run()
-        measured = measure(self._shop().seen(), watch, seen=report.snapshot, pythons=self._pythons, extent=extent)
+        measured = measure(
+            self._shop().current_host(), watch, seen=report.snapshot, pythons=self._pythons, extent=extent
+        )
         watch.check()
         return measured
 

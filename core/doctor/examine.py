@@ -27,17 +27,22 @@ def examine(
     steps: Collection[Step] = (),
     thorough: bool = False,
     trials: bool = False,
+    at_once: bool = False,
     pythons: tuple[str, ...] = (),
     suggested: tuple[str, ...] = (),
     programs: tuple[str, ...] = (),
 ) -> Report:
-    """Scan the machine and diagnose it. ``steps`` limits both, but the headline is kept whatever its step."""
+    """Scan the machine and diagnose it. ``steps`` limits both, but the headline is kept whatever its step.
+
+    ``at_once``: frameworks are also tried as they take a GPU's memory by themselves, where a person is there to ask for it.
+    """
     snapshot = take_snapshot(
         host,
         watch,
         steps=steps,
         thorough=thorough,
         trials=trials,
+        at_once=at_once,
         pythons=pythons,
         suggested=suggested,
         programs=programs,

@@ -81,7 +81,7 @@ def describe_computer(report: Report) -> str:
     return ", ".join(p for p in parts if p)
 
 
-def comparison(here: Report, there: Report) -> str:
+def compare_side_by_side(here: Report, there: Report) -> str:
     """Return two reports side by side, for a person."""
     from core.report.compare import compare_reports, comparison_text
 

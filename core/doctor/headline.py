@@ -53,11 +53,15 @@ class Headline(Frozen, frozen=True, kw_only=True):
     partly: bool = False
     """fixed: for some ways of starting a program only."""
     seen: str = ""
-    """fixed: what was proved, or a way of starting a program for which the fault is still there, in a sentence."""
+    """fixed: what was proved, or a way of starting a program for which the fault is still there, in a sentence.
+    stuck: the reason, as it was recorded.
+    """
     finding: Finding | None = None
     """The one that it is about."""
+    end: Literal["", "stuck", "unseen"] = ""
+    """How a change ended that is not called fixed: halfway, or with nothing that shows that it has helped."""
     text: str = ""
-    """The sentence about an error message or a change, instead of one about the computer."""
+    """The sentence about an error message, instead of one about the computer."""
 
     @property
     def cause(self) -> OptionalCause:
@@ -72,7 +76,7 @@ def headline_of(report: Report) -> Headline:
     for row in named:
         if row.cells and all(c.verdict == "runs" for c in row.cells):
             return _works(report, row, row.cells[0])
-        if (head is None or not concerns(head, row)) and (fit := _fit(row)):
+        if (head is None or not is_about(head, row)) and (fit := _fit(row)):
             return _works(report, row, fit)
         if row.problem and head is None:
             return _about(report, "not examined", "look again", row)
@@ -118,7 +122,7 @@ def _of_finding(report: Report, finding: Finding) -> Headline:
     who = concerned_environments(finding, report)
     steps: Act = "steps" if finding.fix and finding.fix.advice else "help" if finding.cause else "look again"
     if (not finding.primary and finding.severity < Severity.WARNING) or not finding.cause:
-        row = next((r for r in report.grid.rows if concerns(finding, r)), None) if report.grid else None
+        row = next((r for r in report.grid.rows if is_about(finding, r)), None) if report.grid else None
         untried = row is not None and finding.consumers and row.cells and not was_tried(report, row.prefix)
         prefix = row.prefix if row is not None and untried else ""
         return Headline(kind="not decided", act="try" if prefix else steps, who=who, prefix=prefix, finding=finding)
@@ -136,14 +140,13 @@ def headline_fixed(report: Report, finding: Finding, outcome: Outcome | None = N
     how the change ended, where Convalesce made it.
     """
     if outcome and outcome.kind == "stuck":  # the computer is neither as before nor as planned
-        return Headline(kind="not decided", act="look again", finding=finding, text=outcome.sentence)
+        return Headline(kind="not decided", act="look again", finding=finding, end="stuck", seen=outcome.sentence)
     verified = outcome.verified_for if outcome else ()
     if verified and not any(v.holds for v in verified):
-        unseen = _("The change was made, but nothing shows that it has helped.")
-        return Headline(kind="not decided", act="look again", finding=finding, text=unseen)
+        return Headline(kind="not decided", act="look again", finding=finding, end="unseen")
     from core.doctor.verify import way_sentence  # only after a change
 
-    rows = [r for r in report.grid.rows if concerns(finding, r) and r.cells] if report.grid else []
+    rows = [r for r in report.grid.rows if is_about(finding, r) and r.cells] if report.grid else []
     left = [v for v in verified if v.holds is False]
     proof = next(((r, c) for r in rows for c in r.cells if c.verdict == "runs"), None)
     return Headline(
@@ -183,7 +186,7 @@ def _fit(row: GridRow) -> GridCell | None:
     return found[0] if found else None
 
 
-def concerns(finding: Finding, row: GridRow) -> bool:
+def is_about(finding: Finding, row: GridRow) -> bool:
     """Whether a finding is about an environment, or about every program."""
     return not finding.consumers or full_id(row.prefix) in {split_id(c)[0] for c in finding.consumers}
 
@@ -247,6 +250,10 @@ def headline_sentence(head: Headline) -> str:
     who = who_text(head.who)
     if head.text:
         return head.text
+    if head.end == "stuck":
+        return _("The change stopped halfway.")
+    if head.end == "unseen":
+        return _("The change was made, but nothing shows that it has helped.")
     if head.kind in ("cause", "by hand") and head.cause:
         return plain_cause(head.cause, who)
     if head.kind == "fixed" and head.partly:
@@ -276,8 +283,8 @@ def headline_sentence(head: Headline) -> str:
 
 def headline_detail(head: Headline, report: Report) -> str:
     """Return the technical details for the help desk, with short names; empty if there are none."""
-    if head.text:
-        return ""
+    if head.text or head.end:
+        return head.seen
     if head.kind == "works":
         proof = _("It was not started yet.") if head.framework else ""
         return _("Tried: imported, and convolved.") if head.proved else proof

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from core.common.i18n import _
 from core.common.patience import Patience, call_patiently
 from core.model.findings import Report
-from core.report.short_names import environment_names, place
+from core.report.short_names import environment_names, environment_place
 
 ENVIRONMENTS = (".venv", "venv", "env")
 """Folders of a project that usually hold its environment."""
@@ -53,7 +53,7 @@ def choices(report: Report) -> tuple[Choice, ...]:
         Choice(
             name=names[r.prefix],
             says=", ".join(f"{c.framework} {short_version(c.version)}" for c in r.cells[:MOST_FRAMEWORKS]),
-            where=place(r.prefix, home),
+            where=environment_place(r.prefix, home),
             named=r.prefix,
         )
         for r in sorted(rows, key=lambda r: r.importance)

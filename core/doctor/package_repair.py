@@ -54,14 +54,14 @@ def prepare_exchange(  # noqa: PLR0917 - what, from where, and the means
     return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch)
 
 
-def rehearsal(made: Prepared) -> Rehearsal | None:
+def trial_result(made: Prepared) -> Rehearsal | None:
     """Return the result of the trial; None if only files are restored, which are rehearsed like any others."""
     if not any(isinstance(c, ExchangePackages) for c in made.changes):
         return None
     if made.problem:
         words = join_sentences(_("Tried out in a twin of the environment: does not work."), made.problem)
         return Rehearsal(works=False, sentence=words)
-    said = packages.summary(made)
+    said = packages.trial_summary(made)
     if not any(t.reached != "nothing" for t in made.trials):
         words = _(
             "The packages fit together in a twin of the environment; no framework there could be imported to try."
@@ -72,7 +72,7 @@ def rehearsal(made: Prepared) -> Rehearsal | None:
 
 def wheel_origin(wish: ExchangePackages, sources: Sources, host: Host, watch: Progress) -> str:
     """Return where packages would be fetched from, in one sentence; empty where nothing would be fetched."""
-    if not sources.fetches or not (wish.install or wish.restore):
+    if not sources.uses_network or not (wish.install or wish.restore):
         return ""
     if address := without_secrets(sources.index or wish.index):
         return _("The packages come from {address}, and from nowhere else.", address=address)
@@ -80,7 +80,7 @@ def wheel_origin(wish: ExchangePackages, sources: Sources, host: Host, watch: Pr
         installer = choose_installer(Path(wish.prefix), home_of(wish.prefix), host, watch)
     except ChangeError as e:
         return str(e)
-    if known := installer.configured():
+    if known := installer.configured_indexes():
         return _("{name} is configured to ask {addresses}.", name=installer.name, addresses=join_names(known))
     return _("The packages come from {name}'s default index.", name=installer.name)
 

@@ -76,7 +76,7 @@ def _python_of_process(pid: str, where: Sysroot) -> str:
     first = words[0].decode("utf-8", "replace") if words else ""
     real = ""
     try:
-        real = os.readlink(where.under(f"/proc/{pid}/exe"))  # noqa: PTH115 - the system's own text
+        real = os.readlink(where.local_path(f"/proc/{pid}/exe"))  # noqa: PTH115 - the system's own text
     except OSError:
         return ""
     form = path_module("linux")
@@ -87,6 +87,6 @@ def _python_of_process(pid: str, where: Sysroot) -> str:
 
 def _here(where: Sysroot) -> str:
     try:
-        return where.shown(os.getcwd()) if where.whole else "/"  # noqa: PTH109 - a text
+        return where.target_path(os.getcwd()) if where.is_running_system else "/"  # noqa: PTH109 - a text
     except OSError:
         return "/"

@@ -48,7 +48,7 @@ class RepairContext:
     """What was done with an administrator's rights; only such a Convalesce writes it."""
     policy: Policy = UNDECIDED
 
-    def seen(self) -> Host:
+    def current_host(self) -> Host:
         """Return the machine as newly started programs find it, also where this session is older than a change."""
         return current_host(self.host, history(self), self.writer.read)
 
@@ -132,7 +132,7 @@ def prepare(
     problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
     if elevation.needs_elevation(plan.changes, shop.writer):
         problems = (_("Packages are not changed with administrator rights."),)
-    return replace(proposal, plan=plan, problems=problems, rehearsal=package_repair.rehearsal(made))
+    return replace(proposal, plan=plan, problems=problems, rehearsal=package_repair.trial_result(made))
 
 
 def package_sources(named: str, index: str, *, offline: bool, guard: bool = False) -> Sources:
@@ -155,7 +155,9 @@ def rehearse(proposal: Proposal, report: Report, shop: RepairContext, watch: Pro
     """Prove the cure in child processes, in the environment as it would be; nothing is changed for it."""
     if proposal.rehearsal is not None:
         return proposal.rehearsal
-    return try_out(proposal.finding, report, proposal.plan.changes, host=shop.seen(), watch=watch, examine=examine)
+    return try_out(
+        proposal.finding, report, proposal.plan.changes, host=shop.current_host(), watch=watch, examine=examine
+    )
 
 
 def apply(

@@ -73,7 +73,7 @@ class Pasted:
     """Version of the kernel module, from the kernel's log."""
 
     @property
-    def told(self) -> bool:
+    def has_facts(self) -> bool:
         """Whether anything was found."""
         return bool(self.driver or self.gpus or self.packages or self.environment or self.module)
 

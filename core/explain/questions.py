@@ -38,7 +38,7 @@ def find_question(causes: tuple[RankedCause, ...], reading: ParsedText) -> Quest
     return None
 
 
-def decide(causes: tuple[RankedCause, ...], asked: Question | None) -> str:
+def ask_what_decides(causes: tuple[RankedCause, ...], asked: Question | None) -> str:
     """Return the question and its answers, each in a line; without one, what would decide between the best causes."""
     if is_settled(causes):
         return ""

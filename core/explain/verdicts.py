@@ -170,8 +170,8 @@ def _proved_causes(reading: ParsedText, seen: Snapshot, failures: list[Finding])
     for cause, prove in PROOFS.items():
         evidence = _ask_judge(prove, reading, seen, failures)
         linked = find_mechanism(reading, fault_facts(cause, seen, evidence)) if evidence else Mechanism()
-        sure = linked.proves if cause not in STATE_CAUSES else bool(evidence) and was_searched(reading, seen)
-        if sure or linked.may or (evidence and cause in STATE_CAUSES):
+        sure = linked.is_proved if cause not in STATE_CAUSES else bool(evidence) and was_searched(reading, seen)
+        if sure or linked.is_possible or (evidence and cause in STATE_CAUSES):
             verdicts[cause] = {"verdict": "proved" if sure else "open", "evidence": evidence, "may": not sure}
     return verdicts
 
@@ -179,9 +179,9 @@ def _proved_causes(reading: ParsedText, seen: Snapshot, failures: list[Finding])
 def _enter_finding(verdicts: Fields, finding: Finding, linked: Mechanism) -> None:
     """Enter a finding: as the proof of its cause, as what may be behind the text, or as a fault that is here."""
     old = verdicts.get(finding.cause, {})
-    if linked.proves and not _is_superseded(old, finding):
+    if linked.is_proved and not _is_superseded(old, finding):
         verdicts[finding.cause] = {"verdict": "proved", "evidence": finding.evidence, "finding": finding}
-    elif linked.may and old.get("verdict") != "proved" and "finding" not in old:
+    elif linked.is_possible and old.get("verdict") != "proved" and "finding" not in old:
         verdicts[finding.cause] = {"evidence": finding.evidence, "finding": finding, "may": True}
     elif old.get("verdict") == "refuted":
         # the fault is here, though not behind this text: that is no refutation
@@ -215,7 +215,13 @@ def machine_fault(finding: Finding, linked: Mechanism) -> MachineFault:
         cause=finding.cause,
         subject=finding.subject,
         title=finding.title,
-        link="makes" if linked.proves else "may make" if linked.may else "contradicted" if linked.by else "none",
+        link="makes"
+        if linked.is_proved
+        else "may make"
+        if linked.is_possible
+        else "contradicted"
+        if linked.by
+        else "none",
         against=linked.against,
     )
 

@@ -175,7 +175,7 @@ class _UnpackedFiles(Sysroot, frozen=True):
     """Files for the examined system, in folders of the running one."""
 
     @property
-    def form(self) -> ModuleType:
+    def path_module(self) -> ModuleType:
         """The path module of the running system."""
         return os.path
 

@@ -27,7 +27,7 @@ class AnswerPipe:
         self._program_waits, self._go = os.pipe()
 
     @property
-    def ends(self) -> tuple[int, int]:
+    def child_handles(self) -> tuple[int, int]:
         """The program's ends: numbers of descriptors, on Windows of handles."""
         if sys.platform != "win32":
             return self._program_says, self._program_waits
@@ -36,25 +36,25 @@ class AnswerPipe:
         return msvcrt.get_osfhandle(self._program_says), msvcrt.get_osfhandle(self._program_waits)
 
     @property
-    def variable(self) -> dict[str, str]:
+    def child_environment(self) -> dict[str, str]:
         """What tells the program its ends."""
-        return {ANSWER_VARIABLE: ",".join(map(str, self.ends))}
+        return {ANSWER_VARIABLE: ",".join(map(str, self.child_handles))}
 
     @contextmanager
     def handed_over(self) -> Iterator[tuple[int, int]]:
         """Let the program's ends be inherited for the time of a ``with``, in which it is started; then they are its alone."""
         try:
             if sys.platform == "win32":
-                for handle in self.ends:
+                for handle in self.child_handles:
                     os.set_handle_inheritable(handle, True)
-            yield self.ends
+            yield self.child_handles
         except BaseException:
             self._close(self._said, self._go)
             raise
         finally:
             self._close(self._program_says, self._program_waits)
 
-    def hear(self, hear: Callable[[bytes], None], look: Callable[[], None]) -> None:
+    def read_to_end(self, hear: Callable[[bytes], None], look: Callable[[], None]) -> None:
         """Read what the program says to its end, and look whenever it asks for that."""
         looks, last = 0, b""
         try:

@@ -62,7 +62,7 @@ class _Tree(Protocol):
     def wait(self) -> None:
         """Wait for the process' end, kill what it left behind, and collect its exit status."""
 
-    def mapped(self) -> Iterable[str]:
+    def mapped_files(self) -> Iterable[str]:
         """Return the files that it has mapped."""
 
 
@@ -91,7 +91,7 @@ class _Group:
 
             leash.end(self._process.pid)
 
-    def mapped(self) -> Iterable[str]:
+    def mapped_files(self) -> Iterable[str]:
         from core.host.linux.processes import mapped_files
 
         return mapped_files(self._process.pid)
@@ -112,7 +112,7 @@ class _Running:
         self._mapped: dict[str, None] = {}
         if pipe:
             printed, answered = _thread(_keep, process.stdout, self._err, _ignore_output), _heard(self._out, hear)
-            self._readers = (printed, _thread(pipe.hear, answered, self._look))
+            self._readers = (printed, _thread(pipe.read_to_end, answered, self._look))
         else:
             assert process.stderr is not None
             self._readers = (
@@ -127,7 +127,7 @@ class _Running:
         self._happened.put("ended")
 
     def _look(self) -> None:
-        self._mapped |= dict.fromkeys(self._tree.mapped())
+        self._mapped |= dict.fromkeys(self._tree.mapped_files())
 
     def finish(self, timeout: float, watch: Progress | None) -> CompletedProcess:
         """Wait for whatever comes first, kill the rest, and describe the end."""
@@ -182,7 +182,7 @@ def _start(
     kind: ProgramKind,
 ) -> subprocess.Popen[bytes]:
     if answers:
-        env = {**(os.environ if env is None else env), **answers.variable}
+        env = {**(os.environ if env is None else env), **answers.child_environment}
     with answers.handed_over() if answers else nullcontext(()) as ends:
         if sys.platform == "win32":
             from core.host.windows.job import start_process

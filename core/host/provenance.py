@@ -26,14 +26,21 @@ SEARCHED = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PYTHONPATH", *
 """Variables whose entries make a program run or load something."""
 PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
 LEADING = (
-    *("PYTHONHOME", "PYTHONUSERBASE", "CUDA_INJECTION32_PATH", "CUDA_INJECTION64_PATH", "GCONV_PATH"),
-    *("OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "BASH_ENV", "ZDOTDIR"),
+    *("PYTHONHOME", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "CUDA_INJECTION32_PATH", "CUDA_INJECTION64_PATH"),
+    *("OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CONFIG_FILE", "UV_CONFIG_FILE"),
 )
-"""Variables that do the same and name one place."""
+"""Windows: variables that do the same and name one place. Elsewhere every variable does that leads to a place of others."""
+DISPLAYING = ("XAUTHORITY", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY")
+"""Without which an administrator's window has no display: places of the person whose session it is."""
+TEMPORARY = ("TMPDIR", "TMP", "TEMP")
+"""Which may lead to a folder that everybody shares, if its sticky bit keeps each one's own there."""
 HANDED_ON = late_pattern(
     r"PATH|LANG|LC_\w+|LD_\w+|TZ|TMPDIR|_PYI\w+|(?:CUDA|CUDNN|CUBLAS|NVIDIA|TF|XLA|JAX|TORCH|PYTORCH|OMP|PYTHON)\w*"
 )
 """Variables of the administrator that a program of another account gets; the rest may hold secrets."""
+_PATHS = late_pattern(r"[^\s:;,='\"]*/[^\s:;,='\"]*")
+"""Paths among the words of a variable: lists, options, addresses."""
 DOMAIN_ADMINISTRATORS = late_pattern(r"S-1-5-21-[\d-]+-(?:500|512|519)")
 """Windows: the built-in administrator, and the domain's, who administer every machine of it (well-known SIDs)."""
 
@@ -105,9 +112,7 @@ def trusted_environment(env: Mapping[str, str], person: Person | None = None) ->
     if not me.elevated:
         return out
     for name, value in env.items():
-        if name.upper() in LEADING and ownership.first_loose(value.split(os.pathsep)[0], me.trusted):
-            del out[name]
-        elif name.upper() in SEARCHED:
+        if name.upper() in SEARCHED:
             entries = value.replace(" ", ":").split(":") if name in PRELOADED else value.split(os.pathsep)
             kept = [e for e in entries if not _leads_elsewhere(name, e, me)]
             out[name] = os.pathsep.join(kept)
@@ -115,7 +120,35 @@ def trusted_environment(env: Mapping[str, str], person: Person | None = None) ->
                 del out[name]
             elif len(kept) == len(entries):
                 out[name] = value
-    return out
+        elif place_of_others(name, value, me):
+            del out[name]
+    return _with_own_home(env, out)
+
+
+def place_of_others(name: str, value: str, person: Person | None = None) -> str:
+    """Return the first path in a variable that others can change, whatever programs do there; empty where there is none."""
+    me = person or this_person()
+    if sys.platform == "win32":
+        first = value.split(os.pathsep, maxsplit=1)[0] if name.upper() in LEADING else ""
+        return first if first and ownership.first_loose(first, me.trusted) else ""
+    if "/" not in value or name in DISPLAYING:
+        return ""
+    paths = (os.path.join("/", p) for p in _PATHS.findall(value))  # noqa: PTH118 - programs start in the root folder
+    return next((p for p in paths if p != os.devnull and _is_of_others(p, name, me)), "")
+
+
+def _is_of_others(path: str, name: str, me: Person) -> bool:
+    if name in TEMPORARY and _is_sticky(path):
+        path = os.path.dirname(path.rstrip("/"))  # noqa: PTH120 - of a variable
+    return bool(ownership.first_loose(path, me.trusted))
+
+
+def _is_sticky(path: str) -> bool:
+    try:
+        seen = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(seen.st_mode) and bool(seen.st_mode & stat.S_ISVTX) and seen.st_uid == 0
 
 
 def _leads_elsewhere(name: str, entry: str, me: Person) -> bool:
@@ -196,6 +229,9 @@ if sys.platform == "win32":
         """Return none: Windows has no user namespaces."""
         return frozenset()
 
+    def _with_own_home(_env: Mapping[str, str], out: dict[str, str]) -> dict[str, str]:
+        return out
+
     def _this_person() -> Person:
         from ctypes import windll
 
@@ -211,6 +247,13 @@ else:
 
     WHOLE_MAP = 4_294_967_295
     """Accounts in a map that leaves none out (user_namespaces(7))."""
+
+    def _with_own_home(env: Mapping[str, str], out: dict[str, str]) -> dict[str, str]:
+        """Return the variables with the administrator's own home, where that of another account was taken out."""
+        if "HOME" in env and "HOME" not in out:
+            with suppress(KeyError):
+                out["HOME"] = pwd.getpwuid(0).pw_dir
+        return out
 
     def _this_person() -> Person:
         uid = os.geteuid()

@@ -90,7 +90,7 @@ def _evidence(file: Layout) -> Iterator[TrueVersion]:
         return
     for name in CHECK_SYMBOLS:
         at = export_address(file, name)
-        code = b"" if at is None else file.near(at, BYTES_AROUND, BYTES_AROUND)
+        code = b"" if at is None else file.bytes_around(at, BYTES_AROUND, BYTES_AROUND)
         found = _agreed_version(_packed_version(_number(match)) for match in COMPARE_PACKED.finditer(code))
         if found:
             yield TrueVersion(version=found, source=fact_text("the number that {name} compares with", name=name))
@@ -106,7 +106,7 @@ def _start(file: Layout) -> Iterator[TrueVersion]:
         matches = [match for piece in pieces for match in START_ON_WINDOWS.finditer(piece)]
     else:
         places = [at for name in DUMMY_SYMBOLS if (at := export_address(file, name)) is not None]
-        matches = [match for at in places for match in COMPARE_DECIMAL.finditer(file.near(at, BYTES_BEFORE, 0))]
+        matches = [match for at in places for match in COMPARE_DECIMAL.finditer(file.bytes_around(at, BYTES_BEFORE, 0))]
     found = _agreed_version(_decimal_version(_number(match)) for match in matches)
     if found:
         yield TrueVersion(version=found, source=fact_text("the number that its start function compares with"))
@@ -178,7 +178,7 @@ def _resource(path: str) -> str | None:
     """
     try:
         with open_layout(path) as file:
-            for section in file.named(".rsrc") if file.format == "PE" else ():
+            for section in file.sections_named(".rsrc") if file.format == "PE" else ():
                 data = file.source.read(section.offset, min(section.size, MAX_RESOURCE_BYTES))
                 at = data.find(b"\xbd\x04\xef\xfe")  # the signature of VS_FIXEDFILEINFO
                 if 0 <= at <= len(data) - 16:

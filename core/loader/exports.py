@@ -54,15 +54,15 @@ def _gnu_hash(name: bytes) -> int:
 
 def _pe(file: Layout, name: bytes) -> int | None:
     table = _export_table(file)
-    count, functions, names, ordinals = struct.unpack("<4I", file.at(table + 24, 16)) if table else (0, 0, 0, 0)
+    count, functions, names, ordinals = struct.unpack("<4I", file.bytes_at(table + 24, 16)) if table else (0, 0, 0, 0)
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
-        at = struct.unpack("<I", file.at(names + 4 * middle, 4))[0]
-        found = file.at(at, len(name) + 1)
+        at = struct.unpack("<I", file.bytes_at(names + 4 * middle, 4))[0]
+        found = file.bytes_at(at, len(name) + 1)
         if found == name + b"\0":
-            ordinal = struct.unpack("<H", file.at(ordinals + 2 * middle, 2))[0]
-            return int(struct.unpack("<I", file.at(functions + 4 * ordinal, 4))[0])
+            ordinal = struct.unpack("<H", file.bytes_at(ordinals + 2 * middle, 2))[0]
+            return int(struct.unpack("<I", file.bytes_at(functions + 4 * ordinal, 4))[0])
         if found < name + b"\0":
             low = middle + 1
         else:
@@ -79,19 +79,19 @@ def _export_table(file: Layout) -> int:
 def dll_name(file: Layout) -> str:
     """Return the name that a DLL was built under, from its export table; empty when it exports nothing."""
     try:
-        at = struct.unpack("<I", file.at(_export_table(file) + 12, 4))[0]
+        at = struct.unpack("<I", file.bytes_at(_export_table(file) + 12, 4))[0]
     except struct.error:
         return ""
-    return path_text(file.at(at, 260).split(b"\0", 1)[0])
+    return path_text(file.bytes_at(at, 260).split(b"\0", 1)[0])
 
 
 def export_value(file: Layout, name: str) -> int | None:
     """Return the four-byte number that an exported data symbol holds; None when there is no such symbol."""
     at = export_address(file, name)
-    raw = b"" if at is None else file.at(at, 4)
+    raw = b"" if at is None else file.bytes_at(at, 4)
     return int.from_bytes(raw, "little") if len(raw) == 4 else None
 
 
 def text_section(file: Layout) -> Section | None:
     """Return the section with the machine code."""
-    return next(iter(file.named(".text")), None)
+    return next(iter(file.sections_named(".text")), None)

@@ -76,7 +76,7 @@ def _machine_code(path: str, root: str, seconds: float) -> GpuCode | None:
     try:
         with open_layout(path_under_root(root, path)) as file:
             deadline = time.monotonic() + seconds
-            for section in file.named(*FATBIN_SECTIONS):
+            for section in file.sections_named(*FATBIN_SECTIONS):
                 _collect(file.source, section, deadline, found)
     except (UnfitError, UndecidedError):
         return None

@@ -54,7 +54,7 @@ def _imports(file: Layout) -> dict[str, tuple[str, ...]]:
     table, size = struct.unpack("<2I", file.source.read(place, 8))
     out: dict[str, tuple[str, ...]] = {}
     for n in range(MAX_DLLS if table and size else 0):
-        raw = file.at(table + 20 * n, 20)
+        raw = file.bytes_at(table + 20 * n, 20)
         if len(raw) < 20 or not any(raw):
             break
         lookup, _time, _chain, name, bound = struct.unpack("<5I", raw)
@@ -68,7 +68,7 @@ def _functions(file: Layout, table: int) -> tuple[str, ...]:
     width, code = (8, "Q") if file.bits == 64 else (4, "I")
     names: list[str] = []
     for at in range(0, MAX_FUNCTIONS, PIECE):
-        raw = file.at(table + width * at, width * PIECE)
+        raw = file.bytes_at(table + width * at, width * PIECE)
         for entry in struct.unpack(f"<{len(raw) // width}{code}", raw[: len(raw) // width * width]):
             if not entry:
                 return tuple(names)
@@ -83,7 +83,7 @@ def _functions(file: Layout, table: int) -> tuple[str, ...]:
 def _text(file: Layout, address: int) -> str:
     """Return the whole text at an address; empty where it does not end."""
     for size in (USUAL_NAME_BYTES, MAX_NAME_BYTES):
-        text, end, _rest = file.at(address, size).partition(b"\0")
+        text, end, _rest = file.bytes_at(address, size).partition(b"\0")
         if end:
             return path_text(text)
     return ""

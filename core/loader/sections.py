@@ -42,15 +42,15 @@ class Layout(msgspec.Struct, frozen=True):
     bits: int
     sections: tuple[Section, ...]
 
-    def named(self, *names: str) -> tuple[Section, ...]:
+    def sections_named(self, *names: str) -> tuple[Section, ...]:
         """Return the sections with these names, in the file's order."""
         return tuple(section for section in self.sections if section.name in names)
 
-    def at(self, address: int, size: int) -> bytes:
+    def bytes_at(self, address: int, size: int) -> bytes:
         """Return up to ``size`` bytes at an address of the loaded image, as far as the file holds them."""
-        return self.near(address, 0, size)
+        return self.bytes_around(address, 0, size)
 
-    def near(self, address: int, before: int, behind: int) -> bytes:
+    def bytes_around(self, address: int, before: int, behind: int) -> bytes:
         """Return the bytes around an address, as far as its section goes."""
         for section in self.sections:
             inside = address - section.address

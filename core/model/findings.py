@@ -68,7 +68,7 @@ class Finding(Frozen, frozen=True, kw_only=True):
     fix."""
 
     @property
-    def about(self) -> tuple[str, ...]:
+    def all_subjects(self) -> tuple[str, ...]:
         """Everything that it is about."""
         return self.subjects or ((self.subject,) if self.subject else ())
 
@@ -164,7 +164,7 @@ class Report(Frozen, frozen=True, kw_only=True):
         return self.primary or next((f for f in self.findings if f.headline), None)
 
     @property
-    def worst(self) -> Severity:
+    def worst_severity(self) -> Severity:
         """The worst severity of all findings; GOOD when there is none."""
         return max((f.severity for f in self.findings), default=Severity.GOOD)
 
@@ -175,7 +175,7 @@ class Report(Frozen, frozen=True, kw_only=True):
             f for f in self.findings if f.severity is Severity.UNKNOWN and f.id.partition(".")[2] in NOT_EXAMINED
         )
 
-    def of(self, step: Step) -> tuple[Finding, ...]:
+    def findings_for(self, step: Step) -> tuple[Finding, ...]:
         """Return the findings that belong to one step, the headline first, then worst first."""
         return tuple(f for f in self.findings if f.step is step or step in f.also)
 

@@ -31,10 +31,10 @@ class WatchedSysroot(Sysroot, frozen=True):
 
     places: dict[str, None] = msgspec.field(default_factory=dict)
 
-    def under(self, path: str) -> str:
+    def local_path(self, path: str) -> str:
         """Return where ``path`` is for the running system."""
         self.places[path] = None
-        return super().under(path)
+        return super().local_path(path)
 
 
 def kept_look(
@@ -51,7 +51,7 @@ def kept_look(
     ``given``: all else that the answer depends on, as it can be encoded. ``look`` says besides whether the answer lasts: one that was
     cut short for lack of time does not. ``known``: the identities of places that were asked for in this scan, before what is read now.
     """
-    if not where.whole or where.planned or where.gone:
+    if not where.is_running_system or where.planned or where.gone:
         return look(where)[0]
     known = {} if known is None else known
     try:
@@ -98,7 +98,7 @@ def _identity(places: tuple[str, ...], where: Sysroot, known: dict[str, str]) ->
     for place in places:
         if place not in known:
             try:
-                known[place] = file_identity(where.under(place))
+                known[place] = file_identity(where.local_path(place))
             except (OSError, ValueError):
                 known[place] = MISSING
         if not known[place]:

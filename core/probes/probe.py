@@ -30,6 +30,8 @@ class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Those that an assistant named: they are run only if nobody else can change them."""
     programs: tuple[str, ...] = ()
     """Programs named by the person: paths, or numbers of running processes."""
+    at_once: bool = False
+    """Whether frameworks may also be tried as they take a GPU's memory by themselves: other programs get none meanwhile."""
     keep: Callable[[Any], object] = lambda _item: None
     """Keep one item of the section as soon as it is there: it stays when the probe breaks off or runs out of time."""
     miss: Callable[[Unexamined], object] = lambda _item: None

@@ -27,7 +27,7 @@ def unexamined_places(patience: Patience, seen: Snapshot, request: ProbeRequest)
             seconds=patience.limit,
             wanted_by=tuple(dict.fromkeys(_leading_paths(place, seen, request))),
         )
-        for place in map(where.shown, patience.silent)
+        for place in map(where.target_path, patience.silent)
     )
 
 
@@ -60,7 +60,7 @@ def _is_related(one: str, other: str, where: Sysroot) -> bool:
 def _leads_to(folder: str, place: str, where: Sysroot) -> bool:
     """Whether a folder of a search path is in a place, or holds it: whoever searches the folder asks the place."""
     return _is_inside(folder, place, where) or (
-        where.form.isabs(folder)
+        where.path_module.isabs(folder)
         and _is_inside(where.parent(place), folder, where)
         and _is_inside(folder, where.parent(place), where)
     )
@@ -68,4 +68,4 @@ def _leads_to(folder: str, place: str, where: Sysroot) -> bool:
 
 def _is_inside(path: str, folder: str, where: Sysroot) -> bool:
     """Whether ``path`` is ``folder`` or is in it, by their words alone: the disk may not respond."""
-    return where.form.isabs(path) and is_inside(where.system, path, folder)
+    return where.path_module.isabs(path) and is_inside(where.system, path, folder)

@@ -36,27 +36,27 @@ class Sysroot(msgspec.Struct, frozen=True):
     """Files and folders that are supposed to be gone, by their full paths; ``names`` and ``stat`` do not tell of them."""
 
     @property
-    def form(self) -> ModuleType:
+    def path_module(self) -> ModuleType:
         """The path module of the examined system; usable on either."""
         return paths.path_module(self.system)
 
     @property
-    def whole(self) -> bool:
+    def is_running_system(self) -> bool:
         r"""Whether the root is the running system's own: "/", or a drive such as "C:\\"."""
         return is_whole(self.root)
 
-    def under(self, path: str) -> str:
+    def local_path(self, path: str) -> str:
         """Return where ``path`` is for the running system."""
         if isinstance(self.root, OtherRoot):
             return self.root.place(path)
-        if self.whole:
+        if self.is_running_system:
             return extended_path(path)
         relative = path.replace("\\", "/") if self.system == "windows" else path
         return self.root.rstrip("/\\") + "/" + relative.lstrip("/")
 
-    def shown(self, real: str) -> str:
-        """Return the examined system's form of a path that the running system gave: the inverse of ``under``."""
-        if self.whole:
+    def target_path(self, real: str) -> str:
+        """Return the examined system's form of a path that the running system gave: the inverse of ``local_path``."""
+        if self.is_running_system:
             return real.removeprefix("\\\\?\\")
         base = os.path.realpath(self.root).rstrip("/\\")
         if not real.startswith(base + os.sep):
@@ -81,7 +81,7 @@ class Sysroot(msgspec.Struct, frozen=True):
         if path in self.gone:
             return None
         try:
-            return call_patiently(os.stat, self.under(path))
+            return call_patiently(os.stat, self.local_path(path))
         except (OSError, ValueError):
             return None
 
@@ -103,25 +103,25 @@ class Sysroot(msgspec.Struct, frozen=True):
         """Whether ``path`` itself is a symbolic link, wherever it leads."""
         try:
             real = (
-                self.under(self.parent(path)) + "/" + self.name(path)
+                self.local_path(self.parent(path)) + "/" + self.name(path)
                 if isinstance(self.root, OtherRoot)
-                else self.under(path)
+                else self.local_path(path)
             )
             return stat.S_ISLNK(call_patiently(os.lstat, real).st_mode)
         except (OSError, ValueError):
             return False
 
-    def real(self, path: str) -> str:
+    def real_path(self, path: str) -> str:
         """Return ``path`` with all links followed as far as they lead; a loop ends where it closes."""
         try:
-            return self.shown(call_patiently(os.path.realpath, self.under(path)))
+            return self.target_path(call_patiently(os.path.realpath, self.local_path(path)))
         except (OSError, ValueError):
             return path
 
     def names(self, folder: str) -> tuple[str, ...] | None:
         """Return the sorted names in ``folder``; None when it cannot be listed."""
         try:
-            there = call_patiently(_names, self.under(folder))
+            there = call_patiently(_names, self.local_path(folder))
             if self.planned or self.gone:
                 there = sorted({*there, *self._inside(folder, self.planned)} - {*self._inside(folder, self.gone)})
             return tuple(sorted(there))
@@ -134,7 +134,7 @@ class Sysroot(msgspec.Struct, frozen=True):
         Files of /proc and /sys say 0 bytes and are read nevertheless. O_NONBLOCK: never waits for a FIFO's other end.
         """
         try:
-            return call_patiently(_start, self.under(path), limit) if self.is_file(path) else None
+            return call_patiently(_start, self.local_path(path), limit) if self.is_file(path) else None
         except (OSError, ValueError):
             return None
 
@@ -172,7 +172,7 @@ def without_silent_folders(env: Mapping[str, str], where: Sysroot) -> dict[str, 
     found = dict(env)
     for variable in [n for n in env if n.upper() == name]:
         for index, folder in reversed(list(enumerate(split_entries(env[variable], where.system, name)))):
-            if where.form.isabs(folder) and is_silent(where.under(folder)):
+            if where.path_module.isabs(folder) and is_silent(where.local_path(folder)):
                 found[variable] = remove_from_path(found[variable], folder, index, where.system, name=name)
     return found
 

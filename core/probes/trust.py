@@ -34,12 +34,12 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
     paths: dict[str, bool] = {}
     for resolution in its.resolutions:
         winner = resolution.winner
-        if winner and where.form.isabs(winner.path):
-            paths.setdefault(where.under(winner.path), wanted or winner.how in SEARCHED)
+        if winner and where.path_module.isabs(winner.path):
+            paths.setdefault(where.local_path(winner.path), wanted or winner.how in SEARCHED)
     roll = its.roll
     for path in (roll.main, *roll.preload, *(t for p in roll.parts for t in p.tries)) if roll else ():
-        if where.form.isabs(path):
-            paths.setdefault(where.under(path), wanted)
+        if where.path_module.isabs(path):
+            paths.setdefault(where.local_path(path), wanted)
     return verdict_within_reach(may_run(paths))
 
 
@@ -69,10 +69,10 @@ def of_interpreter(
     """
     wanted = python.is_wanted
     places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages, *also]
-    paths = {where.under(p): wanted for p in places if p and where.form.isabs(p)}
+    paths = {where.local_path(p): wanted for p in places if p and where.path_module.isabs(p)}
     me = provenance.this_person()
     if me.elevated:
-        paths |= dict.fromkeys(_odd(tuple(map(where.under, python.site_packages)), request), wanted)
+        paths |= dict.fromkeys(_odd(tuple(map(where.local_path, python.site_packages)), request), wanted)
     return verdict_within_reach(may_run(paths, me))
 
 
@@ -100,15 +100,19 @@ def asked_ahead(python: PythonEnvironment, where: Sysroot, request: ProbeRequest
 
 def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
     """Return what others can change of an environment; None for nothing, and for one of another system's."""
-    places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.form.isabs(p)]
+    places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.path_module.isabs(p)]
     return (
-        printable_changeable(may_run({where.under(p): False for p in places}).changeable) if runs_here(where) else None
+        printable_changeable(may_run({where.local_path(p): False for p in places}).changeable)
+        if runs_here(where)
+        else None
     )
 
 
 def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
     """Return what others can change of a copy of cuDNN; None for nothing, and for one of another system's."""
-    paths = {where.under(f.path): False for f in copy.files if f.state != "missing" and where.form.isabs(f.path)}
+    paths = {
+        where.local_path(f.path): False for f in copy.files if f.state != "missing" and where.path_module.isabs(f.path)
+    }
     return printable_changeable(may_run(paths).changeable) if runs_here(where) else None
 
 
@@ -188,4 +192,9 @@ def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroo
             if entry not in kept:
                 verdict = may_run({os.path.join("/", entry): True})  # noqa: PTH118 - may be no path
                 tell_execution("search path", entry, Verdict(may=False, changeable=verdict.changeable), request)
+    for name in (n for n in env if n not in out and n.upper() not in provenance.SEARCHED):
+        if provenance.HANDED_ON.fullmatch(name) and (place := provenance.place_of_others(name, env[name])):
+            tell_execution(
+                "search path", place, Verdict(may=False, changeable=may_run({place: True}).changeable), request
+            )
     return out

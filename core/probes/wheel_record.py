@@ -56,12 +56,18 @@ def read_record(distribution: Distribution, where: Sysroot) -> str:
     return ""
 
 
+def installed_by_conda(what: Distribution, where: Sysroot) -> bool:
+    """Whether conda installed a distribution; it rewrites files after their RECORD was written."""
+    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
+    return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
+
+
 def _row(line: str, folder: str, where: Sysroot) -> tuple[str, RecordRow]:
     try:
         path, digest, size = [*next(csv.reader([line])), "", ""][:3]
     except (csv.Error, StopIteration):
         return "", RecordRow()
-    whole = str(where.form.normpath(where.join(folder, path)))
+    whole = str(where.path_module.normpath(where.join(folder, path)))
     return whole, RecordRow(sha256=_hexadecimal(digest), size=whole_number(size))
 
 
@@ -98,7 +104,7 @@ def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping
         return seen.st_size if seen and stat.S_ISREG(seen.st_mode) else -1
 
     ordered = sorted({p for p in paths if size(p) > 0}, key=size, reverse=True)
-    found = map_in_threads(ordered, lambda path: _sha256(where.under(path), watch), threads=HASHING_THREADS)
+    found = map_in_threads(ordered, lambda path: _sha256(where.local_path(path), watch), threads=HASHING_THREADS)
     return {path: value for path, value in zip(ordered, found, strict=True) if value}
 
 

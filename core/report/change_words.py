@@ -9,7 +9,7 @@ from core.common.text import join_names
 from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.findings import Report
 from core.model.paths import file_name, form_of, parent
-from core.report.short_names import environment_names, place, shorten
+from core.report.short_names import environment_names, environment_place, shorten
 
 MOST_PACKAGES = 2
 """Most packages that a sentence names; the exact change lists all."""
@@ -88,7 +88,7 @@ def _variable(change: SetVariable, report: Report) -> str:
 
 
 def _line(change: EditLine, report: Report) -> str:
-    file, line = place(change.file or change.path, report.snapshot.machine.home), change.line
+    file, line = environment_place(change.file or change.path, report.snapshot.machine.home), change.line
     if change.value:
         return _("Give {name} another value in line {line} of {file}.", name=change.name, line=line, file=file)
     if change.entry:

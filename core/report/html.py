@@ -127,7 +127,10 @@ def _parts(report: Report, before: Report | None) -> tuple[tuple[str, str, str],
     """Return every part of the page: anchor, heading, body; one with an empty body is left out."""
     return (
         ("steps", _("The steps"), _steps(report)),
-        *((f"step-{s.value}", _(STEP_NAMES[s]), "".join(_finding_in_step(f, s) for f in report.of(s))) for s in Step),
+        *(
+            (f"step-{s.value}", _(STEP_NAMES[s]), "".join(_finding_in_step(f, s) for f in report.findings_for(s)))
+            for s in Step
+        ),
         ("machine", _("What is on the machine"), machine_facts(report.snapshot)),
         ("libraries", _("Which files would be loaded"), libraries_table(report.snapshot)),
         ("before", _("Before and after"), _since(report, before) if before else ""),
@@ -145,7 +148,7 @@ def _since(report: Report, before: Report) -> str:
 def _steps(report: Report) -> str:
     rows = []
     for step in Step:
-        found = report.of(step)
+        found = report.findings_for(step)
         seen = any(getattr(report.snapshot, s) is not None for s in SECTIONS_OF_STEP[step])
         if not found:
             result = html_cell(_("Examined; nothing to report") if seen else _("Not looked at"), tag="td")
@@ -177,7 +180,7 @@ def _finding(f: Finding) -> str:
         f'<article class="finding {f.severity.word}"><p class="word">{SEVERITY_MARKS[f.severity][0]} {html_cell(word)}</p>',
         f"<h3>{html_cell(f.title)}</h3>",
     ]
-    lines += [f'<p class="subject">{html_cell(subject)}</p>' for subject in f.about if subject not in f.title]
+    lines += [f'<p class="subject">{html_cell(subject)}</p>' for subject in f.all_subjects if subject not in f.title]
     if f.why:
         lines.append(f"<p>{html_cell(f.why)}</p>")
     if f.follows_from:

@@ -107,7 +107,7 @@ def from_json(data: bytes) -> Report:
         remember_form(text.message, text.values)
     for load in form.snapshot.loads or ():  # older reports have it without texts
         for whole in (load.consumer, replace(load.consumer, framework="")):
-            remember_form(*whole.form)
+            remember_form(*whole.message_and_values)
     findings = tuple(
         Finding(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": Severity[f.severity.upper()]})
         for f in form.findings

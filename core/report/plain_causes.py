@@ -51,7 +51,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "mig_misconfigured": N_("The GPU is divided into parts (MIG), and programs get none of them."),
     "gpu_arch_too_new": N_("Your GPU is newer than what is installed in {who} knows."),
     "gpu_arch_too_old": N_("Your GPU is older than what is installed in {who} supports."),
-    "gpu_memory_exhausted": N_("Other programs have taken all of the GPU's memory."),
+    "gpu_memory_exhausted": N_("Programs get too little of the GPU's memory."),
     "nv_compute_cache_bad": N_("The driver's own store of prepared programs is damaged or locked."),
     "hardware_fault": N_("The GPU itself reports a fault."),
     "no_nvidia_gpu": N_("This computer has no NVIDIA GPU."),

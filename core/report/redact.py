@@ -84,7 +84,7 @@ def redact(report: Report) -> Report:
     ``taken_out`` of the result says what was replaced and how often; a report that is clean stays as it is.
     """
     cleaner = Cleaner(report.snapshot)
-    clean = cleaner.every(report)
+    clean = cleaner.redact_texts(report)
     counts = cleaner.counts + Counter({t.kind: t.places for t in report.taken_out or ()})
     taken = tuple(Redaction(kind=k, places=n) for k, n in sorted(counts.items()))
     return msgspec.structs.replace(clean, taken_out=taken)
@@ -142,11 +142,11 @@ class Cleaner:
             (self._stored, STORAGE),
         )
 
-    def every(self, value: T) -> T:
+    def redact_texts(self, value: T) -> T:
         """Return a copy of a frozen struct with every text redacted, at any depth."""
         return _walk(value, self._field)
 
-    def clean(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Return a text with every name and identifier replaced."""
         if text not in self._done:
             before, self.counts = self.counts, Counter()
@@ -166,11 +166,11 @@ class Cleaner:
         kind = IDENTIFYING_FIELDS.get((type(owner).__name__, field))
         if kind and text and not text.isdigit():
             # the form GPU-... keeps its start, as in a variable that names the same GPU
-            cleaned = self.clean(text) if kind == "identifier" else text
+            cleaned = self.redact_text(text) if kind == "identifier" else text
             return cleaned if "<" in cleaned else self._name(kind, text)
         if isinstance(owner, Variable) and field == "value" and text:
             return self._value(owner.name.upper(), text)
-        return self.clean(text)
+        return self.redact_text(text)
 
     def _closed_fields(self, form: type) -> frozenset[str]:
         """Return the fields of a struct that hold one of a few words: a machine may be called "framework" or "login"."""
@@ -189,8 +189,8 @@ class Cleaner:
         if SECRET_NAME.search(name) and name not in ("PWD", "OLDPWD"):
             return self._placeholder("secret", value)
         if HOSTS_NAME.search(name):
-            return self.clean(HOST_IN_VALUE.sub(self._host, value))
-        return self._placeholder("proxy", value) if PROXY_NAME.search(name) else self.clean(value)
+            return self.redact_text(HOST_IN_VALUE.sub(self._host, value))
+        return self._placeholder("proxy", value) if PROXY_NAME.search(name) else self.redact_text(value)
 
     def _name(self, kind: str, name: str) -> str:
         r"""Return the placeholder of a name; of DOMAIN\name and host.domain both parts."""

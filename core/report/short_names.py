@@ -93,6 +93,6 @@ def _known(report: Report) -> Iterator[tuple[str, str]]:
         yield root, apart[root] if list(kits.values()).count(name) > 1 else name
 
 
-def place(prefix: str, home: str) -> str:
+def environment_place(prefix: str, home: str) -> str:
     """Return the path of an environment, with the home folder as ~."""
     return "~" + prefix[len(home) :] if len(home) > 1 and prefix.startswith(home) and form_of(prefix) else prefix

@@ -30,7 +30,7 @@ class SpeedRatio(Frozen, frozen=True, kw_only=True):
         return self.there / self.here
 
     @property
-    def same(self) -> bool:
+    def is_within_noise(self) -> bool:
         """Whether the difference is within the noise."""
         return abs(self.here / self.there - 1) <= self.noise
 
@@ -71,13 +71,13 @@ def speeds_text(here: Report, there: Report) -> str:
         return _("Neither report measured a convolution that the other one did, on a card of the same name.") + "\n"
     lines = [_("Speeds, beside those of the other report (milliseconds)")]
     for r in ratios:
-        if not r.same:
+        if not r.is_within_noise:
             t = r.timing
             what = ", ".join((translate_fact(t.label) or t.shape, t.type, _(t.direction), t.layout, t.by))
             word = _("{ratio} times as fast", ratio=format_plain_number(r.ratio, 2))
             numbers = f"{format_plain_number(r.here, 4):>9} {format_plain_number(r.there, 4):>9}"
             lines.append(f"  {pad(printable(what), 64)} {numbers}  {word}")
-    same = sum(r.same for r in ratios)
+    same = sum(r.is_within_noise for r in ratios)
     lines.append(
         "  " + _("{same} of {all} rows are the same, as far as such runs can tell.", same=same, all=len(ratios))
     )

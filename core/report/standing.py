@@ -15,7 +15,7 @@ ACTIVE_IMPORTANCE, EXAMINED_IMPORTANCE = 1, 3
 
 def step_standing(report: Report, step: Step) -> tuple[Severity, str]:
     """Return the state of a step, and one plain sentence about it."""
-    findings = report.of(step)
+    findings = report.findings_for(step)
     worst = max((f.severity for f in findings), default=Severity.GOOD)
     cell, says = max(_cells(report), key=lambda row: row[0], default=(Severity.GOOD, ""))
     if step is Step.FRAMEWORKS and cell > max(worst, Severity.NOTE):
@@ -52,14 +52,14 @@ def looked_at(snapshot: Snapshot, step: Step) -> bool:
 def machine_standing(report: Report) -> Severity:
     """Return the state of the machine: that of its worst examined step."""
     steps = (step_standing(report, s)[0] for s in Step if looked_at(report.snapshot, s))
-    return max((report.worst, *steps))
+    return max((report.worst_severity, *steps))
 
 
 def in_place(report: Report) -> bool:
     """Whether a GPU can really be used here: no fault, and both driver and cuDNN were found good."""
     proved = (Step.DRIVER, Step.CUDNN)
     return machine_standing(report) <= Severity.NOTE and all(
-        step_standing(report, s)[0] is Severity.GOOD and report.of(s) for s in proved
+        step_standing(report, s)[0] is Severity.GOOD and report.findings_for(s) for s in proved
     )
 
 

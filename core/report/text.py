@@ -109,7 +109,7 @@ def _executions(report: Report, width: int) -> list[str]:
     return [
         "",
         _("What was run"),
-        *(line for e in ran[:MOST_RUN] for line in _wrap_lines(execution(e), 2, width)),
+        *(line for e in ran[:MOST_RUN] for line in _wrap_lines(describe_execution(e), 2, width)),
         *more,
         *(line for note in filter(None, [guards_of(report.snapshot)]) for line in _wrap_lines(note, 2, width)),
     ]
@@ -133,7 +133,7 @@ def guards_of(seen: Snapshot) -> str:
     return _("Libraries that were called: in a cage (seccomp); the kernel allowed no network namespace of their own.")
 
 
-def execution(one: Execution) -> str:
+def describe_execution(one: Execution) -> str:
     """Return what was run and with whose rights, or that it was not, in a line."""
     what = _(EXECUTIONS.get(one.what, one.what))
     if one.account:
@@ -162,7 +162,7 @@ def _head(f: Finding) -> str:
 
 def _full(f: Finding, colour: bool, width: int, before: str) -> list[str]:
     lines = _wrap_lines(" ".join(filter(None, (_mark(f.severity, colour), before, _head(f)))), 2, width)
-    for subject in f.about:
+    for subject in f.all_subjects:
         lines += _wrap_lines(subject, 4, width) if subject not in f.title else []
     if f.why:
         lines += _wrap_lines(f.why, 4, width)
@@ -230,7 +230,7 @@ def as_markdown(report: Report, before: Report | None = None) -> str:
     calm = [f for f in report.findings if f.severity <= Severity.NOTE]
     if not loud:
         lines.append(healthy_verdict(machine_standing(report)))
-    if report.worst > Severity.UNKNOWN:  # else they come first below
+    if report.worst_severity > Severity.UNKNOWN:  # else they come first below
         lines += [f"- **{_('Not examined')}**: {_md(f.title)}" for f in report.not_examined]
     for f in loud:
         lines += _md_finding(f)

@@ -45,7 +45,7 @@ class ConsumerLoad(msgspec.Struct, frozen=True):
         return self.main.winner if self.main else None
 
     @property
-    def wanted(self) -> bool:
+    def is_requested(self) -> bool:
         """Whether somebody really asks for this major: a framework, or a pinned or bundled copy."""
         return bool(self.load.consumer.framework or self.load.wanted_version or self.own)
 
@@ -321,7 +321,7 @@ def usable_copies(c: ConsumerLoad) -> list[CudnnCopy]:
 def misses_cudnn(c: ConsumerLoad) -> bool:
     """Whether a consumer that finds no cuDNN misses it: somebody asks for it, or no environment has one of its own."""
     others = (consumer_load(c.seen, load) for load in c.seen.loads or () if load.consumer.kind != "plain")
-    return c.wanted or not any(other.own is not None or other.winner is not None for other in others)
+    return c.is_requested or not any(other.own is not None or other.winner is not None for other in others)
 
 
 def used_folders(seen: Snapshot) -> set[str]:

@@ -50,7 +50,7 @@ def of_failures(failures: frozenset[tuple[str, ...]], again: frozenset[tuple[str
     return CounterOutcome.REFUTED if failures <= again else CounterOutcome.CHANGED
 
 
-def blame(outcome: CounterOutcome, found: Callable[[], Finding]) -> Iterator[Finding]:
+def blame_unless_refuted(outcome: CounterOutcome, found: Callable[[], Finding]) -> Iterator[Finding]:
     """Yield the finding that blames what was taken away: never where the same failure came without it."""
     if outcome is not CounterOutcome.REFUTED:
         yield found()

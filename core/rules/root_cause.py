@@ -165,7 +165,7 @@ def is_consequence(finding: Finding, primary: Finding) -> bool:
     same = _share_consumer(finding, primary)
     dead = primary.step is Step.DRIVER and primary.severity is Severity.ERROR and (same or not primary.consumers)
     by_driver = dead and finding.id in DRIVER_EXPLAINS
-    on_its_files = bool(set(finding.about) & set(primary.about))
+    on_its_files = bool(set(finding.all_subjects) & set(primary.all_subjects))
     by_files = primary.step is Step.CUDNN and (same or on_its_files) and finding.step in (Step.CUDNN, Step.BENCHMARK)
     lacking = primary.id.partition(".")[2].startswith(LIBRARIES_ID) and same
     by_files = by_files or (lacking and finding.step in (Step.CUDNN, Step.TOOLKIT, Step.BENCHMARK))

@@ -197,5 +197,6 @@ def line_evidence(seen: Snapshot, name: str, ways: Iterable[str]) -> list[Eviden
     ]
     known = dict.fromkeys((r.file, r.line, r.added or r.value) for r in rows)
     return [
-        observation(_("{name} is set here", name=name), value or name, f"{file}:{line}") for file, line, value in known
+        observation(_("{name} is set here", name=name), value or name, f"{file}:{line}" if line else file)
+        for file, line, value in known
     ]

@@ -96,7 +96,7 @@ def with_concerns(told: Finding, *concerns: Concern) -> Finding:
 
 def concern_row(consumer: Consumer) -> Concern:
     """Return the row that says whom a finding concerns."""
-    return Concern(label=CONCERNS_LABEL, value=consumer.words, consumer=consumer.full_id)
+    return Concern(label=CONCERNS_LABEL, value=consumer.description, consumer=consumer.full_id)
 
 
 def observation(label: str, value: object, source: str = "") -> Evidence:

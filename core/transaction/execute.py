@@ -200,7 +200,7 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
 
 def _tell(entry: Entry, writer: VariableStore) -> None:
     if any(isinstance(c, SetVariable | EditPath) for c in entry.changes):
-        writer.broadcast()
+        writer.announce_change()
 
 
 def _notes(entry: Entry) -> tuple[str, ...]:
@@ -333,7 +333,7 @@ def _undo_problems(entry: Entry, writer: VariableStore, journal: Journal, gate: 
     if all(isinstance(c, EditPath) for c in inverses):
         rows = ()
     for change in inverses:
-        if isinstance(change, EditPath) and (obstacle := writer.obstacle(change.name, change.scope, change.at)):
+        if isinstance(change, EditPath) and (obstacle := writer.write_obstacle(change.name, change.scope, change.at)):
             rows = (*rows, obstacle)
     return rows
 

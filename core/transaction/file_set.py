@@ -231,7 +231,7 @@ def _fill(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> 
     beside = _beside_name(name, entry.id)
     was = next((w for w in entry.was if w.path == item.path), None)
     if item.text is None and not item.source:
-        with journal.kept() as kept:
+        with journal.open_backups() as kept:
             if row := journal.no_backup(item.after, item.path):
                 raise ChangeError(row)
             if not _given_back(item.after, was, kept, place, beside):
@@ -293,7 +293,7 @@ def _keep(place: SafeFolder, name: str, state: str, journal: Journal) -> None:
     found = place.status(name)
     if found is None:
         return
-    with journal.kept() as kept:
+    with journal.open_backups() as kept:
         alone = found.st_nlink == 1
         whole = kept.status(state) is not None and kept.state(state) == state
         mine = is_own(found)

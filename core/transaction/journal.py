@@ -246,7 +246,7 @@ class Journal:
             was=was,
         )
         try:
-            self.note(entry)
+            self.write_entry(entry)
         except (ChangeError, OSError) as e:
             self._forget(entry, e)
             raise
@@ -260,11 +260,11 @@ class Journal:
         """
         new = msgspec.structs.replace(entry, state="undoing", note="")
         try:
-            return self.note(new)
+            return self.write_entry(new)
         except (ChangeError, OSError) as e:
             try:
                 if self._entry_on_disk(new.id) != entry:
-                    self.note(entry)
+                    self.write_entry(entry)
             except (ChangeError, OSError):
                 raise BegunError(entry.id, e) from e
             raise
@@ -288,7 +288,7 @@ class Journal:
         found = next((e for e in self.entries() if e.id == id), None)
         return found if isinstance(found, Entry) else None
 
-    def note(self, entry: Entry) -> Entry:
+    def write_entry(self, entry: Entry) -> Entry:
         """Write an entry durably, over its older form, and return it."""
         self.prepare()
         with safe_folder.open_folder(self._part("entries")) as folder:
@@ -299,7 +299,7 @@ class Journal:
         """Write an entry's progress durably. If the system fails after the write, the written state counts."""
         new = msgspec.structs.replace(entry, state=state, note=note)
         try:
-            return self.note(new)
+            return self.write_entry(new)
         except OSError:
             if self._entry_on_disk(new.id) != new:
                 raise
@@ -326,7 +326,7 @@ class Journal:
     # --- backups ---------------------------------------------------------------------------------------------
 
     @contextmanager
-    def kept(self) -> Iterator[SafeFolder]:
+    def open_backups(self) -> Iterator[SafeFolder]:
         """Open the folder of backups, whose files are named by their SHA-256."""
         self.prepare()
         with safe_folder.open_folder(self._part("kept")) as folder:
@@ -363,7 +363,7 @@ class Journal:
             if isinstance(c, FileSet)
             for item in c.items
         }
-        with self.kept() as folder:
+        with self.open_backups() as folder:
             for name in folder.names():
                 if name.partition("-")[0] not in needed:
                     folder.remove(name)

@@ -86,7 +86,7 @@ def unmet_preconditions(
     paths = [i.path for c in changes if isinstance(c, FileSet) for i in c.items]
     if len(set(paths)) != len(paths):
         rows.append(_("The plan names a file twice."))
-    busy = writer.holders(path for c in changes for path in _held_by_programs(c))
+    busy = writer.programs_using(path for c in changes for path in _held_by_programs(c))
     rows += [_("{program} has a file of this plan open; close it first.", program=program) for program in busy]
     return tuple(dict.fromkeys(rows))
 
@@ -141,7 +141,7 @@ def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer
         rows += _both_scopes(change, writer)
     elif change.before == change.after:
         rows.append(_("The plan changes nothing about {name}.", name=change.name))
-    if obstacle := writer.obstacle(change.name, change.scope, change.at):
+    if obstacle := writer.write_obstacle(change.name, change.scope, change.at):
         rows.append(obstacle)
     return rows
 

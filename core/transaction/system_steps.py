@@ -53,7 +53,7 @@ class SystemTools:
     root: str = "/"
     run: Run = field(default=_run)
 
-    def at(self, path: str) -> str:
+    def local_path(self, path: str) -> str:
         """Return the real path of a path of the system."""
         return path if self.root == "/" else self.root.rstrip("/") + path
 
@@ -98,7 +98,7 @@ def state_of(step: SystemStep, tools: SystemTools) -> StepState:
         case "device-group":
             return "present" if step.subject in _members(tools, step.value) else "absent"
         case "cdi":
-            return "present" if os.path.lexists(tools.at(CDI_BEFORE)) else "absent"
+            return "present" if os.path.lexists(tools.local_path(CDI_BEFORE)) else "absent"
         case "reload-uvm":
             return step.before
         case _:
@@ -111,7 +111,7 @@ def loader_file(step: SystemStep) -> str:
 
 
 def _own_file(tools: SystemTools, path: str, text: str) -> StepState:
-    folder, name = safe_folder.split_path(os.path.realpath(tools.at(path)))
+    folder, name = safe_folder.split_path(os.path.realpath(tools.local_path(path)))
     try:
         with safe_folder.open_folder(folder) as place:
             there = place.read(name)
@@ -130,7 +130,7 @@ def _members(tools: SystemTools, group: str) -> tuple[str, ...]:
     Raises:
         ChangeError: there is no such group.
     """
-    for line in Path(tools.at("/etc/group")).read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in Path(tools.local_path("/etc/group")).read_text(encoding="utf-8", errors="replace").splitlines():
         parts = line.split(":")
         if len(parts) == 4 and parts[0] == group:
             return tuple(name for name in parts[3].split(",") if name)
@@ -185,7 +185,7 @@ def _tools_of(step: SystemStep) -> tuple[str, ...]:
 def _holders(tools: SystemTools) -> tuple[str, ...]:
     """Return why the module cannot be unloaded: it is not loaded, or something uses it."""
     try:
-        listed = Path(tools.at("/proc/modules")).read_text(encoding="ascii", errors="replace")
+        listed = Path(tools.local_path("/proc/modules")).read_text(encoding="ascii", errors="replace")
     except OSError:
         return (_("The list of kernel modules cannot be read."),)
     row = next((line.split() for line in listed.splitlines() if line.startswith(f"{UVM} ")), None)
@@ -237,7 +237,7 @@ def _set_group(step: SystemStep, tools: SystemTools) -> None:
 
 
 def _set_cdi(step: SystemStep, tools: SystemTools) -> None:
-    now, kept = tools.at(CDI_FILE), tools.at(CDI_BEFORE)
+    now, kept = tools.local_path(CDI_FILE), tools.local_path(CDI_BEFORE)
     folder, name = safe_folder.split_path(os.path.realpath(now))
     kept_name = Path(kept).name
     if step.after == "absent":
@@ -288,7 +288,7 @@ def _make_junction(folder: str, link: str) -> None:
 
 
 def _write_own(tools: SystemTools, path: str, text: str) -> None:
-    folder, name = safe_folder.split_path(os.path.realpath(tools.at(path)))
+    folder, name = safe_folder.split_path(os.path.realpath(tools.local_path(path)))
     if text:
         safe_folder.make_folders(folder)
     with safe_folder.open_folder(folder) as place:

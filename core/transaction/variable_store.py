@@ -51,7 +51,7 @@ class VariableStore(Protocol):
         """
         ...
 
-    def obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
+    def write_obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
         """Return a sentence if writing there is sure to fail, else an empty text. Changes nothing."""
         ...
 
@@ -59,11 +59,11 @@ class VariableStore(Protocol):
         """Whether this user may not make the change, but an administrator may."""
         ...
 
-    def holders(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def programs_using(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return the programs ("python.exe (4711)") that have one of these files open in a way that forbids replacing it."""
         ...
 
-    def broadcast(self) -> None:
+    def announce_change(self) -> None:
         """Tell running programs that variables have changed (Windows: WM_SETTINGCHANGE)."""
         ...
 
@@ -105,7 +105,7 @@ class LinuxVariables:
         new = environment_files.write_assignment(old or (environment_files.FILE_HEADER if ours else ""), name, value)
         _replace(path, "" if ours and new == environment_files.FILE_HEADER else new, missing_ok=ours)
 
-    def obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
+    def write_obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
         """See VariableStore."""
         try:
             self.read(name, scope, at)
@@ -135,11 +135,11 @@ class LinuxVariables:
             return not os.access(at, os.W_OK) if (at := change.at) else False
         return not os.access(safe_folder.nearest_existing(self._file(change.scope, change.at)), os.W_OK)
 
-    def holders(self, paths: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's form
+    def programs_using(self, paths: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's form
         """See VariableStore. Always empty: on Linux a program keeps the old file after a rename over it."""
         return ()
 
-    def broadcast(self) -> None:
+    def announce_change(self) -> None:
         """See VariableStore. Linux has no such message."""
 
     def _file(self, scope: PersistentScope, at: str) -> str:

@@ -71,7 +71,7 @@ class WindowsVariables:
                 winreg.SetValueEx(opened, name, 0, kinds[kind], value.text)
             winreg.FlushKey(opened)
 
-    def obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
+    def write_obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
         """Return a sentence if this user may not write there. See core.transaction.variable_store.Writer."""
         try:
             root, key = self._key(scope, at)
@@ -101,11 +101,11 @@ class WindowsVariables:
             return change.kind != "short-path"
         return change.scope == "machine"
 
-    def holders(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def programs_using(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return the programs that have one of the files open or loaded: "python.exe (4711)"."""
         return programs_using(tuple(paths))
 
-    def broadcast(self) -> None:
+    def announce_change(self) -> None:
         """Send WM_SETTINGCHANGE to all windows; those that do not answer within 5 seconds are left alone."""
         WindowsHost(self._user_key).announce_environment()
 

@@ -179,7 +179,7 @@ def variable_rows(report: Report) -> tuple[TableRow, ...]:
     """Return the variables beside the search paths, those that a finding is about first."""
     environment = report.snapshot.environment
     listed = {e.variable.upper() for e in environment.entries} & {"PATH", "LD_LIBRARY_PATH"} if environment else set()
-    worst = {name.upper(): f.severity for f in reversed(report.findings) for name in f.about}
+    worst = {name.upper(): f.severity for f in reversed(report.findings) for name in f.all_subjects}
     rows = [
         TableRow(
             (v.name, v.value or _("(empty)"), translate_fact(v.scope)),

@@ -48,7 +48,7 @@ class ExplainPage(LazyPage):
             widget.setParent(self)
             widget.hide()
 
-    def dress(self) -> None:
+    def apply_theme(self) -> None:
         """Take the size of the application's text; what was typed stays."""
         self._keep_apart()
         self.show_later(self._form)
@@ -123,7 +123,7 @@ class ExplainPage(LazyPage):
         if e.choices:
             box.addWidget(plain_label(_("One question decides"), selectable=False, strong=True))
             box.addWidget(prose_label(e.question))
-            self.answers = AnswerRows(e.choices, lambda number: self._on_answer(answered(e, number)))
+            self.answers = AnswerRows(e.choices, lambda number: self._on_answer(rank_after_answer(e, number)))
             box.addWidget(self.answers)
         for warning in e.warnings:
             box.addWidget(_wrong_cure(warning, theme))
@@ -160,7 +160,7 @@ class ExplainPage(LazyPage):
         return card
 
 
-def answered(e: Explanation, number: int) -> Explanation:
+def rank_after_answer(e: Explanation, number: int) -> Explanation:
     """Return an explanation as it ranks after an answer."""
     from core.explain import answer_question
 

@@ -168,7 +168,7 @@ class StepPage(LazyPage):
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         severity, sentence = texts.step_verdict(report, self.step)
-        findings = report.of(self.step)
+        findings = report.findings_for(self.step)
         box.addWidget(heading_label(self.title))
         head = report.headline
         if head is None or head not in findings:

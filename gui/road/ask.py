@@ -74,7 +74,7 @@ class AskScreen(Screen):
         self.box.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
 
     @property
-    def way(self) -> Way:
+    def chosen_way(self) -> Way:
         """Which of the three is chosen."""
         return next(w for w, b in self.buttons.items() if b.isChecked())
 
@@ -86,10 +86,10 @@ class AskScreen(Screen):
 
     def _chosen(self, _number: int, _on: bool) -> None:
         made = {"named": self._make_list, "message": self._make_text}
-        if self.way in made and self.way not in self._parts:
-            self._parts[self.way] = made[self.way]()
+        if self.chosen_way in made and self.chosen_way not in self._parts:
+            self._parts[self.chosen_way] = made[self.chosen_way]()
         for way, part in self._parts.items():
-            part.setVisible(way == self.way)
+            part.setVisible(way == self.chosen_way)
         if self.primary is not None:
             self.primary.setEnabled(self.question() is not None)
 
@@ -156,13 +156,21 @@ class AskScreen(Screen):
 
     def question(self) -> Question | None:
         """Return what is asked; None while something is missing."""
-        if self.way == "named":
+        if self.chosen_way == "named":
             row = self.list.currentRow() if self.list is not None and self._known else -1
             return Question("named", self._known[row].named) if self._known and row >= 0 else None
-        if self.way == "message":
+        if self.chosen_way == "message":
             text = self.text.toPlainText() if self.text is not None else ""
             return Question("message", text) if text.strip() else None
         return Question("whole")
+
+    def resume(self, before: AskScreen) -> None:
+        """Take over what was chosen, typed and selected on the screen that this one replaces."""
+        self.buttons[before.chosen_way].setChecked(True)
+        if self.text is not None and before.text is not None:
+            self.text.setPlainText(before.text.toPlainText())
+        if self.list is not None and before.list is not None and self._known:
+            self.list.setCurrentRow(before.list.currentRow())
 
     def look(self) -> None:
         """Ask it."""
@@ -172,4 +180,4 @@ class AskScreen(Screen):
 
     def start_focus(self) -> QWidget:
         """Return the choice that is made."""
-        return self.buttons[self.way]
+        return self.buttons[self.chosen_way]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from core.doctor.headline import Headline
     from core.explain import Explanation
     from core.model.findings import Finding, Report
+    from core.transaction.execute import Outcome
     from gui.pages.summary import History
     from gui.road.answer import AnswerActions
-    from gui.road.waiting import WaitingScreen
+    from gui.road.waiting import Awaited, WaitingScreen
 
 MOST_ENTRIES = 5
 """Changes of the past that are listed; the summary has all."""
@@ -56,7 +57,7 @@ class Road(QWidget):
         self.theme: Theme = LIGHT_THEME
         self._make_menu = make_menu
         self.report: Report | None = None
-        self.elsewhere = False
+        self.shows_other_computer = False
         self.before: Report | None = None
         """What was there before the last cure."""
         self.explanation: Explanation | None = None
@@ -65,10 +66,16 @@ class Road(QWidget):
         self._named = ""
         self._fresh = False
         """Whether the whole computer was looked at, and nobody has asked for it yet."""
-        self._awaited = ""
+        self._awaited: Awaited | Literal[""] = ""
         self._then: Callable[[], object] = self.ask
         self._back: Callable[[], object] = self.ask
         self._head: Headline | None = None
+        self._word_head: Callable[[], Headline] | None = None
+        """Makes the headline, in the language in use."""
+        self._answers: tuple[int, ...] = ()
+        """What was answered to the questions about the message."""
+        self._planned: tuple[Finding, str] | None = None
+        """The finding whose cure is shown, and the source that the person gave."""
         self._done: ActionResult | None = None
         self._make: Callable[[], Screen] = self._ask_screen
         box = QVBoxLayout(self)
@@ -115,31 +122,73 @@ class Road(QWidget):
             said = " ".join(t for t in (self.current.title, self.current.accessibleDescription()) if t)
             announce(self, said)
 
-    def renew(self, theme: Theme, *, other_language: bool = False) -> None:
+    def rebuild(self, theme: Theme, *, other_language: bool = False) -> None:
         """Rebuild the screen: colours, text size or language changed."""
         self.theme = theme
         if other_language and self.report is not None:
-            from gui.language import said_anew
-
-            self.report = said_anew(self.report)
-        if self._awaited:
-            return  # it is on its way; the next one has them
-        if other_language and self._head is not None and self._head.kind != "fixed":
-            self.answer()
-            return
-        question = self.current.question() if isinstance(self.current, AskScreen) else None
+            self._say_anew()
+            if not self._awaited and self._plan_again():
+                return
+        before, unfolded = self.current, self.current.unfolded
         self.show_screen(self._make)
-        if question is not None and isinstance(self.current, AskScreen):
-            self.fill_in(question)
+        if isinstance(self.current, AskScreen) and isinstance(before, AskScreen):
+            self.current.resume(before)
+        elif (screen := self._waiting()) and (earlier := self._waiting(before)):
+            screen.resume(earlier)
+        self.current.unfold(unfolded)
+
+    def _say_anew(self) -> None:
+        """Say the reports and the headline in another language."""
+        from gui.language import said_anew
+
+        assert self.report is not None
+        same = self.before is self.report
+        self.report = said_anew(self.report)
+        self.before = self.report if same else said_anew(self.before) if self.before else None
+        if self._word_head is not None and self.explanation is None:
+            self._head = self._word_head()
+
+    def _plan_again(self) -> bool:
+        """Work out again what was worded in the language before, where that takes time; return whether it does."""
+        from gui.road.change import ChangeScreen
+
+        if isinstance(self.current, ChangeScreen) and self._planned is not None:
+            finding, source = self._planned
+            self.plan_fix(self._same_finding(finding), source)
+            self._back = partial(self.show_screen, self._answer_screen)
+            return True
+        if self.explanation is not None and not isinstance(self.current, AskScreen):
+            make, answers = self._make, self._answers
+            self.wait("explain")
+            self._then = partial(self._explained_again, make, answers)
+            self.controller.explain(self.message, lambda: self.report.snapshot if self.report else None)
+            return True
+        return False
+
+    def _explained_again(self, make: Callable[[], Screen], answers: tuple[int, ...]) -> None:
+        from core.explain import answer_question
+
+        for number in answers:
+            assert self.explanation is not None
+            self.explanation = answer_question(self.explanation, number)
+        self._answers = answers
+        assert self._word_head is not None
+        self._head = self._word_head()
+        self.show_screen(make)
+
+    def _same_finding(self, finding: Finding) -> Finding:
+        """Return a finding as it is worded now."""
+        reports = [r for r in (self.before, self.report) if r is not None]
+        return next((f for r in reports for f in r.findings if f.id == finding.id), finding)
 
     def ask(self) -> None:
         """Screen 1."""
-        self._head, self._done, self.explanation = None, None, None
+        self._head, self._word_head, self._done, self.explanation = None, None, None, None
         self.show_screen(self._ask_screen)
 
     def _ask_screen(self) -> Screen:
         screen = AskScreen(self.look, self.browse_wanted.emit, self.theme)
-        if self.report is not None and not self.elsewhere:
+        if self.report is not None and not self.shows_other_computer:
             self._list_choices(screen, self.report)
         return screen
 
@@ -159,17 +208,31 @@ class Road(QWidget):
 
     def answer(self) -> None:
         """Screen 2, or 4: what the report comes to."""
+        if self.report is not None:
+            self._show_answer(self._head_of_report)
+
+    def _show_answer(self, word: Callable[[], Headline]) -> None:
+        self._word_head, self._head = word, word()
+        self.show_screen(self._answer_screen)
+
+    def _head_of_report(self) -> Headline:
         from core.doctor.headline import headline_of, headline_of_message
 
-        if self.report is None:
-            return
-        explained = self.explanation is not None
-        self._head = (
-            headline_of_message(self.explanation, self.report) if self.explanation else headline_of(self.report)
+        assert self.report is not None
+        if self.explanation is not None:
+            return headline_of_message(self.explanation, self.report)
+        head = headline_of(self.report)
+        return (
+            without_act(head)
+            if self.shows_other_computer and head.act in ("try", "place", "look again", "fix")
+            else head
         )
-        if self.elsewhere and self._head.act in ("try", "place", "look again", "fix") and not explained:
-            self._head = without_act(self._head)
-        self.show_screen(self._answer_screen)
+
+    def _head_of_change(self, finding: Finding, outcome: Outcome | None) -> Headline:
+        from core.doctor.headline import headline_fixed
+
+        assert self.report is not None
+        return headline_fixed(self.report, self._same_finding(finding), outcome)
 
     def _answer_screen(self) -> Screen:
         from gui.road.answer import LAST, AnswerScreen
@@ -185,7 +248,7 @@ class Road(QWidget):
             again=self._start_again(),
             checked=self._checks(),
             undo=bool(self._done and self._done.outcome.entry),
-            code=self.code() if self._head.kind in LAST else "",
+            code=self.session_code() if self._head.kind in LAST else "",
         )
 
     def _checks(self) -> tuple[str, ...]:
@@ -203,11 +266,11 @@ class Road(QWidget):
         from gui.road.answer import AnswerActions
 
         return AnswerActions(
-            fix=self.plan,
+            fix=self.plan_fix,
             place=self.place_wanted.emit,
             try_out=self.look_at,
-            steps=partial(self.steps, 0),
-            again=self.again,
+            steps=partial(self.show_manual_steps, 0),
+            again=self.look_again,
             explain=self.help_wanted.emit,
             more=self.message_wanted.emit,
             ask=partial(self.show_screen, self._question_screen),
@@ -219,7 +282,7 @@ class Road(QWidget):
             history=self.history,
         )
 
-    def code(self) -> str:
+    def session_code(self) -> str:
         """Return the session code of what is shown."""
         from core.report.session_code import encode_report, summarise
 
@@ -259,9 +322,10 @@ class Road(QWidget):
 
         if self.explanation is not None:
             self.explanation = answer_question(self.explanation, number)
+            self._answers += (number,)
             self.answer()
 
-    def steps(self, number: int) -> None:
+    def show_manual_steps(self, number: int) -> None:
         """What only a person can do, piece by piece."""
         self.show_screen(partial(self._steps_screen, number))
 
@@ -269,19 +333,19 @@ class Road(QWidget):
         from gui.road.answer import StepsScreen
 
         assert self._head is not None
-        back = partial(self.steps, number - 1) if number else partial(self.show_screen, self._answer_screen)
+        back = partial(self.show_manual_steps, number - 1) if number else partial(self.show_screen, self._answer_screen)
         return StepsScreen(
             self._head,
             number,
             self.theme,
             back=back,
-            onward=partial(self.steps, number + 1),
-            check=None if self.elsewhere else self.check,
+            onward=partial(self.show_manual_steps, number + 1),
+            check=None if self.shows_other_computer else self.check,
         )
 
     # --- verbs ---------------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def start_scan(self) -> None:
         """Look at the whole computer while the person reads the question."""
         if not self.controller.busy:
             self.controller.scan()
@@ -292,7 +356,7 @@ class Road(QWidget):
             self.look_at(question.text)
         elif question.way == "message":
             self.take(text=question.text)
-        elif self._fresh and self.report is not None and not self.elsewhere:
+        elif self._fresh and self.report is not None and not self.shows_other_computer:
             self._fresh = False
             self.answer()
         else:
@@ -302,24 +366,22 @@ class Road(QWidget):
         """Look at what the person named; at the whole computer for empty text."""
         self.explanation, self._done, self._named = None, None, named
         under_way = self.controller.busy and not named and not self._awaited and self.report is None
-        self.wait("look", _("Looking"), _("This changes nothing."))
+        self.wait("look")
         if not under_way:  # the look that began with the window is the same
-            self.controller.instead(partial(self.controller.scan, named))
+            self.controller.run_instead(partial(self.controller.scan, named))
 
-    def again(self) -> None:
+    def look_again(self) -> None:
         """Look once more at the same."""
         self.look_at(self._named)
 
     def check(self) -> None:
         """Look whether what the person did has helped."""
         head = self._head
-        self.wait("check", _("Checking"), _("This changes nothing."))
-        self._then = partial(self._checked, head.finding if head else None)
-        self.controller.instead(partial(self.controller.scan, self._named))
+        self.wait("check")
+        self._then = partial(self._checked, head.finding if head else None, self.report)
+        self.controller.run_instead(partial(self.controller.scan, self._named))
 
-    def _checked(self, finding: Finding | None) -> None:
-        from core.doctor.headline import headline_fixed
-
+    def _checked(self, finding: Finding | None, before: Report | None) -> None:
         report = self.report
         if finding is None or not finding.cause or report is None:
             self.answer()
@@ -328,32 +390,33 @@ class Road(QWidget):
             self.answer()
             self.told.emit(Severity.NOTE, _("It is as it was before."))
             return
-        self._head = headline_fixed(report, finding)
-        self.show_screen(self._answer_screen)
+        self.before = before
+        self._show_answer(partial(self._head_of_change, finding, None))
 
     def take(self, *, path: str = "", text: str = "") -> None:
         """Read a file or a text that the person gave."""
-        self.wait("take", _("Reading"), _("This changes nothing."))
+        self.wait("take")
         self.message = text
         if self.report is None:
-            self.begin()  # what the text says is compared with what is here
+            self.start_scan()  # what the text says is compared with what is here
         self.controller.take(path, text)
 
-    def plan(self, finding: Finding, source: str = "") -> None:
+    def plan_fix(self, finding: Finding, source: str = "") -> None:
         """Work out and rehearse what would change."""
-        if self.report is None or self.elsewhere:
+        if self.report is None or self.shows_other_computer:
             return
-        self.wait("plan", _("Trying the cure beforehand"), _("Nothing is changed yet."))
+        self._planned = finding, source
+        self.wait("plan")
         self.controller.propose(finding, self.report, source)
 
-    def wait(self, what: str, title: str, note: str) -> None:
+    def wait(self, what: Awaited) -> None:
         """Show that something is under way, and where to go if it is cancelled."""
         from gui.road.waiting import WaitingScreen
 
         if not self._awaited:
             self._back = partial(self.show_screen, self._make)
         self._awaited, self._then = what, self.answer
-        self.show_screen(lambda: WaitingScreen(title, note, self.cancel, self.theme))
+        self.show_screen(lambda: WaitingScreen(what, self.cancel, self.theme))
 
     def cancel(self) -> None:
         """Stop what is under way."""
@@ -364,10 +427,12 @@ class Road(QWidget):
 
     # --- what the controller says --------------------------------------------------------------------------------
 
-    def _waiting(self) -> WaitingScreen | None:
+    def _waiting(self, screen: Screen | None = None) -> WaitingScreen | None:
+        """Return a screen (the one that is shown, unless given) if it waits for something."""
         from gui.road.waiting import WaitingScreen
 
-        return self.current if self._awaited and isinstance(self.current, WaitingScreen) else None
+        screen = screen or self.current
+        return screen if self._awaited and isinstance(screen, WaitingScreen) else None
 
     def _say(self, sentence: str) -> None:
         if self._awaited and (screen := self._waiting()):
@@ -378,9 +443,9 @@ class Road(QWidget):
             screen.section(section, state)
 
     def _take_report(self, report: Report) -> None:
-        if self.elsewhere and not self._awaited:
+        if self.shows_other_computer and not self._awaited:
             return  # another computer's is being read
-        self.report, self.elsewhere = report, False
+        self.report, self.shows_other_computer = report, False
         self.elsewhere_changed.emit()
         if self._awaited in ("look", "check"):
             self._arrive()
@@ -416,14 +481,14 @@ class Road(QWidget):
 
     def show_elsewhere(self, report: Report) -> None:
         """Show another computer's report."""
-        self.report, self.elsewhere, self.explanation, self._done = report, True, None, None
+        self.report, self.shows_other_computer, self.explanation, self._done = report, True, None, None
         self.elsewhere_changed.emit()
         self.answer()
 
     def _take_explanation(self, explanation: Explanation) -> None:
         if self._awaited != "explain":
             return
-        self.explanation = explanation
+        self.explanation, self._answers = explanation, ()
         self._arrive()
 
     def _take_preview(self, preview: Preview) -> None:
@@ -440,7 +505,7 @@ class Road(QWidget):
 
     def _commit(self, preview: Preview) -> None:
         self.before = preview.report
-        self.wait("change", _("Making the change"), _("It is checked afterwards by a new look."))
+        self.wait("change")
         self._back = partial(self.show_screen, self._answer_screen)
         self._then = partial(self._changed, preview)
         self.controller.apply(preview)
@@ -451,12 +516,10 @@ class Road(QWidget):
             self._arrive()
 
     def _changed(self, preview: Preview) -> None:
-        from core.doctor.headline import headline_fixed
-
-        done = self._done
+        done, finding = self._done, preview.proposal.finding
         if done is not None and done.outcome.kind == "stuck":
-            self._head, self._done = headline_fixed(preview.report, preview.proposal.finding, done.outcome), None
-            self.show_screen(self._answer_screen)
+            self._done = None
+            self._show_answer(partial(self._head_of_change, finding, done.outcome))
             return
         if done is None or done.outcome.kind != "done" or done.report is None:
             self._done = None
@@ -465,10 +528,9 @@ class Road(QWidget):
                 self.told.emit(Severity.WARNING, done.outcome.sentence)
             return
         self.report = done.report
-        self._head = headline_fixed(done.report, preview.proposal.finding, done.outcome)
-        self.show_screen(self._answer_screen)
+        self._show_answer(partial(self._head_of_change, finding, done.outcome))
 
-    def undone(self, done: ActionResult) -> None:
+    def show_dialog_result(self, done: ActionResult) -> None:
         """Take what the computer looks like after a dialog."""
         if done.report is None:
             return

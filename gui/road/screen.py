@@ -56,6 +56,7 @@ class Screen(QWidget):
         self._row.addStretch(1)
         self._scroll.setWidget(body)
         self._links: FlowLayout | None = None
+        self._folds: list[tuple[QPushButton, list[QWidget]]] = []
         self.left, self.right = FlowLayout(), FlowLayout(right=True)
         outer.addWidget(self._scroll, 1)
         outer.addWidget(self._bar())
@@ -84,10 +85,10 @@ class Screen(QWidget):
         """Add a headline with its sign and colour, and the sentence that says it all."""
         row = QHBoxLayout()
         row.setSpacing(10)
-        row.addWidget(picture_label(severity.word, self.theme.of(severity), looks.severity_word(severity)))
+        row.addWidget(picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity)))
         over = heading_label(word, 1.15)
         over.setObjectName("headline")
-        over.setStyleSheet(f"color: {self.theme.of(severity)};")
+        over.setStyleSheet(f"color: {self.theme.severity_colour(severity)};")
         row.addWidget(over, 1)
         self.box.addLayout(row)
         self.add_title(sentence)
@@ -109,7 +110,7 @@ class Screen(QWidget):
         """Add a sentence with its sign."""
         row = QHBoxLayout()
         row.setSpacing(10)
-        sign = picture_label(severity.word, self.theme.of(severity), looks.severity_word(severity))
+        sign = picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity))
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(prose_label(sentence), 1)
         self.box.addLayout(row)
@@ -138,7 +139,19 @@ class Screen(QWidget):
             button.setAccessibleDescription(_("shown") if body[0].isVisible() else "")
 
         button = self.add_link(text, fold)
+        self._folds.append((button, body))
         return button
+
+    @property
+    def unfolded(self) -> tuple[int, ...]:
+        """The folds that are open, in their order."""
+        return tuple(i for i, (_b, body) in enumerate(self._folds) if body and not body[0].isHidden())
+
+    def unfold(self, which: tuple[int, ...]) -> None:
+        """Open these folds."""
+        for i in which:
+            if i < len(self._folds):
+                self._folds[i][0].click()
 
     def add_button(self, text: str, act: Callable[[], object], *, primary: bool = False) -> QPushButton:
         """Add a button at the right; the primary one comes last."""

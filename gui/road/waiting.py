@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar
 
@@ -13,13 +14,16 @@ from gui.theme import Theme
 from gui.widgets.elapsed import ElapsedLabel
 from gui.widgets.text import announce, plain_label, shown_text
 
+Awaited = Literal["look", "check", "take", "explain", "plan", "change"]
+"""What can be under way."""
 SECTIONS = len({s for sections in SECTIONS_OF_STEP.values() for s in sections})
 
 
 class WaitingScreen(Screen):
     """Shown while something takes time."""
 
-    def __init__(self, title: str, note: str, cancel: Callable[[], object], theme: Theme) -> None:
+    def __init__(self, what: Awaited, cancel: Callable[[], object], theme: Theme) -> None:
+        title, note = awaited_words(what)
         super().__init__(title, theme, help_word="first-screen", back=cancel)
         self._cancel = cancel
         self._ended: set[str] = set()
@@ -40,10 +44,22 @@ class WaitingScreen(Screen):
         self.stop = self.add_button(_("Cancel"), self._stop)
         self.elapsed.begin()
 
+    def resume(self, before: WaitingScreen) -> None:
+        """Go on from the screen that this one replaces: the same time, the same part of the bar."""
+        self.elapsed.resume(before.elapsed)
+        self._ended = before._ended
+        self.bar.setRange(before.bar.minimum(), before.bar.maximum())
+        self.bar.setValue(before.bar.value())
+        if not before.stop.isEnabled():
+            self._show_stopping()
+
     def _stop(self) -> None:
+        self._show_stopping()
+        self._cancel()
+
+    def _show_stopping(self) -> None:
         self.stop.setEnabled(False)
         self.step.setText(_("Stopping; what was changed is taken back."))
-        self._cancel()
 
     def say(self, sentence: str) -> None:
         """Show the step that is being done."""
@@ -57,3 +73,16 @@ class WaitingScreen(Screen):
             self._ended.add(section)
             self.bar.setRange(0, SECTIONS)
             self.bar.setValue(len(self._ended))
+
+
+def awaited_words(what: Awaited) -> tuple[str, str]:
+    """Return the title of what is under way, and what it does to the computer."""
+    nothing = _("This changes nothing.")
+    return {
+        "look": (_("Looking"), nothing),
+        "check": (_("Checking"), nothing),
+        "take": (_("Reading"), nothing),
+        "explain": (_("Reading"), nothing),
+        "plan": (_("Trying the cure beforehand"), _("Nothing is changed yet.")),
+        "change": (_("Making the change"), _("It is checked afterwards by a new look.")),
+    }[what]

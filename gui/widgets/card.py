@@ -92,7 +92,7 @@ class FindingCard(Card):
         super().__init__(
             severity_sign(theme, finding.severity),
             f"{over} · {shown_text(who)}" if who else over,
-            theme.of(finding.severity),
+            theme.severity_colour(finding.severity),
             finding.title,
             large=finding.primary or finding.headline,
         )

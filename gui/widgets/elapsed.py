@@ -28,6 +28,11 @@ class ElapsedLabel(QLabel):
         self._timer.start()
         self._tick()
 
+    def resume(self, before: ElapsedLabel) -> None:
+        """Count from where another began."""
+        self._clock = before._clock
+        self._tick()
+
     def stop(self) -> None:
         """Count no more."""
         self._timer.stop()

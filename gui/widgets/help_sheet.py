@@ -26,7 +26,6 @@ class HelpSheet(QFrame):
         self.setAccessibleName(_("Help"))
         self.word = ""
         """What is explained: a step's or a cause's word; empty while the sheet is closed."""
-        self._text = ""
         self._asked_from: QWidget | None = None
         self._title: QLabel = heading_label("", 1.25)
         self.close_button = push_button(_("Close"), self.put_away)
@@ -53,20 +52,27 @@ class HelpSheet(QFrame):
         """Show the page of a step or a cause, and whether there is one."""
         from core.report.help_pages import find_page  # not at the start, where it is not needed
 
-        found = find_page(word)
-        if found is None:
+        if find_page(word) is None:
             return False
         if self.isHidden():
             self._asked_from = QApplication.focusWidget()
         self.word = word
-        self._title.setText(found.title)
-        self._text = found.markdown.partition("\n")[2].replace("\n## ", "\n#### ")  # Qt draws the large ones too large
-        self.body.setMarkdown(self._text)
-        self.body.setAccessibleName(found.title)
+        self._fill()
         self.show()
         self.body.setFocus()
-        announce(self, found.title)
+        announce(self, self._title.text())
         return True
+
+    def _fill(self) -> None:
+        from core.report.help_pages import find_page
+
+        found = find_page(self.word)
+        if found is None:
+            return
+        self._title.setText(found.title)
+        text = found.markdown.partition("\n")[2].replace("\n## ", "\n#### ")  # Qt draws the large ones too large
+        self.body.setMarkdown(text)
+        self.body.setAccessibleName(found.title)
 
     def put_away(self) -> None:
         """Close the sheet; the keyboard is where it was before."""
@@ -80,12 +86,14 @@ class HelpSheet(QFrame):
         except RuntimeError:  # the page has been rebuilt since, and the button is gone
             pass
 
-    def dress(self) -> None:
+    def apply_theme(self) -> None:
         """Take the size of the application's text, and the theme's colours."""
         self._title.setFont(QApplication.font())
         enlarge(self._title, 1.25)
+        self.setAccessibleName(_("Help"))
+        self.close_button.setText(_("Close"))
         if self.word:
-            self.body.setMarkdown(self._text)
+            self._fill()
 
 
 class HelpSplitter(QWidget):
@@ -119,6 +127,6 @@ class HelpSplitter(QWidget):
         self._sheet.setFixedWidth(self.width() if alone else em * SHEET_CHARACTERS)
 
     @property
-    def alone(self) -> bool:
+    def sheet_covers_page(self) -> bool:
         """Whether the sheet stands in the page's place."""
         return self._page.isHidden()

@@ -112,7 +112,7 @@ class RowModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.DecorationRole and column == 0 and marked:
             return self._icon(row.severity)
         if role == Qt.ItemDataRole.ForegroundRole and column == 0 and marked:
-            return QColor(self._theme.of(row.severity))
+            return QColor(self._theme.severity_colour(row.severity))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             says = f"{looks.severity_word(row.severity)}: " if column == 0 and marked else ""
             return f"{says}{self._columns[column]}: {shown_text(text)}"

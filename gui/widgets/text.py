@@ -163,7 +163,7 @@ class VerdictRow(QWidget):
 
 def severity_sign(theme: Theme, severity: Severity) -> QLabel:
     """Return a severity's icon, as high as a line of text."""
-    return picture_label(severity.word, theme.of(severity), looks.severity_word(severity))
+    return picture_label(severity.word, theme.severity_colour(severity), looks.severity_word(severity))
 
 
 def picture_label(name: str, colour: str, says: str) -> QLabel:

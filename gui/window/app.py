@@ -39,9 +39,9 @@ def main() -> int:
         return 0
     frame = Frame(settings)
     held = WindowLoader(frame, settings)
-    seen = FirstPaint(frame, held.make)
+    seen = FirstPaint(frame, held.load_window)
     frame.show()
-    QTimer.singleShot(MAX_WAIT_MILLISECONDS, seen.over)
+    QTimer.singleShot(MAX_WAIT_MILLISECONDS, seen.stop_waiting)
     status = app.exec()
     frame.close()  # also where the session ended: what was begun is undone
     if held.problem is not None:
@@ -58,7 +58,7 @@ class WindowLoader:
         self.problem: Exception | None = None
         """Why nothing could be made (a file of the installation is missing); the wizard ends with it."""
 
-    def make(self) -> None:
+    def load_window(self) -> None:
         """Load the wizard, show it, answer further starts, and look at the machine."""
         try:
             from core.doctor.engine import ThisMachine
@@ -70,7 +70,7 @@ class WindowLoader:
             self.problem = e
             QApplication.exit(1)
             return
-        self._frame.hold(window)
+        self._frame.show_content(window)
         window.focus_first()
         listen_for_second(self._frame)
         gc.freeze()
@@ -95,10 +95,10 @@ class FirstPaint(QObject):
         """Wait for the first paint."""
         if event.type() is QEvent.Type.Expose:
             watched.removeEventFilter(self)
-            QTimer.singleShot(0, self.over)
+            QTimer.singleShot(0, self.stop_waiting)
         return False
 
-    def over(self) -> None:
+    def stop_waiting(self) -> None:
         """Wait no longer."""
         if self._then:
             self._then.pop()()

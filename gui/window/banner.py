@@ -23,14 +23,15 @@ class Banner(QFrame):
         row.setSpacing(10)
         self._sign = QLabel()
         self.saying = plain_label("")
-        self.close_button = push_button(_("Close"), self.hide)
+        self.close_button = push_button("", self.hide)
         row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.saying, 1)
         row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()
 
-    def say(self, sentence: str, severity: Severity, theme: Theme) -> None:
-        """Show a sentence."""
+    def say(self, sentence: str, severity: Severity, theme: Theme, close: str = "") -> None:
+        """Show a sentence; ``close`` is what the button says."""
+        self.close_button.setText(close or _("Close"))
         self._sign.setPixmap(looks.severity_icon(theme, severity).pixmap(ICON_PIXELS))
         self._sign.setAccessibleName(looks.severity_word(severity))
         self.saying.setText(shown_text(sentence))

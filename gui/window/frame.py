@@ -35,7 +35,7 @@ class Frame(QMainWindow):
         row.addStretch(1)
         self.setCentralWidget(empty)
 
-    def hold(self, content: QWidget) -> None:
+    def show_content(self, content: QWidget) -> None:
         """Show ``content`` from now on, painted before anything else is done."""
         self.setCentralWidget(content)
         self.setWindowIcon(content.windowIcon())

@@ -54,7 +54,7 @@ class NavigationBar(QFrame):
         self.progress.setRange(0, SECTIONS)
         self.progress.setValue(ended)
 
-    def arm(self, *, back: bool, forth: bool) -> None:
+    def enable_buttons(self, *, back: bool, forth: bool) -> None:
         """Let Back and Next do what they can from here; the keyboard's focus goes to the other one at an end."""
         lost = self.back.hasFocus() or self.next.hasFocus()
         self.back.setEnabled(back)

@@ -107,7 +107,7 @@ class StepList(QFrame):
 
     # --- look -------------------------------------------------------------------------------------------------
 
-    def dress(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take a theme's colours, and the size of the application's text."""
         em = QFontMetrics(QApplication.font()).height()
         side = max(22, em)
@@ -213,7 +213,7 @@ class StepList(QFrame):
         self._mark_severity(self.steps.count() - 1, texts.machine_standing(report), theme)
 
     def _mark_severity(self, row: int, severity: Severity, theme: Theme) -> None:
-        self.mark(row, severity.word, theme.of(severity), looks.severity_word(severity))
+        self.mark(row, severity.word, theme.severity_colour(severity), looks.severity_word(severity))
 
     def mark(self, row: int, icon: str, colour: str, says: str) -> None:
         """Show how a step stands: its icon in a colour, and a word."""

@@ -69,13 +69,13 @@ class Window(QWidget):
         self.steps.setCurrentRow(0)
 
     @property
-    def elsewhere(self) -> bool:
+    def shows_other_computer(self) -> bool:
         """Whether another computer's report is shown."""
-        return self.errands.elsewhere
+        return self.errands.shows_other_computer
 
-    @elsewhere.setter
-    def elsewhere(self, other: bool) -> None:
-        self.errands.elsewhere = other
+    @shows_other_computer.setter
+    def shows_other_computer(self, other: bool) -> None:
+        self.errands.shows_other_computer = other
 
     @property
     def report(self) -> Report | None:
@@ -162,6 +162,7 @@ class Window(QWidget):
         self._busy(self._controller.busy)
         self.summary.know_history(self.errands.history)
         self.steps.setCurrentRow(row)
+        self._enable_buttons()
         self.explain_page.text.setPlainText(text)
         if at_message:
             self.open_message()
@@ -170,9 +171,9 @@ class Window(QWidget):
 
     def _dress_window(self) -> None:
         self.window().setWindowIcon(theme.window_icon(self._theme))
-        self.rail.dress(self._theme)
-        self.explain_page.dress()
-        self.sheet.dress()
+        self.rail.apply_theme(self._theme)
+        self.explain_page.apply_theme()
+        self.sheet.apply_theme()
         self.rail.fit(self.width(), self.height())
         if self.report is not None:
             self._fill(self.report)
@@ -216,14 +217,14 @@ class Window(QWidget):
 
     def _make_room(self) -> None:
         """Put the help away where it stands in the page's place: somebody wants to see the page."""
-        if self._beside.alone:
+        if self._beside.sheet_covers_page:
             self.sheet.put_away()
 
     def _enable_buttons(self) -> None:
         """Let Back and Next do what they can from here."""
         elsewhere = self.stack.at_message
         row = self.steps.currentRow()
-        self.bottom.arm(back=elsewhere or row > 0, forth=not elsewhere and row < len(self.pages) - 1)
+        self.bottom.enable_buttons(back=elsewhere or row > 0, forth=not elsewhere and row < len(self.pages) - 1)
 
     def open_message(self) -> None:
         """Open the second door: an error message."""
@@ -279,9 +280,9 @@ class Window(QWidget):
         self.summary.know_history(history)
 
     def _take_report(self, report: Report) -> None:
-        if self.elsewhere and not self._scanning:
+        if self.shows_other_computer and not self._scanning:
             return  # another computer's is being read
-        self.elsewhere = False
+        self.shows_other_computer = False
         self.show_report(report)
 
     def show_report(self, report: Report) -> None:
@@ -334,7 +335,7 @@ class Window(QWidget):
             self._tell(Severity.NOTE, _("There is no help page about this yet."))
 
     def _measure(self, quick: bool) -> None:
-        if self.report is not None and not self._controller.busy and not self.elsewhere:
+        if self.report is not None and not self._controller.busy and not self.shows_other_computer:
             self.rail.mark(texts.shown_steps().index(Step.BENCHMARK), "looking", self._theme.muted, _("running"))
             self._scanning = True
             self._controller.benchmark(self.report, quick=quick)

@@ -107,7 +107,7 @@ class Wizard(QWidget):
 
     def start(self) -> None:
         """Begin to look while the person reads."""
-        self.road.begin()
+        self.road.start_scan()
 
     def focus_first(self) -> None:
         """Give the keyboard to what the screen begins with."""
@@ -138,13 +138,13 @@ class Wizard(QWidget):
         language.use_chosen_language(self._settings)
         other = i18n.current_language() != self._language
         self._language = i18n.current_language()
-        if self.sheet is not None:
-            self.sheet.put_away()
         if self.details is not None and self.stack.currentWidget() is not self.details:
             self.details.deleteLater()  # it is rebuilt when it is opened
             self.details = None
+        self.road.rebuild(self._theme, other_language=other)
         self._say_whose()
-        self.road.renew(self._theme, other_language=other)
+        if self.sheet is not None:
+            self.sheet.apply_theme()
 
     # --- details -------------------------------------------------------------------------------------------------
 
@@ -166,10 +166,10 @@ class Wizard(QWidget):
             QShortcut(QKeySequence(Qt.Key.Key_Escape), self.details, self._escape)
         self._put_help_away()
         details, report = self.details, self.road.report
-        details.elsewhere = self.road.elsewhere
+        details.shows_other_computer = self.road.shows_other_computer
         details.errands.before = self.road.before
-        details._know_history(() if self.road.elsewhere else self.road.entries)
-        if report is not None and details.report is not report:
+        details._know_history(() if self.road.shows_other_computer else self.road.entries)
+        if report is not None and not _is_same_look(details.report, report):
             details.show_report(report)
         self.stack.setCurrentWidget(details)
         details.steps.setFocus()
@@ -198,8 +198,12 @@ class Wizard(QWidget):
         """Go back to the four screens."""
         self.stack.setCurrentWidget(self.road)
         shown = self.details.report if self.details else None
-        if shown is not None and shown is not self.road.report and not isinstance(self.road.current, AskScreen):
-            self.road.report, self.road.elsewhere = shown, self.details.elsewhere if self.details else False
+        is_news = shown is not None and not _is_same_look(shown, self.road.report)
+        if is_news and not isinstance(self.road.current, AskScreen):
+            self.road.report, self.road.shows_other_computer = (
+                shown,
+                self.details.shows_other_computer if self.details else False,
+            )
             self._say_whose()
             self.road.answer()
         self.focus_first()
@@ -223,7 +227,7 @@ class Wizard(QWidget):
 
     def _say_whose(self) -> None:
         """Say above everything whose report it is, where it is another computer's."""
-        if not self.road.elsewhere or self.road.report is None:
+        if not self.road.shows_other_computer or self.road.report is None:
             if self.whose is not None:
                 self.whose.hide()
             return
@@ -235,15 +239,14 @@ class Wizard(QWidget):
             self.whose.setObjectName("notice")
             self.whose.close_button.clicked.connect(self._come_home)
             self._column.insertWidget(0, self.whose)
-        self.whose.close_button.setText(_("Leave it"))
         sentence = _("Another computer's report: {whose}", whose=describe_computer(self.road.report))
-        self.whose.say(sentence, Severity.NOTE, self._theme)
+        self.whose.say(sentence, Severity.NOTE, self._theme, _("Leave it"))
 
     def _come_home(self) -> None:
         """Leave another computer's report."""
-        self.road.report, self.road.elsewhere = self._mine, False
+        self.road.report, self.road.shows_other_computer = self._mine, False
         if self.details is not None:
-            self.details.elsewhere = False
+            self.details.shows_other_computer = False
         self.stack.setCurrentWidget(self.road)
         self.road.ask()
 
@@ -271,7 +274,7 @@ class Wizard(QWidget):
             holder.show()
             if focus is not None:
                 focus.setFocus()  # it is lost while the screen gets its new place
-        self.sheet.dress()
+        self.sheet.apply_theme()
         if not self.sheet.explain(word):
             self.tell(Severity.NOTE, _("There is no help page about this yet."))
 
@@ -296,7 +299,7 @@ class Wizard(QWidget):
     def _compare(self) -> None:
         if self.road.report is None or self.controller.busy:
             return
-        if self.road.elsewhere and self._mine is not None:
+        if self.road.shows_other_computer and self._mine is not None:
             self.controller.compare(self._mine, self.road.report)
             return
         from PySide6.QtWidgets import QFileDialog
@@ -323,10 +326,10 @@ class Wizard(QWidget):
 
     def _give_errands(self) -> None:
         self.errands.report = self.road.report
-        self.errands.before = None if self.road.elsewhere else self.road.before
+        self.errands.before = None if self.road.shows_other_computer else self.road.before
 
     def _tell_code(self) -> None:
-        if code := self.road.code():
+        if code := self.road.session_code():
             QGuiApplication.clipboard().setText(code)
             self.tell(Severity.NOTE, _("Session code: {code} (copied)", code=code))
 
@@ -346,11 +349,11 @@ class Wizard(QWidget):
         urls = [u.toLocalFile() for u in event.mimeData().urls() if u.isLocalFile()]
         event.acceptProposedAction()
         if urls:
-            self.dropped(urls[0])
+            self.open_dropped(urls[0])
         elif event.mimeData().hasText():
             self.road.fill_in(Question("message", event.mimeData().text()))
 
-    def dropped(self, path: str) -> None:
+    def open_dropped(self, path: str) -> None:
         """Look at what was dropped: a file that can be read as text is read, everything else is looked at."""
         self.stack.setCurrentWidget(self.road)
         if path.lower().endswith((".json", ".txt", ".log", ".out", ".err", ".md")):
@@ -368,13 +371,13 @@ class Wizard(QWidget):
 
     def _place(self, finding: Finding) -> None:
         if source := self.errands.choose_cudnn(folder=False):
-            self.road.plan(finding, source)
+            self.road.plan_fix(finding, source)
 
     def _undo(self, ids: tuple[str, ...]) -> None:
         self.errands.undo(ids)
 
     def _changed(self, done: ActionResult) -> None:
-        self.road.undone(done)
+        self.road.show_dialog_result(done)
 
     # --- the end -------------------------------------------------------------------------------------------------
 
@@ -415,3 +418,8 @@ class Wizard(QWidget):
     def _close_at_last(self, busy: bool) -> None:
         if self._may_close and not busy:
             self._leave()
+
+
+def _is_same_look(one: Report | None, other: Report | None) -> bool:
+    """Whether two reports tell of the same look at a computer, in whatever language."""
+    return one is other or (one is not None and other is not None and one.snapshot is other.snapshot)

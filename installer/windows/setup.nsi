@@ -4,6 +4,7 @@
 ;
 ;   /S             silent, for software distribution     /D=FOLDER   where to (the last one, without quotes)
 ;   /ALLUSERS      for everybody; needs an administrator  /DESKTOP    a link on the desktop
+;   /PATH          the folder on PATH, so that every new prompt knows the command
 ; Exit status: 0 done, 2 aborted, 32 a running program could not be closed, 183 the folder is in use for something
 ; else, 216 this Windows has 32 bits, 740 an administrator is needed, 1638 the MSI has it for everybody. SYSTEM installs for
 ; everybody.
@@ -66,6 +67,9 @@ VIAddVersionKey /LANG=0 "LegalCopyright" "The Convalesce project. Apache License
 
 Var Everybody     ; "1": for all users
 Var OnDesktop     ; "1": a link on the desktop
+Var OnPath        ; "1": the folder on PATH
+Var PathBox
+Var Whose         ; whose PATH: "user" or "machine"
 Var FolderGiven   ; /D= named the folder
 Var TakeBack      ; "1": undo what Convalesce changed
 Var Forget        ; "1": remove the journal
@@ -139,6 +143,12 @@ Function .onInit
   ${IfNot} ${Errors}
     StrCpy $OnDesktop 1
   ${EndIf}
+  StrCpy $OnPath 0
+  ClearErrors
+  ${GetOptions} $R0 "/PATH" $R1
+  ${IfNot} ${Errors}
+    StrCpy $OnPath 1
+  ${EndIf}
   !insertmacro IsSystem $Everybody
   ClearErrors
   ${GetOptions} $R0 "/ALLUSERS" $R1
@@ -162,8 +172,10 @@ FunctionEnd
 Function ForWhom   ; the places that follow from $Everybody
   ${If} $Everybody == 1
     SetShellVarContext all
+    StrCpy $Whose machine
   ${Else}
     SetShellVarContext current
+    StrCpy $Whose user
   ${EndIf}
   ${If} $FolderGiven == 0
     ReadRegStr $INSTDIR SHCTX "${INSTALLED}" "InstallLocation"
@@ -195,11 +207,17 @@ Function ScopePage
   ${If} $OnDesktop == 1
     ${NSD_Check} $R9
   ${EndIf}
+  ${NSD_CreateCheckBox} 0 72u 100% 12u "$(PathText)"
+  Pop $PathBox
+  ${If} $OnPath == 1
+    ${NSD_Check} $PathBox
+  ${EndIf}
   nsDialogs::Show
 FunctionEnd
 
 Function ScopeChosen
   ${NSD_GetState} $R9 $OnDesktop
+  ${NSD_GetState} $PathBox $OnPath
   ${NSD_GetState} $Control2 $Everybody
   ${If} $Everybody == 1
     !insertmacro IsAdministrator $R2
@@ -207,6 +225,9 @@ Function ScopeChosen
       StrCpy $R3 "/ALLUSERS"
       ${If} $OnDesktop == 1
         StrCpy $R3 "$R3 /DESKTOP"
+      ${EndIf}
+      ${If} $OnPath == 1
+        StrCpy $R3 "$R3 /PATH"
       ${EndIf}
       ClearErrors
       ExecShell "runas" "$EXEPATH" "$R3"
@@ -423,6 +444,15 @@ Section
   WriteRegStr SHCTX "${INSTALLED}" "UninstallString" '"$INSTDIR\uninstall.exe" _?=$INSTDIR'
   WriteRegStr SHCTX "${INSTALLED}" "QuietUninstallString" '"$INSTDIR\uninstall.exe" /S _?=$INSTDIR'
   WriteRegDWORD SHCTX "${INSTALLED}" "EstimatedSize" ${KILOBYTES}
+  ${If} $OnPath == 1   ; our own program edits PATH: the strings of NSIS are too short for it, and lose its kind
+    nsExec::ExecToLog '"$INSTDIR\${TERMINAL}" --own-path add $Whose'
+    Pop $0
+    ${If} $0 == 0
+      WriteRegDWORD SHCTX "${INSTALLED}" "OnPath" 1
+    ${Else}
+      MessageBox MB_OK|MB_ICONEXCLAMATION "$(PathStays)" /SD IDOK
+    ${EndIf}
+  ${EndIf}
   WriteRegDWORD SHCTX "${INSTALLED}" "NoModify" 1
   WriteRegDWORD SHCTX "${INSTALLED}" "NoRepair" 1
 SectionEnd
@@ -453,8 +483,10 @@ Function un.onInit
   ${GetParameters} $R0
   ReadRegStr $0 HKLM "${INSTALLED}" "InstallLocation"
   StrCpy $Everybody 0
+  StrCpy $Whose user
   ${If} $0 == $INSTDIR
     StrCpy $Everybody 1
+    StrCpy $Whose machine
     SetShellVarContext all
     !insertmacro IsAdministrator $R2
     ${If} $R2 == 0
@@ -555,6 +587,17 @@ Section Uninstall
       MessageBox MB_OK|MB_ICONEXCLAMATION "$(NotTakenBack)" /SD IDOK
       Abort
     ${EndIf}
+  ${EndIf}
+  ReadRegDWORD $0 SHCTX "${INSTALLED}" "OnPath"
+  ${If} $0 == 1
+    nsExec::ExecToLog '"$INSTDIR\${TERMINAL}" --own-path remove $Whose'
+    Pop $0
+    ${If} $0 != 0
+      SetErrorLevel 2
+      MessageBox MB_OK|MB_ICONEXCLAMATION "$(PathKept)" /SD IDOK
+      Abort
+    ${EndIf}
+    DeleteRegValue SHCTX "${INSTALLED}" "OnPath"
   ${EndIf}
   RMDir /r "$INSTDIR\_internal"
   !insertmacro Drop "_internal"

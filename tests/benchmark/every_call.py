@@ -120,7 +120,7 @@ def cases(child: str, major: int) -> Iterator[tuple[str, int, str, str, dict[str
 def _prepare() -> None:
     """Compute once for all forks what the children keep, and make the ladder's arithmetic small."""
     for shape in (TINY, SMALL_SHAPES[0]):
-        reference_result(shape, "forward", [0] * shape.counts[0], [0] * shape.counts[1])
+        reference_result(shape, "forward", [0] * shape.element_counts[0], [0] * shape.element_counts[1])
     for which in (0, 1):
         timing._decode_elements("fp16", which)
     ladder.COPY_BYTES, ladder.MATRIX_SIDE = 1 << 16, 4

@@ -198,7 +198,7 @@ def test_the_time_that_is_left_is_shared_and_what_one_does_not_need_is_for_those
 ) -> None:
     now, given = [0.0], []
 
-    def timed(_bench: object, problem: Problem, _end: float, each: float) -> tuple[BenchmarkEvent, ...]:
+    def timed(_bench: object, problem: Problem, _end: float, each: float, _rest: float) -> tuple[BenchmarkEvent, ...]:
         given.append(round(each, 3))
         now[0] += 0.1 if problem.type == "fp16" else each
         return ()

@@ -48,7 +48,7 @@ def line(**said: object) -> str:
 
 
 def small() -> list[int]:
-    values = [random_integers(n, seed) for seed, n in enumerate(SMALL_SHAPES[0].counts)]
+    values = [random_integers(n, seed) for seed, n in enumerate(SMALL_SHAPES[0].element_counts)]
     return reference_result(SMALL_SHAPES[0], "forward", values[0], values[1])
 
 

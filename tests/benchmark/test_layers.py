@@ -16,7 +16,7 @@ def test_a_layer_is_read_with_what_it_leaves_out() -> None:
     stem, block = read_layers(
         STEM + b"stride = 2\nbatch = 8\nname = 'stem'\n" + STEM.replace(b"= 3", b"= 64") + b"groups = 64"
     )
-    assert (stem.label, stem.n, stem.stride, stem.out, stem.groups) == ("stem", 8, 2, 112, 1)
+    assert (stem.label, stem.n, stem.stride, stem.output_size, stem.groups) == ("stem", 8, 2, 112, 1)
     assert (block.label, block.n, block.groups) == ("2: 1x64x224x224, 64 filters 7x7, 64 groups", 1, 64)
 
 
@@ -49,7 +49,7 @@ def test_what_is_no_list_of_layers_is_a_sentence(data: bytes, words: str) -> Non
 
 def test_a_filter_wider_than_the_data_is_padded_and_fits() -> None:
     (wide,) = read_layers(STEM.replace(b"224", b"1"))
-    assert wide.out == 1
+    assert wide.output_size == 1
 
 
 @pytest.mark.parametrize("name", ["gone.toml", "folder", "bad.toml"])

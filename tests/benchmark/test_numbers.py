@@ -56,9 +56,9 @@ def by_definition(shape: Shape, x: list[int], w: list[int], n: int, k: int, p: i
 
 @pytest.mark.parametrize("shape", [*SMALL_SHAPES, GROUPED], ids=lambda s: s.name)
 def test_the_forward_reference_is_the_definition(shape: Shape) -> None:
-    x, w = (random_integers(n, seed) for seed, n in enumerate(shape.counts[:2]))
+    x, w = (random_integers(n, seed) for seed, n in enumerate(shape.element_counts[:2]))
     got = reference_result(shape, "forward", x, w)
-    ranges = (range(n) for n in shape.dims[2])
+    ranges = (range(n) for n in shape.dimensions[2])
     n_, k_, p_, q_ = ranges
     assert got == [by_definition(shape, x, w, n, k, p, q) for n in n_ for k in k_ for p in p_ for q in q_]
 
@@ -66,7 +66,7 @@ def test_the_forward_reference_is_the_definition(shape: Shape) -> None:
 @pytest.mark.parametrize("shape", [*SMALL_SHAPES, GROUPED], ids=lambda s: s.name)
 def test_the_gradients_are_the_forward_directions_adjoints(shape: Shape) -> None:
     """<conv(x, w), g> = <x, data gradient(g, w)> = <w, weight gradient(x, g)>: what defines them."""
-    x, w, g = (random_integers(n, seed) for seed, n in enumerate(shape.counts))
+    x, w, g = (random_integers(n, seed) for seed, n in enumerate(shape.element_counts))
     forward = sum(a * b for a, b in zip(reference_result(shape, "forward", x, w), g, strict=True))
     data = sum(a * b for a, b in zip(reference_result(shape, "data gradient", g, w), x, strict=True))
     weight = sum(a * b for a, b in zip(reference_result(shape, "weight gradient", x, g), w, strict=True))
@@ -75,13 +75,13 @@ def test_the_gradients_are_the_forward_directions_adjoints(shape: Shape) -> None
 
 @pytest.mark.parametrize("shape", SMALL_SHAPES, ids=lambda s: s.name)
 def test_exact_results_fit_even_bf16(shape: Shape) -> None:
-    values = [random_integers(n, seed) for seed, n in enumerate(shape.counts)]
+    values = [random_integers(n, seed) for seed, n in enumerate(shape.element_counts)]
     inputs = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}
     for direction in DIRECTIONS:
         first, second = inputs[direction]
         result = reference_result(shape, direction, values[first], values[second])
         assert max(map(abs, result)) <= 256
-        assert Problem(shape=shape, type="bf16", direction=direction).terms <= 256
+        assert Problem(shape=shape, type="bf16", direction=direction).terms_per_element <= 256
         assert len(set(result)) > 5
 
 
@@ -101,17 +101,17 @@ def test_arranging_and_positions_agree(layout: Layout) -> None:
 @pytest.mark.parametrize("shape", [SMALL_SHAPES[0], GROUPED], ids=lambda s: s.name)
 def test_a_samples_products_are_the_references(shape: Shape, layout: Layout, direction: str) -> None:
     problem = Problem(shape=shape, type="fp32", layout=layout, direction=direction)  # type: ignore[arg-type]
-    values = [random_integers(n, seed) for seed, n in enumerate(shape.counts)]
+    values = [random_integers(n, seed) for seed, n in enumerate(shape.element_counts)]
     a, b = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[direction]
     expected = reference_result(shape, problem.direction, values[a], values[b])
-    laid = [to_layout(values[i], shape.dims[i], layout) for i in (a, b)]
-    dims = shape.dims[problem.result]
+    laid = [to_layout(values[i], shape.dimensions[i], layout) for i in (a, b)]
+    dims = shape.dimensions[problem.written_tensor]
     for at in sample_positions(problem):
         value, magnitude = true_value(problem, at, *laid)
         assert value == expected[element_offset(dims, "NCHW", at)]
         assert magnitude >= abs(value)
         assert all(len(one) == len(other) for one, other in product_lines(problem, at))
-        assert sum(len(one) for one, _ in product_lines(problem, at)) <= problem.terms
+        assert sum(len(one) for one, _ in product_lines(problem, at)) <= problem.terms_per_element
         short = [values[:101] for values in laid]  # data repeat, and a line may run over their end
         repeated = [[v[i % 101] for i in range(len(full))] for v, full in zip(short, laid, strict=True)]
         assert true_value(problem, at, *short) == true_value(problem, at, *repeated)

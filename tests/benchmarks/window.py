@@ -61,9 +61,9 @@ class Eye(QObject):
 eye = Eye()
 eye.seen = False
 class Watched(Frame):
-    def hold(self, window):
+    def show_content(self, window):
         window.road.current.primary.installEventFilter(eye)
-        super().hold(window)
+        super().show_content(window)
         assert eye.seen, "the wizard begins before it is painted"
         assert "core.doctor.scan" not in sys.modules, "the engine was loaded on the window's thread"
 settings = QSettings(sys.argv[1], QSettings.Format.IniFormat)
@@ -71,7 +71,7 @@ frame = Watched(settings)
 held = WindowLoader(frame, settings)
 def there():
     print(time.perf_counter() - start)
-    held.make()
+    held.load_window()
 FirstPaint(frame, there)
 frame.show()
 app.exec()

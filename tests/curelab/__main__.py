@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
@@ -32,8 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     kept = json.loads(options.results.read_text()) if options.results and options.results.exists() else {}
     results = []
-    pool = ProcessPoolExecutor(max_workers=options.jobs)
-    for row, (wrong, finding, lines, seconds) in zip(rows, pool.map(_run, [r.name for r in rows]), strict=True):
+    for row, (wrong, finding, lines, seconds) in zip(rows, _results([r.name for r in rows], options.jobs), strict=True):
         results.append(Result(row, wrong, finding, lines, seconds))
         kept[row.name] = [wrong, finding, seconds]
         if options.results:
@@ -48,6 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         every = [Result(r, *kept[r.name][:2], (), kept[r.name][2]) for r in ROWS if r.name in kept]
         print(page(every, system.run()), end="")
     return int(any(r.wrong for r in results))
+
+
+def _results(names: Sequence[str], jobs: int) -> Iterator[tuple[list[str], str, tuple[str, ...], float]]:
+    with ProcessPoolExecutor(max_workers=jobs) as pool:
+        yield from pool.map(_run, names)
 
 
 def _run(name: str) -> tuple[list[str], str, tuple[str, ...], float]:

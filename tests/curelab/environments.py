@@ -44,9 +44,11 @@ class Environment:
         if run.returncode:
             raise RuntimeError(f"{' '.join(command)}: {run.stdout}{run.stderr}")
 
-    def run(self, code: str) -> str:
-        """Return what a program of this environment prints."""
+    def run(self, code: str, *, activated: bool = False) -> str:
+        """Return what a program of this environment prints; ``activated``: started as a person does in a shell."""
         argv = [self.interpreter, "-B", "-c", code]
+        if activated:
+            argv = ["sh", "-c", '. "$0/bin/activate" && exec python -B -c "$1"', self.prefix, code]
         run = subprocess.run(argv, env=dict(self.variables), capture_output=True, text=True, check=False)
         return (run.stdout if run.returncode == 0 else run.stdout + run.stderr).strip()
 

@@ -34,12 +34,13 @@ class Kind:
 WINDOWS = "`python -m tests.windows.faultlab`"
 CURES: tuple[Kind, ...] = (
     Kind("variable, path or file", "a variable, a search path, a file placed or put aside", "yes", "`python -m tests.faultlab`"),
-    Kind("packages", "an environment's packages changed", "yes", ",".join(k for k in KINDS if k not in ("advice", "cuDNN fetched"))),
+    Kind("packages", "an environment's packages changed", "yes", ",".join(k for k in KINDS if k not in ("advice", "cuDNN fetched", "memory growth"))),
     Kind("fetched cudnn", "cuDNN's libraries fetched as a wheel, and placed", "yes", "cuDNN fetched"),
     Kind("person", "only a person can", "advice", ""),
     Kind("system step", "a confirmed system step", "other", ""),
     Kind("zlibwapi", "zlibwapi.dll: a cuDNN that needs none in its place", "yes", f"{WINDOWS}: 8.9.3-zlib-missing"),
-    Kind("activation flags", "flags in an environment's activation", "other", ""),
+    Kind("memory growth", "a framework told to take only the GPU memory that it needs", "yes", "memory growth"),
+    Kind("activation flags", "other flags in an environment's activation", "other", ""),
     Kind("runtime by package manager", "VC++ runtime or container toolkit by the package manager", "advice", ""),
     Kind("wsl folder", "WSL's library folder in ld.so.conf.d", "yes", system.KIND),
     Kind("short path", "a junction or short path", "other", ""),
@@ -70,7 +71,9 @@ ROWS_HEAD = """
 `python -m tests.curelab` makes each environment anew with the tools that people use (venv, uv, pip), breaks it by real
 installations, presses once (`convalesce fix --yes`), runs a program of the environment, and undoes it; every file must have
 the hash again that it had. Packages come from an index on the loopback. A row that is not marked *real* has small wheels with
-the names, layout and requirements of the published ones. The GPU is a made-up card, so that nothing convolves here.
+the names, layout and requirements of the published ones. JAX and TensorFlow in the rows of memory growth are stand-ins that obey
+the real variables; [a row on a real GPU](fault-lab-gpu.md#cures) has the real JAX. The GPU is a made-up card, so that nothing
+convolves here.
 The last row runs the real ldconfig over a private copy of /etc and /usr, and loads libcuda.so.1 by its name. Times are from two cores that ten other jobs kept busy.
 
 | row | environment | kind | finding | result | seconds from press to verified |

@@ -13,11 +13,19 @@ from core.model.facts import CudaInit, Driver, Gpu, Nvml
 from tests import machines, standin
 from tests.curelab import environments, wheels
 from tests.curelab.environments import Environment, Maker
+from tests.curelab.greedy import PROGRAM, greedy
 from tests.envlab import layouts
 from tests.faultlab import wheels as published
 
 Kind = Literal[
-    "another build", "files put back", "missing packages", "duplicates", "a pin restored", "cuDNN fetched", "advice"
+    "another build",
+    "files put back",
+    "missing packages",
+    "duplicates",
+    "a pin restored",
+    "cuDNN fetched",
+    "memory growth",
+    "advice",
 ]
 KINDS: tuple[Kind, ...] = (
     "another build",
@@ -26,6 +34,7 @@ KINDS: tuple[Kind, ...] = (
     "duplicates",
     "a pin restored",
     "cuDNN fetched",
+    "memory growth",
     "advice",
 )
 
@@ -57,6 +66,8 @@ class Row:
     """Installed into a second environment of the same person, which is named, too."""
     variables: Mapping[str, str] = field(default_factory=dict)
     thorough: bool = False
+    trials: bool = False
+    """The frameworks are tried, and the program is started through the activation."""
 
 
 def version_is(module: str, version: str) -> str:
@@ -275,6 +286,14 @@ def older_driver() -> Driver:
     )
 
 
+def half_used() -> Driver:
+    """A GPU of whose memory other programs use the half."""
+    gpu = Gpu(
+        index=0, name="NVIDIA GeForce RTX 3090", compute_capability="8.6", memory_total=24 << 30, memory_free=12 << 30
+    )
+    return machines.working_driver(gpus=(gpu,))
+
+
 def volta() -> Driver:
     """A GPU of compute capability 7.0, which builds for CUDA 13 have no code for."""
     gpu = Gpu(index=0, name="Tesla V100", compute_capability="7.0", memory_total=16 << 30, memory_free=15 << 30)
@@ -309,6 +328,8 @@ ROWS: tuple[Row, ...] = (
     Row("module-lost-user-site", "files put back", environments.user_site, torch_128, [CUDA_128], "frameworks.record-torch", "import torch.run; print('yes')", plant=lost("torch/run.py"), options=("--from", "{wheels}"), offline=True),
     Row("module-lost-conda", "files put back", environments.conda_like, torch_128, [CUDA_128], "frameworks.record-torch", "import torch.run; print('yes')", plant=lost("torch/run.py"), options=("--from", "{wheels}"), offline=True),
     Row("cudnn-folder-part-lost", "cuDNN fetched", environments.by_pip, torch_128, [], "cudnn.sublibrary-missing", "import ctypes, sys; ctypes.CDLL(sys.prefix + '/cudnn/lib/libcudnn_ops.so.9'); print('yes')", plant=own_folder, options=("--fetch-cudnn", "--index", "{index}"), variables={"LD_LIBRARY_PATH": "{prefix}/cudnn/lib"}),
+    Row("jax-takes-all-memory", "memory growth", environments.by_pip, greedy, [("jax==0.7.2",)], "frameworks.memory-jax", PROGRAM["jax"], card=half_used, trials=True, options=("--try",)),
+    Row("tensorflow-takes-all-memory", "memory growth", environments.by_uv, greedy, [("tensorflow==2.19.0",)], "frameworks.memory-tensorflow", PROGRAM["tensorflow"], card=half_used, trials=True, options=("--try",)),
     Row("real-onnxruntime-library-lost", "files put back", environments.by_pip, real_onnxruntime, [("--no-deps", "onnxruntime==1.22.1", "numpy==2.2.6")], "frameworks.record-onnxruntime", "import onnxruntime as o; print('yes' if o.get_available_providers() else 'no')", plant=lost("onnxruntime/capi/onnxruntime_inference_collection.py"), real=True),
     Row("real-torch-module-lost", "files put back", environments.by_uv, real_torch, [("--no-deps", *REAL_TORCH)], "frameworks.record-torch", "import torch; print('yes' if torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3)).item() == 9 else 'no')", plant=lost("torch/nn/functional.py"), options=("--from", "{wheels}"), offline=True, real=True),
     Row("real-nvrtc-cut", "files put back", environments.by_uv, real_nvrtc, [("--no-deps", "nvidia-cuda-nvrtc-cu12==12.4.127")], "", "import ctypes, nvidia.cuda_nvrtc as c; ctypes.CDLL(list(c.__path__)[0] + '/lib/libnvrtc.so.12'); print('yes')", plant=cut("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"), options=("--from", "{wheels}"), offline=True, real=True),

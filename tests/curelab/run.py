@@ -22,8 +22,10 @@ from core.common.progress import Progress
 from core.doctor import repair
 from core.doctor.examine import diagnose_snapshot
 from core.doctor.scan import PROBES, take_snapshot
+from core.doctor.verify import activated_environment
 from core.host.interface import Host
 from core.host.this_host import this_host
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
@@ -52,11 +54,11 @@ class Result:
 
 
 def probes(row: Row) -> tuple[Probe, ...]:
-    """Return a scan's probes, the driver's replaced by the row's made-up card."""
+    """Return a scan's probes, the driver's replaced by the row's made-up card; trials only where the row asks for them."""
     return tuple(
         Probe(p.section, (lambda _request: row.card()), p.needs, p.timeout) if p.section == "driver" else p
         for p in PROBES
-        if p.section not in ("trials", "benchmark")
+        if p.section != "benchmark" and (row.trials or p.section != "trials")
     )
 
 
@@ -91,12 +93,8 @@ def run(row: Row) -> Result:
             other.install(*arguments, *row.beside)
             named.append(str(other.prefix))
         row.plant(env)
-        if (
-            env.run(row.works) == "yes"
-            and row.kind in ("files put back",)
-            and "record" in row.finding
-            and not row.thorough
-        ):
+        told = row.kind == "files put back" and "record" in row.finding and not row.thorough
+        if (told or row.trials) and env.run(row.works, activated=row.trials) == "yes":
             result.wrong.append("the person's program works before the cure")
         configured = {"PIP_INDEX_URL": url, "UV_DEFAULT_INDEX": url}
         host = LabHost(
@@ -123,7 +121,15 @@ def press(
     """Look, press the row's finding, run the person's program and look again; what is wrong goes to the result."""
 
     def look(at: Host, watch: Progress, **_more: object) -> Report:
-        seen = take_snapshot(at, watch, pythons=tuple(named), probes=probes(row), thorough=row.thorough)
+        seen = take_snapshot(
+            at,
+            watch,
+            pythons=tuple(named),
+            probes=probes(row),
+            thorough=row.thorough,
+            trials=row.trials,
+            at_once=row.trials,
+        )
         return diagnose_snapshot(seen)
 
     index_of_torch = replace(framework_tables().torch_index, url=url.replace("simple/", "whl/"))
@@ -165,9 +171,10 @@ def _press_with_tables(row, result, host, env, work, named, url, look) -> None: 
     if done.get("outcome") != "done":
         result.wrong.append(f"{status}: {done.get('outcome')}: {done.get('sentence')} {done.get('rehearsal', '')}")
         return
-    if (said := env.run(row.works)) != "yes":
+    if (said := env.run(row.works, activated=row.trials)) != "yes":
         result.wrong.append(f"the person's program says {said[-200:]!r}")
-    again = look(host, Progress())
+    active = activated_environment(str(env.prefix), host) if row.trials else None
+    again = look(host if active is None else HostWithEnvironment(host, active, tuple(named)), Progress())
     if any((f.id, f.subject) == (finding.id, finding.subject) and f.severity > Severity.NOTE for f in again.findings):
         result.wrong.append(f"{finding.id} is still told")
 

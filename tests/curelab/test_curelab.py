@@ -14,7 +14,7 @@ from tests.curelab.page import CASES, CURES
 from tests.curelab.rows import ROWS
 from tests.curelab.run import run
 
-SAMPLE = ("cpu-build-uv", "cudnn-pin-broken-uv", "module-lost-user-site")
+SAMPLE = ("cpu-build-uv", "cudnn-pin-broken-uv", "module-lost-user-site", "jax-takes-all-memory")
 PAGE = Path(__file__).parents[2] / "docs" / "cures.md"
 
 

@@ -57,11 +57,11 @@ def test_an_absolute_link_leads_to_a_place_inside(root: Path):
     link(root, "/etc/alternatives/cuda", "/usr/local/cuda-12.4")
     link(root, "/usr/local/cuda", "/etc/alternatives/cuda")
     where = sysroot_of(OtherRootHost(root))
-    assert where.real("/usr/local/cuda/version.json") == "/usr/local/cuda-12.4/version.json"
+    assert where.real_path("/usr/local/cuda/version.json") == "/usr/local/cuda-12.4/version.json"
     assert where.text("/usr/local/cuda/version.json") == "{}"
     assert where.is_link("/usr/local/cuda")
     assert not where.is_link("/usr/local/cuda-12.4")
-    assert not where.whole
+    assert not where.is_running_system
 
 
 @pytest.mark.parametrize(
@@ -80,18 +80,18 @@ def test_no_link_leads_out(root: Path, links: dict[str, str], asked: str):
         link(root, path, target)
     where = sysroot_of(OtherRootHost(root))
     assert where.text(asked) is None
-    assert where.under(asked).startswith(f"{root.resolve()}/")
+    assert where.local_path(asked).startswith(f"{root.resolve()}/")
     assert read_image.read_image(asked, root=where.root).state in ("missing", "dangling", "not a library", "unreadable")
 
 
 def test_a_root_that_is_reached_by_a_link_is_its_own_place(root: Path, tmp_path: Path):
     (tmp_path / "by-link").symlink_to(root)
-    assert sysroot_of(OtherRootHost(tmp_path / "by-link")).real("/etc") == "/etc"
+    assert sysroot_of(OtherRootHost(tmp_path / "by-link")).real_path("/etc") == "/etc"
 
 
 def test_the_running_system_under_its_own_name_is_not_run_either():
-    assert not Sysroot(system="linux", root=OtherRoot("/")).whole
-    assert Sysroot(system="linux", root="/").whole
+    assert not Sysroot(system="linux", root=OtherRoot("/")).is_running_system
+    assert Sysroot(system="linux", root="/").is_running_system
 
 
 # --- the scan --------------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ def test_what_speaks_against_a_fault_of_the_driver_or_the_build(
 def test_a_variable_of_nccl_that_names_no_interface_proves_a_failure_of_nccl() -> None:
     fault = replace_said(about("variable_value_wrong"), "NCCL_SOCKET_IFNAME", "'eth7'")
     text = "NCCL WARN Bootstrap : no socket interface found\ntorch.distributed.DistBackendError: NCCL error"
-    assert find_mechanism(read_text(text), fault).proves
+    assert find_mechanism(read_text(text), fault).is_proved
     assert not find_mechanism(read_text(text), replace_said(fault, "TF_GPU_ALLOCATOR")).by
     assert not find_mechanism(read_text("CUDA out of memory"), fault).by
 

@@ -151,9 +151,9 @@ def main(argv: list[str]) -> int:
                 continue
             report, seconds = scan(fault, place, out)
             found = report.primary.cause if report.primary else ""
-            good = found == fault.cause and (fault.cause or report.worst.word in ("good", "note"))
+            good = found == fault.cause and (fault.cause or report.worst_severity.word in ("good", "note"))
             misses += not good
-            title = report.primary.title if report.primary else f"worst: {report.worst.word}"
+            title = report.primary.title if report.primary else f"worst: {report.worst_severity.word}"
             print(
                 f"{'ok  ' if good else 'MISS'} {fault.name:<30} {found or '-':<28} {seconds:5.2f} s  {title}",
                 flush=True,

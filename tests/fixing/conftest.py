@@ -119,5 +119,5 @@ def journal(tmp_path: Path) -> Journal:
 class Busy(MemoryWriter):
     """A machine on which a program holds every file."""
 
-    def holders(self, paths: object) -> tuple[str, ...]:
+    def programs_using(self, paths: object) -> tuple[str, ...]:
         return tuple(f"python.exe (4711, {Path(p).name})" for p in paths)

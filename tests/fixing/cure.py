@@ -95,9 +95,9 @@ def faults(report: Report) -> list[str]:
 
 def started(prefix: str, shop: repair.RepairContext) -> Host:
     """The machine as a program finds it that is started while the environment is active."""
-    env = activated_environment(prefix, shop.seen())
+    env = activated_environment(prefix, shop.current_host())
     assert env is not None
-    return HostWithEnvironment(shop.seen(), env)
+    return HostWithEnvironment(shop.current_host(), env)
 
 
 def main(pythons: tuple[str, ...], *, thorough: bool, wheels: str) -> dict[str, object]:
@@ -110,7 +110,7 @@ def main(pythons: tuple[str, ...], *, thorough: bool, wheels: str) -> dict[str, 
         seen.append(doctor_examine(host, Progress(), pythons=pythons, thorough=thorough))
         return seen[-1]
 
-    report = examine(shop.seen())
+    report = examine(shop.current_host())
     primary = report.primary
     if primary is None or primary.fix is None or not primary.fix.changes:
         return {"cause": primary.cause if primary else None, "changes": 0}
@@ -123,7 +123,7 @@ def main(pythons: tuple[str, ...], *, thorough: bool, wheels: str) -> dict[str, 
     touched = [row for row in difference(before, picture(shop.journal.folder)) if f"/{TWINS}" not in row]
     outcome = repair.apply(proposal, report, shop, examine)
     changed = picture(shop.journal.folder) != before
-    again = examine(shop.seen()) if outcome.kind == "done" else report
+    again = examine(shop.current_host()) if outcome.kind == "done" else report
     loads = imported(pythons) if outcome.kind == "done" else []
     through = [c.at for c in proposal.plan.changes if isinstance(c, SetVariable) and c.scope == "environment"]
     cured = [examine(started(prefix, shop)) for prefix in through] or [again]
@@ -149,7 +149,7 @@ def main(pythons: tuple[str, ...], *, thorough: bool, wheels: str) -> dict[str, 
         ],
         "undone": undone.kind if undone else None,
         "left": difference(before, picture(shop.journal.folder)),
-        "back": faults(examine(shop.seen())) if undone else None,
+        "back": faults(examine(shop.current_host())) if undone else None,
         "before": faults(report),
         "errors": [f"{e.probe} {e.kind}: {e.message}" for r in seen for e in r.snapshot.errors],
     }

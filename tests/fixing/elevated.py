@@ -46,12 +46,12 @@ class Acts:
 
     def cure(self) -> dict[str, object]:
         """Cure a system copy that only root may write, and take it back: pkexec both times."""
-        report = self.examine(self.shop.seen())
+        report = self.examine(self.shop.current_host())
         assert report.primary is not None
         before = picture(self.shop.journal.folder)
         proposal = repair.propose(report.primary, self.shop)
         outcome = repair.apply(proposal, report, self.shop, self.examine)
-        after = faults(self.examine(self.shop.seen()))
+        after = faults(self.examine(self.shop.current_host()))
         listed = [e.id for e in repair.history(self.shop)]
         back = repair.undo(outcome.entry, self.shop)
         return {

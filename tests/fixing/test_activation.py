@@ -127,7 +127,7 @@ def test_lines_that_were_edited_by_hand_are_not_touched(environment: Path) -> No
     writer = LinuxVariables("/", str(environment.parent))
     with pytest.raises(ChangeError, match="edited by hand"):
         writer.write("LD_LIBRARY_PATH", "environment", str(environment), None)
-    assert "edited by hand" in writer.obstacle("LD_LIBRARY_PATH", "environment", str(environment))
+    assert "edited by hand" in writer.write_obstacle("LD_LIBRARY_PATH", "environment", str(environment))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_what_is_no_environment_is_refused(tmp_path: Path) -> None:
     for prefix in (str(tmp_path), "relative", "/nowhere"):
         with pytest.raises(ChangeError):
             writer.write("A", "environment", prefix, Value(text="unset"))
-        assert writer.obstacle("A", "environment", prefix)
+        assert writer.write_obstacle("A", "environment", prefix)
 
 
 @given(st.dictionaries(st.sampled_from(["A", "B_1", "LD_LIBRARY_PATH"]), st.lists(

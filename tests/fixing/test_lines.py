@@ -406,7 +406,7 @@ def test_a_terminals_fault_is_found_cured_and_verified_from_anywhere(inside: boo
     done = repair.apply(proposal, report, shop, examine)
     assert done.kind == "done", done.sentence
     assert {(v.way, v.holds, v.supposed) for v in done.verified_for if v.edited} >= {("terminal", True, False)}
-    assert examine(shop.seen()).primary is None
+    assert examine(shop.current_host()).primary is None
     assert repair.undo(done.entry, shop).kind == "undone"
     assert file.read_text() == "# mine\nexport CUDA_VISIBLE_DEVICES=-1\n"
 
@@ -432,7 +432,7 @@ class Ground(RealGround):
     def kind(self, path: str) -> str:
         return "file"
 
-    def loose(self, path: str) -> str:
+    def changeable_part(self, path: str) -> str:
         return ""
 
 

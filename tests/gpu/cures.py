@@ -19,8 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import Distribution
 from pathlib import Path
@@ -59,6 +60,19 @@ with jax.default_matmul_precision("highest"):
     got = jax.lax.conv(x.astype("float32"), w.astype("float32"), (1, 1), "VALID")
 print("right" if abs(numpy.asarray(got) - right).max() < 1e-3 else "wrong", jax.devices()[0].device_kind)
 """
+
+HOLD = """
+import ctypes, sys
+cuda, context, at = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()
+free, total = ctypes.c_size_t(), ctypes.c_size_t()
+assert cuda.cuInit(0) == cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == cuda.cuCtxSetCurrent(context) == 0
+while cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)) == 0 and free.value > int(sys.argv[1]) + (4 << 20):
+    size = min(free.value - int(sys.argv[1]), 1 << 30)
+    assert cuda.cuMemAlloc_v2(ctypes.byref(at), ctypes.c_size_t(size)) == 0
+print(free.value >> 20, flush=True)
+sys.stdin.read()
+"""
+"""Another program that leaves so many bytes of the first GPU's memory free, until its input ends."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +144,8 @@ class Row:
     beside: bool = False
     """Whether the original is named, too, as the place that has the files."""
     extra: Sequence[str] = field(default=("pip",))
+    free: int = 0
+    """MiB of the GPU's memory that another program leaves free from the fault on; 0 for no such program."""
 
 
 # --- environments --------------------------------------------------------------------------------------------------
@@ -267,6 +283,7 @@ ROWS = (
     Row("hidden-in-activation", "a line in a start-up file", "torch", in_activation("export CUDA_VISIBLE_DEVICES=-1"), ("",)),
     Row("other-cudnn-in-activation", "a line in a start-up file", "torch", in_activation('export LD_LIBRARY_PATH="{other}"'), ("",)),
     Row("jax-without-plugin", "another build", "jax[cuda12,cuda13]", without(r"jax-cuda\d+-(plugin|pjrt)"), ("frameworks.cpu-build-jax",), wheels=("jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt"), program=JAX),
+    Row("jax-takes-all-memory", "memory growth", "jax[cuda12,cuda13]", lambda _env: None, ("frameworks.memory-jax",), program=JAX, free=1500),
 )  # fmt: skip
 
 
@@ -290,11 +307,33 @@ def run(row: Row, bench: Bench, note: Callable[[str], None]) -> list[str]:
     if not sound.startswith("right"):
         return [f"the sound environment says: {sound}"]
     row.plant(env)
+    with held(row.free):
+        return _press(row, bench, note, env, code, started)
+
+
+@contextmanager
+def held(free: int) -> Iterator[None]:
+    """Let another program hold the GPU's memory, but for some MiB."""
+    if not free:
+        yield
+        return
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(free << 20)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        yield
+
+
+def _press(
+    row: Row, bench: Bench, note: Callable[[str], None], env: Environment, code: str, started: float
+) -> list[str]:
     before, broken = tree(env.prefix), env.starts(code)
     note(f"made and broken in {time.monotonic() - started:.1f} s, {len(before)} files; the program then says: {broken}")
     named = ["--python", str(env.prefix)]
     named += ["--python", str(bench.site.parents[2])] if row.beside else []
-    looked = convalesce(bench, "scan", "--json", *named)
+    tried = ["--try"] if row.free else []
+    looked = convalesce(bench, "scan", "--json", *tried, *named)
     (bench.out / f"{row.name}.scan.json").write_text(looked.stdout)
     try:
         findings = json.loads(looked.stdout)["findings"]
@@ -306,7 +345,7 @@ def run(row: Row, bench: Bench, note: Callable[[str], None]) -> list[str]:
     if not able:
         return [f"no button among {[f['id'] for f in loud]}"]
     pressed = able[0]
-    options = ["--offline"]
+    options = ["--offline", *tried]
     there = [n for n in row.wheels if n in bench.known]
     if there:
         folder = bench.work / "wheels" / row.name

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from core.common.progress import Progress
 from core.doctor.engine import ActionResult, Preview, ThisMachine
 from core.doctor.examine import diagnose_snapshot, explain_text
-from core.doctor.given import Given, comparison, read_file, read_text
+from core.doctor.given import Given, compare_side_by_side, read_file, read_text
 from core.doctor.named import Choice
 from core.doctor.repair import RepairContext
 from core.explain import Explanation
@@ -45,7 +45,7 @@ class Showing:
         return read_file(path) if path else read_text(text)
 
     def compare(self, here: Report, there: Report | None, path: str) -> str:
-        return comparison(here, there or read_file(path).report or here)
+        return compare_side_by_side(here, there or read_file(path).report or here)
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         self.asked.append("quick" if quick else "whole")

@@ -29,7 +29,7 @@ def run(prefix: str, scratch: str) -> dict[str, object]:
     settings = QSettings(f"{scratch}/s.ini", QSettings.Format.IniFormat)
     window = Window(Controller(ThisMachine((prefix,))), settings)
     frame = Frame(settings)
-    frame.hold(window)
+    frame.show_content(window)
     hand = Hand(window, keyboard=False)
     frame.show()
     window.start()

@@ -42,7 +42,7 @@ def walk(
     """Go from screen to screen by the one primary button, and undo at the end. ``look``: what the cure changes, as it is."""
     window = Wizard(Controller(engine), settings)
     frame = Frame(settings)
-    frame.hold(window)
+    frame.show_content(window)
     hand = Hand(window, keyboard=keyboard)  # type: ignore[arg-type]  # a wizard has what a hand presses
     began = time.monotonic()
     frame.show()

@@ -44,7 +44,7 @@ def run(prefixes: tuple[str, ...], look: Callable[[], object], scratch: str, *, 
     settings = QSettings(f"{scratch}/s.ini", QSettings.Format.IniFormat)
     window = Window(Controller(ThisMachine(prefixes)), settings)
     frame = Frame(settings)
-    frame.hold(window)
+    frame.show_content(window)
     hand = Hand(window, keyboard=keyboard)
     frame.show()
     window.start()

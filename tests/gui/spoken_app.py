@@ -24,7 +24,7 @@ def main(folder: Path) -> int:
     engine = Repairing(folder, recorded.windows(BEFORE["folder not on path"]), recorded.on_windows)
     frame = Frame(settings)
     window = Wizard(Controller(engine), settings)
-    frame.hold(window)
+    frame.show_content(window)
     frame.show()
     window.focus_first()
     window.start()

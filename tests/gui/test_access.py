@@ -179,7 +179,7 @@ def test_texts_and_what_tells_controls_apart_have_enough_contrast(theme: looks.T
             )
     for severity in Severity:
         for ground in (theme.window, theme.base):
-            assert contrast(theme.of(severity), ground) >= 4.5
+            assert contrast(theme.severity_colour(severity), ground) >= 4.5
     for ground in (theme.window, theme.base):
         assert contrast(theme.accent, ground) >= 3  # the focus ring
 

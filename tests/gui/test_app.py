@@ -91,7 +91,7 @@ def test_what_a_killed_one_left_behind_is_no_window(settings: QSettings) -> None
 def test_the_frame_is_there_first_and_then_holds_the_wizard(qtbot: QtBot, settings: QSettings) -> None:
     frame = Frame(settings)
     held = app.WindowLoader(frame, settings, Showing(reports.BROKEN))
-    FirstPaint(frame, held.make)
+    FirstPaint(frame, held.load_window)
     with qtbot.waitActive(frame):
         frame.show()
     qtbot.waitUntil(lambda: isinstance(frame.centralWidget(), Wizard))
@@ -132,7 +132,7 @@ def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSetti
         def paintEvent(self, _event: QPaintEvent) -> None:
             sizes.append(self.size())
 
-    frame.hold(Painted())
+    frame.show_content(Painted())
     assert sizes[:1] == [QSize(760, 640)]
     put_away([frame])
 
@@ -143,7 +143,7 @@ def test_a_wizard_that_cannot_be_made_ends_with_the_reason(
     monkeypatch.setitem(sys.modules, "gui.window.wizard", None)  # as where a file of the installation is missing
     frame = Frame(settings)
     held = app.WindowLoader(frame, settings)
-    QTimer.singleShot(0, held.make)
+    QTimer.singleShot(0, held.load_window)
     assert QApplication.exec() == 1
     assert isinstance(held.problem, ImportError)
     assert not isinstance(frame.centralWidget(), Wizard)
@@ -176,7 +176,7 @@ def test_size_theme_and_text_size_are_kept_for_the_next_start(settings: QSetting
     first = Frame(settings)
     window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
     first.show()
-    first.hold(window)
+    first.show_content(window)
     first.resize(760, 640)
     window.rail.choose("theme", "dark")
     window.rail.choose("text size", "150")
@@ -252,7 +252,7 @@ def test_what_follows_the_first_paint_follows_it_once(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: done == ["begun"])
     widget.centralWidget().repaint()
     QApplication.processEvents()
-    first.over()
+    first.stop_waiting()
     assert done == ["begun"]
 
 
@@ -260,7 +260,7 @@ def test_a_window_that_is_never_painted_begins_all_the_same(qtbot: QtBot) -> Non
     done: list[str] = []
     widget = QWidget()
     qtbot.addWidget(widget)
-    FirstPaint(widget, lambda: done.append("begun")).over()
+    FirstPaint(widget, lambda: done.append("begun")).stop_waiting()
     assert done == ["begun"]
 
 

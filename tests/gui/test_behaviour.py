@@ -100,7 +100,7 @@ def test_a_long_page_shows_the_worst_first_and_the_rest_on_request(opened: Opene
     page = window.pages[2]
     few = len(page.cards)
     hand = Hand(window, keyboard=True)
-    total = len(recorded.report("everything broken").of(page.step))
+    total = len(recorded.report("everything broken").findings_for(page.step))
     while more := [b for b in page.findChildren(type(window.next)) if b.isVisible() and b.text().startswith("Show ")]:
         hand.press(more[0].text())
     assert few < total

@@ -167,7 +167,7 @@ def test_a_report_from_elsewhere_at_the_help_desk(keyboard: bool, wizard: Opened
     person = Person(wizard(Showing(recorded.report("healthy"))), keyboard=keyboard)
     window = person.wizard
     drop(window, tmp_path / "theirs.json")
-    person.wait(lambda: window.road.elsewhere, "the report")
+    person.wait(lambda: window.road.shows_other_computer, "the report")
     assert "Another computer's report" in person.reads
     assert window.road.report is not None
     assert not any(f.fix and f.fix.changes for f in window.road.report.findings), "nothing of it can be changed here"
@@ -184,7 +184,7 @@ def test_a_report_from_elsewhere_at_the_help_desk(keyboard: bool, wizard: Opened
     assert "Another computer's report" in person.reads
     QTest.keyClick(window.details.steps, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert person.headline == "Only a person can do this"
-    window.road.steps(0)
+    window.road.show_manual_steps(0)
     assert person.button("Check this step") is None, "a look from here would be at this computer"
     person.press("Leave it")
     assert person.headline == "What does not work?"

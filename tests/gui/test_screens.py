@@ -41,7 +41,7 @@ ALWAYS_RIGHT = {
 def screens(window: Wizard, report: Report) -> Iterator[Screen]:
     """Show every screen that a report leads to without a change."""
     road = window.road
-    road.report, road.elsewhere = report, False
+    road.report, road.shows_other_computer = report, False
     road.ask()
     yield road.current
     road.current.choose("named")  # type: ignore[attr-defined]  # an AskScreen
@@ -50,7 +50,7 @@ def screens(window: Wizard, report: Report) -> Iterator[Screen]:
     yield road.current
     head = headline_of(report)
     for i in range(len(hand_steps(head.finding.fix if head.finding else None)) if head.act == "steps" else 0):
-        road.steps(i)
+        road.show_manual_steps(i)
         yield road.current
 
 
@@ -183,9 +183,9 @@ def test_the_rail_keeps_its_names_and_the_page_its_room(
 def test_no_two_cards_of_a_page_look_the_same_and_each_names_its_environment(name: str) -> None:
     report = diagnose_snapshot(MACHINES[name]())
     for step in Step:
-        found = [(f.title, concerned_text(f, report)) for f in report.of(step)]
+        found = [(f.title, concerned_text(f, report)) for f in report.findings_for(step)]
         assert len(found) == len(set(found))
         assert all(
             who or not any(split_id(c)[0].partition(":")[2] for c in f.consumers)
-            for f, (_t, who) in zip(report.of(step), found, strict=True)
+            for f, (_t, who) in zip(report.findings_for(step), found, strict=True)
         )

@@ -55,16 +55,16 @@ def test_a_step_is_as_bad_as_the_worst_that_belongs_to_it(name: str) -> None:
     for step in Step:
         stands, sentence = step_standing(report, step)
         assert sentence
-        worst = max((f.severity for f in report.of(step)), default=Severity.GOOD)
+        worst = max((f.severity for f in report.findings_for(step)), default=Severity.GOOD)
         assert stands >= worst or worst is Severity.NOTE
-        assert all(f in report.of(f.step) for f in report.findings)
+        assert all(f in report.findings_for(f.step) for f in report.findings)
         assert all(
             r.severity <= max(stands, Severity.NOTE)
             for r in every(detail_rows.limit_severity(rows(report, step), stands))
         )
         if step is Step.FRAMEWORKS:  # the grid has a judgement of its own, which is never toned down
             assert all(r.severity <= max(stands, Severity.NOTE) for r in every(rows(report, step)))
-    assert machine_standing(report) >= report.worst
+    assert machine_standing(report) >= report.worst_severity
     assert texts.machine_standing(report) is Severity.GOOD or texts.machine_standing(report) is machine_standing(report)
 
 
@@ -114,7 +114,7 @@ def test_a_fault_of_a_variable_colours_the_environment_and_stands_on_its_page(na
     assert report.primary is not None
     assert step_standing(report, Step.ENVIRONMENT)[0] is report.primary.severity
     assert step_standing(report, report.primary.step)[0] is report.primary.severity
-    assert report.primary in report.of(Step.ENVIRONMENT)
+    assert report.primary in report.findings_for(Step.ENVIRONMENT)
     shown = [row for row in every(rows(report, Step.ENVIRONMENT)) if row.cells[0].upper() == name]
     assert max(row.severity for row in shown) >= Severity.WARNING
     assert not any(f.id == "environment.in-order" for f in report.findings)

@@ -230,7 +230,7 @@ def test_a_system_step_takes_its_own_arguments_and_no_other(box: Box, name: str)
 
 
 def test_honest_system_steps_are_taken_and_taken_back(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RealGround, "account", lambda _self, name: 1000 if name == "ada" else -1)
+    monkeypatch.setattr(RealGround, "account_number", lambda _self, name: 1000 if name == "ada" else -1)
     honest = (
         *(step("library-folder", box.root / "opt/cuda/lib64"), step("device-group", "ada", "render")),
         *(step("reload-uvm"), step("nouveau-off"), step("cdi")),

@@ -117,6 +117,20 @@ def test_an_extension_for_another_release(tmp_path: Path) -> None:
     assert "undefined symbol: gone" in opening.problem
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_of_a_framework_with_an_altered_library_every_symbol_is_asked_for(tmp_path: Path, same: bool) -> None:
+    folder = torch(tmp_path)
+    cuda = folder / "libtorch_cuda.so"
+    python = build.library(
+        folder / "libtorch_python.so", *LINK, RPATH, str(cuda), source="int gone(void); int f(void) { return gone(); }"
+    )
+    record = site(tmp_path) / "torch-2.8.0.dist-info" / "RECORD"
+    record.parent.mkdir(parents=True)
+    record.write_text(f"torch/lib/libtorch_python.so,sha256=x,{python.stat().st_size + (0 if same else 1)}\n")
+    gaps = looked(tmp_path, TORCH)["torch"].gaps
+    assert [(g.name, Path(g.wanted_by).name) for g in gaps] == ([] if same else [("gone", "libtorch_python.so")])
+
+
 def test_a_framework_is_told_of_what_it_asks_for_and_of_nothing_else(tmp_path: Path) -> None:
     libraries = site(tmp_path) / "cupy_backends" / "cuda" / "libs"
     for name in ("cublas", "cudnn"):

@@ -18,6 +18,7 @@ from core.probes.python import probe
 from core.probes.python import trials as framework_run
 from core.probes.python.trials import choose_trials, cudnn_version
 from core.probes.sysroot import sysroot_of
+from tests.curelab.greedy import JAX, NUMPY
 
 BASE = getattr(sys, "_base_executable", sys.executable)
 
@@ -216,6 +217,40 @@ def test_the_same_without_ld_library_path_is_the_proof(environment: Path):
     assert trial.problem == "RuntimeError: cuDNN version incompatibility"
     assert trial.clean is not None
     assert (trial.clean.problem, trial.clean.right) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("free", "wished", "variable", "greedy"),
+    [
+        (12 << 30, True, "", True),
+        (20 << 30, True, "", False),
+        (12 << 30, False, "", False),
+        (12 << 30, True, "false", False),
+    ],
+    ids=["little is free", "enough is free", "nobody asked", "told to take little"],
+)
+def test_jax_is_tried_with_all_the_memory_where_others_use_some(
+    environment: Path, free: int, wished: bool, variable: str, greedy: bool
+):
+    site = next((environment / "lib").glob("python3.*/site-packages"))
+    for name, code in (("numpy", NUMPY), ("jax", JAX), ("jax/_src", "")):
+        (site / name).mkdir(exist_ok=True)
+        (site / name / "__init__.py").write_text(code)
+    (site / "jax/_src/core.py").write_text("")
+    (site / "jax-0.7.2.dist-info").mkdir(exist_ok=True)
+    (site / "jax-0.7.2.dist-info/METADATA").write_text("Name: jax\nVersion: 0.7.2\n")
+    try:
+        asking = asked(environment, {"XLA_PYTHON_CLIENT_PREALLOCATE": variable} if variable else {})
+        card = Gpu(index=0, name="Test GPU", memory_total=24 << 30, memory_free=free)
+        asking = replace(asking, seen=replace(asking.seen, driver=Driver(gpus=(card,))), at_once=wished)
+        trial = next(t for t in framework_run.look(asking) or () if t.framework == "jax")
+    finally:
+        for name in ("numpy", "jax", "jax-0.7.2.dist-info"):
+            shutil.rmtree(site / name)
+    assert (trial.gpu, trial.right, trial.problem) == (True, True, "")
+    assert (trial.at_once is not None) is greedy
+    if trial.at_once:
+        assert trial.at_once.problem == "RuntimeError: INTERNAL: cuDNN: CUDNN_STATUS_INTERNAL_ERROR"
 
 
 def test_mapped_files_have_their_owner(environment: Path, tmp_path: Path):

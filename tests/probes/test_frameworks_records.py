@@ -348,3 +348,13 @@ def test_a_record_leads_nowhere_but_into_its_own_folder(site: Site) -> None:
     with (info / "RECORD").open("a") as record:
         record.write("/nowhere/a.py,,\ntorch/../../nowhere/b.py,,\n../nowhere/c.py,,\n" + "9" * 5000 + "²³,,\n")
     assert missing(site) == set()
+
+
+def test_an_extension_that_a_framework_cannot_do_without_is_an_error(site: Site) -> None:
+    extension = site.folder / "ctranslate2" / "_ext.cpython-311-x86_64-linux-gnu.so"
+    extension.parent.mkdir()
+    extension.write_bytes(b"x")
+    standin.record_wheel(site.folder, "ctranslate2", "4.8.2", [extension])
+    extension.unlink()
+    (found,) = (f for f in damaged_libraries(_seen(site, thorough=False)) if f.id == "frameworks.record-ctranslate2")
+    assert found.severity.word == "error"

@@ -12,6 +12,7 @@ from core.model.facts import Distribution, EndedImport, SearchEntry
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.sysroot import Sysroot
 
 VERSION = sys.version_info[:2]
@@ -111,7 +112,9 @@ USERS: dict[str, Case] = {
 }  # fmt: skip
 
 
-def ended(site: Path, *before: Path, users: tuple[str, ...] = ()) -> tuple[EndedImport, ...]:
+def ended(
+    site: Path, *before: Path, users: tuple[str, ...] = (), suspects: Suspects = NOTHING_SUSPECT
+) -> tuple[EndedImport, ...]:
     """Return what reading says of a framework in a folder of packages, with folders before it, and of what uses it."""
     entries = (
         *(SearchEntry(path=str(f), origin="PYTHONPATH", source="PYTHONPATH") for f in before),
@@ -126,7 +129,7 @@ def ended(site: Path, *before: Path, users: tuple[str, ...] = ()) -> tuple[Ended
     search = ModuleSearch(python, PythonSearch(entries), "x86_64", Sysroot(system="linux"))
     mine = Distribution(name="torch", version="2.8.0", location=str(site), pins=REQUIRES)
     more = (Distribution(name=n, version="1.0", location=str(site), pins=("torch>=2",)) for n in users)
-    return ended_imports(search, (mine, *more), Sysroot(system="linux"))
+    return ended_imports(search, (mine, *more), Sysroot(system="linux"), suspects)
 
 
 def really_ends(site: Path, *before: Path, module: str = "torch") -> bool:
@@ -179,3 +182,51 @@ def test_what_is_told_of_a_package_that_uses_a_framework_is_what_python_does(tmp
     assert [(e.kind, e.wanted, e.name) for e in told] == ([expected] if expected else [])
     assert really_ends(site, module="user") == bool(expected)
     assert all(e.starts == ("user",) for e in told)
+
+
+MAKER = "def __getattr__(name):\n    raise AttributeError(name)\n"
+
+GONE: dict[str, tuple[dict[str, str], str, tuple[str, str] | None]] = {
+    "a module of a package that makes names": (
+        {"torch/__init__.py": f"from torch._utils import f\n{MAKER}", "torch/_utils.py": "f = 1\n"},
+        "torch/_utils.py",
+        ("absent", "torch._utils"),
+    ),
+    "by its package's own line": (
+        {"torch/__init__.py": f"from . import _utils\n{MAKER}", "torch/_utils.py": "f = 1\n"},
+        "torch/_utils.py",
+        ("absent", "torch._utils"),
+    ),
+    "a package's own file": (
+        {"torch/__init__.py": "from torch.nn import f\n", "torch/nn/__init__.py": "f = 1\n", "torch/nn/g.py": ""},
+        "torch/nn/__init__.py",
+        ("absent", "torch.nn"),
+    ),
+    "the name is bound as well": (
+        {"torch/__init__.py": "f = 1\n\ndef g():\n    return f\n\nfrom torch import f, g\n", "torch/g.py": ""},
+        "torch/g.py",
+        None,
+    ),
+    "nobody asks for it": ({"torch/__init__.py": "x = 1\n", "torch/_utils.py": "f = 1\n"}, "torch/_utils.py", None),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize("case", GONE)
+def test_a_recorded_module_that_is_gone_ends_the_import_that_comes_to_it(tmp_path: Path, case: str):
+    files, gone, expected = GONE[case]
+    site = plant(tmp_path, {**files, "typing_extensions.py": ""})
+    (site / gone).unlink()
+    told = ended(site, suspects=Suspects(gone=(str(site / gone),)))
+    assert [(e.kind, e.wanted) for e in told] == ([expected] if expected else [])
+    assert really_ends(site) == bool(expected)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(("text", "fails"), [("x = 1\n", True), ("class Random: ...\n", False)])
+def test_a_file_that_hides_a_module_of_python_is_followed_through_pythons_own(tmp_path: Path, text: str, fails: bool):
+    site = plant(tmp_path / "site", {"torch/__init__.py": "import tempfile\n", "typing_extensions.py": ""})
+    work = plant(tmp_path / "work", {"random.py": text})
+    told = ended(site, work, suspects=Suspects(hidden=("random",)))
+    assert [(e.wanted, e.name) for e in told] == ([("random", "Random")] if fails else [])
+    assert really_ends(site, work) == fails

@@ -65,7 +65,7 @@ def test_an_engine_is_one_short_module_and_one_row() -> None:
 def test_every_machine_has_the_state_of_its_report(name: str) -> None:
     report = diagnose_snapshot(MACHINES[name]())
     got = check_outcome(report, (), (), 0.1)
-    worst = report.worst
+    worst = report.worst_severity
     assert (got.state == "critical") == (worst is Severity.ERROR)
     assert (got.state == "warning") == (worst is Severity.WARNING)
     if got.state != "ok":
@@ -243,7 +243,7 @@ def test_an_expectation_holds_or_fails_by_what_was_seen(text: str, held: bool) -
     [answer] = answer_expectations(policy, report)
     assert answer.held is held, answer
     got = check_report(Report(snapshot=with_home(HEALTHY)), policy)[0]
-    assert got.state == ("ok" if held else "critical") or report.worst >= Severity.WARNING
+    assert got.state == ("ok" if held else "critical") or report.worst_severity >= Severity.WARNING
 
 
 BAD = {

@@ -175,10 +175,10 @@ def test_the_report_says_what_was_taken_out_in_every_form() -> None:
 
 def test_the_same_thing_keeps_its_placeholder_and_another_gets_another() -> None:
     cleaner = Cleaner(Snapshot(machine=Machine(system="linux", user=USER, host_name=HOST)))
-    one, two = cleaner.clean("/home/bob/a"), cleaner.clean("C:\\Users\\Bob\\x and /home/eve")
+    one, two = cleaner.redact_text("/home/bob/a"), cleaner.redact_text("C:\\Users\\Bob\\x and /home/eve")
     assert (one, two) == ("/home/<user-1>/a", "C:\\Users\\<user-1>\\x and /home/<user-2>")
-    assert cleaner.clean("\\\\nas\\ml\\a") == "\\\\<share-1>\\a"
-    assert cleaner.clean("//nas/ml/b, \\\\\\\\NAS\\\\ml\\\\c") == "//<share-1>/b, \\\\\\\\<share-1>\\\\c"
+    assert cleaner.redact_text("\\\\nas\\ml\\a") == "\\\\<share-1>\\a"
+    assert cleaner.redact_text("//nas/ml/b, \\\\\\\\NAS\\\\ml\\\\c") == "//<share-1>/b, \\\\\\\\<share-1>\\\\c"
 
 
 UNTOUCHED = (
@@ -205,7 +205,7 @@ UNTOUCHED = (
 @pytest.mark.parametrize("text", UNTOUCHED)
 def test_what_names_nobody_stays(text: str) -> None:
     machine = Machine(system="linux", user="ada", host_name="vm", home="/home/ada")
-    assert Cleaner(Snapshot(machine=machine)).clean(text) == text
+    assert Cleaner(Snapshot(machine=machine)).redact_text(text) == text
 
 
 SHORT = {
@@ -223,7 +223,7 @@ SHORT = {
 @pytest.mark.parametrize("text", SHORT)
 def test_a_very_short_name_goes_where_its_place_is_sure(text: str) -> None:
     snapshot = Snapshot(machine=Machine(system="linux", user="x", host_name="vm", home="/home/x"))
-    assert Cleaner(snapshot).clean(text) == SHORT[text]
+    assert Cleaner(snapshot).redact_text(text) == SHORT[text]
 
 
 def test_fields_that_hold_a_name_lose_it_however_short() -> None:
@@ -250,30 +250,30 @@ def test_fields_that_hold_a_name_lose_it_however_short() -> None:
 def test_a_gpu_is_the_same_in_its_field_and_in_a_variable() -> None:
     gpu = f"GPU-{SECRETS['gpu']}"
     cleaner = Cleaner(Snapshot(machine=Machine(system="linux")))
-    field = cleaner.every(Gpu(index=0, name="A", uuid=gpu)).uuid
-    assert field == cleaner.every(Variable(name="CUDA_VISIBLE_DEVICES", value=gpu)).value == "GPU-<identifier-1>"
+    field = cleaner.redact_texts(Gpu(index=0, name="A", uuid=gpu)).uuid
+    assert field == cleaner.redact_texts(Variable(name="CUDA_VISIBLE_DEVICES", value=gpu)).value == "GPU-<identifier-1>"
 
 
 @pytest.mark.parametrize("user", ["nvidia", "cuda", "python", "lib"])
 def test_a_user_with_the_name_of_a_library_does_not_spoil_its_paths(user: str) -> None:
     snapshot = Snapshot(machine=Machine(system="linux", user=user, home=f"/home/{user}"))
     text = f"/home/{user}/lib/python3.11/site-packages/nvidia/cudnn/lib of cuda by python"
-    assert Cleaner(snapshot).clean(text) == text.replace(f"/home/{user}", "/home/<user>")
+    assert Cleaner(snapshot).redact_text(text) == text.replace(f"/home/{user}", "/home/<user>")
 
 
 @pytest.mark.parametrize("user", ["max", "will", "ada"])
 def test_a_user_with_an_everyday_name_loses_it_in_paths_and_not_in_sentences(user: str) -> None:
     cleaner = Cleaner(Snapshot(machine=Machine(system="linux", user=user, home=f"/home/{user}")))
-    assert cleaner.clean(f"/scratch/{user}/ml") == "/scratch/<user>/ml"
-    assert cleaner.clean(f"D:\\{user}") == "D:\\<user>"
+    assert cleaner.redact_text(f"/scratch/{user}/ml") == "/scratch/<user>/ml"
+    assert cleaner.redact_text(f"D:\\{user}") == "D:\\<user>"
     sentence = "The max that it will load is that of the Ada generation."
-    assert cleaner.clean(sentence) == sentence
+    assert cleaner.redact_text(sentence) == sentence
 
 
 def test_a_share_on_a_search_path_ends_with_its_entry() -> None:
     cleaner = Cleaner(Snapshot(machine=Machine(system="windows")))
     text = r"\\nas\tools;C:\CUDA\bin;\\10.1.2.3\big data\x"
-    assert cleaner.clean(text) == r"\\<share-1>;C:\CUDA\bin;\\<share-2>\x"
+    assert cleaner.redact_text(text) == r"\\<share-1>;C:\CUDA\bin;\\<share-2>\x"
 
 
 LONG = ("token", "serial-", "eyJ-", "a.", "://", "\\\\", "/home/", "GPU-", "a@", "x_PROXY", "0:", "--password")
@@ -283,7 +283,7 @@ LONG = ("token", "serial-", "eyJ-", "a.", "://", "\\\\", "/home/", "GPU-", "a@",
 def test_long_hostile_texts_are_cleaned_in_good_time(part: str) -> None:
     cleaner = Cleaner(Snapshot(machine=Machine(system="linux", user=USER, host_name=HOST)))
     # a pattern that goes over the text again and again would take minutes here
-    assert isinstance(cleaner.clean(part * 40_000), str)
+    assert isinstance(cleaner.redact_text(part * 40_000), str)
 
 
 VARIABLES = {
@@ -300,15 +300,15 @@ VARIABLES = {
 @pytest.mark.parametrize(("name", "value"), VARIABLES)
 def test_a_variable_is_judged_by_its_name(name: str, value: str) -> None:
     snapshot = Snapshot(machine=Machine(system="windows", user="x", host_name="vm"))
-    assert Cleaner(snapshot).every(Variable(name=name, value=value)).value == VARIABLES[name, value]
+    assert Cleaner(snapshot).redact_texts(Variable(name=name, value=value)).value == VARIABLES[name, value]
 
 
 def test_a_domain_account_loses_both_names() -> None:
     snapshot = Snapshot(machine=Machine(system="windows", user="ACME\\marialopez", host_name="wks"))
     cleaner = Cleaner(snapshot)
-    assert cleaner.every(snapshot).machine.user == "<domain-1>\\<user>"
-    assert cleaner.clean("owned by ACME\\marialopez") == "owned by <domain-1>\\<user>"
-    assert cleaner.every(DeviceNode(path="x", owner="NT AUTHORITY\\SYSTEM")).owner == "NT AUTHORITY\\SYSTEM"
+    assert cleaner.redact_texts(snapshot).machine.user == "<domain-1>\\<user>"
+    assert cleaner.redact_text("owned by ACME\\marialopez") == "owned by <domain-1>\\<user>"
+    assert cleaner.redact_texts(DeviceNode(path="x", owner="NT AUTHORITY\\SYSTEM")).owner == "NT AUTHORITY\\SYSTEM"
 
 
 OUR_WORDS = ("framework", "login", "machine", "memory", "driver", "wheel", "truncated", "linux", "frameworks", "fault")
@@ -337,8 +337,8 @@ def test_a_redacted_machine_replays_to_the_same_findings(name: str) -> None:
 @given(st.lists(st.one_of(st.sampled_from(TEXTS + UNTOUCHED), st.text(max_size=30)), max_size=4).map(" ".join))
 def test_what_is_clean_stays_as_it_is(text: str) -> None:
     machine = Machine(system="linux", user=USER, host_name=f"{HOST}.{DOMAIN}", home="/peoplestore/deep")
-    once = Cleaner(Snapshot(machine=machine)).clean(text)
-    assert Cleaner(Snapshot(machine=machine)).clean(once) == once
+    once = Cleaner(Snapshot(machine=machine)).redact_text(text)
+    assert Cleaner(Snapshot(machine=machine)).redact_text(once) == once
 
 
 def test_redacting_twice_changes_nothing() -> None:

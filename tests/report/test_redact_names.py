@@ -94,7 +94,7 @@ def test_no_planted_name_is_left_in_an_explanation() -> None:
     text = texts(*names) + "\nCould not load library libcudnn_ops_infer.so.8\nRuntimeError: CUDA error: no kernel image"
     for machine in (seen, None):
         told, _ = explain_text(text, machine, None, Progress(lambda _s: None), pythons=())
-        clean = explanation_json(Cleaner(machine or Snapshot(machine=known)).every(told)).decode()
+        clean = explanation_json(Cleaner(machine or Snapshot(machine=known)).redact_texts(told)).decode()
         assert [n for n in names if n in clean.lower()] == []
 
 
@@ -135,7 +135,7 @@ STAYS = (
 
 @pytest.mark.parametrize("text", STAYS)
 def test_what_names_no_host_and_no_person_stays(text: str) -> None:
-    assert Cleaner(Snapshot(machine=Machine(system="linux", user="ada", host_name="vm"))).clean(text) == text
+    assert Cleaner(Snapshot(machine=Machine(system="linux", user="ada", host_name="vm"))).redact_text(text) == text
 
 
 HOSTS = {
@@ -154,7 +154,7 @@ HOSTS = {
 @pytest.mark.parametrize(("name", "value"), HOSTS)
 def test_hosts_in_variables_go_and_what_is_around_them_stays(name: str, value: str) -> None:
     cleaner = Cleaner(Snapshot(machine=Machine(system="linux")))
-    assert cleaner.every(Variable(name=name, value=value)).value == HOSTS[name, value]
+    assert cleaner.redact_texts(Variable(name=name, value=value)).value == HOSTS[name, value]
 
 
 def many(count: int, people: int) -> Snapshot:
@@ -166,7 +166,7 @@ def many(count: int, people: int) -> Snapshot:
 
 def work(seen: Snapshot) -> int:
     cleaner = Cleaner(seen)
-    cleaner.every(seen)
+    cleaner.redact_texts(seen)
     return cleaner.work
 
 
@@ -177,7 +177,7 @@ def test_ten_times_the_report_is_ten_times_the_work_however_many_names_are_known
 
 def test_a_known_name_is_found_among_a_thousand() -> None:
     cleaner = Cleaner(many(1, 1_000))
-    assert cleaner.clean("of person7x and person77x, not person7y") == "of <user-1> and <user-2>, not person7y"
+    assert cleaner.redact_text("of person7x and person77x, not person7y") == "of <user-1> and <user-2>, not person7y"
 
 
 MOUNTS = rb"""36 25 0:32 / /home rw - nfs4 nfs77.inner:/export/home rw,addr=10.1.2.3
@@ -226,7 +226,7 @@ class Unsifted(Cleaner):
 def test_what_has_no_sign_of_a_form_is_not_of_that_form(name: str) -> None:
     seen = MACHINES[name]()
     quick, slow = Cleaner(seen), Unsifted(seen)
-    assert quick.every(seen) == slow.every(seen)
+    assert quick.redact_texts(seen) == slow.redact_texts(seen)
     assert quick.counts == slow.counts
     assert quick.work < slow.work
 
@@ -241,7 +241,7 @@ def test_what_has_no_sign_of_a_form_is_not_of_that_form(name: str) -> None:
 def test_no_text_made_of_signs_escapes(noise: str, sign: str) -> None:
     seen = Snapshot(machine=Machine(system="linux", user="maria", host_name="wks7.lab", people=("vera", "o'neil")))
     for text in (noise + sign, sign.upper() + noise, f"{sign}{noise}{sign} maria@wks7:2222"):
-        assert Cleaner(seen).clean(text) == Unsifted(seen).clean(text)
+        assert Cleaner(seen).redact_text(text) == Unsifted(seen).redact_text(text)
 
 
 def test_servers_of_windows_come_from_every_network_path() -> None:

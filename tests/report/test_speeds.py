@@ -21,7 +21,7 @@ def report(*timings: Timing, card: str = "NVIDIA H200", torch: Timing = TORCH) -
 
 def test_the_same_row_is_compared_also_with_a_newer_framework() -> None:
     ratios = speed_ratios(report(FP16), report(FP16, torch=replace(TORCH, by="torch 2.9.0", milliseconds=2.2)))
-    assert [(r.timing.by, round(r.ratio, 2), r.same) for r in ratios] == [
+    assert [(r.timing.by, round(r.ratio, 2), r.is_within_noise) for r in ratios] == [
         ("torch 2.8.0", 2.0, False),
         ("cuDNN", 1.0, True),
     ]
@@ -29,8 +29,8 @@ def test_the_same_row_is_compared_also_with_a_newer_framework() -> None:
 
 def test_within_the_runs_own_spread_nothing_is_faster() -> None:
     wide = replace(FP16, milliseconds=1.15, spread=0.1)
-    assert [r.same for r in speed_ratios(report(FP16), report(wide))] == [True, True]
-    assert not speed_ratios(report(FP16), report(replace(wide, spread=0.01)))[0].same
+    assert [r.is_within_noise for r in speed_ratios(report(FP16), report(wide))] == [True, True]
+    assert not speed_ratios(report(FP16), report(replace(wide, spread=0.01)))[0].is_within_noise
 
 
 def test_other_cards_directions_layouts_and_rows_without_a_figure_are_not_compared() -> None:

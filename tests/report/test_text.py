@@ -89,4 +89,4 @@ def test_what_was_taken_out_is_told_at_the_end_of_both() -> None:
     for form in (report_text, as_markdown):
         shown = form(redact(broken()))
         assert "user names and home folders" in shown[-300:]
-    assert Severity.ERROR is broken().worst
+    assert Severity.ERROR is broken().worst_severity

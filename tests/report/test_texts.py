@@ -103,7 +103,7 @@ def test_every_form_of_a_report_gives_a_text_of_that_report(recorded: Path) -> N
         use_language("de")
         if load.consumer.prefix:
             assert translate_fact(load.consumer.label) != load.consumer.label
-            assert translate_fact(load.consumer.words) != load.consumer.words
+            assert translate_fact(load.consumer.description) != load.consumer.description
 
 
 def test_no_report_changes_what_another_one_says() -> None:

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.doctor.examine import diagnose_snapshot
+from core.model.changes import SetVariable
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, FrameworkTrial, Gpu, Mapped, Snapshot, Variable
 from core.model.findings import Finding, GridCell
 from core.model.steps import Severity
@@ -385,3 +386,33 @@ def test_a_compiler_of_another_major() -> None:
     seen = machine(build())
     assert found(replace(seen, toolkits=(kit,))) == [("note", "nvcc_toolkit_mismatch_build")]
     assert found(replace(seen, toolkits=(replace(kit, nvcc_version="12.8"),))) == []
+
+
+@pytest.mark.parametrize(
+    ("distribution", "variable", "value"),
+    [
+        ("jax", "XLA_PYTHON_CLIENT_PREALLOCATE", "false"),
+        ("tensorflow", "TF_FORCE_GPU_ALLOW_GROWTH", "true"),
+        ("tensorflow-gpu", "TF_FORCE_GPU_ALLOW_GROWTH", "true"),
+    ],
+)
+def test_one_that_fails_only_as_it_takes_all_memory_is_told_to_take_what_it_needs(
+    distribution: str, variable: str, value: str
+) -> None:
+    greedy = trial(framework=distribution, right=None, problem="CUDNN_STATUS_INTERNAL_ERROR", reached="devices")
+    made = (trial(framework=distribution, at_once=greedy),)
+    seen = machine(build(distribution, "2.19.0"), trials=made, kind="venv")
+    said = next(f for f in diagnose_snapshot(seen).findings if f.id == f"frameworks.memory-{distribution}")
+    assert (said.cause, said.severity) == ("gpu_memory_exhausted", Severity.ERROR)
+    assert said.fix is not None
+    (change,) = said.fix.changes
+    assert isinstance(change, SetVariable)
+    assert (change.name, change.scope, change.at) == (variable, "environment", m.PREFIX)
+    assert change.after is not None
+    assert change.after.text == f"set {value}"
+
+
+@pytest.mark.parametrize("greedy", [None, trial(framework="jax")], ids=["not tried", "works"])
+def test_one_that_works_with_all_memory_is_told_nothing(greedy: FrameworkTrial | None) -> None:
+    seen = machine(build("jax", "0.7.2"), trials=(trial(framework="jax", at_once=greedy),))
+    assert [f for f in diagnose_snapshot(seen).findings if f.cause == "gpu_memory_exhausted"] == []

@@ -34,7 +34,7 @@ def finding_lines(f: Finding) -> Iterator[str]:
     """Yield what a finding says."""
     marks = "".join(mark for mark, is_so in (("*", f.primary), ("!", f.headline and not f.primary)) if is_so)
     also = " ".join((f.step.value, *(s.value for s in f.also)))
-    yield f"  {f.severity.word}{marks} {f.id} | {f.cause or '-'} | {also} | {' + '.join(f.about) or '-'}"
+    yield f"  {f.severity.word}{marks} {f.id} | {f.cause or '-'} | {also} | {' + '.join(f.all_subjects) or '-'}"
     for word, text in (("title", f.title), ("why", f.why)):
         if text:
             yield f"    {word}: {' '.join(text.split())}"

@@ -312,7 +312,7 @@ def test_a_program_misses_cudnn_where_it_asks_for_it_or_nobody_has_one() -> None
         of_plain = next(
             c for c in consumer_loads(replace(seen, loads=(plain, *others))) if c.load.consumer.kind == "plain"
         )
-        assert (misses_cudnn(of_plain) or False) is (missed or of_plain.wanted)
+        assert (misses_cudnn(of_plain) or False) is (missed or of_plain.is_requested)
     nobody = replace(seen, cudnn=(), loads=(plain, replace(load, resolutions=())))
     assert misses_cudnn(next(c for c in consumer_loads(nobody) if c.load.consumer.kind == "plain"))
 

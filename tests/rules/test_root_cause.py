@@ -247,7 +247,7 @@ def test_two_folders_of_one_variable_are_two_subjects() -> None:
         first = m.found(f"{copy.folder}/{name}", m.How.LD_LIBRARY_PATH, "LD_LIBRARY_PATH")
         seen = m.with_search(seen, name, first, m.found(f"{m.CUDNN}/{name}"))
     found = next(f for f in diagnose(seen) if f.id == "cudnn.overridden-by-variable")
-    assert (found.subject, found.about) == (other.folder, (other.folder, third.folder))
+    assert (found.subject, found.all_subjects) == (other.folder, (other.folder, third.folder))
 
 
 def test_damage_in_a_copy_that_nothing_loads_is_no_root() -> None:

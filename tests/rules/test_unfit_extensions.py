@@ -102,4 +102,4 @@ def test_one_library_that_several_meet_is_one_card(first: EndedImport, second: E
     told = " ".join(who for card in found for who in card.consumers)
     owners = {e.owner.partition(" ")[0] for e in (first, second)}
     assert all(name in told for name in owners)
-    assert all(e.path in card.about for card in found[:count] for e in (first, second) if count == 1)
+    assert all(e.path in card.all_subjects for card in found[:count] for e in (first, second) if count == 1)

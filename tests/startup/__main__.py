@@ -17,10 +17,18 @@ HEAD = """# Ways of starting
 A program gets its variables from the way in which it is started. A scan reads the files of each way, and judges each with its own
 variables: login shells, terminals, the desktop's session, commands over ssh, cron jobs, Jupyter's kernels, activations of environments,
 systemd services with their drop-ins, templates, files and their manager's conf, supervisord's programs, the recipes of a makefile or justfile,
-npm's scripts, a Procfile, tasks and run configurations of VS Code and PyCharm, VS Code's terminals, shells in tmux and screen, direnv, mise,
-the file that uv reads, scripts and launchers, and environment modules that are loaded. What reading cannot decide is called open; a
-shell is asked only then, without a terminal, for at most two seconds, never with an administrator's rights. Tasks and the files of a folder
-are read in the working folder; what a running server such as tmux's got before is not known.
+npm's scripts, a Procfile, tasks in pyproject.toml (pixi, PDM, Poe, Hatch, taskipy) and pixi.toml, tasks and run configurations of VS Code and
+PyCharm, VS Code's terminals, shells in tmux and screen (their files, and servers that run, with the variables that they were started with),
+direnv, mise, the file that uv reads, scripts (a batch system's jobs among them) and launchers, anacron, the folders that cron runs, jobs of at,
+rc.local, notebooks that JupyterHub starts, and environment modules that are loaded. What reading cannot decide is called open; a shell is
+asked only then, without a terminal, for at most two seconds, never with an administrator's rights. Tasks and the files of a folder are read in
+the working folder.
+
+A command is followed to the Python that runs in the end: through scripts with their `cd`, `source` and `module load`, through whatever starts
+programs (the command begins with the first word that names a program), through the `run` of uv, Poetry, PDM, Rye, Pipenv, pixi and conda, and through
+sudo as sudoers says it. What starts in another root (a container of Docker Compose, a dev container, a Dockerfile's ENV) is no way of
+starting an environment of this machine: scan inside it, or name its root with `--root`. A `.env` that a program reads by itself (python-dotenv)
+is not judged: nothing outside the program tells whether it does.
 
 `python -m tests.startup` writes this table. In each row a variable is wrong by one line: LD_LIBRARY_PATH and PATH by a folder in
 front, CUDA_VISIBLE_DEVICES is -1, CUDA_HOME names a folder that is gone. The scan names file and line in the ways that are listed; the cure

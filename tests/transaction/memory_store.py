@@ -31,7 +31,7 @@ class MemoryWriter:
         else:
             self.values[self._key(name, scope, at)] = value
 
-    def obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
+    def write_obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
         """See Writer."""
         return ""
 
@@ -39,10 +39,10 @@ class MemoryWriter:
         """See Writer."""
         return isinstance(change, SetVariable | EditPath) and change.scope == "machine"
 
-    def holders(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def programs_using(self, paths: Iterable[str]) -> tuple[str, ...]:
         """See Writer."""
         return ()
 
-    def broadcast(self) -> None:
+    def announce_change(self) -> None:
         """See Writer."""
         self.broadcasts += 1

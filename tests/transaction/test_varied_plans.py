@@ -52,20 +52,20 @@ class Ground:
         known |= {"/etc/environment": "file", "/etc/profile.d/x.sh": "file", f"{A}/sub": "folder"}
         return known.get(path, "file" if path.endswith((".so.9", ".dll")) else "missing")
 
-    def loose(self, path: str) -> str:
+    def changeable_part(self, path: str) -> str:
         found = re.match(rf"/home/eve|/tmp|{MIXED}/evil|D:", path)
         return found[0] if found else ""
 
     def names(self, folder: str) -> tuple[str, ...]:
         return {A: (LIB, "sub"), MIXED: ("evil.so.9",), f"{A}/sub": ("x.so.9",)}.get(folder, ())
 
-    def bases(self) -> tuple[str, ...]:
+    def library_folders(self) -> tuple[str, ...]:
         return (r"C:\Windows", r"C:\cuda") if self.system == "windows" else ("/opt", "/usr/lib")
 
-    def expanded(self, entry: str) -> str:
+    def expand(self, entry: str) -> str:
         return entry.replace("%CUDA%", r"C:\cuda")
 
-    def account(self, name: str) -> int:
+    def account_number(self, name: str) -> int:
         return {"ada": 1000, "daemon": 2, "nobody": 65534}.get(name, -1)
 
 

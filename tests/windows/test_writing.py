@@ -70,7 +70,7 @@ def test_a_value_of_another_kind_is_not_touched(writer: WindowsVariables, data: 
     put("PATH", data, kind)
     with pytest.raises(ChangeError, match=f"kind {kind}"):
         writer.read("PATH", "user", "")
-    assert f"kind {kind}" in writer.obstacle("PATH", "user", "")
+    assert f"kind {kind}" in writer.write_obstacle("PATH", "user", "")
     assert values() == {"PATH": (data, kind)}
 
 
@@ -92,7 +92,7 @@ def test_a_program_that_starts_now_gets_what_was_written() -> None:
     try:
         fresh = WindowsHost().fresh_environment()
         assert fresh[name].lower() == f"{os.environ['SYSTEMROOT']}\\x".lower()
-        writer.broadcast()
+        writer.announce_change()
     finally:
         writer.write(name, "user", "", None)
     assert name not in WindowsHost().fresh_environment()
@@ -133,9 +133,9 @@ def test_who_holds_a_file_is_told_by_name(sleeper: subprocess.Popen[bytes], tmp_
     assert name.lower() == "python.exe"
     path = str(tmp_path / "cudnn64_9.dll")
     assert path.lower() in (m.lower() for m in loaded_modules(sleeper.pid))
-    assert WindowsVariables().holders([path.upper()]) == (f"{name} ({sleeper.pid})",)
-    assert WindowsVariables().holders([str(tmp_path / "cudnn64_8.dll")]) == ()
-    assert WindowsVariables().holders([]) == ()
+    assert WindowsVariables().programs_using([path.upper()]) == (f"{name} ({sleeper.pid})",)
+    assert WindowsVariables().programs_using([str(tmp_path / "cudnn64_8.dll")]) == ()
+    assert WindowsVariables().programs_using([]) == ()
 
 
 def test_which_programs_still_have_the_old_path(sleeper: subprocess.Popen[bytes]) -> None:

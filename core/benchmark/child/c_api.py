@@ -45,11 +45,11 @@ class Library:
         self._named = named
         self._entries: dict[str, Any] = {}
 
-    def has(self, function: str) -> bool:
+    def exports(self, function: str) -> bool:
         """Whether the library exports a function."""
         return hasattr(self.handle, function)
 
-    def entry(self, function: str) -> Any:
+    def typed_function(self, function: str) -> Any:
         """Return a function with its argument types set.
 
         Raises:
@@ -71,7 +71,7 @@ class Library:
         Raises:
             CallError: it is not there, or its status is not 0.
         """
-        status = self.entry(function)(*arguments)
+        status = self.typed_function(function)(*arguments)
         if status != 0:
             name = self._named(self, status) if self._named else ""
             raise CallError(function, status, name)

@@ -38,11 +38,11 @@ def result_type(problem: Problem) -> NumberType:
 
 def _run_into_poison(bench: CudnnSession, problem: Problem, buffers: Buffers, plan: Plan) -> bytes:
     """Run a plan into poisoned memory and return what is there afterwards."""
-    size = problem.size(problem.result)
+    size = problem.tensor_bytes(problem.written_tensor)
     bench.workspace(plan)
-    bench.device.poison(buffers[problem.result], size)
+    bench.device.fill_with_nan(buffers[problem.written_tensor], size)
     bench.run(plan)
-    return bench.device.download(buffers[problem.result], size)
+    return bench.device.download(buffers[problem.written_tensor], size)
 
 
 def check_exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
@@ -53,12 +53,14 @@ def check_exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
     """
     shape, about = problem.shape, _about(problem, "exact")
     values = _values(shape)
-    inputs = [which for which in range(3) if which != problem.result]
+    inputs = [which for which in range(3) if which != problem.written_tensor]
     buffers = bench.buffers(problem)
     for which in inputs:
-        data = encode_numbers(to_layout(values[which], shape.dims[which], problem.layout), problem.type)
+        data = encode_numbers(to_layout(values[which], shape.dimensions[which], problem.layout), problem.type)
         bench.device.upload(buffers[which], data)
-    expected = to_layout(_true_result(shape, problem.direction), shape.dims[problem.result], problem.layout)
+    expected = to_layout(
+        _true_result(shape, problem.direction), shape.dimensions[problem.written_tensor], problem.layout
+    )
     found: list[Check] = []
     ways: set[str] = set()
     for way, plan in bench.plans(problem, buffers, ways.__contains__):
@@ -74,7 +76,7 @@ def check_exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
         right, detail = _compare(got, expected)
         found.append(replace(about, algorithm=f"{way}: {plan.name}", right=right, detail=detail))
     if not found:
-        raise bench.failed or CallError("", None, detail=fact_text("no direct algorithm is offered for it"))
+        raise bench.most_telling_error or CallError("", None, detail=fact_text("no direct algorithm is offered for it"))
     return (
         *found,
         *(
@@ -87,7 +89,7 @@ def check_exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
 
 @cache
 def _values(shape: Shape) -> tuple[list[int], ...]:
-    return tuple(random_integers(count, seed) for seed, count in enumerate(shape.counts))
+    return tuple(random_integers(count, seed) for seed, count in enumerate(shape.element_counts))
 
 
 @cache
@@ -125,8 +127,8 @@ def check_algorithms_agree(bench: CudnnSession, problem: Problem) -> tuple[Check
     """
     buffers = bench.buffers(problem)
     for which in range(3):
-        if which != problem.result:
-            bench.device.repeat(buffers[which], random_data(problem.type, which), problem.size(which))
+        if which != problem.written_tensor:
+            bench.device.repeat(buffers[which], random_data(problem.type, which), problem.tensor_bytes(which))
     runs: list[tuple[str, Plan, bytes]] = []
     count: Counter[str] = Counter()
     checks: list[Check] = []
@@ -148,7 +150,7 @@ def check_algorithms_agree(bench: CudnnSession, problem: Problem) -> tuple[Check
             )
             checks.append(replace(_about(problem, "repeated"), algorithm=label, right=same, detail=detail))
     if not runs:
-        raise bench.failed or CallError("", None, detail=fact_text("no algorithm is offered for it"))
+        raise bench.most_telling_error or CallError("", None, detail=fact_text("no algorithm is offered for it"))
     return (*checks, *_against_each_other(problem, runs))
 
 
@@ -166,7 +168,9 @@ def _against_each_other(problem: Problem, runs: list[tuple[str, Plan, bytes]]) -
             continue
         got = decode_numbers(data, result_type(problem))
         allowed = sum(
-            error_bound(problem.type, problem.terms, problem.terms * largest, high, direct=p.direct)
+            error_bound(
+                problem.type, problem.terms_per_element, problem.terms_per_element * largest, high, direct=p.direct
+            )
             for p in (base[1], plan)
         )
         worst = max((abs(a - b) for a, b in zip(got, true, strict=True)), default=0.0)

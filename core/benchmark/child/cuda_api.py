@@ -61,7 +61,7 @@ def load_driver(library: str = "") -> Library:
 
 def _name(cuda: Library, status: int) -> str:
     out = ctypes.c_char_p()
-    known = cuda.has("cuGetErrorName") and cuda.entry("cuGetErrorName")(status, ctypes.byref(out)) == 0
+    known = cuda.exports("cuGetErrorName") and cuda.typed_function("cuGetErrorName")(status, ctypes.byref(out)) == 0
     return out.value.decode("ascii", "replace") if known and out.value else ""
 
 
@@ -98,7 +98,7 @@ def uuid_of(cuda: Library, device: int) -> str:
     """Return a GPU's UUID in NVML's form, in lower case; empty where the driver does not tell."""
     raw = ctypes.create_string_buffer(16)
     for function in ("cuDeviceGetUuid_v2", "cuDeviceGetUuid"):
-        if cuda.has(function) and cuda.entry(function)(raw, device) == 0:
+        if cuda.exports(function) and cuda.typed_function(function)(raw, device) == 0:
             u = raw.raw.hex()
             return f"gpu-{u[:8]}-{u[8:12]}-{u[12:16]}-{u[16:20]}-{u[20:]}"
     return ""
@@ -125,11 +125,11 @@ class Device:
         return _integer(self.cuda, "cuDeviceGetAttribute", which, self.device)
 
     @property
-    def capability(self) -> int:
+    def compute_capability(self) -> int:
         """Compute capability as 10 x major + minor."""
         return 10 * self.attribute(CC_MAJOR) + self.attribute(CC_MINOR)
 
-    def memory(self) -> tuple[int, int]:
+    def free_and_total_memory(self) -> tuple[int, int]:
         """Return free and total bytes."""
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.cuda.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
@@ -156,7 +156,7 @@ class Device:
         self.cuda.call("cuMemcpyDtoH_v2", buffer, address, size)
         return buffer.raw
 
-    def poison(self, address: int, size: int) -> None:
+    def fill_with_nan(self, address: int, size: int) -> None:
         """Fill memory with 0xFF, a NaN in every floating-point type."""
         self.cuda.call("cuMemsetD8_v2", address, 0xFF, size)
         self.cuda.call("cuCtxSynchronize")
@@ -179,7 +179,7 @@ class Device:
         """
         self.cuda.call("cuStreamSynchronize", self.stream)
 
-    def kernel(self, code: bytes, name: str) -> Kernel:
+    def compile_kernel(self, code: bytes, name: str) -> Kernel:
         """Let the driver compile PTX and return one of its kernels."""
         module = ctypes.c_void_p()
         self.cuda.call("cuModuleLoadData", ctypes.byref(module), code)
@@ -192,7 +192,7 @@ class Device:
 
         return launch
 
-    def milliseconds(self, work: Callable[[], None]) -> float:
+    def measure_milliseconds(self, work: Callable[[], None]) -> float:
         """Return how long the GPU takes for what ``work`` starts on our stream, between two events."""
         self.cuda.call("cuEventRecord", self._begin, self.stream)
         work()
@@ -202,7 +202,7 @@ class Device:
         self.cuda.call("cuEventElapsedTime", ctypes.byref(out), self._begin, self._end)
         return out.value
 
-    def recorded(self, work: Callable[[], None]) -> Recording:
+    def record_graph(self, work: Callable[[], None]) -> Recording:
         """Record what ``work`` starts as a CUDA graph, which one launch replays without any work of the processor's.
 
         Raises:

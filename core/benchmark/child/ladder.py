@@ -189,16 +189,16 @@ class DriverLadder:
         return ""
 
     def _kernel(self) -> str:
-        capability = self.device.capability
+        capability = self.device.compute_capability
         version, target = ("5.0", 50) if capability >= 50 else ("3.2", 30)
         self._run(PTX_SOURCE.format(version=version, target=target).encode() + b"\0")
         return ""
 
     def _run(self, code: bytes) -> None:
-        launch = self.device.kernel(code, "scale")
+        launch = self.device.compile_kernel(code, "scale")
         values = random.Random(2).choices(range(1 << 30), k=ELEMENT_COUNT)  # noqa: S311 - no secret
         self.device.upload(self.address, struct.pack(f"={ELEMENT_COUNT}I", *values))
-        self.device.poison(self.address + COPY_BYTES, 4 * ELEMENT_COUNT)
+        self.device.fill_with_nan(self.address + COPY_BYTES, 4 * ELEMENT_COUNT)
         arguments = (
             ctypes.c_size_t(self.address),
             ctypes.c_size_t(self.address + COPY_BYTES),
@@ -221,7 +221,7 @@ class DriverLadder:
         nvrtc = load_first(self._request.nvrtc, NVRTC_FORMS, self._loader, _nvrtc_name)
         program = ctypes.c_void_p()
         nvrtc.call("nvrtcCreateProgram", ctypes.byref(program), NVRTC_SOURCE, b"scale.cu", 0, None, None)
-        option = (ctypes.c_char_p * 1)(f"--gpu-architecture=compute_{self.device.capability}".encode())
+        option = (ctypes.c_char_p * 1)(f"--gpu-architecture=compute_{self.device.compute_capability}".encode())
         nvrtc.call("nvrtcCompileProgram", program, 1, option)
         size = ctypes.c_size_t()
         nvrtc.call("nvrtcGetPTXSize", program, ctypes.byref(size))
@@ -241,7 +241,7 @@ class DriverLadder:
         at = (self.address, self.address + size, self.address + 2 * size)
         for address, values in zip(at, (a, b), strict=False):
             self.device.upload(address, struct.pack(f"={MATRIX_SIDE * MATRIX_SIDE}f", *values))
-        self.device.poison(at[2], size)
+        self.device.fill_with_nan(at[2], size)
         one, zero = ctypes.c_float(1), ctypes.c_float(0)
         numbers = (0, 0, MATRIX_SIDE, MATRIX_SIDE, MATRIX_SIDE)
         sides = (at[0], MATRIX_SIDE, at[1], MATRIX_SIDE)
@@ -267,8 +267,8 @@ class DriverLadder:
 
 
 def _nvrtc_name(nvrtc: Library, status: int) -> str:
-    return call_string(nvrtc.handle.nvrtcGetErrorString, status) if nvrtc.has("nvrtcGetErrorString") else ""
+    return call_string(nvrtc.handle.nvrtcGetErrorString, status) if nvrtc.exports("nvrtcGetErrorString") else ""
 
 
 def _cublas_name(cublas: Library, status: int) -> str:
-    return call_string(cublas.handle.cublasGetStatusName, status) if cublas.has("cublasGetStatusName") else ""
+    return call_string(cublas.handle.cublasGetStatusName, status) if cublas.exports("cublasGetStatusName") else ""

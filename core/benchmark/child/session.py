@@ -20,7 +20,7 @@ class CudnnSession:
         self, device: Device, cudnn: Library, major: int, ways: tuple[Callable[[], ConvolutionApi], ...]
     ) -> None:
         self.device, self.cudnn, self.major = device, cudnn, major
-        self.capability = device.capability
+        self.capability = device.compute_capability
         self.refused: dict[str, CallError] = {}
         """Why a way of asking gave no plan, since ``plans`` was last called."""
         self._ways = ways
@@ -29,7 +29,7 @@ class CudnnSession:
         self.warm = False
         """Whether the GPU has worked long enough to have raised its clocks."""
 
-    def memory(self, name: str, size: int) -> int:
+    def reserve_memory(self, name: str, size: int) -> int:
         """Return memory of at least ``size`` bytes; what had this name before is gone."""
         address, has = self._memory.get(name, (0, 0))
         if has < size:
@@ -40,13 +40,13 @@ class CudnnSession:
             self._memory[name] = address, size
         return address
 
-    def held(self) -> tuple[tuple[int, int], ...]:
+    def allocated_blocks(self) -> tuple[tuple[int, int], ...]:
         """Return address and size of the memory that is kept."""
         return tuple(self._memory.values())
 
     def buffers(self, problem: Problem) -> Buffers:
         """Return memory for the three tensors of a problem."""
-        return Buffers(*(self.memory(name, problem.size(which)) for which, name in enumerate("xwy")))
+        return Buffers(*(self.reserve_memory(name, problem.tensor_bytes(which)) for which, name in enumerate("xwy")))
 
     def plans(
         self, problem: Problem, buffers: Buffers, enough: Callable[[str], bool] = lambda _way: False
@@ -57,7 +57,9 @@ class CudnnSession:
         cores begins with the older functions: their FFT is ahead there (50 against 44 TFLOP/s on an H200).
         """
         self.refused.clear()
-        limit = min(MAX_WORKSPACE_BYTES, self.device.memory()[0] // 4 + self._memory.get("workspace", (0, 0))[1])
+        limit = min(
+            MAX_WORKSPACE_BYTES, self.device.free_and_total_memory()[0] // 4 + self._memory.get("workspace", (0, 0))[1]
+        )
         for make in self._ways[::-1] if problem.type == "fp32" else self._ways:
             way = make()
             self._open.append(way)
@@ -71,7 +73,7 @@ class CudnnSession:
                 self.refused[way.name] = CallError(e.call, e.status, e.name, e.detail or last_words(self.cudnn))
 
     @property
-    def failed(self) -> CallError | None:
+    def most_telling_error(self) -> CallError | None:
         """The refusal that says most: one with a status."""
         return min(self.refused.values(), key=lambda e: not e.status, default=None)
 
@@ -81,7 +83,7 @@ class CudnnSession:
 
     def workspace(self, plan: Plan) -> int:
         """Return the workspace's address."""
-        return self.memory("workspace", plan.workspace) if plan.workspace else 0
+        return self.reserve_memory("workspace", plan.workspace) if plan.workspace else 0
 
     def close(self) -> None:
         """Give back what the last problem's plans hold; memory stays for the next."""

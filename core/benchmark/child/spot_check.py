@@ -16,8 +16,8 @@ MAX_PRODUCTS = 60_000
 
 def sample_positions(problem: Problem, seed: int = 5) -> list[tuple[int, int, int, int]]:
     """Return some elements of the result, spread by chance, with its first and last; fewer where each costs more."""
-    dims = problem.shape.dims[problem.result]
-    count = max(1, min(24, MAX_PRODUCTS // problem.terms))
+    dims = problem.shape.dimensions[problem.written_tensor]
+    count = max(1, min(24, MAX_PRODUCTS // problem.terms_per_element))
     chance = random.Random(seed)  # noqa: S311 - no secret
     a, b, c, d = dims
     inner = ((chance.randrange(a), chance.randrange(b), chance.randrange(c), chance.randrange(d)) for _ in range(count))
@@ -31,7 +31,7 @@ Line = tuple[range, range]
 def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[Line]:
     """Yield the products that make up one element of the result, many at a time: along the channels, filters or columns."""
     shape = problem.shape
-    x, w, y = ((dims, problem.layout) for dims in shape.dims)
+    x, w, y = ((dims, problem.layout) for dims in shape.dimensions)
     per, filters = shape.c // shape.groups, shape.k // shape.groups
     taps = [(i, j) for i in range(shape.r) for j in range(shape.r)]
     if problem.direction == "forward":
@@ -48,7 +48,7 @@ def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[L
         for i, j in taps:
             p, over = divmod(h + shape.pad - i, shape.stride)
             q, beside = divmod(v + shape.pad - j, shape.stride)
-            if not over and not beside and 0 <= p < shape.out and 0 <= q < shape.out:
+            if not over and not beside and 0 <= p < shape.output_size and 0 <= q < shape.output_size:
                 yield (
                     _line(y, (n, first, p, q), 1, filters),
                     _line(w, (first, inside, i, j), 0, filters),
@@ -67,7 +67,7 @@ def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[L
 def _rows_inside(shape: Shape, tap: int) -> range:
     """Return the rows (or columns) of the result for which a tap of the filter is within the data."""
     first = max(0, -((tap - shape.pad) // shape.stride))
-    return range(first, min(shape.out, (shape.size - 1 + shape.pad - tap) // shape.stride + 1))
+    return range(first, min(shape.output_size, (shape.size - 1 + shape.pad - tap) // shape.stride + 1))
 
 
 def _line(

@@ -45,9 +45,9 @@ def fit_shape(problem: Problem, bench: CudnnSession) -> Shape:
     # two operations a clock on 64 lanes of each multiprocessor, half of which is reached: a card's slowest type
     rate = device.attribute(MULTIPROCESSORS) * device.attribute(CLOCK_RATE) * 1e3 * 64
     slow = int(MAX_LAUNCH_MILLISECONDS / 1e3 * rate * shape.n / shape.operations)
-    each = 4 * (shape.counts[0] + shape.counts[2]) // shape.n
-    free = device.memory()[0] + sum(size for _, size in bench.held())
-    wide = int(free * 0.6 - 8 * shape.counts[1]) // max(each, 1)
+    each = 4 * (shape.element_counts[0] + shape.element_counts[2]) // shape.n
+    free = device.free_and_total_memory()[0] + sum(size for _, size in bench.allocated_blocks())
+    wide = int(free * 0.6 - 8 * shape.element_counts[1]) // max(each, 1)
     return replace(shape, n=max(1, min(shape.n, slow, wide)))
 
 
@@ -58,8 +58,12 @@ class _Try:
     milliseconds: float
 
 
-def time_problem(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) -> Iterator[BenchmarkEvent]:
+def time_problem(
+    bench: CudnnSession, problem: Problem, about: Timing, seconds: float, rest: float = 0.0
+) -> Iterator[BenchmarkEvent]:
     """Time one problem for at most about so many seconds; say its check and its timing.
+
+    ``rest``: seconds without work before each measurement, beyond those.
 
     Raises:
         CallError: no plan could do it, or the GPU failed.
@@ -67,16 +71,24 @@ def time_problem(bench: CudnnSession, problem: Problem, about: Timing, seconds: 
     end = time.monotonic() + seconds
     buffers = bench.buffers(problem)
     for which in range(3):
-        if which != problem.result:
-            bench.device.repeat(buffers[which], random_data(problem.type, which), problem.size(which))
+        if which != problem.written_tensor:
+            bench.device.repeat(buffers[which], random_data(problem.type, which), problem.tensor_bytes(which))
     tries, failed = _try_plans(bench, problem, buffers, end)
     if not tries:
-        raise failed or bench.failed or CallError("", None, detail=fact_text("no algorithm is offered for it"))
-    measured = [(t, _measure(bench, t, end)) for t in sorted(tries, key=lambda t: t.milliseconds)[:2]]
+        raise (
+            failed
+            or bench.most_telling_error
+            or CallError("", None, detail=fact_text("no algorithm is offered for it"))
+        )
+    measured = []
+    for fast in sorted(tries, key=lambda t: t.milliseconds)[:2]:
+        time.sleep(rest)
+        end += rest
+        measured.append((fast, _measure(bench, fast, end)))
     best, times = min(measured, key=lambda m: statistics.median(m[1]))
     yield BenchmarkEvent(check=_check_samples(bench, problem, buffers, best))
     median = statistics.median(times)
-    moved = sum(problem.size(which) for which in range(3))
+    moved = sum(problem.tensor_bytes(which) for which in range(3))
     yield BenchmarkEvent(
         timing=replace(
             about,
@@ -104,7 +116,7 @@ def _try_plans(
         try:
             bench.run(plan)
             bench.device.synchronize()
-            once = bench.device.milliseconds(lambda plan=plan: bench.run(plan))  # type: ignore[misc]  # bound now
+            once = bench.device.measure_milliseconds(lambda plan=plan: bench.run(plan))  # type: ignore[misc]  # bound now
             _warm_up(bench, plan, once)
             best = min((t.milliseconds for t in tries), default=once)
             count = max(1, int(TRIAL_MILLISECONDS / max(once, 1e-3)))
@@ -134,7 +146,7 @@ def _batch(bench: CudnnSession, plan: Plan, count: int) -> float:
         for _ in range(count):
             plan.launch(address, plan.workspace)
 
-    return bench.device.milliseconds(launches) / count
+    return bench.device.measure_milliseconds(launches) / count
 
 
 def _measure(bench: CudnnSession, its: _Try, end: float) -> list[float]:
@@ -147,8 +159,8 @@ def _measure(bench: CudnnSession, its: _Try, end: float) -> list[float]:
     work: Callable[[], float] = lambda: _batch(bench, its.plan, count)  # noqa: E731 - two forms of one thing
     if replay is not None:
         recording = replay
-        bench.device.milliseconds(recording.replay)
-        work = lambda: bench.device.milliseconds(recording.replay) / count  # noqa: E731
+        bench.device.measure_milliseconds(recording.replay)
+        work = lambda: bench.device.measure_milliseconds(recording.replay) / count  # noqa: E731
         times = []
     while _wants_more(times) and (len(times) < 3 or time.monotonic() + busy / 1e3 < end):
         times.append(work())
@@ -178,7 +190,7 @@ def _record_batch(bench: CudnnSession, plan: Plan, count: int) -> Recording | No
             plan.launch(address, plan.workspace)
 
     try:
-        return bench.device.recorded(launches)
+        return bench.device.record_graph(launches)
     except CallError:
         return None
 
@@ -190,17 +202,17 @@ def _decode_elements(type: NumberType, which: int) -> Sequence[float]:
 
 def _check_samples(bench: CudnnSession, problem: Problem, buffers: Buffers, best: _Try) -> Check:
     """Run the best plan once more into poisoned memory and compare some elements with plain Python."""
-    device, out, type_ = bench.device, buffers[problem.result], result_type(problem)
-    device.poison(out, problem.size(problem.result))
+    device, out, type_ = bench.device, buffers[problem.written_tensor], result_type(problem)
+    device.fill_with_nan(out, problem.tensor_bytes(problem.written_tensor))
     bench.run(best.plan)
     a, b = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[problem.direction]
     inputs = _decode_elements(problem.type, a), _decode_elements(problem.type, b)
     worst, allowed, wrong, detail = 0.0, 0.0, 0, ""
-    dims, width = problem.shape.dims[problem.result], BYTES_PER_NUMBER[type_]
+    dims, width = problem.shape.dimensions[problem.written_tensor], BYTES_PER_NUMBER[type_]
     for at in sample_positions(problem):
         value, magnitude = true_value(problem, at, *inputs)
         got = decode_numbers(device.download(out + width * element_offset(dims, problem.layout, at), width), type_)[0]
-        may = error_bound(problem.type, problem.terms, magnitude, value, direct=best.plan.direct)
+        may = error_bound(problem.type, problem.terms_per_element, magnitude, value, direct=best.plan.direct)
         off = abs(got - value)
         if off / max(may, 1e-30) > worst / max(allowed, 1e-30) or not allowed:
             worst, allowed = off, may

@@ -55,18 +55,23 @@ def _steps(job: BenchmarkJob, bench: CudnnSession, end: float) -> Iterator[Bench
         CallError: the GPU failed so that nothing more can be done in this process.
     """
     for problem in job.exact:
-        yield BenchmarkEvent(begin=fact_text("Checking {words}", words=problem.words), id=step_id("exact", problem))
+        yield BenchmarkEvent(
+            begin=fact_text("Checking {words}", words=problem.description), id=step_id("exact", problem)
+        )
         yield from (BenchmarkEvent(check=c) for c in _make_check(check_exact, bench, problem, end))
     for problem in job.compared:
         yield BenchmarkEvent(
-            begin=fact_text("Comparing algorithms: {words}", words=problem.words), id=step_id("compared", problem)
+            begin=fact_text("Comparing algorithms: {words}", words=problem.description), id=step_id("compared", problem)
         )
         yield from (BenchmarkEvent(check=c) for c in _make_check(check_algorithms_agree, bench, problem, end))
     for n, problem in enumerate(job.timed):
-        yield BenchmarkEvent(begin=fact_text("Measuring {words}", words=problem.words), id=step_id("timed", problem))
+        yield BenchmarkEvent(
+            begin=fact_text("Measuring {words}", words=problem.description), id=step_id("timed", problem)
+        )
         # what one does not need, because few algorithms are offered for it, is for those after it
         share = max(0.0, end - time.monotonic()) / (len(job.timed) - n)
-        yield from _time_problem(bench, problem, end, min(job.each, max(share, MIN_MEASUREMENT_SECONDS)))
+        seconds = min(job.each, max(share, MIN_MEASUREMENT_SECONDS))
+        yield from _time_problem(bench, problem, end, seconds, job.rest)
 
 
 def _make_check(
@@ -94,7 +99,9 @@ def _make_check(
         bench.close()
 
 
-def _time_problem(bench: CudnnSession, problem: Problem, end: float, each: float) -> tuple[BenchmarkEvent, ...]:
+def _time_problem(
+    bench: CudnnSession, problem: Problem, end: float, each: float, rest: float
+) -> tuple[BenchmarkEvent, ...]:
     if not is_supported(problem, bench.capability, bench.major):
         return ()
     problem = replace(problem, shape=fit_shape(problem, bench))
@@ -110,7 +117,7 @@ def _time_problem(bench: CudnnSession, problem: Problem, end: float, each: float
         return (BenchmarkEvent(timing=replace(about, problem=NO_TIME)),)
     try:
         start = time.monotonic()
-        said = tuple(time_problem(bench, problem, about, min(each, left)))
+        said = tuple(time_problem(bench, problem, about, min(each, left), rest))
         seconds = round(time.monotonic() - start, 3)
         return tuple(replace(s, timing=replace(s.timing, seconds=seconds)) if s.timing else s for s in said)
     except CallError as e:
@@ -147,7 +154,7 @@ class _Upper:
         self._cudnn = cudnn_api.load_cudnn(self._job.cudnn, self._loader)
         self._emit(BenchmarkEvent(version=cudnn_api.cudnn_version(self._cudnn), library=self._cudnn.path))
         device = self._lower.device
-        capability = device.capability
+        capability = device.compute_capability
         card = GpuCard(
             compute_capability=f"{capability // 10}.{capability % 10}",
             multiprocessors=device.attribute(MULTIPROCESSORS),
@@ -162,7 +169,7 @@ class _Upper:
         self._cudnn.call("cudnnSetStream", handle, device.stream)
         major = (version_numbers(cudnn_api.cudnn_version(self._cudnn)) or (0,))[0]
         ways: list[Callable[[], ConvolutionApi]] = [partial(LegacyApi, self._cudnn, handle, major)]
-        if self._cudnn.has("cudnnBackendExecute"):
+        if self._cudnn.exports("cudnnBackendExecute"):
             ways.insert(0, partial(GraphApi, self._cudnn, handle))
         self.bench = CudnnSession(device, self._cudnn, major, tuple(ways))
         self._emit(None)
@@ -180,5 +187,5 @@ class _Upper:
         if wrong := next((c for c in checks if c.right is False), None):
             raise WrongResultError(f"{wrong.algorithm}: {wrong.detail}")
         if not any(c.right for c in checks):
-            raise self.bench.failed or CallError("cudnnConvolutionForward", None, detail=checks[0].detail)
+            raise self.bench.most_telling_error or CallError("cudnnConvolutionForward", None, detail=checks[0].detail)
         return ""

@@ -22,12 +22,12 @@ class Mechanism:
     """What in the text speaks against it, in one sentence; empty when nothing does."""
 
     @property
-    def proves(self) -> bool:
+    def is_proved(self) -> bool:
         """A mechanism of its own, and nothing against it."""
         return self.sure and not self.against
 
     @property
-    def may(self) -> bool:
+    def is_possible(self) -> bool:
         """Such a fault can make such a text, as others can; nothing is against it."""
         return bool(self.by) and not self.against
 

@@ -154,7 +154,7 @@ def _wheels(  # noqa: PLR0917 - as put_files_back
             yield str(named)
     kept = cached_wheels(host, into)
     yield from _of_releases(kept.iterdir() if kept else (), packages)
-    if not sources.fetches:
+    if not sources.uses_network:
         return
     watch.say(_("Fetching the wheel that has the files"))
     installer = choose_installer(Path(change.prefix), home_of(change.prefix), host, watch)

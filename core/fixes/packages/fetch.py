@@ -79,11 +79,11 @@ class Fetcher:
 
     def origin(self, sources: Sources) -> str:
         """Return where the wheel would come from, in one sentence; empty where nothing would be fetched."""
-        if not sources.fetches:
+        if not sources.uses_network:
             return ""
         if sources.index:
             return _("The packages come from {address}, and from nowhere else.", address=without_secrets(sources.index))
-        known = ", ".join(self._pip.configured())
+        known = ", ".join(self._pip.configured_indexes())
         if known:
             return _("{name} is configured to ask {addresses}.", name="pip", addresses=known)
         return _("The packages come from {name}'s default index.", name="pip")
@@ -96,13 +96,13 @@ class Fetcher:
         """
         safe_folder.make_folders(str(journal.staging), 0o700)
         into = scratch.make_scratch(journal.staging)
-        kept = None if sources.fetches else cached_wheels(self._host, into)
+        kept = None if sources.uses_network else cached_wheels(self._host, into)
         wanted = Wanted(
             requirements=(requirement,),
             index=sources.index,
             alone=True,
             folders=(str(kept),) if kept else (),
-            fetches=sources.fetches,
+            fetches=sources.uses_network,
             fresh=True,
         )
         found = self._pip.resolve(wanted, into)

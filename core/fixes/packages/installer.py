@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import msgspec
 
@@ -62,7 +61,7 @@ class Sources(Frozen, frozen=True, kw_only=True):
     """Whether later installations must keep the installed builds."""
 
     @property
-    def fetches(self) -> bool:
+    def uses_network(self) -> bool:
         """Whether the network may be used."""
         return not self.offline and (bool(self.index) or not self.named)
 
@@ -90,7 +89,7 @@ class Installer:
         self._host = host
         self._watch = watch
 
-    def configured(self) -> tuple[str, ...]:
+    def configured_indexes(self) -> tuple[str, ...]:
         """Return the addresses that pip is configured to ask here, without what is secret in them; empty: its default."""
         known = (self._settings[n] for n in _ADDRESSES if n in self._settings)
         return tuple(dict.fromkeys(without_secrets(w) for text in known for w in text.split()))
@@ -134,7 +133,10 @@ class Installer:
             env=self._env_for(wanted),
         )
         packages = tuple(_packages(report))
-        known = (*wanted.folders, *((wanted.index,) if wanted.index else self.configured() if wanted.fetches else ()))
+        known = (
+            *wanted.folders,
+            *((wanted.index,) if wanted.index else self.configured_indexes() if wanted.fetches else ()),
+        )
         if any(p.source.startswith("file:") and not _is_known(p.source, known) for p in packages):
             raise ChangeError(refused_address())
         return packages
@@ -246,7 +248,7 @@ class UvInstaller(Installer):
         super().__init__((uv, "pip"), host, watch)
         self._python = python
 
-    def configured(self) -> tuple[str, ...]:
+    def configured_indexes(self) -> tuple[str, ...]:
         """Return the addresses that variables give uv; empty: what its own files say, or its default."""
         env = self._host.fresh_environment()
         return tuple(dict.fromkeys(without_secrets(w) for n in _UV_ADDRESSES for w in env.get(n, "").split()))
@@ -281,7 +283,8 @@ class UvInstaller(Installer):
         ]
         if any(not its for _n, _v, its in rows):
             raise ChangeError(_("The index gives no hash for {name}.", name=next(n for n, _v, its in rows if not its)))
-        return tuple(Package(name=n, version=v, sha256=",".join(its), source=wanted.index) for n, v, its in rows)
+        source = without_secrets(wanted.index)
+        return tuple(Package(name=n, version=v, sha256=",".join(its), source=source) for n, v, its in rows)
 
     def download(self, wanted: Wanted, into: Path) -> None:
         """Unpack the releases into the folder: uv keeps no wheel."""
@@ -399,6 +402,8 @@ def refused_address() -> str:
 
 def _is_known(source: str, places: Sequence[str]) -> bool:
     """Whether an address of a file comes from a folder that was named or configured, or from an index of files."""
+    from urllib.request import url2pathname  # it brings the whole of HTTP and TLS, which nothing else needs
+
     path = os.path.abspath(url2pathname(urlsplit(source).path))  # noqa: PTH100 - links stay
     folders = (os.path.abspath(p) for p in places if "://" not in p)  # noqa: PTH100
     return any(p.startswith("file:") for p in places) or any(Path(path).is_relative_to(folder) for folder in folders)

@@ -195,14 +195,14 @@ def _install(  # noqa: PLR0917 - what, from where, by whom
     if sources.named:
         named = Path(os.path.realpath(sources.named))
         folders.append(str(named if named.is_dir() else _alone(named, into)))
-    if not sources.fetches and (kept := cached_wheels(host, into)):
+    if not sources.uses_network and (kept := cached_wheels(host, into)):
         folders.append(str(kept))
     wanted = Wanted(
         requirements=change.install,
         index=sources.index or change.index,
         alone=change.alone,
         folders=tuple(folders),
-        fetches=sources.fetches,
+        fetches=sources.uses_network,
     )
     watch.say(_("Finding out which packages would come"))
     packages = installer.resolve(wanted, into)
@@ -375,7 +375,7 @@ def try_frameworks(
     return tuple(run_trial(t, request, request.env, where, verdict) for t in installed_frameworks(python, where))
 
 
-def summary(prepared: Prepared) -> str:
+def trial_summary(prepared: Prepared) -> str:
     """Return in words the result of trying it in the twin."""
     worked = [f"{t.framework} {t.version}" for t in prepared.trials if t.reached != "nothing"]
     convolved = [f"{t.framework} {t.version}" for t in prepared.trials if t.gpu and t.right]

@@ -157,7 +157,7 @@ class FishReader(msgspec.Struct):
             finally:
                 ends.append(self.state)
         self.state = whole
-        whole.join(ends, self._file, line, "fish")
+        whole.merge_branches(ends, self._file, line, "fish")
 
     def _command(self, words: list[str], line: int) -> bool | None:  # noqa: C901, PLR0912 - one case per word
         if not words:
@@ -217,7 +217,7 @@ class FishReader(msgspec.Struct):
             return name in self.state.values or name in self._lists
         if "e" in options:
             self._lists.pop(name, None)
-            self.state.take(name, self._file, line, "fish")
+            self.state.unset_variable(name, self._file, line, "fish")
             return True
         values = [v for w in words[1:] for v in self.expand(w)]
         if "p" in options:
@@ -234,7 +234,7 @@ class FishReader(msgspec.Struct):
             self.state.exported.discard(name)
             return
         joined = (":" if name.endswith("PATH") else " ").join(values)
-        self.state.give(name, joined, self._file, line, "fish")
+        self.state.set_variable(name, joined, self._file, line, "fish")
         self.state.exported.add(name)
 
     def _add_path(self, words: list[str], line: int) -> None:

@@ -25,7 +25,7 @@ def read_assignments(
             value = value[1:-1]
         if expands:
             value = _expanded(value, state.values.get)
-        state.give(found[1], value, file, number, form)
+        state.set_variable(found[1], value, file, number, form)
         state.exported.add(found[1])
 
 
@@ -58,12 +58,15 @@ def read_pam(text: str, file: str, state: State) -> None:
         else:
             continue
         name = (plain or found)[1]  # type: ignore[index]
-        state.give(name, value, file, number, "pam")
+        state.set_variable(name, value, file, number, "pam")
         state.exported.add(name)
 
 
-def read_crontab(text: str, file: str, state: State, *, system: bool) -> tuple[tuple[str, str], ...]:
-    """Take a crontab's variables (crontab(5)), and return its jobs: user (of a system's crontab) and command."""
+def read_crontab(text: str, file: str, state: State, *, system: bool, fields: int = 5) -> tuple[tuple[str, str], ...]:
+    """Take a crontab's variables (crontab(5)), and return its jobs: user (of a system's crontab) and command.
+
+    ``fields``: words before a command; anacrontab(5) has three.
+    """
     state.files.append(file)
     jobs = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -75,11 +78,12 @@ def read_crontab(text: str, file: str, state: State, *, system: bool) -> tuple[t
             value = found[2].strip()
             if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
                 value = value[1:-1]
-            state.give(found[1], value, file, number, "crontab")
+            state.set_variable(found[1], value, file, number, "crontab")
             state.exported.add(found[1])
             continue
-        parts = bare.split(None, 1 if bare.startswith("@") else 5)
-        rest = parts[-1] if len(parts) == (2 if bare.startswith("@") else 6) else ""
+        before = fields if fields != 5 or not bare.startswith("@") else 1
+        parts = bare.split(None, before)
+        rest = parts[-1] if len(parts) == before + 1 else ""
         user, _space, command = rest.partition(" ") if system else ("", "", rest)
         if rest:
             jobs.append((user, command.strip()))

@@ -13,6 +13,7 @@ import re
 import msgspec
 
 from core.host.startup.expansion import ShellWords
+from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import UNKNOWN
 from core.host.startup.syntax import (
@@ -98,7 +99,7 @@ class ShellReader(ShellWords):
                 self.state.exported.add(found[1])
 
     def _give(self, name: str, value: str, line: int) -> None:
-        self.state.give(name, value, self._file, line, "posix")
+        self.state.set_variable(name, value, self._file, line, "posix")
 
     # --- commands --------------------------------------------------------------------------------------------
 
@@ -171,7 +172,7 @@ class ShellReader(ShellWords):
             finally:
                 ends.append(self.state)
         self.state = whole
-        whole.join(ends or [whole.copy()], self._file, line, "posix")
+        whole.merge_branches(ends or [whole.copy()], self._file, line, "posix")
 
     def _if(self, node: If) -> bool | None:
         for number, (test, body) in enumerate(node.arms):
@@ -253,7 +254,7 @@ class ShellReader(ShellWords):
             case "unset":
                 for each in arguments if "-f" not in arguments else ():
                     if not each.startswith("-"):
-                        self.state.take(each, self._file, line, "posix")
+                        self.state.unset_variable(each, self._file, line, "posix")
                 return True
             case "return":
                 raise _Return
@@ -289,6 +290,16 @@ class ShellReader(ShellWords):
             case "PATH_add":
                 self._prepend("PATH", arguments, line)
                 return True
+            case "cd" if arguments and not arguments[-1].startswith("-"):
+                here = self.state.values.get("PWD", "/")
+                self.state.values["PWD"] = (
+                    UNKNOWN if UNKNOWN in arguments[-1] else posixpath.normpath(posixpath.join(here, arguments[-1]))
+                )
+                return None
+            case "module" | "ml" if arguments:
+                words = arguments if name == "module" or arguments[0] in LOADING else ["load", *arguments]
+                load_modules(words, self.around, self.state)
+                return None
             case "path_add" if arguments:
                 self._prepend(arguments[0], arguments[1:], line)
                 return True

@@ -47,7 +47,7 @@ class State(msgspec.Struct):
             dict(self.values), set(self.exported), lines, set(self.open), self.files, dict(self.aliases), self.separator
         )
 
-    def give(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
+    def set_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
         """Set a variable and remember the line that did it."""
         old = self.values.get(name, "")
         self.values[name] = value
@@ -70,7 +70,7 @@ class State(msgspec.Struct):
             row = StartLine(name=name, does="set", value=value, file=file, line=line, form=form)
         self.lines.setdefault(name, []).append(row)
 
-    def take(self, name: str, file: str, line: int, form: LineForm) -> None:
+    def unset_variable(self, name: str, file: str, line: int, form: LineForm) -> None:
         """Unset a variable."""
         known = name in self.values
         self.values.pop(name, None)
@@ -85,7 +85,7 @@ class State(msgspec.Struct):
         """Note that what came before gives the variable no value any more."""
         self.lines[name] = [replace(row, overridden=True) for row in self.lines.get(name, ())]
 
-    def join(self, others: list[State], file: str, line: int, form: LineForm) -> None:
+    def merge_branches(self, others: list[State], file: str, line: int, form: LineForm) -> None:
         """Take what one of several courses left, where it is not known which was run: what differs is open."""
         first = others[0]
         names = dict.fromkeys(n for s in (self, *others) for n in s.values)

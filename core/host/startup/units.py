@@ -60,10 +60,13 @@ def unit_rows(text: str, file: str) -> Iterator[Row]:
             yield Row(key.strip(), value.strip(), file, first)
 
 
-def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: Mapping[str, str]) -> Unit:
+def apply_unit(
+    rows: Iterable[Row], state: State, around: Surroundings, known: Mapping[str, str], *, own: bool = True
+) -> Unit:
     """Give a state what the rows of conf, unit and drop-ins come to, in systemd's order, and return what is started.
 
-    ``known`` has the specifiers. Files of variables count after single ones, and UnsetEnvironment= last; an empty
+    ``known`` has the specifiers. ``own``: a service of the person's manager, which hands its own variables on; of the machine's
+    manager's a service gets those that PassEnvironment= names. Files of variables count after single ones, and UnsetEnvironment= last; an empty
     assignment drops what came before it.
     """
     lists: dict[str, list[Row]] = {}
@@ -81,25 +84,52 @@ def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: M
         for word in quoted_words(row.value):
             name, equals, its = word.partition("=")
             if equals and re.fullmatch(_NAME, name):
-                state.give(name, specified(its, known), row.file, row.line, "systemd")
+                state.set_variable(name, replace_specifiers(its, known), row.file, row.line, "systemd")
                 state.exported.add(name)
+    _hand_on(lists, state, known, own=own)
     for row in lists.get("EnvironmentFile", ()):
-        for path in _named(specified(row.value.lstrip("-"), known), around):
+        for path in _named(replace_specifiers(row.value.lstrip("-"), known), around):
             _read_file(path, around.read, state)
     for row in lists.get("UnsetEnvironment", ()):
         for word in quoted_words(row.value):
-            name, equals, its = specified(word, known).partition("=")
+            name, equals, its = replace_specifiers(word, known).partition("=")
             if not equals or state.values.get(name) == its:
-                state.take(name, row.file, row.line, "systemd")
+                state.unset_variable(name, row.file, row.line, "systemd")
     text, folder, user = (
-        specified(single[k].value, known) if k in single else "" for k in ("ExecStart", "WorkingDirectory", "User")
+        replace_specifiers(single[k].value, known) if k in single else ""
+        for k in ("ExecStart", "WorkingDirectory", "User")
     )
     at = (single["ExecStart"].file, single["ExecStart"].line) if text else ("", 1)
     folder = folder.lstrip("-")
     return Unit(text.lstrip("@-:+!"), user, known.get("h", "") if folder == "~" else folder, at)
 
 
-def specified(text: str, known: Mapping[str, str]) -> str:
+def _hand_on(lists: Mapping[str, list[Row]], state: State, known: Mapping[str, str], *, own: bool) -> None:
+    """Give a state what the manager hands on of its own variables, below those that the unit sets."""
+    managers = _managers(lists.get("ManagerEnvironment", ()), known)
+    passed = [n for row in lists.get("PassEnvironment", ()) for n in quoted_words(replace_specifiers(row.value, known))]
+    for name in dict.fromkeys(managers if own else passed):
+        if name in state.values:
+            continue
+        state.exported.add(name)
+        if name in managers:
+            state.set_variable(name, *managers[name], "systemd")
+        else:
+            state.open.add(name)  # what the machine's own manager was started with is in no file
+
+
+def _managers(rows: Iterable[Row], known: Mapping[str, str]) -> dict[str, tuple[str, str, int]]:
+    """Return what ManagerEnvironment= gives the manager itself: value, file and line of each variable."""
+    return {
+        name: (replace_specifiers(its, known), row.file, row.line)
+        for row in rows
+        for word in quoted_words(row.value)
+        for name, equals, its in [word.partition("=")]
+        if equals and re.fullmatch(_NAME, name)
+    }
+
+
+def replace_specifiers(text: str, known: Mapping[str, str]) -> str:
     """Replace specifiers, "%h"; one that is not known stays."""
     return re.sub(r"%(.)", lambda m: "%" if m[1] == "%" else known.get(m[1], m[0]), text)
 
@@ -121,16 +151,16 @@ def specifiers(name: str, *, home: str, user: str, uid: int, config: str, own: b
         "T": "/tmp",  # noqa: S108 - what it stands for
     }
     kept |= {
-        "P": unescaped(prefix),
-        "I": unescaped(instance),
-        "J": unescaped(last),
-        "f": "/" + unescaped(instance or prefix),
+        "P": unescape(prefix),
+        "I": unescape(instance),
+        "J": unescape(last),
+        "f": "/" + unescape(instance or prefix),
     }
     places = {"E": config, "S": f"{home}/.local/state", "C": f"{home}/.cache", "t": f"/run/user/{uid}"} if own else {}
     return {"E": "/etc", "S": "/var/lib", "C": "/var/cache", "L": "/var/log", "t": "/run", **kept, **places}
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return what systemd-escape(1) made of a path or a name, as it was."""
     return re.sub(r"\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), text.replace("-", "/"))
 
@@ -176,5 +206,5 @@ def _read_file(path: str, read: Callable[[str], str | None], state: State) -> No
             number += 1
         if found := re.match(rf"\s*({_NAME})=(.*)$", line, re.DOTALL):
             value = next(iter(quoted_words(found[2])), "") if found[2].strip()[:1] in ('"', "'") else found[2].strip()
-            state.give(found[1], value, path, first, "assignments")
+            state.set_variable(found[1], value, path, first, "assignments")
             state.exported.add(found[1])

@@ -50,7 +50,7 @@ class EnvironmentBlock:
         spelled = self._values.get(name.upper(), (name, ""))[0]
         self._values[name.upper()] = (spelled, value)
 
-    def plain(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, str]:
         """Return the block as a dictionary."""
         return dict(self._values.values())
 
@@ -94,14 +94,14 @@ def compose_environment(variables: Iterable[Variable]) -> dict[str, str]:
     machine = [v for v in known if v.scope == "machine"]
     user = [v for v in known if v.scope == "user"]
     if not machine and not user:
-        return ours.plain()
+        return ours.as_dict()
     block = EnvironmentBlock()
     _supply(block, ours, MACHINE_CORE_VARIABLES)
     _apply(block, machine, joined=False)
     _supply(block, ours, USER_CORE_VARIABLES)
     _apply(block, user, joined=True)
     _supply(block, ours, ACCOUNT_VARIABLES)
-    return block.plain()
+    return block.as_dict()
 
 
 def _supply(block: EnvironmentBlock, ours: EnvironmentBlock, names: tuple[str, ...]) -> None:
@@ -113,7 +113,7 @@ def _supply(block: EnvironmentBlock, ours: EnvironmentBlock, names: tuple[str, .
 
 def _apply(block: EnvironmentBlock, variables: list[Variable], *, joined: bool) -> None:
     for kind in ("REG_SZ", "REG_EXPAND_SZ"):
-        before = block_of(block.plain())
+        before = block_of(block.as_dict())
         for variable in variables:
             if variable.kind == kind and variable.name and "=" not in variable.name:
                 value = expand_variables(variable.value, before) if kind == "REG_EXPAND_SZ" else variable.value

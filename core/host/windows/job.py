@@ -147,7 +147,7 @@ class Job:
         with suppress(OSError):
             self._process.kill()
 
-    def mapped(self) -> Iterator[str]:
+    def mapped_files(self) -> Iterator[str]:
         """Yield the modules of all its processes: a virtual environment's python.exe starts the real one."""
         from core.host.windows.processes import loaded_modules
 

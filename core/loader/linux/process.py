@@ -134,7 +134,7 @@ class Process:
             return Edge(name=found.name, wanted_by=by, state="not executable", path=taken.path, optional=optional)
         return None
 
-    def at(self, path: str) -> LoadedLibrary | None:
+    def library_at(self, path: str) -> LoadedLibrary | None:
         """Return the library that was loaded from a path, however the search spelt it."""
         wanted = posixpath.normpath(path)
         return next((one for its, one in self.loaded.items() if posixpath.normpath(its) == wanted), None)

@@ -101,7 +101,7 @@ class LibrarySearch:
         for entry in policy.cache:
             self._cache.setdefault(entry.name, []).append(entry)
 
-    def image(self, path: str) -> Image:
+    def read_headers(self, path: str) -> Image:
         """Return the headers of a file, read once."""
         if path not in self._images:
             self._images[path] = read_image.read_image(path, root=self.policy.root)
@@ -117,7 +117,7 @@ class LibrarySearch:
 
     def load(self, path: str) -> LoadedFile:
         """Return a file as the head of a chain: a program or a library that was loaded by its path."""
-        return LoadedFile(path, self.image(path))
+        return LoadedFile(path, self.read_headers(path))
 
     def program(self, path: str) -> LoadedFile:
         """Return a program as the end of a chain; its links are followed, for its $ORIGIN is where it really is."""
@@ -203,7 +203,7 @@ class LibrarySearch:
         ]
         fit.sort(key=lambda entry: ranks.index(entry.hwcaps) if entry.hwcaps else len(ranks))
         places = [SearchPlace(entry.path, How.LD_CACHE, "/etc/ld.so.cache") for entry in fit]
-        if places and judge_library(self.image(places[0].path), self.policy.architecture)[0] != "found":
+        if places and judge_library(self.read_headers(places[0].path), self.policy.architecture)[0] != "found":
             # ld.so takes the first entry alone; where that one is unfit, it goes on to the default folders
             refused = fact_text("ld.so.cache names another file first, and only that one is tried")
             return [places[0], *(replace(place, refused=refused) for place in places[1:])]
@@ -225,10 +225,10 @@ class LibrarySearch:
             if refused:
                 attempt = replace(attempt, outcome="passed over", stops=False, detail=refused, architecture="")
             yield attempt
-            ended = ended or self.image(path).really == "loop"
+            ended = ended or self.read_headers(path).really == "loop"
 
     def _attempt(self, path: str, how: How, via: str) -> Attempt:
-        image = self.image(path)
+        image = self.read_headers(path)
         outcome, detail = judge_library(image, self.policy.architecture)
         return Attempt(
             path=path_text(path),

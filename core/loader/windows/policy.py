@@ -93,7 +93,7 @@ class DllPolicy(msgspec.Struct, frozen=True):
     known: frozenset[str] = KNOWN_DLLS
     root: str = "/"
 
-    def bare(self) -> DllPolicy:
+    def for_bare_name(self) -> DllPolicy:
         """Return the policy of a LoadLibrary call with a bare name made later inside this program, as cuDNN makes it.
 
         Flags and altered search paths belong to one call: what was added by add_dll_directory does not reach this one

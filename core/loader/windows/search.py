@@ -73,7 +73,7 @@ class DllSearch:
         self._images: dict[str, Image] = others._images if others else {}
         self._names: dict[str, dict[str, str]] = others._names if others else {}
 
-    def image(self, path: str) -> Image:
+    def read_headers(self, path: str) -> Image:
         """Return the headers of a file in Windows' form of its path, read once; letter case does not matter."""
         key = ntpath.normcase(path)
         if key not in self._images:
@@ -132,7 +132,7 @@ class DllSearch:
         return Resolution(name=path_text(name), wanted_by=path_text(wanted_by), attempts=attempts)
 
     def _attempt(self, path: str, how: How, via: str, remark: str) -> Attempt:
-        image = self.image(path)
+        image = self.read_headers(path)
         outcome, detail, stops = judge_dll(image, self.policy.architecture)
         if outcome == "not there":
             detail = remark or detail
@@ -170,7 +170,7 @@ def dll_closure(
     first = search.resolve(start)
     folder = ntpath.dirname(start) if ntpath.isabs(start) else ""
     imports = DllSearch(replace(search.policy, loading=folder), others=search)
-    bare = DllSearch(search.policy.bare(), others=search)
+    bare = DllSearch(search.policy.for_bare_name(), others=search)
     found = [first]
     loaded = {} if loaded is None else loaded
     queue: list[tuple[str, DllSearch]] = []
@@ -188,7 +188,7 @@ def dll_closure(
     while (queue or later) and len(found) < MAX_DLLS:
         if queue:
             path, by = queue.pop(0)
-            image = search.image(path)
+            image = search.read_headers(path)
             for name in image.needed:
                 if name not in image.delayed:
                     found.append(by.resolve(name, wanted_by=path, loaded=loaded))

@@ -210,6 +210,8 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     seconds: float = 0.0
     clean: FrameworkTrial | None = None
     """The same without LD_LIBRARY_PATH, where that was set and something went wrong or came from there."""
+    at_once: FrameworkTrial | None = None
+    """The same, taking most of the GPU's memory at once as the framework does by itself; else it takes what it needs."""
 
     def __post_init__(self) -> None:
         """Take from an older report's text whether its time ran out."""

@@ -101,13 +101,13 @@ class Consumer(Frozen, frozen=True, kw_only=True):
     """The distribution that needs the library (torch 2.11.0); empty for none."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The consumer in plain words, with its framework."""
-        remember_form(*self.form)
+        remember_form(*self.message_and_values)
         return f"{self.label} ({self.framework})" if self.framework else self.label
 
     @property
-    def form(self) -> tuple[str, dict[str, str]]:
+    def message_and_values(self) -> tuple[str, dict[str, str]]:
         """The source of its words: a form and its values, as ``fact_text`` takes them."""
         if not self.framework:
             return WORDS[self.kind][0], {"prefix": self.prefix}

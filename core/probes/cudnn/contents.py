@@ -73,12 +73,12 @@ def describe_library(
     what = parse_cudnn_name(name, where.system)
     role = what.role if what else ""
     image = read_image.read_image(path, root=where.root)
-    real = where.real(path)
+    real = where.real_path(path)
     state, problem = image.state, image.problem
     readable = state in ("good", "truncated") and image.format != ""
     if state == "unreadable" and runs_here(where):
         with suppress(OSError):
-            reason = call_patiently(why_refused, where.under(path), "read")
+            reason = call_patiently(why_refused, where.local_path(path), "read")
             problem = fact_text("{problem}: {reason}", problem=problem, reason=reason)
     if state == "good" and (lost := find_zeroed_page(path, where.root, until=until)):
         state, problem = "damaged", lost
@@ -224,7 +224,7 @@ def find_zeroed_page(path: str, root: str = "/", *, until: float) -> str:
     try:
         with open_layout(path_under_root(root, path)) as file:
             hop = file.source.hop
-            for section in file.named(*STRETCH_BYTES):
+            for section in file.sections_named(*STRETCH_BYTES):
                 first = -(-section.offset // PAGE_BYTES) * PAGE_BYTES
                 step = max(
                     PAGE_BYTES,

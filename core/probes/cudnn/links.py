@@ -60,7 +60,7 @@ def find_links(found: CudnnFolder, where: Sysroot) -> tuple[LibraryFile, ...]:
 
 
 def _link(path: str, where: Sysroot) -> LibraryFile:
-    name, real = where.name(path), where.real(path)
+    name, real = where.name(path), where.real_path(path)
     if is_link_library(name):
         wanted = _WANTED_DLL.search(where.read(path, 1 << 16) or b"")
         return LibraryFile(
@@ -99,10 +99,10 @@ def stale_cache_path(
     for entry in cache:
         if entry.name != name:
             continue
-        here = where.real(where.parent(entry.path)) == where.real(folder)
+        here = where.real_path(where.parent(entry.path)) == where.real_path(folder)
         if not where.is_file(entry.path):
             return path_text(entry.path)
-        what = parse_cudnn_name(where.name(where.real(entry.path)), system)
+        what = parse_cudnn_name(where.name(where.real_path(entry.path)), system)
         if here and what and what.major not in (major, None):
             return path_text(entry.path)
     return ""

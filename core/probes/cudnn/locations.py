@@ -70,11 +70,11 @@ def find_folders(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...])
     found = []
     for spot in _spots(request, where, listed):
         request.watch.check()
-        folder = str(where.form.normpath(spot.folder))
+        folder = str(where.path_module.normpath(spot.folder))
         if folder in seen:
             continue
         seen.add(folder)
-        real = where.real(folder)
+        real = where.real_path(folder)
         if real != folder and real in seen:
             continue
         seen.add(real)
@@ -179,7 +179,7 @@ def _windows_path(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
     env = {name.upper(): value for name, value in request.env.items()}
     for entry in searched_entries(env.get("PATH", ""), "windows"):
         folder = expand_percent(entry, env).strip('"').strip()
-        if where.form.isabs(folder):
+        if where.path_module.isabs(folder):
             yield _spot_at(folder, "PATH", where)
             inner = where.join(folder, "bin")  # people name an archive's folder instead of its bin
             yield _spot_at(inner, fact_text("bin in {folder}, which PATH names", folder=folder), where)
@@ -212,7 +212,7 @@ def _overrides(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
     tails = ("bin", "bin\\x64", "") if where.system == "windows" else ("lib64", "lib", "")
     for name in OVERRIDE_VARIABLES:
         value = request.env.get(name, "")
-        for tail in tails if where.form.isabs(value) else ():
+        for tail in tails if where.path_module.isabs(value) else ():
             yield _spot_at(where.join(value, tail) if tail else value, name, where)
 
 
@@ -222,9 +222,9 @@ def _overrides(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
 def bundler_of(python: PythonEnvironment, folder: str, where: Sysroot) -> Distribution | None:
     """Return the distribution whose package holds ``folder``, as far as the package's name tells."""
     for distribution in python.distributions:
-        base = where.form.normcase(distribution.location)
-        inner = where.form.normcase(folder)
-        if inner.startswith(base + where.form.sep):
+        base = where.path_module.normcase(distribution.location)
+        inner = where.path_module.normcase(folder)
+        if inner.startswith(base + where.path_module.sep):
             top = inner[len(base) + 1 :].replace("\\", "/").split("/")[0].removesuffix(".libs")
             if re.fullmatch(rf"{re.escape(top)}([-_]?(gpu|cuda\d*x?|cpu|directml))?", distribution.name):
                 return distribution

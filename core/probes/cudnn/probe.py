@@ -138,7 +138,7 @@ def _wheel_of(folder: str, where: Sysroot) -> tuple[Distribution | None, Mapping
         here = {
             where.name(path): row
             for path, row in record_rows(wheel, "cudnn", where).items()
-            if where.form.normcase(where.parent(path)) == where.form.normcase(folder)
+            if where.path_module.normcase(where.parent(path)) == where.path_module.normcase(folder)
         }
         sizes = ((where.stat(where.join(folder, name)), row.size) for name, row in here.items())
         agree = sum(seen is not None and seen.st_size == size for seen, size in sizes)
@@ -149,15 +149,15 @@ def _wheel_of(folder: str, where: Sysroot) -> tuple[Distribution | None, Mapping
 
 def _emptied_folders(request: ProbeRequest, found: list[CudnnFolder], where: Sysroot) -> list[CudnnFolder]:
     """Return the wheels' folders that RECORD speaks of and that hold no cuDNN file any more, or cannot be listed."""
-    seen = {where.form.normcase(one.spot.folder) for one in found}
+    seen = {where.path_module.normcase(one.spot.folder) for one in found}
     gone = []
     for python in request.seen.pythons or ():
         for wheel in (w for site in python.site_packages for w in _wheels(site, where)):
             for path in record_rows(wheel, "cudnn", where):
                 folder = where.parent(path)
                 what = parse_cudnn_name(where.name(path), where.system)
-                if what and what.major and where.form.normcase(folder) not in seen:
-                    seen.add(where.form.normcase(folder))
+                if what and what.major and where.path_module.normcase(folder) not in seen:
+                    seen.add(where.path_module.normcase(folder))
                     spot = CudnnSpot(folder=folder, origin="wheel", source="RECORD", environment=python.prefix)
                     gone.append(CudnnFolder(spot=spot, names=()))
     return gone

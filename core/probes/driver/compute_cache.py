@@ -89,7 +89,7 @@ def _is_writable(folder: str, where: Sysroot) -> bool | None:
     """Whether this user may make files there, asked without making one. Windows' access lists are not read."""
     if os.name == "nt":
         return None
-    real = where.under(folder)
+    real = where.local_path(folder)
     try:
         return os.access(real, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
     except (OSError, ValueError):

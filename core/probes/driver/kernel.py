@@ -156,7 +156,7 @@ def fabric_manager(where: Sysroot) -> bool | None:
 
 def open_device_node(path: str, where: Sysroot) -> DeviceNode:
     """Open and close one device node for reading and writing, as the driver's library does; nothing is written."""
-    real = where.under(path)
+    real = where.local_path(path)
     opened: bool | None = None
     problem = name = ""
     try:

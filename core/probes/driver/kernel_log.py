@@ -87,7 +87,7 @@ def format_record(raw: str) -> list[str]:
 def _kmsg(where: Sysroot) -> list[str] | None:
     """Read all records without waiting for new ones; None when it is not there or not allowed."""
     try:
-        descriptor = os.open(where.under("/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        descriptor = os.open(where.local_path("/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError):
         return None
     try:
@@ -121,7 +121,7 @@ def _tail(path: str, where: Sysroot) -> str | None:
     if seen is None or not stat.S_ISREG(seen.st_mode):
         return None
     try:
-        with open(where.under(path), "rb") as stream:  # noqa: PTH123 - a regular file, seen above
+        with open(where.local_path(path), "rb") as stream:  # noqa: PTH123 - a regular file, seen above
             stream.seek(max(0, seen.st_size - MAX_BYTES))
             return path_text(stream.read(MAX_BYTES))
     except OSError:

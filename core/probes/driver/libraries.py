@@ -72,7 +72,7 @@ def driver_libraries(folders: Iterable[DriverFolder], where: Sysroot) -> tuple[D
     seen: set[tuple[str, str]] = set()
     found = []
     for folder in folders:
-        real_folder = where.real(folder.path)
+        real_folder = where.real_path(folder.path)
         for name in names:
             path = where.join(folder.path, name)
             if (real_folder, name) in seen or not where.exists(path):
@@ -84,12 +84,12 @@ def driver_libraries(folders: Iterable[DriverFolder], where: Sysroot) -> tuple[D
 
 def describe_driver_library(path: str, source: str, where: Sysroot) -> DriverLibrary:
     """Return what the file at ``path`` tells from outside."""
-    real = where.real(path)
-    image = read_image.read_image(where.under(path))
+    real = where.real_path(path)
+    image = read_image.read_image(where.local_path(path))
     version = _VERSION.search(real)
     return DriverLibrary(
         path=path_text(path),
-        real_path=path_text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
+        real_path=path_text(real) if where.path_module.normcase(real) != where.path_module.normcase(path) else "",
         version=version[1] if version else None,
         stub=is_stub(path, real, image.size, where),
         size=image.size,

@@ -107,7 +107,7 @@ def look(request: ProbeRequest) -> Driver:
     unhidden = shown() if shown else None
     bare, blamed = two_worlds(request, (answer, unhidden, clean), start + BLAME_SECONDS)
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
-        others = may_run({where.under(library): True}).changeable if runs_here(where) else None
+        others = may_run({where.local_path(library): True}).changeable if runs_here(where) else None
         tell_execution("driver", library, Verdict(may=True, changeable=others), request)
     return Driver(
         **seen | {"libraries": stubs_told(seen["libraries"], answer.cuda)},

@@ -9,7 +9,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 
 import msgspec
 from msgspec.structs import replace
@@ -22,8 +22,9 @@ from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.loader.linux.process import LoadedLibrary, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.read_image import read_image
-from core.model.facts import Distribution, PythonEnvironment
+from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.closure import Closure, Edge, Gap, Opening
+from core.probes.kept_looks import kept_look
 from core.probes.loading.built_for import built_for
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
@@ -31,7 +32,7 @@ from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import asked_ahead, of_interpreter
-from core.probes.wheel_record import read_record, record_rows
+from core.probes.wheel_record import installed_by_conda, read_record, record_rows
 
 DRIVERS_OWN = late_pattern(
     r"libcuda\.so(\.1)?|libcudadebugger\.so(\.1)?|libnvidia-[\w-]+\.so(\.\d+)*|libnvcuvid\.so(\.1)?"
@@ -113,7 +114,7 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
             continue
         process = _process(setting)
         first = Walk(setting, process, distribution)
-        first.framework(row)
+        first.start_framework(row)
         if not first.binaries:
             continue
         yield first.closure()
@@ -122,14 +123,14 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
         behind = [(d, r) for d, r in rows if r.after and re.fullmatch(row.distribution, r.after)]
         for other, other_row in behind:
             walk = Walk(setting, process, other, base=first)
-            walk.framework(other_row)
+            walk.start_framework(other_row)
             if walk.binaries:
                 yield walk.closure()
         if distribution.name in known.extensions_of:
             needing = [d for d in extensions if _requires(d, distribution.name)]
             for other in needing[:MAX_EXTENSIONS]:
                 walk = Walk(setting, process, other, base=first)
-                walk.extension(first.cuda(row))
+                walk.open_extensions(first.cuda_version(row))
                 if walk.binaries:
                     yield walk.closure()
 
@@ -143,7 +144,7 @@ def _process(setting: Setting) -> Process:
         folder = os.path.dirname(path)  # noqa: PTH120 - a text of the examined system
         if folder not in silent:
             try:
-                silent[folder] = not os.statvfs(setting.where.under(folder)).f_flag & ST_NOEXEC
+                silent[folder] = not os.statvfs(setting.where.local_path(folder)).f_flag & ST_NOEXEC
             except (OSError, ValueError):
                 silent[folder] = True
         return silent[folder]
@@ -178,10 +179,28 @@ class Walk:
         self._files: dict[str, None] = {}
         self._opened: dict[str, list[LoadedLibrary]] = {}
         self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
+        self._hosted: set[str] = set()
+        """Files that get some of their symbols from the program that opens them."""
         self.steps: list[OpeningStep] = list(base.steps) if base else []
         """What a child opens to see it happen: all that comes before, then its own."""
         self._before = len(self.steps)
         self.heavy: bool = base.heavy if base else False
+
+    @cached_property
+    def altered(self) -> frozenset[str]:
+        """Libraries of the distribution whose size is not the one that its RECORD has; conda rewrites what it packs."""
+        what, request = self._distribution, self._setting.request
+        if installed_by_conda(what, self._setting.where):
+            return frozenset()
+
+        def look(where: Sysroot) -> tuple[tuple[str, ...], bool]:
+            rows = record_rows(what, r"\.so(?:\.\d+)*\"?,", where)
+            seen = {p: where.stat(p) for p, row in rows.items() if row.size is not None}
+            return tuple(path_text(p) for p, its in seen.items() if its and its.st_size != rows[p].size), True
+
+        given = (what.name, what.version, what.location)
+        known = request.shared.setdefault("identities", {})
+        return frozenset(kept_look("altered", given, tuple[str, ...], look, self._setting.where, known=known))
 
     def closure(self) -> Closure:
         """Return what was found."""
@@ -214,11 +233,11 @@ class Walk:
 
     # --- a framework of the table --------------------------------------------------------------------------
 
-    def framework(self, row: GpuFramework) -> None:
+    def start_framework(self, row: GpuFramework) -> None:
         """Do what a framework does when it starts, and find what it opens by name later."""
         if is_beyond_horizon(release_family(self._distribution.name), self._distribution.version) and row.opens:
             row = replace(row, opens=())
-        number = self.cuda(row)
+        number = self.cuda_version(row)
         self.heavy = self.heavy or row.heavy
         for step in row.linux:
             if not step.first or is_older(self._distribution.version, step.first) is not True:
@@ -230,11 +249,11 @@ class Walk:
                 continue
             major = number.partition(".")[0]
             for by in self._files_of(names.by)[:1]:
-                asker = self._process.at(by)
+                asker = self._process.library_at(by)
                 for name in names.names.get(major, names.names.get("", ())) if asker else ():
                     self._open(name, by=asker.chain if asker else (), needed=names.needed)
 
-    def cuda(self, row: GpuFramework) -> str:
+    def cuda_version(self, row: GpuFramework) -> str:
         """Return the CUDA version that a framework was built for; see ``built_for``."""
         return built_for(row, self._distribution.name, self._setting.folders, self._setting.where)
 
@@ -257,6 +276,7 @@ class Walk:
             if step.may_fail and edges:
                 self.steps.append(OpeningStep(path, quiet=True))
                 continue
+            self._hosted |= {path} if step.hosted else set()
             self._add(opened if not edges else [], edges)
             if step.hosted:
                 needed = [self._process.provider(n) for n in read_image(path, root=self._setting.where.root).needed]
@@ -282,7 +302,7 @@ class Walk:
 
     # --- an extension that brings its own binaries ----------------------------------------------------------
 
-    def extension(self, cuda: str) -> None:
+    def open_extensions(self, cuda: str) -> None:
         """Open the extension modules and libraries that name the GPU's libraries, as their package brings them."""
         where, what = self._setting.where, self._distribution
         paths = [p for p in record_rows(what, r"\.so(?:\.\d+)*\"?,", where) if where.is_file(p)]
@@ -328,6 +348,7 @@ class Walk:
             if len(self.gaps) > 20:
                 return
             mine = self._base is not None and one.file.path in self.binaries
+            mine = mine or (one.file.path.startswith(own) and one.file.path not in self._hosted and bool(self.altered))
             scope = [*self._process.scope([one]), *self.global_scope]
             self.gaps += self._process.unmet_versions(one)
             if one.file.path.startswith(own) or any(one.file.path.startswith(f) for f in self._setting.folders):

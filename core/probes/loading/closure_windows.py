@@ -192,7 +192,7 @@ class DllWalk:
             policy = (
                 replace(policy, flags=DEFAULT_DIRS, altered=False, loading="")
                 if names.way == "ctypes"
-                else policy.bare()
+                else policy.for_bare_name()
             )
             for name in names.names.get(major, names.names.get("", ())):
                 bad, gaps, _direct = self._followed(name, by, policy)
@@ -222,7 +222,7 @@ class DllWalk:
                 if found.wanted_by == start and winner.how is not How.API_SET:
                     direct.append(winner.path)
                 continue
-            delayed = found.name in search.image(found.wanted_by).delayed if found.wanted_by else False
+            delayed = found.name in search.read_headers(found.wanted_by).delayed if found.wanted_by else False
             if DRIVERS_OWN.fullmatch(found.name):
                 self._driverless |= set() if delayed else {by, start}
                 continue
@@ -241,7 +241,7 @@ class DllWalk:
         known = {e.name.lower() for e in absent}
         queue = [e.elsewhere[0] for e in absent if e.elsewhere]
         while queue:
-            image = search.image(path := queue.pop(0))
+            image = search.read_headers(path := queue.pop(0))
             for name in image.needed:
                 if name.lower() in known or name in image.delayed or not GPU_DLL.fullmatch(name):
                     continue

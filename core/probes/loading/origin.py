@@ -17,12 +17,12 @@ PATH_VARIABLE = "LD_LIBRARY_PATH"
 def runs_here(where: Sysroot) -> bool:
     """Whether the examined system is the running one, so that its files may be loaded."""
     ours = "windows" if sys.platform == "win32" else "linux"
-    return where.system == ours and where.whole
+    return where.system == ours and where.is_running_system
 
 
 def file_origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> str:
     """Return in a few words who owns a file that was mapped."""
-    if prefix and any(is_inside(where.system, path, base) for base in (prefix, where.real(prefix))):
+    if prefix and any(is_inside(where.system, path, base) for base in (prefix, where.real_path(prefix))):
         return (
             fact_text("this environment's wheel")
             if re.search(r"[\\/]nvidia[\\/]", path)
@@ -34,9 +34,9 @@ def file_origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) 
     system = re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE) is not None
     if where.system == "linux" or not system:
         for entry in searched_entries(value, where.system, variable):
-            if not where.form.isabs(entry):
+            if not where.path_module.isabs(entry):
                 continue
-            if is_same(where.system, entry, folder) or where.real(entry) == where.real(folder):
+            if is_same(where.system, entry, folder) or where.real_path(entry) == where.real_path(folder):
                 return variable
     if re.search(r"[\\/](site|dist)-packages[\\/]", path):
         return fact_text("another environment")

@@ -65,7 +65,7 @@ def trace_dlls(
     wanted = [r for r in found if r.name == main or parse_cudnn_name(r.name, "windows") or CUDA_DLL.fullmatch(r.name)]
     if needs_zlibwapi(found, major, known, where):
         asker = next((r.winner.path for r in found if "cnn_infer" in r.name and r.winner), "")
-        wanted.append(DllSearch(policy.bare(), others=search).resolve("zlibwapi.dll", wanted_by=asker))
+        wanted.append(DllSearch(policy.for_bare_name(), others=search).resolve("zlibwapi.dll", wanted_by=asker))
     unique: dict[str, Resolution] = {}
     for resolution in wanted:
         unique.setdefault(resolution.name.lower(), resolution)
@@ -84,7 +84,7 @@ def imported_dlls(askers: Sequence[str], way: LoadingMode, policy: DllPolicy) ->
         flags = DLL_LOAD_DIR | DEFAULT_DIRS if asker.lower().endswith(".pyd") else policy.flags
         altered = not flags and way == "altered search path"
         its = DllSearch(replace(policy, flags=flags, altered=altered, loading=ntpath.dirname(asker)), others=search)
-        for name in search.image(asker).needed:
+        for name in search.read_headers(asker).needed:
             if CUDA_DLL.fullmatch(name) or MSVC_RUNTIME.fullmatch(name):
                 found.setdefault(name.lower(), its.resolve(name, wanted_by=asker))
     return tuple(found.values())
@@ -94,10 +94,10 @@ def _dlls_opened_by_name(path: str, major: int, search: DllSearch, where: Sysroo
     """Return the DLLs of cuDNN and CUDA that one of cuDNN's files opens by name."""
     own = ntpath.basename(path)
     what = parse_cudnn_name(own, "windows")
-    image = search.image(path)
+    image = search.read_headers(path)
     if what is None or what.major != major or image.state not in ("good", "truncated"):
         return ()
-    names = library_names(where.under(path))
+    names = library_names(where.local_path(path))
     opened = [
         n for n in names if n.lower() != own.lower() and (parse_cudnn_name(n, "windows") or CUDA_DLL.fullmatch(n))
     ]
@@ -124,6 +124,6 @@ def needs_zlibwapi(found: Sequence[Resolution], major: int, known: Zlibwapi, whe
     for resolution in found:
         winner = resolution.winner
         if winner and winner.outcome == "found" and "ops_infer" in resolution.name:
-            version = true_version(where.under(winner.path))[0]
+            version = true_version(where.local_path(winner.path))[0]
             return version is None or version_tuple(known.first) <= version_tuple(version) < version_tuple(known.below)
     return False

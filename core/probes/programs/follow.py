@@ -36,14 +36,14 @@ class Followed(msgspec.Struct, frozen=True):
 def find_named(named: str, env: Mapping[str, str], where: Sysroot, here: str) -> str:
     """Return the path of what a person names: a path, or a command that PATH leads to; empty where there is none."""
     if "/" in named or "\\" in named or where.is_file(where.join(here, named)):
-        path = named if where.form.isabs(named) else where.form.normpath(where.join(here, named))
+        path = named if where.path_module.isabs(named) else where.path_module.normpath(where.join(here, named))
         return path if where.exists(path) else ""
     endings = ("", ".exe", ".bat", ".cmd") if where.system == "windows" else ("",)
     value = next((v for n, v in env.items() if n.upper() == "PATH"), "")
     for folder in split_entries(value, where.system, "PATH"):
         for ending in endings:
             path = where.join(folder.strip('"'), named + ending)
-            if where.form.isabs(folder.strip('"')) and where.is_file(path):
+            if where.path_module.isabs(folder.strip('"')) and where.is_file(path):
                 return path
     return ""
 
@@ -53,7 +53,7 @@ def follow(path: str, env: Mapping[str, str], where: Sysroot, arguments: tuple[s
     chain: list[str] = []
     now = dict(env)
     while len(chain) < MOST_LINKS:
-        path = where.real(path) if where.system == "linux" else path
+        path = where.real_path(path) if where.system == "linux" else path
         if path in chain:
             return Followed(path="", chain=tuple(chain), env=now, problem="loop")
         head = where.read(path, 4096)
@@ -191,7 +191,7 @@ def _batch(path: str, text: str, env: dict[str, str], where: Sysroot) -> Followe
             now[assigned[1].strip().upper()] = assigned[2]
             continue
         if moved := re.match(r"cd\s+(?:/d\s+)?\"?([^\"]+)\"?$", line, re.IGNORECASE):
-            folder = moved[1] if where.form.isabs(moved[1]) else where.join(folder, moved[1])
+            folder = moved[1] if where.path_module.isabs(moved[1]) else where.join(folder, moved[1])
             continue
         words = _split(line)
         while words and words[0].lower() in STARTERS:

@@ -57,7 +57,7 @@ def _is_number(named: str) -> bool:
 def _file(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
     here = "/"
     with suppress(OSError):
-        here = where.shown(os.getcwd()) if where.whole else "/"  # noqa: PTH109 - a text
+        here = where.target_path(os.getcwd()) if where.is_running_system else "/"  # noqa: PTH109 - a text
     path = find_named(named, request.env, where, here)
     if not path:
         return ExaminedProgram(named=named, problem=fact_text("There is no file of this name."))
@@ -191,7 +191,7 @@ def _process(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgr
     if not where.is_folder(folder):
         return replace(known, problem=fact_text("There is no process {pid}.", pid=named))
     try:
-        path = str(call_patiently(os.readlink, where.under(f"{folder}/exe")))
+        path = str(call_patiently(os.readlink, where.local_path(f"{folder}/exe")))
     except OSError:
         words = fact_text("This account may not look at the process {pid}, or it has ended.", pid=named)
         return replace(known, problem=words, unreadable=True)

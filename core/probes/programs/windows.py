@@ -68,7 +68,7 @@ def _plugins(path: str, search: DllSearch, where: Sysroot) -> Iterator[str]:
             if OPTIONAL.fullmatch(each) or looked >= MOST_PLUGINS:
                 continue
             looked += 1
-            image = search.image(ntpath.join(place, each))
+            image = search.read_headers(ntpath.join(place, each))
             if any(_is_cudas(needed) for needed in image.needed if needed not in image.delayed):
                 yield ntpath.join(place, each)
 

@@ -287,7 +287,7 @@ def _commit(what: Distribution, where: Sysroot) -> int | None:
     for name in where.names(folder) or ():
         if name.lower().endswith(".dll"):
             try:
-                with open_layout(where.under(where.join(folder, name))) as file:
+                with open_layout(where.local_path(where.join(folder, name))) as file:
                     total += sum(section.private for section in file.sections)
             except UnfitError:
                 continue  # damaged ones are reported elsewhere

@@ -37,7 +37,7 @@ def prefix_of(path: str, where: Sysroot, env: Mapping[str, str]) -> str:
     if where.system == "windows":
         alias = where.join(path, "python.exe") if where.is_folder(path) else path
         if _is_app_alias(alias, where):
-            path = where.shown(app_alias_target(where.under(alias)))
+            path = where.target_path(app_alias_target(where.local_path(alias)))
             if not path or _is_app_alias(path, where):
                 return ""
     if where.is_folder(path):
@@ -51,7 +51,7 @@ def prefix_of(path: str, where: Sysroot, env: Mapping[str, str]) -> str:
     for near in (where.parent(folder), folder):
         if where.is_file(where.join(near, "pyvenv.cfg")):
             return near
-    folder = where.parent(where.real(path))
+    folder = where.parent(where.real_path(path))
     for near in (where.parent(folder), folder):
         if _is_environment(near, where):
             return near
@@ -122,7 +122,7 @@ def describe_environment(
         executable=path_text(executable),
         version=_version(prefix, kind, settings, where),
         kind=kind,
-        architecture=read_image.read_image(where.under(executable)).architecture if executable else "",
+        architecture=read_image.read_image(where.local_path(executable)).architecture if executable else "",
         site_packages=tuple(path_text(f) for f in folders),
         distributions=tuple(found),
         installer=_installer(folders, settings, where),
@@ -208,7 +208,7 @@ def site_packages(
     settings = settings or {}
     seen = set()
     for folder in _package_folders(prefix, kind, settings, env, where):
-        if where.is_folder(folder) and (real := where.real(folder)) not in seen:
+        if where.is_folder(folder) and (real := where.real_path(folder)) not in seen:
             seen.add(real)
             yield folder
 
@@ -225,7 +225,7 @@ def _package_folders(
     yield from _own_folders(prefix, version, where)
     if kind == "venv" and not alone and (home := settings.get("home")):
         yield from _user_folder(version, env, where)
-        base = home if where.system == "windows" else where.parent(where.real(home))
+        base = home if where.system == "windows" else where.parent(where.real_path(home))
         yield from _own_folders(base, version, where)
 
 
@@ -277,7 +277,7 @@ def _minor(prefix: str, settings: Mapping[str, str], where: Sysroot) -> tuple[in
         family = _STORE.fullmatch(where.name(prefix))
         return (3, int(dll[1])) if dll else (int(family[2]), int(family[3])) if family else None
     executable = find_interpreter(prefix, where)
-    real = _LIB_PYTHON.match(where.name(where.real(executable))) if executable else None
+    real = _LIB_PYTHON.match(where.name(where.real_path(executable))) if executable else None
     folders = _lib_folders(prefix, where)
     starts = (int(real[1]), int(real[2])) if real else None
     if starts and (said_pair is None or starts in {its for _folder, its in folders}):
@@ -312,9 +312,9 @@ def goes_without_home(home: str, executable: str, where: Sysroot) -> bool:
     """Whether the interpreter starts although ``home`` of its pyvenv.cfg is no folder: a relative one leads CPython on to the
     folder that it was built for (Modules/getpath.py), which is where it lies.
     """
-    if where.system == "windows" or where.form.isabs(home) or not executable:
+    if where.system == "windows" or where.path_module.isabs(home) or not executable:
         return False
-    base = where.parent(where.parent(where.real(executable)))
+    base = where.parent(where.parent(where.real_path(executable)))
     return base != where.parent(where.parent(executable)) and bool(_lib_folders(base, where))
 
 

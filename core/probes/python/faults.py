@@ -55,7 +55,9 @@ def _dangling_interpreter(prefix: str, where: Sysroot) -> Iterator[EnvironmentFa
     for name in ("python", "python3"):
         link = where.join(prefix, "bin", name)
         if where.is_link(link):
-            yield EnvironmentFault(kind="interpreter gone", path=path_text(link), detail=path_text(where.real(link)))
+            yield EnvironmentFault(
+                kind="interpreter gone", path=path_text(link), detail=path_text(where.real_path(link))
+            )
             return
 
 
@@ -64,14 +66,14 @@ def _upgraded(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]
     if python.settings is None or where.system == "windows":
         return
     names = [n for n in where.names(where.join(python.prefix, "lib")) or () if re.fullmatch(r"python3\.\d{1,3}t?", n)]
-    its = f"python{python.short}"
+    its = f"python{python.short_version}"
     filled = [n for n in names if where.is_folder(where.join(python.prefix, "lib", n, "site-packages"))]
     if filled and its not in {n.rstrip("t") for n in filled}:
         yield EnvironmentFault(
             kind="upgraded beneath",
             path=path_text(where.join(python.prefix, "lib", filled[0], "site-packages")),
-            source=path_text(where.real(python.executable)),
-            detail=f"{filled[0].removeprefix('python')} {python.short}",
+            source=path_text(where.real_path(python.executable)),
+            detail=f"{filled[0].removeprefix('python')} {python.short_version}",
         )
 
 
@@ -79,8 +81,8 @@ def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[Envi
     """Look for an environment that lost its pyvenv.cfg: its link to a Python elsewhere then starts that Python as it is."""
     if python.settings is not None or where.system == "windows" or not where.is_link(python.executable):
         return
-    folder = where.join(python.prefix, "lib", f"python{python.short}")
-    real = where.real(python.executable)
+    folder = where.join(python.prefix, "lib", f"python{python.short_version}")
+    real = where.real_path(python.executable)
     outside = not real.startswith(python.prefix.rstrip("/") + "/")
     if (
         outside
@@ -101,7 +103,7 @@ def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroo
         )
     else:
         digits = f"python{python.version[0]}{python.version[1]}.zip"
-        folders = (where.join(base, n, f"python{python.short}") for n in ("lib", "lib64"))
+        folders = (where.join(base, n, f"python{python.short_version}") for n in ("lib", "lib64"))
         there = any(where.is_file(where.join(f, "os.py")) or where.is_file(where.join(f, "os.pyc")) for f in folders)
         there = there or any(where.is_file(where.join(base, n, digits)) for n in ("lib", "lib64"))
     lost = python.settings is None and where.is_link(python.executable)  # of an environment without pyvenv.cfg
@@ -113,11 +115,11 @@ def _library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Ite
     """Look for libpython, where the interpreter is linked against it, in the places that ld.so searches."""
     if where.system == "windows":
         return
-    image = read_image.read_image(where.real(python.executable), root=where.root)
+    image = read_image.read_image(where.real_path(python.executable), root=where.root)
     wanted = next((n for n in image.needed if n.startswith("libpython")), "")
     if not wanted:
         return
-    origin = where.parent(where.real(python.executable))
+    origin = where.parent(where.real_path(python.executable))
     own = [p.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for p in (*image.rpath, *image.runpath)]
     set_here = [p for p in re.split("[:;]", env.get("LD_LIBRARY_PATH", "")) if p]
     listed = [c.path for c in conf_folders(root=where.root)]
@@ -126,13 +128,13 @@ def _library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Ite
         return
     cache = read_cache(root=where.root) or ()
     if not any(entry.name == wanted and where.is_file(entry.path) for entry in cache):
-        yield EnvironmentFault(kind="library gone", path=path_text(where.real(python.executable)), detail=wanted)
+        yield EnvironmentFault(kind="library gone", path=path_text(where.real_path(python.executable)), detail=wanted)
 
 
 def _moved(prefix: str, where: Sysroot) -> Iterator[EnvironmentFault]:
     """Compare the folder that its scripts name with the one in which it is."""
     for file, line, named in _named_folders(prefix, where):
-        if where.real(named) != where.real(prefix):
+        if where.real_path(named) != where.real_path(prefix):
             kind = "copied" if where.is_folder(named) else "moved"
             yield EnvironmentFault(kind=kind, path=path_text(named), source=path_text(file), line=line)  # type: ignore[arg-type]
             return
@@ -144,7 +146,7 @@ def _named_folders(prefix: str, where: Sysroot) -> Iterator[tuple[str, int, str]
     file = where.join(scripts, "activate.bat" if windows else "activate")
     pattern = _ACTIVATE_BAT if windows else _ACTIVATE
     for number, line in enumerate((where.text(file) or "").splitlines(), 1):
-        if (found := pattern.match(line)) and where.form.isabs(named := next(g for g in found.groups() if g)):
+        if (found := pattern.match(line)) and where.path_module.isabs(named := next(g for g in found.groups() if g)):
             yield file, number, named
             break
     for name in () if windows else ("pip", "pip3"):

@@ -119,7 +119,8 @@ class Follower:
         self._unfit = {one.path: one for one in suspects.unfit}
         self._lacking = suspects.lacking
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
-        wanted = {*suspects.lacking, *(one.dotted for one in suspects.unfit if not one.owner)}
+        self._gone = frozenset(suspects.gone)
+        wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._of_python = self._importing(wanted) if wanted else frozenset()
 
     def _importing(self, wanted: set[str]) -> frozenset[str]:
@@ -198,7 +199,7 @@ class Follower:
         if text.startswith(("import ", "import\t")):
             return next((p for p in self._search.editable_paths.values() if self._where.stat(p) is None), "")
         lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-        return next((p for p in lines if self._where.form.isabs(p) and not self._where.is_folder(p)), "")
+        return next((p for p in lines if self._where.path_module.isabs(p) and not self._where.is_folder(p)), "")
 
     def _from_code(self, row: KnownModule, name: str) -> None:
         """Enter what a framework's compiled code imports."""
@@ -241,6 +242,8 @@ class Follower:
                     frame.tasks.append(("enter", f"{dotted}.{name}", ()))
             elif inner.kind == "foreign":
                 self._end("foreign", stack, f"{dotted}.{name}", inner)
+            elif self._is_gone(its, name) and not self._has_another(its, name):
+                self._end("absent", stack, f"{dotted}.{name}", its)
             elif not ours and self._lacks(its, name):
                 self._end("no name" if its.kind != "namespace" else "absent", stack, dotted, its, name)
 
@@ -345,7 +348,7 @@ class Follower:
     def _inner(self, parent: _Module, name: str) -> _Module:
         spaces = []
         for folder in parent.folders:
-            kind, path = self._search.inside(folder, name)
+            kind, path = self._search.find_in_folder(folder, name)
             if kind == "package":
                 return _Module(kind, path, (self._where.parent(path),), parent.entry)
             if kind == "namespace":
@@ -383,16 +386,26 @@ class Follower:
     # --- what is lacking ----------------------------------------------------------------------------------------------
 
     def _is_surely_absent(self, dotted: str) -> bool:
-        parent, dot, _name = dotted.rpartition(".")
+        parent, dot, name = dotted.rpartition(".")
         if not dot:
             return not self._search.has_unknown_finders
         its = self.module(parent)
-        if its.kind == "namespace":
+        if its.kind == "namespace" or self._is_gone(its, name):
             return True
         text = self._text(its)
         return its.kind == "package" and (
             self._is_empty(its) or (bool(text) and not any(way in text for way in MAKES_MODULES))
         )
+
+    def _is_gone(self, parent: _Module, name: str) -> bool:
+        """Whether a package recorded a module of this name in the parent's folder, and it is not there."""
+        join = self._where.join
+        places = (p for f in parent.folders for p in (join(f, f"{name}.py"), join(f, name, "__init__.py")))
+        return bool(self._gone) and any(p in self._gone for p in places)
+
+    def _has_another(self, its: _Module, name: str) -> bool:
+        """Whether a package may have the name of a module that is gone from somewhere else."""
+        return binds(self._text(its), name) or self._takes_from_others(its, name)
 
     def _is_plain(self, its: _Module) -> bool:
         """Whether a module has what its text spells, and nothing else."""
@@ -494,7 +507,7 @@ class Follower:
         if not mine and known:
             mine = [d for d in self._distributions if re.fullmatch(known.distributions, d.name)]
         path = self.module(top).path
-        return next((d for d in mine if path.startswith(d.location + self._where.form.sep)), None)
+        return next((d for d in mine if path.startswith(d.location + self._where.path_module.sep)), None)
 
     def _end(self, kind: str, stack: list[_Frame], wanted: str, its: _Module, name: str = "") -> None:
         """Tell of a fault, if each line on the way to it is one that Python comes to."""

@@ -49,10 +49,12 @@ def ended_imports(
     if not starts:
         return ()
 
+    starts.sort(key=lambda one: not _lost_some(one[1], one[0], suspects, where))  # time goes first to what is in doubt
+
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
         return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
 
-    given = (sys.version, sorted(sys.builtin_module_names), search.given, distributions, starts, suspects)
+    given = (sys.version, sorted(sys.builtin_module_names), search.search_settings, distributions, starts, suspects)
     return kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
 
 
@@ -80,7 +82,7 @@ def _followed(
     told = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
         if one.owner not in told and (ended := _of_package(one, further, where)):
-            found.setdefault(ended, [])
+            found.setdefault(ended, []).extend(_own_start(ended, one, further))
             told |= {one.owner} if one.owner else set()
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
 
@@ -148,8 +150,20 @@ def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> Ende
     return None
 
 
+def _own_start(ended: EndedImport, one: UnfitExtension, follower: Follower) -> list[str]:
+    """Return the package itself where its own import comes to this end; none where only a part of it does."""
+    top = one.dotted.partition(".")[0]
+    its = follower.ends(top) if one.owner else None
+    return [top] if its is not None and its.path == ended.path else []
+
+
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
     return msgspec.structs.replace(ended, starts=tuple(names))
+
+
+def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
+    inner = where.join(its.location, row.module) + where.path_module.sep
+    return any(path.startswith(inner) for path in suspects.gone)
 
 
 def _first(row: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:

@@ -12,6 +12,7 @@ from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
 from core.probes.python.modules import ModuleSearch, extension_suffixes, hidden_standard_modules, known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
+from core.probes.python.records import unfit_modules
 from core.probes.python.search_path import python_search_path, read_interpreter
 from core.probes.python.started import start_faults
 from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit_extensions
@@ -46,26 +47,32 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     if interpreter is None:
         return ImportSearch(prefix=python.prefix, faults=faults)
     if any(f.kind not in WORKING for f in faults):
-        return ImportSearch(prefix=python.prefix, python=interpreter.short, faults=faults)
+        return ImportSearch(prefix=python.prefix, python=interpreter.short_version, faults=faults)
     path = python_search_path(interpreter, request.env, folder, where)
     architecture = python.architecture or request.seen.machine.architecture
     known = request.shared.setdefault("identities", {})
     modules = ModuleSearch(interpreter, path, architecture, where)
+    hidden = hidden_standard_modules(modules, python.distributions)
     unfit = unfit_extensions(python, interpreter, extension_suffixes(interpreter, architecture, where), request, where)
     required = frozenset(required_name(r) for d in python.distributions for r in (*d.pins, *d.requires))
     return ImportSearch(
         prefix=python.prefix,
-        python=interpreter.short,
+        python=interpreter.short_version,
         folder=path_text(folder) if any(e.origin == "start" for e in path.entries) else "",
         entries=path.entries,
         start_code=path.start_code,
         modules=known_modules(modules, python.distributions),
-        hidden_standard=hidden_standard_modules(modules, python.distributions),
+        hidden_standard=hidden,
         ended=ended_imports(
             modules,
             python.distributions,
             where,
-            Suspects(unfit, lacking_modules(interpreter, where)),
+            Suspects(
+                unfit,
+                lacking_modules(interpreter, where),
+                tuple(d.path for d in unfit_modules(python, request, where) if d.state == "missing"),
+                tuple(f.name for f in hidden),
+            ),
             known=known,
         ),
         numpy_1=built_for_numpy_1(python.distributions, where, known),

@@ -62,7 +62,7 @@ def from_path(request: ProbeRequest) -> Iterator[Candidate]:
     folders = [f.strip('"') if windows else f for f in searched_entries(value, where.system)]
     for name in names:
         for folder in dict.fromkeys(folders):
-            if where.form.isabs(folder) and where.stat(path := where.join(folder, name)) is not None:
+            if where.path_module.isabs(folder) and where.stat(path := where.join(folder, name)) is not None:
                 way: Way = "python3" if name == "python3" else "python"
                 yield Candidate(path=path, found_by=fact_text("{name} on PATH", name=name), way=way, group=name)
 
@@ -84,7 +84,7 @@ def from_conda_list(request: ProbeRequest) -> Iterator[Candidate]:
         return
     listed = where.text(where.join(its_home, ".conda", "environments.txt")) or ""
     for line in listed.splitlines()[:MAX_CONDA_ENVIRONMENTS]:
-        if where.form.isabs(line.strip()):
+        if where.path_module.isabs(line.strip()):
             yield Candidate(path=line.strip(), found_by="conda's list of environments")
 
 
@@ -95,7 +95,7 @@ FIND_STEPS = (from_command_line, from_activation_variables, from_path, from_curr
 def working_folder(where: Sysroot) -> str:
     """Return the folder that the person works in; empty where it was removed."""
     try:
-        return where.shown(str(Path.cwd()))
+        return where.target_path(str(Path.cwd()))
     except OSError:  # the current folder was removed
         return ""
 
@@ -106,7 +106,7 @@ def _absolute(path: str, where: Sysroot) -> str:
     Past a link, ``..`` leads elsewhere than the text says: such a path stays as it is.
     """
     whole = _from_here(path, where)
-    plain = str(where.form.normpath(whole)) if where.form.isabs(whole) else whole
+    plain = str(where.path_module.normpath(whole)) if where.path_module.isabs(whole) else whole
     return plain if plain == whole or _is_same(plain, whole, where) else whole
 
 
@@ -116,10 +116,10 @@ def _is_same(one: str, other: str, where: Sysroot) -> bool:
 
 
 def _from_here(path: str, where: Sysroot) -> str:
-    if where.form.isabs(path):
+    if where.path_module.isabs(path):
         return path
     if path.startswith("~"):
-        return where.shown(str(users_home() / path[2:])) if path[1:2] in ("", "/", "\\") else path
+        return where.target_path(str(users_home() / path[2:])) if path[1:2] in ("", "/", "\\") else path
     here = working_folder(where)
     return where.join(here, path) if here else path
 
@@ -229,7 +229,7 @@ def _expand(folder: str, env: dict[str, str], its_home: str, where: Sysroot) -> 
         return folder
     else:
         return folder if folder.startswith("/") else ""
-    return str(where.form.normpath(where.join(head, tail))) if where.form.isabs(head) else ""
+    return str(where.path_module.normpath(where.join(head, tail))) if where.path_module.isabs(head) else ""
 
 
 def _matching(folder: str, pattern: str, where: Sysroot) -> Iterator[str]:
@@ -327,7 +327,7 @@ def _is_worth_walking(name: str) -> bool:
 def _entries(folder: str, where: Sysroot) -> tuple[set[str], list[str]]:
     """Return the names in a folder in lower case, and its real sub-folders; links are not followed, so no loop."""
     try:
-        entries = call_patiently(_folder_entries, where.under(folder))
+        entries = call_patiently(_folder_entries, where.local_path(folder))
     except (OSError, ValueError):
         entries = []
     return {name.lower() for name, _ in entries}, sorted(name for name, is_folder in entries if is_folder)

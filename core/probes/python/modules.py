@@ -59,7 +59,7 @@ class Folders:
         import zipfile  # seldom needed
 
         try:
-            return tuple(call_patiently(_archive_names, self.where.under(path)))
+            return tuple(call_patiently(_archive_names, self.where.local_path(path)))
         except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
             return None
 
@@ -99,7 +99,7 @@ class ModuleSearch:
         self._tops: dict[str, frozenset[str]] = {}
 
     @property
-    def given(self) -> object:
+    def search_settings(self) -> object:
         """All that decides an answer beside the files themselves."""
         return self._python, self.search, self._architecture
 
@@ -132,8 +132,8 @@ class ModuleSearch:
         further = [(n, h) for n, h in found if n > entry]
         if not further:
             return []
-        real = self.where.real(winner.path)
-        return [(n, h) for n, h in further if self.where.real(h.path) != real]
+        real = self.where.real_path(winner.path)
+        return [(n, h) for n, h in further if self.where.real_path(h.path) != real]
 
     def _in_entry(self, entry: SearchEntry, name: str) -> Iterator[_Found]:
         names = self._folders.names(entry.path)
@@ -172,7 +172,7 @@ class ModuleSearch:
             self._tops[folder] = frozenset(n for n in found if n.isidentifier() and n != "__pycache__")
         return self._tops[folder]
 
-    def inside(self, folder: str, name: str) -> tuple[str, str]:
+    def find_in_folder(self, folder: str, name: str) -> tuple[str, str]:
         """Return kind and path of a module in one folder; empty for none."""
         entry = SearchEntry(path=folder, origin="site-packages")
         found = next(self._in_entry(entry, name), None)
@@ -208,7 +208,7 @@ class ModuleSearch:
 
     # --- what is known of it -----------------------------------------------------------------------------------------
 
-    def known(self, what: KnownModule, distributions: Iterable[Distribution]) -> FoundModule:
+    def find_known_module(self, what: KnownModule, distributions: Iterable[Distribution]) -> FoundModule:
         """Return what wins for a module that is known: with its owner, and whether its extensions are for this Python."""
         found = self.find(what.module)
         if found.kind == "none":
@@ -342,7 +342,7 @@ def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...])
     for what in module_table().modules:
         if what.needed_by and not any(re.fullmatch(what.needed_by, d.name) for d in distributions):
             continue
-        its = search.known(what, distributions)
+        its = search.find_known_module(what, distributions)
         if its.kind != "none" and not (what.needed_by and its.hidden and search.is_alike(its.path, its.hidden[0])):
             found.append(its)
     return tuple(found)

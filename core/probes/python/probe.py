@@ -56,11 +56,11 @@ def find_further(
 ) -> tuple[PythonEnvironment, ...]:
     """Return the environments that are in tools' folders, the registry or projects, without those in ``near``."""
     where = sysroot_of(request.host)
-    known = {where.real(p.prefix) for p in near}
+    known = {where.real_path(p.prefix) for p in near}
     if "further" not in request.shared:
         request.shared["further"] = find_environments(request, DEEP_FIND_STEPS, clock)
     further: tuple[PythonEnvironment, ...] = request.shared["further"]
-    return tuple(p for p in further if where.real(p.prefix) not in known)
+    return tuple(p for p in further if where.real_path(p.prefix) not in known)
 
 
 def _last_change(python: PythonEnvironment, where: Sysroot) -> float:
@@ -90,7 +90,7 @@ def find_environments(
             prefix = prefix_of(candidate.path, where, request.env)
             if not prefix and not candidate.named:
                 continue
-            same = where.real(prefix or candidate.path)
+            same = where.real_path(prefix or candidate.path)
             if not candidate.named and is_ours(same, where):
                 continue
             satisfied = candidate.group or satisfied
@@ -109,7 +109,7 @@ def find_environments(
 
 def is_ours(prefix: str, where: Sysroot) -> bool:
     """Whether ``prefix`` is the environment that Convalesce itself is installed in."""
-    return sys.prefix != sys.base_prefix and prefix == where.real(where.shown(sys.prefix))
+    return sys.prefix != sys.base_prefix and prefix == where.real_path(where.target_path(sys.prefix))
 
 
 def _named_only(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment:
@@ -140,8 +140,8 @@ def _with_further_folders(its: PythonEnvironment, request: ProbeRequest, where: 
     order = [
         e.path for e in python_search_path(python, request.env, "", where).entries if e.origin != "standard library"
     ]
-    known = {where.real(f) for f in its.site_packages}
-    new = {f: d for f in order if where.real(f) not in known and (d := find_distributions(f, where, every=True))}
+    known = {where.real_path(f) for f in its.site_packages}
+    new = {f: d for f in order if where.real_path(f) not in known and (d := find_distributions(f, where, every=True))}
     place = {f: n for n, f in enumerate(order)}
     found = (*its.distributions, *(d for its_own in new.values() for d in its_own))
     return replace(

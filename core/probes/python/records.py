@@ -26,7 +26,7 @@ from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.wheel_record import RecordRow, hash_files, read_record, record_rows, record_state
+from core.probes.wheel_record import RecordRow, hash_files, installed_by_conda, read_record, record_rows, record_state
 
 LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
@@ -38,7 +38,7 @@ package all the same. Byte code can be made again, and typing stubs nobody runs.
 STRIPPED_PATHS = re.compile(
     r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|_tests?\.(?:cpython|cp|abi)[^/]*$"
 )
-"""Paths that people strip from an image, and that nothing misses."""
+"""Paths that people strip from an image, and that few programs miss: an import that comes to one tells of it."""
 
 VERSION_FILES = ("version.py", "_version.py", "__about__.py")
 VERSION = late_pattern(
@@ -50,7 +50,10 @@ FIRST_BYTES, MAX_VERSION_BYTES, MAX_EXTENSION_BYTES = 4096, 1 << 20, 256 << 20
 """What is read of each module, of one that says a release, and of an extension module that has another size."""
 
 MAX_MODULES = 20
-"""Missing modules that are kept of one distribution: where the whole package is gone, these tell it."""
+"""Missing modules that are reported of one distribution: where the whole package is gone, these tell it."""
+
+MOST_GONE = 2000
+"""Missing modules of one distribution that are known to who follows its imports."""
 
 WITH_LIBRARIES = re.compile(
     r"nvidia-.*|torch|torchvision|torchaudio|torch-nightly|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda\d+-.*|onnxruntime.*"
@@ -103,8 +106,7 @@ def _environment(
     names: dict[str, frozenset[str] | None] = {}
     modules: tuple[DamagedFile, ...] = ()
     if hashed is not None:
-        given = tuple((d.name, d.version, d.location) for d in python.distributions)
-        modules = kept_look("modules", given, tuple[DamagedFile, ...], partial(_unfit_modules, python), where)
+        modules = tuple(_missed(unfit_modules(python, request, where), python))
     listed = list(_listed_libraries(python, where, cudnn=hashed is None))
     if not listed and not modules:
         return None
@@ -178,11 +180,34 @@ def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool)
     for what in python.distributions:
         if not WITH_LIBRARIES.fullmatch(what.name) or (what.name.startswith("nvidia-cudnn") and not cudnn):
             continue
-        if _by_conda(what, where):
+        if installed_by_conda(what, where):
             continue
         for path, row in record_rows(what, LIBRARY_PATTERN, where).items():
             if not STRIPPED_PATHS.search(path.replace("\\", "/").removeprefix(what.location.replace("\\", "/"))):
                 yield ListedLibrary(what, path, row)
+
+
+def unfit_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
+    """Return the Python modules of an environment that are not as its RECORDs list them, tests included; read once a scan."""
+    known: dict[str, tuple[DamagedFile, ...]] = request.shared.setdefault("missing modules", {})
+    if python.prefix not in known:
+        given = tuple((d.name, d.version, d.location) for d in python.distributions)
+        identities = request.shared.setdefault("identities", {})
+        known[python.prefix] = kept_look(
+            "modules", given, tuple[DamagedFile, ...], partial(_unfit_modules, python), where, known=identities
+        )
+    return known[python.prefix]
+
+
+def _missed(gone: Iterable[DamagedFile], python: PythonEnvironment) -> Iterator[DamagedFile]:
+    """Yield some of each distribution, without those that people strip."""
+    counts: Counter[str] = Counter()
+    for one in gone:
+        above = next((d.location for d in python.distributions if one.path.startswith(d.location)), "")
+        if not STRIPPED_PATHS.search(one.path.replace("\\", "/").removeprefix(above.replace("\\", "/"))):
+            counts[one.distribution] += 1
+            if counts[one.distribution] <= MAX_MODULES:
+                yield one
 
 
 def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[DamagedFile, ...], bool]:
@@ -193,7 +218,7 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
     found: list[DamagedFile] = []
     names: dict[str, frozenset[str] | None] = {}
     for what in python.distributions:
-        if not is_relevant(what.name) or _by_conda(what, where):
+        if not is_relevant(what.name) or installed_by_conda(what, where):
             continue  # conda rewrites what it packs
         folders: dict[str, list[str]] = {}
         for line in read_record(what, where).split("\n"):
@@ -205,10 +230,9 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
             if "../" not in folder  # a RECORD leads nowhere else
             and (there := _listing(place := _at(what.location, folder, where), names, where)) is not None
             for name in its
-            if not STRIPPED_PATHS.search(folder + name)
-            and (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", there, where))
+            if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", there, where))
         )
-        found += itertools.islice(unfit, MAX_MODULES)
+        found += itertools.islice(unfit, MOST_GONE)
     return tuple(found), True
 
 
@@ -220,6 +244,8 @@ def _unfit_module(
     unfit = DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
     if name not in there:
         return None if f"{name}c" in there else unfit
+    if STRIPPED_PATHS.search(inner):
+        return None
     begin = where.read(path, FIRST_BYTES)
     if begin is None:
         return unfit if where.stat(path) is None else None  # a link to nothing; what may not be read the imports tell
@@ -240,12 +266,7 @@ def _is_altered(what: Distribution, inner: str, where: Sysroot) -> bool:
 
 
 def _at(location: str, folder: str, where: Sysroot) -> str:
-    return str(where.form.normpath(where.join(location, folder))) if folder else location
-
-
-def _by_conda(what: Distribution, where: Sysroot) -> bool:
-    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
-    return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
+    return str(where.path_module.normpath(where.join(location, folder))) if folder else location
 
 
 def _is_gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:

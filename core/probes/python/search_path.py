@@ -46,7 +46,7 @@ class Interpreter(msgspec.Struct, frozen=True):
     """The name of the folder above pythonX.Y (sys.platlibdir)."""
 
     @property
-    def short(self) -> str:
+    def short_version(self) -> str:
         """Return "3.11"."""
         return f"{self.version[0]}.{self.version[1]}"
 
@@ -83,7 +83,7 @@ def _version(
             for name in where.names(folder) or ():
                 if dll := re.fullmatch(r"python3([0-9]{1,4})\.dll", name.lower()):
                     return 3, int(dll[1])
-    elif executable and (real := _PYTHON_NAME.match(where.name(where.real(executable)))):
+    elif executable and (real := _PYTHON_NAME.match(where.name(where.real_path(executable)))):
         return int(real[1]), int(real[2])
     said = all_numbers((settings or {}).get("version") or (settings or {}).get("version_info") or "")
     if len(said) >= 2:
@@ -103,9 +103,9 @@ def _base_prefix(prefix: str, executable: str, settings: Mapping[str, str] | Non
         return prefix
     if where.system == "windows":
         return home
-    starts = [home, where.real(home)]
+    starts = [home, where.real_path(home)]
     if executable:
-        starts.append(where.parent(where.real(executable)))
+        starts.append(where.parent(where.real_path(executable)))
     for start in dict.fromkeys(starts):
         folder = start
         while folder and folder != where.parent(folder):
@@ -137,11 +137,11 @@ class _Path:
         self._known: set[str] = set()
 
     def absolute(self, *parts: str) -> str:
-        return str(self.where.form.normpath(self.where.join(*parts)))
+        return str(self.where.path_module.normpath(self.where.join(*parts)))
 
     def add(self, path: str, origin: SearchOrigin, source: str = "", line: int = 0, *, at: int | None = None) -> bool:
         """Add a folder that is not on it yet, and say whether it was."""
-        key = str(self.where.form.normcase(path))
+        key = str(self.where.path_module.normcase(path))
         if key in self._known:
             return False
         self._known.add(key)
@@ -187,7 +187,10 @@ class _Path:
 
                 path = str(ast.literal_eval(call["path"]))
                 if call["what"] == "site.addsitedir":
-                    known, self._known = self._known, {str(self.where.form.normcase(e.path)) for e in self.entries}
+                    known, self._known = (
+                        self._known,
+                        {str(self.where.path_module.normcase(e.path)) for e in self.entries},
+                    )
                     self.add_site(path, "pth", file, number)
                     self._known = known  # a direct call keeps its own list
                 else:
@@ -227,8 +230,8 @@ def _standard_library(python: Interpreter, base: str, platform: str, where: Sysr
         yield base
         return
     yield where.join(base, python.library, digits)
-    yield where.join(base, python.library, f"python{python.short}")
-    yield where.join(platform, python.library, f"python{python.short}", "lib-dynload")
+    yield where.join(base, python.library, f"python{python.short_version}")
+    yield where.join(platform, python.library, f"python{python.short_version}", "lib-dynload")
 
 
 def _add_packages(path: _Path, python: Interpreter, env: Mapping[str, str], base: str, where: Sysroot) -> None:
@@ -275,7 +278,7 @@ def _site_folders(python: Interpreter, prefix: str, where: Sysroot) -> Iterator[
         yield prefix
         yield where.join(prefix, "Lib", "site-packages")
         return
-    name = f"python{python.short}"
+    name = f"python{python.short_version}"
     if _is_debians(python, where):
         if python.settings is not None:
             yield where.join(prefix, "lib", name, "site-packages")

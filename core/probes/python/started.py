@@ -51,15 +51,15 @@ def start_faults(
             yield EnvironmentFault(kind="ended at its start", path=first.source, line=first.line, detail=detail)
         return
     try:
-        found = {where.real(str(p)) for p in json.loads(done.out.rpartition("\n+")[2]) if p}
+        found = {where.real_path(str(p)) for p in json.loads(done.out.rpartition("\n+")[2]) if p}
     except ValueError:
         return
     lost = [
         f
         for f in python.site_packages
-        if where.real(f).startswith(where.real(python.prefix)) and where.real(f) not in found
+        if where.real_path(f).startswith(where.real_path(python.prefix)) and where.real_path(f) not in found
     ]
-    if lost and not any(where.real(f) in found for f in python.site_packages):
+    if lost and not any(where.real_path(f) in found for f in python.site_packages):
         yield EnvironmentFault(kind="packages taken away", path=first.source, line=first.line, detail=lost[0])
 
 

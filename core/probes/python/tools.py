@@ -47,7 +47,7 @@ def _roots(request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:
     named = (request.env.get(n, "") for n in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"))
     flags = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", request.env.get("XLA_FLAGS", ""))
     toolkits = (t.root for t in request.seen.toolkits or ())
-    return tuple(dict.fromkeys(r for r in (*named, *flags, *toolkits, *USUAL_ROOTS) if where.form.isabs(r)))
+    return tuple(dict.fromkeys(r for r in (*named, *flags, *toolkits, *USUAL_ROOTS) if where.path_module.isabs(r)))
 
 
 def _of_its_cuda(
@@ -55,8 +55,8 @@ def _of_its_cuda(
 ) -> tuple[str, ...]:
     """Return the toolkits without those of another CUDA than the one in the reader's name."""
     wanted = re.search(r"cuda(\d\d)", reader.name)
-    majors = {where.real(t.root): (t.version or "").partition(".")[0] for t in request.seen.toolkits or ()}
-    return tuple(r for r in roots if not wanted or majors.get(where.real(r), "") in ("", wanted[1]))
+    majors = {where.real_path(t.root): (t.version or "").partition(".")[0] for t in request.seen.toolkits or ()}
+    return tuple(r for r in roots if not wanted or majors.get(where.real_path(r), "") in ("", wanted[1]))
 
 
 def _judged(
@@ -151,16 +151,16 @@ def _above(path: str, where: Sysroot) -> Iterator[str]:
 
 def _may(path: str, wish: int, where: Sysroot) -> bool:
     """Whether this user may; of another system's files nobody can tell."""
-    if not where.whole:
+    if not where.is_running_system:
         return True
     try:
-        return call_patiently(os.access, where.under(path), wish)
+        return call_patiently(os.access, where.local_path(path), wish)
     except (OSError, ValueError):
         return True
 
 
 def _is_noexec(path: str, where: Sysroot) -> bool:
     try:
-        return where.whole and bool(call_patiently(os.statvfs, where.under(path)).f_flag & ST_NOEXEC)
+        return where.is_running_system and bool(call_patiently(os.statvfs, where.local_path(path)).f_flag & ST_NOEXEC)
     except (OSError, ValueError):
         return False

@@ -68,6 +68,9 @@ def model(x, w, y, raw, kind, pad, groups, stride=1):
 """ONNX Runtime wants a model; onnx.proto says which number each field has."""
 
 _TRIALS = r'''
+GENTLE = sys.argv[3:] != ["at once"]  # else TensorFlow and JAX take the GPU's memory as they do by themselves
+
+
 def close(one, other):
     import numpy
     one, other = numpy.asarray(one, dtype="float64"), numpy.asarray(other, dtype="float64")
@@ -135,7 +138,7 @@ def tensorflow():
     cuda = str(info.get("cuda_version") or "") if tf.test.is_built_with_cuda() else ""
     emit(stage="import", version=str(tf.__version__), cuda=cuda, cudnn_compiled=str(info.get("cudnn_version") or ""))
     cards = tf.config.list_physical_devices("GPU")
-    for card in cards:
+    for card in cards if GENTLE else ():
         tf.config.experimental.set_memory_growth(card, True)
     emit(stage="devices", devices=len(cards), device=cards[0].name if cards else "")
     import numpy
@@ -151,7 +154,8 @@ def tensorflow():
 
 
 def jax():
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    if GENTLE:
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     import jax
     emit(stage="import", version=str(jax.__version__))
     cards = [d for d in jax.devices() if d.platform in ("gpu", "cuda", "rocm")]

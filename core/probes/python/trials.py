@@ -22,6 +22,7 @@ from core.common.versions import whole_number
 from core.host import child
 from core.host.provenance import Verdict, environment_for, may_run
 from core.knowledge.cudnn_file_names import version_text
+from core.knowledge.memory_growth import growth_of
 from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined, full_id, path_text
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
@@ -143,16 +144,44 @@ def _try_framework(trial: Trial, request: ProbeRequest, where: Sysroot, verdict:
     if request.env.get(PATH_VARIABLE) and where.system == "linux" and (went_wrong or foreign):
         clean = {n: v for n, v in request.env.items() if n != PATH_VARIABLE}
         return replace(first, clean=run_trial(trial, request, clean, where, verdict))
+    if request.at_once and first.gpu and not went_wrong and _takes_too_much(trial, request):
+        return replace(first, at_once=run_trial(trial, request, request.env, where, verdict, at_once=True))
     return first
 
 
+def _takes_too_much(trial: Trial, request: ProbeRequest) -> bool:
+    """Whether a framework would by itself take more of a GPU's memory than is free, and no variable says otherwise."""
+    growth = growth_of(trial.distribution)
+    if growth is None or growth.variable in request.env:
+        return False
+    gpus = (request.seen.driver.gpus if request.seen.driver else None) or ()
+    return any(
+        g.memory_free is not None and g.memory_total and g.memory_free < growth.share * g.memory_total for g in gpus
+    )
+
+
 def run_trial(
-    trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysroot, verdict: Verdict
+    trial: Trial,
+    request: ProbeRequest,
+    env: Mapping[str, str],
+    where: Sysroot,
+    verdict: Verdict,
+    *,
+    at_once: bool = False,
 ) -> FrameworkTrial:
-    """Run one trial to its end or its time-out in the environment ``env``, with the rights that ``verdict`` says."""
+    """Run one trial to its end or its time-out in the environment ``env``, with the rights that ``verdict`` says.
+
+    ``at_once``: a framework takes the GPU's memory as it does by itself. So it does where its variable says how.
+    """
     env = environment_for(verdict, without_silent_folders(env, where))
     folder = started_in(where, verdict)
-    command = (trial.python.executable, "-B", "-c", TRIAL_SCRIPT, trial.module, where.under(folder) if folder else "")
+    growth = growth_of(trial.distribution)
+    by_itself = at_once or (growth is not None and growth.variable in env)
+    command = (
+        trial.python.executable,
+        *("-B", "-c", TRIAL_SCRIPT, trial.module, where.local_path(folder) if folder else ""),
+        *(("at once",) if by_itself else ()),
+    )
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
     done = request.host.run(
@@ -190,7 +219,7 @@ def run_trial(
 def started_in(where: Sysroot, verdict: Verdict) -> str:
     """Return the person's working folder, from which Python imports first; none where its files may not be run."""
     folder = working_folder(where)
-    mine = verdict.account is None and folder and may_run({where.under(folder): True})
+    mine = verdict.account is None and folder and may_run({where.local_path(folder): True})
     return folder if mine and mine.may and mine.account is None else ""
 
 

@@ -66,6 +66,10 @@ class Suspects(msgspec.Struct, frozen=True):
     unfit: tuple[UnfitExtension, ...] = ()
     lacking: tuple[str, ...] = ()
     """Extension modules that the installed Python was built without."""
+    gone: tuple[str, ...] = ()
+    """Paths of modules that a package recorded and that are not there."""
+    hidden: tuple[str, ...] = ()
+    """Modules of Python itself that another file hides, of those that frameworks import."""
 
 
 NOTHING_SUSPECT = Suspects()
@@ -91,10 +95,10 @@ def unfit_extensions(
         loader.preloaded = preloaded
         found = _unfit(python, interpreter, loader, watched)
         for path in (CACHE_FILE, python.executable, *search.looked_at):
-            watched.under(path)  # what the loader looks at counts as read, too
+            watched.local_path(path)  # what the loader looks at counts as read, too
         return found, True
 
-    places = (python.executable, python.site_packages, interpreter.base, interpreter.library, interpreter.short)
+    places = (python.executable, python.site_packages, interpreter.base, interpreter.library, interpreter.short_version)
     given = (replace(policy, cache=()), preloaded, suffixes, places)
     known = request.shared.setdefault("identities", {})
     return kept_look("unfit", given, tuple[UnfitExtension, ...], look, where, known=known)
@@ -133,7 +137,9 @@ class _Look:
 
     def of_python(self, interpreter: Interpreter) -> Iterator[UnfitExtension]:
         """Yield those of the installed Python."""
-        folder = self._where.join(interpreter.base, interpreter.library, f"python{interpreter.short}", "lib-dynload")
+        folder = self._where.join(
+            interpreter.base, interpreter.library, f"python{interpreter.short_version}", "lib-dynload"
+        )
         for name in self._where.names(folder) or ():
             if name.endswith(self._tagged) and "test" not in name:
                 yield from self._one(self._where.join(folder, name), "", folder, {}, self._process())
@@ -224,7 +230,7 @@ def lacking_modules(interpreter: Interpreter, where: Sysroot) -> tuple[str, ...]
     """Return the extension modules that the installed Python was built without, as far as its folders and its library tell."""
     if where.system != "linux":
         return ()
-    folder = where.join(interpreter.base, interpreter.library, f"python{interpreter.short}", "lib-dynload")
+    folder = where.join(interpreter.base, interpreter.library, f"python{interpreter.short_version}", "lib-dynload")
     names = {n.partition(".")[0] for n in where.names(folder) or ()}
     if not names.issuperset(MOSTLY_BUILT):
         return ()  # they are in the interpreter itself
@@ -233,9 +239,11 @@ def lacking_modules(interpreter: Interpreter, where: Sysroot) -> tuple[str, ...]
         return ()
     libraries = where.join(interpreter.base, interpreter.library)
     files = [
-        where.join(libraries, n) for n in where.names(libraries) or () if n.startswith(f"libpython{interpreter.short}")
+        where.join(libraries, n)
+        for n in where.names(libraries) or ()
+        if n.startswith(f"libpython{interpreter.short_version}")
     ]
     content = b"".join(
-        where.read(f, MAX_LIBRARY_BYTES) or b"" for f in (where.real(interpreter.executable), *files[:1])
+        where.read(f, MAX_LIBRARY_BYTES) or b"" for f in (where.real_path(interpreter.executable), *files[:1])
     )
     return tuple(m for m in absent if content and b"PyInit_" + m.encode() + b"\0" not in content)

@@ -13,36 +13,11 @@ from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.probes.programs.follow import SHELL_NAMES, find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.machine import Ground
+from core.probes.starting.runners import RUNNERS, WRAPPERS, behind_sudo, command_behind, run_behind
 from core.probes.starting.shells import family, read_shell
 
 MOST_STEPS = 12
 MOST_SCRIPT = 1 << 17
-KEPT_BY_SUDO = ("TERM", "DISPLAY", "LANG", "HOME", "XAUTHORITY")
-"""sudoers(5): env_reset is on; PATH is secure_path, and variables of the loader never pass."""
-SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-PLAIN_STARTERS = (
-    "exec",
-    "nohup",
-    "nice",
-    "ionice",
-    "setsid",
-    "time",
-    "command",
-    "stdbuf",
-    "taskset",
-    "chrt",
-    "numactl",
-)
-TERMINALS = (
-    "gnome-terminal",
-    "konsole",
-    "xterm",
-    "x-terminal-emulator",
-    "xfce4-terminal",
-    "kitty",
-    "alacritty",
-    "tilix",
-)
 PYTHON = re.compile(r"python[\d.]*$|pypy[\d.]*$")
 
 
@@ -84,22 +59,17 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
         word = words[0]
         name = posixpath.basename(word)
         if found := re.match(r"([A-Za-z_]\w*)=(.*)\Z", word, re.DOTALL):
-            state.give(found[1], found[2], at.file, at.number, "posix")
+            state.set_variable(found[1], found[2], at.file, at.number, "posix")
             state.exported.add(found[1])
             words = words[1:]
         elif name == "env":
             words = _env(words[1:], at, state)
         elif name in ("sudo", "doas"):
-            words = _sudo(words[1:], at, state)
-        elif name in PLAIN_STARTERS:
-            words = words[1:]
-            while words and re.match(r"-|\d+$", words[0]):
-                words = words[1:]
-        elif name in TERMINALS:
-            rest = next((n for n, w in enumerate(words) if w in ("--", "-e", "-x")), len(words))
-            words = words[rest + 1 :]
-            if len(words) == 1:
-                words = words_of(words[0])
+            words = behind_sudo(words[1:], (at.file, at.number), state, ground)
+        elif name in WRAPPERS:
+            words = command_behind(words[1:], state, ground)
+        elif name in RUNNERS:
+            words = run_behind(name, words[1:], state, ground)
         elif name in SHELL_NAMES:
             return _shell(words, at, state, ground, depth + 1)
         else:
@@ -113,28 +83,15 @@ def _env(words: list[str], at: Line, state: State) -> list[str]:
         if option in ("-i", "-", "--ignore-environment"):
             for name in list(state.values):
                 if name in state.exported:
-                    state.take(name, at.file, at.number, "posix")
+                    state.unset_variable(name, at.file, at.number, "posix")
         elif option in ("-u", "--unset") and len(words) > 1:
-            state.take(words[1], at.file, at.number, "posix")
+            state.unset_variable(words[1], at.file, at.number, "posix")
             words = words[1:]
         elif option.startswith("--unset="):
-            state.take(option[8:], at.file, at.number, "posix")
+            state.unset_variable(option[8:], at.file, at.number, "posix")
         elif option in ("-S", "--split-string") and len(words) > 1:
             words = ["", *words_of(words[1]), *words[2:]]
         words = words[1:]
-    return words
-
-
-def _sudo(words: list[str], at: Line, state: State) -> list[str]:
-    kept = False
-    while words and words[0].startswith("-"):
-        kept = kept or words[0] in ("-E", "--preserve-env")
-        words = words[2:] if words[0] in ("-u", "-g", "-h", "-p", "-C") else words[1:]
-    for name in list(state.values):
-        if name in state.exported and name not in KEPT_BY_SUDO and (not kept or name.startswith("LD_")):
-            state.take(name, at.file, at.number, "posix")
-    state.values["PATH"] = SECURE_PATH
-    state.exported.add("PATH")
     return words
 
 

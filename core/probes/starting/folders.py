@@ -97,10 +97,10 @@ def _give(state: State, env: dict[str, object], text: str, path: str, ground: Gr
                 if place and (inner := ground.read(place)) is not None:
                     read_assignments(inner, place, state, expands=True)
         elif value is False:
-            state.take(name, path, line, "assignments")
+            state.unset_variable(name, path, line, "assignments")
         elif isinstance(value, str | int | float):
             filled = re.sub(r"\{\{\s*(?:config_root|cwd)\s*\}\}", here, str(value))
-            state.give(name, UNKNOWN if "{{" in filled else filled, path, line, "assignments")
+            state.set_variable(name, UNKNOWN if "{{" in filled else filled, path, line, "assignments")
             state.exported.add(name)
 
 

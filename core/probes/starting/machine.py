@@ -88,7 +88,7 @@ def _person(request: ProbeRequest, where: Sysroot) -> Person:
     return Person(machine.user, 0 if machine.elevated else 1000, home, env.get("SHELL") or "/bin/sh")
 
 
-def base(ground: Ground, shell: str = "") -> State:
+def login_state(ground: Ground, shell: str = "") -> State:
     """Return what login(1) and sshd(8) give, before anything is read."""
     name = "ENV_SUPATH" if ground.person.uid == 0 else "ENV_PATH"
     found = re.search(rf"(?m)^\s*{name}\s+(?:PATH=)?(\S+)", ground.read("/etc/login.defs") or "")
@@ -122,7 +122,7 @@ def with_systemd(ground: Ground, state: State) -> State:
                 files.setdefault(name, posixpath.join(folder, name))
     for _name, path in sorted(files.items()):
         if (text := ground.read(path)) is not None:  # one of systemd's own is a link to /etc/environment
-            read_assignments(text, ground.where.real(path), state, expands=True)
+            read_assignments(text, ground.where.real_path(path), state, expands=True)
     return state
 
 
@@ -138,7 +138,7 @@ def with_sshd(ground: Ground, state: State) -> State:
     rows = [(path, n, words[0].lower(), words[1]) for path, n, words in told if len(words) == 2]
     for path, number, key, value in rows:
         for found in re.finditer(r"([A-Za-z_]\w*)=(\"[^\"]*\"|\S*)", value) if key == "setenv" else ():
-            state.give(found[1], found[2].strip('"'), path, number, "assignments")
+            state.set_variable(found[1], found[2].strip('"'), path, number, "assignments")
             state.exported.add(found[1])
     allowed = next((value.strip().lower() for _path, _n, key, value in rows if key == "permituserenvironment"), "no")
     own = ground.at_home(".ssh/environment")

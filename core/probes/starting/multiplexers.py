@@ -28,6 +28,39 @@ def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
         if any(path in state.files for path in files[1:]) or state.lines != terminal.lines:
             read_shell(ground, state, family(ground.person.shell) or "dash", login=name == "tmux", interactive=True)
             yield Reached(kind="multiplexer", at=name, state=state)
+    for name, pid, env in _running(ground):
+        state = State(dict(env), set(env))
+        for variable, value in env.items():
+            if terminal.values.get(variable) != value:
+                state.set_variable(
+                    variable, value, f"{PROC}/{pid}/environ", 0, "assignments"
+                )  # no line: it keeps what it was given
+        read_shell(ground, state, family(ground.person.shell) or "dash", login=name == "tmux", interactive=True)
+        yield Reached(kind="multiplexer", at=f"{name} (PID {pid})", state=state)
+
+
+PROC = "/proc"
+
+
+def _running(ground: Ground) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield the person's servers that run: name, number, and the variables with which each was started (proc(5))."""
+    where = ground.where
+    for pid in [n for n in where.names(PROC) or () if n.isdigit()] if where.is_running_system else ():
+        comm = (where.read(f"{PROC}/{pid}/comm", 32) or b"").strip()
+        name = {b"tmux: server": "tmux", b"screen": "screen"}.get(comm, "")
+        if not name:
+            continue
+        seen = where.stat(f"{PROC}/{pid}")
+        command = where.read(f"{PROC}/{pid}/cmdline", 256) or b""
+        if seen is None or seen.st_uid != ground.person.uid or (name == "screen" and not command.startswith(b"SCREEN")):
+            continue
+        told = (where.read(f"{PROC}/{pid}/environ", MOST_ENVIRON) or b"").decode("utf-8", "replace")
+        env = dict(part.partition("=")[::2] for part in told.split("\0") if "=" in part)
+        if env:
+            yield name, pid, env
+
+
+MOST_ENVIRON = 1 << 17
 
 
 def _take(path: str, state: State, ground: Ground) -> None:
@@ -40,9 +73,9 @@ def _take(path: str, state: State, ground: Ground) -> None:
         if not names or not re.fullmatch(r"[A-Za-z_]\w*", names[0]):
             continue
         if "u" in options or "r" in options:
-            state.take(names[0], path, number, "fish")
+            state.unset_variable(names[0], path, number, "fish")
         elif len(names) > 1:
             value = re.sub(r"^~(?=/)", ground.person.home, names[1])
             value = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), value)
-            state.give(names[0], value, path, number, "fish")
+            state.set_variable(names[0], value, path, number, "fish")
             state.exported.add(names[0])

@@ -23,9 +23,11 @@ from core.probes.loading import probe as loading
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.starting.folders import folder_ways
+from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.pythons import pythons_of
+from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
 from core.probes.starting.starters import launcher_ways, script_ways
@@ -34,7 +36,6 @@ from core.probes.starting.tasks import task_ways
 from core.probes.starting.ways import (
     Reached,
     activation_ways,
-    cron_ways,
     desktop_session,
     editor_ways,
     module_ways,
@@ -61,7 +62,7 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
     where = sysroot_of(request.host)
     folder = "/"
     with suppress(OSError):
-        folder = where.shown(os.getcwd()) if where.whole else "/"  # noqa: PTH109 - a text
+        folder = where.target_path(os.getcwd()) if where.is_running_system else "/"  # noqa: PTH109 - a text
     ground = ground_of(request, where, folder)
     known = read_table("environment", EnvironmentKnowledge)
     found: dict[str, Start] = {}
@@ -89,6 +90,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         yield way
     yield from cron_ways(ground, pythons)
     yield from notebook_ways(ground, terminal, pythons)
+    yield from hub_ways(ground, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
     yield from supervised_ways(ground, pythons)
@@ -149,7 +151,7 @@ ASKED_KINDS = {"login": "-lic", "terminal": "-ic"}
 def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) -> Start:
     """Return the way with what its shell says of the variables that reading left open, where it may be asked."""
     wanted = [n for n in start.open if n != "PATH"]
-    if not wanted or start.kind not in ASKED_KINDS or not ground.where.whole or this_person().elevated:
+    if not wanted or start.kind not in ASKED_KINDS or not ground.where.is_running_system or this_person().elevated:
         return start
     shell = next(
         (f"{f}/{start.at}" for f in ("/bin", "/usr/bin") if ground.around.kind(f"{f}/{start.at}") == "file"), ""

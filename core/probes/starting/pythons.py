@@ -19,19 +19,19 @@ def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, .
     """Return each Python that it starts, with the environment that it seems to be; only where there is one."""
     if ground.where.system == "windows":
         return ()
-    own = {ground.where.real(p.prefix): p.prefix for p in pythons}
+    own = {ground.where.real_path(p.prefix): p.prefix for p in pythons}
     found = _by_kernel(way, ground) if way.kind == "notebook" else _by_name(way, ground)
     return tuple(
         StartedPython(
             name=one.name,
             path=path_text(one.path),
-            prefix=path_text(own.get(ground.where.real(one.prefix), one.prefix)) if one.prefix else "",
+            prefix=path_text(own.get(ground.where.real_path(one.prefix), one.prefix)) if one.prefix else "",
             seems=own[seems],
             why=one.why,
             source=one.source,
         )
         for one in found
-        if (seems := ground.where.real(one.seems)) in own
+        if (seems := ground.where.real_path(one.seems)) in own
     )
 
 
@@ -61,7 +61,7 @@ def _by_name(way: Reached, ground: Ground) -> Iterator[StartedPython]:
         mine = values.get("VIRTUAL_ENV") or values.get("CONDA_PREFIX") or seems
         if "VIRTUAL_ENV" in way.state.open:
             mine = seems
-        if ground.where.real(mine) != ground.where.real(seems) and not ground.where.is_folder(mine):
+        if ground.where.real_path(mine) != ground.where.real_path(seems) and not ground.where.is_folder(mine):
             return  # it was moved: its scripts tell of that
     else:
         seems = values.get("VIRTUAL_ENV", "") if way.state.lines.get("VIRTUAL_ENV") else ""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from core.host.startup.state import State
 from core.host.startup.units import Row, Unit, apply_unit, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
-from core.probes.starting.machine import Ground, base, with_systemd
+from core.probes.starting.machine import Ground, login_state, with_systemd
 from core.probes.starting.ways import Reached, environment_in
 
 MOST_UNITS = 200
@@ -53,7 +53,7 @@ def _service(
     if not text:  # masked
         return
     if own:
-        state = with_systemd(ground, base(ground))
+        state = with_systemd(ground, login_state(ground))
     else:
         state = State({"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}, {"PATH"})
     person = ground.person
@@ -71,7 +71,7 @@ def _service(
         if (its := ground.read(file)) is not None:
             state.files.append(file)
             rows += unit_rows(its, file)
-    unit = apply_unit(rows, state, ground.around, known)
+    unit = apply_unit(rows, state, ground.around, known, own=own)
     prefix = environment_in(unit.command, pythons)
     mine = own or unit.user == person.name
     if mine or prefix or "/home/" in unit.command:

@@ -13,6 +13,11 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 
 MOST_LAUNCHERS = 300
+SCRIPTS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".job", ".pbs", ".lsf")
+"""Ends of names of shells' scripts: a batch system's jobs are such ones, and get what the shell has that hands them in."""
+AT_THE_START = ("/etc/rc.local", "/etc/rc.d/rc.local")
+"""Scripts that the machine runs when it starts."""
+MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 MOST_SCRIPTS = 80
 """Files that are read of one folder."""
 
@@ -47,23 +52,24 @@ def script_ways(
 
     A script gets what this session's programs get.
     """
-    told = [p for n in named if (p := find_named(n, ground.env, ground.where, ground.folder))]
+    told = [*AT_THE_START, *(p for n in named if (p := find_named(n, ground.env, ground.where, ground.folder)))]
     folders = dict.fromkeys((ground.folder, ground.at_home("bin"), ground.at_home(".local/bin"), ground.person.home))
     near = [
         f"{folder}/{name}"
         for folder in folders
         if folder != "/"
-        for name in [n for n in ground.around.names(folder) if n.endswith(".sh") or "." not in n][:MOST_SCRIPTS]
+        for name in [n for n in ground.around.names(folder) if n.endswith(SCRIPTS) or "." not in n][:MOST_SCRIPTS]
     ]
     for path in dict.fromkeys((*told, *near)):
         text = _script(path, ground)
-        if text is None or not ("python" in text or any(f"{p.prefix}/" in text for p in pythons)):
+        if text is None or not (re.search(r"python|\brun\b", text) or any(f"{p.prefix}/" in text for p in pythons)):
             continue
-        state = State(dict(ground.env), set(ground.env))
-        state.values["PWD"] = ground.folder
+        boots = path in AT_THE_START
+        state = State({"PATH": MACHINES_PATH}, {"PATH"}) if boots else State(dict(ground.env), set(ground.env))
+        state.values["PWD"] = "/" if boots else ground.folder
         found = python_of_command([path], Line(path, 1), state, ground)
         if found and (prefix := own_prefix(found, pythons)):
-            yield Reached(kind="script", at=path, state=state, prefix=prefix, argv=(path,))
+            yield Reached(kind="service" if boots else "script", at=path, state=state, prefix=prefix, argv=(path,))
 
 
 def _script(path: str, ground: Ground) -> str | None:
@@ -72,7 +78,7 @@ def _script(path: str, ground: Ground) -> str | None:
         return None
     head = (ground.where.read(path, 256) or b"").partition(b"\n")[0].decode("utf-8", "replace")
     shell = re.match(r"#!.*(?:\b(?:ba|da|z|k)?sh\b|\benv\s.*=)", head) or (
-        path.endswith(".sh") and not head.startswith(("#!", "\x7f"))
+        path.endswith(SCRIPTS) and not head.startswith(("#!", "\x7f"))
     )
     return ground.read(path) if shell else None
 

@@ -95,7 +95,7 @@ def _give(state: State, setting: Setting, file: str, here: str) -> None:
     for number, text in setting:
         for found in _VARIABLE.finditer(text):
             value = _filled(found[2] or found[3] or found[4] or "", state, here)
-            state.give(found[1], value, file, number, "supervisor")
+            state.set_variable(found[1], value, file, number, "supervisor")
             state.exported.add(found[1])
 
 

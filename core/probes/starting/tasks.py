@@ -15,6 +15,7 @@ from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_text
 from core.probes.starting.machine import Ground
+from core.probes.starting.projects import pixi_tasks, pyproject_tasks
 from core.probes.starting.starters import own_prefix
 from core.probes.starting.ways import Reached
 
@@ -32,6 +33,8 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         (("justfile", "Justfile", ".justfile"), _just),
         (("package.json",), _npm),
         (("Procfile",), _procfile),
+        (("pyproject.toml",), pyproject_tasks),
+        (("pixi.toml",), pixi_tasks),
         ((".vscode/tasks.json",), _editor_tasks),
         ((".idea/workspace.xml",), _run_configurations),
     )
@@ -85,14 +88,14 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             if not owner:
                 known[name] = value
             if exports or exports_all or name in its.exported:  # what came from outside is handed on
-                its.give(name, value, path, number, "assignments")
+                its.set_variable(name, value, path, number, "assignments")
                 its.exported.add(name)
         elif found := re.match(rf"(un)?export\s+((?:{_NAME}\s*)+)$", line):
             for name in found[2].split():
                 if found[1]:
-                    state.take(name, path, number, "assignments")
+                    state.unset_variable(name, path, number, "assignments")
                 elif name in known:
-                    state.give(name, known[name], path, number, "assignments")
+                    state.set_variable(name, known[name], path, number, "assignments")
                     state.exported.add(name)
         elif found := re.match(r"([\w./%-]+)(?:\s+[\w./%-]+)*\s*::?(?!=)", line):
             target = found[1]
@@ -140,7 +143,7 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
         if found := re.match(rf"(export\s+)?({_NAME})\s*:=\s*([\"']?)(.*?)\3\s*$", line):
             known[found[2]] = _of_just(found[4], known) if found[3] else UNKNOWN
             if found[1]:
-                state.give(found[2], known[found[2]], path, number, "assignments")
+                state.set_variable(found[2], known[found[2]], path, number, "assignments")
                 state.exported.add(found[2])
         elif found := re.match(r"@?([\w-]+)\b[^:]*:(?!=)", line):
             recipe = found[1]
@@ -190,7 +193,7 @@ def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
                 if isinstance(name, str) and isinstance(value, str):
                     filled = value.replace("${workspaceFolder}", ground.folder)
                     filled = re.sub(r"\$\{env:(\w+)\}", lambda m: ground.env.get(m[1], ""), filled)
-                    its.give(name, filled, path, json_line(text, name, "env"), "json")
+                    its.set_variable(name, filled, path, json_line(text, name, "env"), "json")
                     its.exported.add(name)
         args = task.get("args")
         words = [task.get("command"), *(args if isinstance(args, list) else [])]
@@ -206,7 +209,7 @@ def _run_configurations(text: str, path: str, state: State, ground: Ground) -> I
             if re.fullmatch(_NAME, row[1]):
                 value = html.unescape(row[2]).replace("$PROJECT_DIR$", ground.folder)
                 number = text.count("\n", 0, block.start() + row.start()) + 1
-                its.give(row[1], value.replace("$USER_HOME$", ground.person.home), path, number, "xml")
+                its.set_variable(row[1], value.replace("$USER_HOME$", ground.person.home), path, number, "xml")
                 its.exported.add(row[1])
         told = dict(re.findall(r"<option\s+name=\"(\w+)\"\s+value=\"([^\"]*)\"", block[0]))
         python = html.unescape(told.get("SDK_HOME", "")).replace("$PROJECT_DIR$", ground.folder)

@@ -6,13 +6,13 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from core.common.late_pattern import late_pattern
-from core.host.startup.plain import json_line, json_value, read_assignments, read_crontab
+from core.host.startup.modulefiles import read_module
+from core.host.startup.plain import json_line, json_value, read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartKind
 from core.model.facts.base import Frozen
-from core.probes.starting.machine import Ground, base, with_pam, with_sshd, with_systemd
+from core.probes.starting.machine import Ground, login_state, with_pam, with_sshd, with_systemd
 from core.probes.starting.shells import SHELLS, family, read_shell
 
 MOST_KERNELS = 40
@@ -37,7 +37,7 @@ def desktop_session(ground: Ground) -> State:
 
     GNOME's, KDE's and LightDM's sessions start through a login shell, which is not interactive.
     """
-    state = with_systemd(ground, with_pam(ground, base(ground)))
+    state = with_systemd(ground, with_pam(ground, login_state(ground)))
     shell = family(ground.person.shell) or "dash"
     read_shell(ground, state, shell, login=True)
     reader = ShellReader(ground.around, state, "dash")
@@ -49,14 +49,14 @@ def shell_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
     """Yield the shells that this person uses: of the account, and each that has its own files at home."""
     for shell in _shells(ground):
         full = f"/bin/{shell}"
-        login = with_pam(ground, base(ground, full))
+        login = with_pam(ground, login_state(ground, full))
         read_shell(ground, login, shell, login=True, interactive=True)
         yield Reached(kind="login", at=shell, state=login)
         terminal = desktop.copy()
         terminal.files = list(desktop.files)
         read_shell(ground, terminal, shell, interactive=True)
         yield Reached(kind="terminal", at=shell, state=terminal)
-        ssh = with_sshd(ground, with_pam(ground, base(ground, full)))
+        ssh = with_sshd(ground, with_pam(ground, login_state(ground, full)))
         read_shell(ground, ssh, shell, ssh=True)
         yield Reached(kind="ssh", at=shell, state=ssh)
 
@@ -73,50 +73,6 @@ def _shells(ground: Ground) -> list[str]:
     own = family(ground.person.shell)
     others = [s for s in SHELLS if any(ground.around.kind(ground.at_home(f)) != "missing" for f in OWN_FILES[s])]
     return list(dict.fromkeys([own, *others] if own else others))
-
-
-def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield cron: the person's own crontab, and each of the system's that runs an environment or sets something."""
-    plain = State({}, set())
-    usual = {"HOME": ground.person.home, "LOGNAME": ground.person.name, "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
-    plain.values, plain.exported = dict(usual), set(usual)
-    with_pam(ground, plain)
-    own = f"/var/spool/cron/crontabs/{ground.person.name}"
-    if (text := ground.read(own)) is not None:
-        state = plain.copy()
-        state.files = list(plain.files)
-        jobs = read_crontab(text, own, state, system=False)
-        yield Reached(kind="cron", at=own, state=state)
-        for _user, command in jobs:
-            yield from _job(command, own, state, ground, pythons)
-    else:
-        yield Reached(kind="cron", at=ground.person.name, state=plain)
-    for path in ("/etc/crontab", *(f"/etc/cron.d/{n}" for n in ground.around.names("/etc/cron.d"))):
-        if (text := ground.read(path)) is None:
-            continue
-        state = plain.copy()
-        state.files = list(plain.files)
-        jobs = read_crontab(text, path, state, system=True)
-        for _user, command in jobs:
-            yield from _job(command, path, state, ground, pythons)
-        prefix = next((p for _user, command in jobs if (p := environment_in(command, pythons))), "")
-        if prefix or any(user == ground.person.name for user, _command in jobs):
-            yield Reached(kind="cron", at=path, state=state, prefix=prefix)
-
-
-def _job(
-    command: str, path: str, plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
-    """Yield a job of a crontab that starts an environment, with what its own command sets before."""
-    from core.probes.starting.commands import Line, python_of_text  # most people have no such job
-
-    state = plain.copy()
-    state.files = list(plain.files)
-    text = ground.read(path) or ""
-    at = text.find(command)
-    found = python_of_text(command, Line(path, text.count("\n", 0, at) + 1), state, ground)
-    if found and any(p.prefix == found.prefix and p.kind in ("venv", "conda") for p in pythons):
-        yield Reached(kind="cron", at=f"{path}: {command}", state=state, prefix=found.prefix, argv=(found.path,))
 
 
 def environment_in(command: str, pythons: tuple[PythonEnvironment, ...]) -> str:
@@ -151,7 +107,7 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
             for variable, value in (env if isinstance(env, dict) else {}).items():
                 if isinstance(variable, str) and isinstance(value, str):
                     filled = re.sub(r"\$\{(\w+)\}|\$(\w+)", lambda m: _or_same(m, terminal), value)
-                    state.give(variable, filled, path, json_line(text, variable, "env"), "json")
+                    state.set_variable(variable, filled, path, json_line(text, variable, "env"), "json")
                     state.exported.add(variable)
             raw = spec.get("argv")
             argv = tuple(a for a in raw if isinstance(a, str)) if isinstance(raw, list) else ()
@@ -207,11 +163,11 @@ def activation_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnviro
         elif not conda:
             continue
         if conda:
-            _conda(ground, reader, python.prefix)
+            activate_conda(ground, reader, python.prefix)
         yield Reached(kind="activation", at=python.prefix, state=state, prefix=python.prefix)
 
 
-def _conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
+def activate_conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
     """Do as ``conda activate``: PATH, the variables of conda-meta/state, then etc/conda/activate.d (conda's activate.py)."""
     state = reader.state
     old = state.values.get("PATH", "")
@@ -225,7 +181,7 @@ def _conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
         env = found.get("env_vars") if isinstance(found, dict) else None
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str) and value != "***unset***":
-                state.give(name, value, kept, json_line(text, name, "env_vars"), "json")
+                state.set_variable(name, value, kept, json_line(text, name, "env_vars"), "json")
                 state.exported.add(name)
     folder = f"{prefix}/etc/conda/activate.d"
     reader.read_files(*(f"{folder}/{n}" for n in ground.around.names(folder) if n.endswith(".sh")))
@@ -303,7 +259,7 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
         env = row.get("env")
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str):
-                state.give(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
+                state.set_variable(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
                 state.exported.add(name)
         python = row.get("python")
         prefix = _at(python, ground, pythons) if isinstance(python, str) else ""
@@ -319,7 +275,7 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
     env = found.get("terminal.integrated.env.linux")
     for name, value in (env if isinstance(env, dict) else {}).items():
         if isinstance(name, str) and isinstance(value, str):
-            state.give(
+            state.set_variable(
                 name,
                 _filled(value, state, ground),
                 path,
@@ -328,7 +284,7 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
             )
             state.exported.add(name)
         elif value is None and isinstance(name, str):
-            state.take(name, path, json_line(text, name, "terminal.integrated.env.linux"), "json")
+            state.unset_variable(name, path, json_line(text, name, "terminal.integrated.env.linux"), "json")
     named = found.get("python.envFile")
     return [_filled(named, state, ground)] if isinstance(named, str) else []
 
@@ -343,32 +299,5 @@ def module_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     for path in files:
         if (text := ground.read(path)) is None:
             continue
-        state.files.append(path)
-        for number, line in enumerate(text.splitlines(), 1):
-            _module_line(line, number, path, state)
+        read_module(text, path, state)
     yield Reached(kind="module", at=files[-1], state=state)
-
-
-_MODULE = late_pattern(
-    r"\s*(?:(prepend|append)[-_]path|(setenv|pushenv)|(unsetenv))\s*\(?\s*[\"']?(\w+)[\"']?\s*,?\s*[\"']?([^\"')]*)[\"']?"
-)
-
-
-def _module_line(line: str, number: int, path: str, state: State) -> None:
-    found = _MODULE.match(line)
-    if found is None:
-        return
-    joins, sets, unsets, name, value = found.groups()
-    value = value.strip()
-    if unsets:
-        state.take(name, path, number, "posix")
-        return
-    if "$" in value or "pathJoin" in line:
-        state.open.add(name)
-        return
-    old = state.values.get(name, "")
-    if joins and old:
-        value = f"{value}:{old}" if joins == "prepend" else f"{old}:{value}"
-    state.give(name, value, path, number, "posix")
-    state.exported.add(name)
-    _ = sets

@@ -35,7 +35,7 @@ def _variable(ground: Ground, name: str) -> str:
 def _give(state: State, name: str, value: str, file: str, line: int) -> None:
     """Set a variable; its name is the same in any case."""
     known = next((n for n in state.values if n.upper() == name.upper()), name)
-    state.give(known, value, file, line, "cmd" if file.lower().endswith(".bat") else "json")
+    state.set_variable(known, value, file, line, "cmd" if file.lower().endswith(".bat") else "json")
     state.exported.add(known)
 
 
@@ -103,7 +103,7 @@ def _batch(ground: Ground, path: str, state: State) -> None:
             elif value:
                 _give(state, found[2], value, path, number)
             else:
-                state.take(found[2], path, number, "cmd")
+                state.unset_variable(found[2], path, number, "cmd")
         depth = max(0, depth + line.count("(") - line.count(")"))
 
 

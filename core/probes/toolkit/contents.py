@@ -86,7 +86,7 @@ def _chosen_names(folder: str, names: Iterable[str], where: Sysroot) -> Iterator
     """
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(where.real(where.join(folder, name)), []).append(name)
+        groups.setdefault(where.real_path(where.join(folder, name)), []).append(name)
     for real, its in sorted(groups.items()):
         its.sort(key=lambda n: (n.endswith(".so"), len(n)))
         yield its[0], real
@@ -95,7 +95,7 @@ def _chosen_names(folder: str, names: Iterable[str], where: Sysroot) -> Iterator
 def toolkit_library(path: str, real: str, draft: ToolkitDraft, known: Locations, where: Sysroot) -> LibraryFile:
     """Return what the headers, the name and the owner of one library tell."""
     name = where.name(path)
-    image = read_image.read_image(where.under(path))
+    image = read_image.read_image(where.local_path(path))
     family = library_family(name, where.system, known) or ""
     number = numbers_in_name(name, where.system)
     major = cuda_major(family, number, known)
@@ -109,7 +109,7 @@ def toolkit_library(path: str, real: str, draft: ToolkitDraft, known: Locations,
     return LibraryFile(
         path=path_text(path),
         name=path_text(name),
-        real_path=path_text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
+        real_path=path_text(real) if where.path_module.normcase(real) != where.path_module.normcase(path) else "",
         state=image.state,
         problem=image.problem,
         size=image.size,

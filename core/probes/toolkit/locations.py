@@ -68,7 +68,7 @@ def from_installers(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
         names = [n for n in where.names(parent) or () if fnmatch(n, pattern)] if "*" in pattern else [pattern]
         for name in names:
             folder = where.join(parent, name)
-            real = where.real(folder)
+            real = where.real_path(folder)
             origin: Origin = "distribution" if root.origin == "distribution" else "installer"
             if where.is_folder(real):
                 linked = (folder,) if real != folder and origin == "installer" else ()
@@ -147,7 +147,7 @@ def _sites(hunt: ToolkitSearch) -> Iterator[tuple[PythonEnvironment, str]]:
     seen = set()
     for env in hunt.request.seen.pythons or ():
         for site in env.site_packages:
-            real = hunt.where.real(site)
+            real = hunt.where.real_path(site)
             if real not in seen:
                 seen.add(real)
                 yield env, site
@@ -156,8 +156,12 @@ def _sites(hunt: ToolkitSearch) -> Iterator[tuple[PythonEnvironment, str]]:
 def from_variables(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
     """Yield what CUDA_PATH and its like name. A folder that is not there shows in the environment's entries."""
     for name, value in sorted(hunt.request.env.items()):
-        if TOOLKIT_VARIABLES.fullmatch(name.upper()) and hunt.where.form.isabs(value) and hunt.where.is_folder(value):
-            yield replace(_toolkit(hunt, hunt.where.real(value), "folder", name), kept=True)
+        if (
+            TOOLKIT_VARIABLES.fullmatch(name.upper())
+            and hunt.where.path_module.isabs(value)
+            and hunt.where.is_folder(value)
+        ):
+            yield replace(_toolkit(hunt, hunt.where.real_path(value), "folder", name), kept=True)
 
 
 def _toolkit(hunt: ToolkitSearch, root: str, origin: Origin, named_by: str) -> ToolkitDraft:
@@ -173,12 +177,12 @@ def from_nvcc(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
         path = where.join(folder, name)
         if not where.is_file(path):
             continue
-        real = where.real(path)
+        real = where.real_path(path)
         root = where.parent(where.parent(real))
         start = where.read(real, 4096) or b""
         wrapped = _WRAPPED.search(start) if start.startswith(b"#!") else None
         if wrapped and where.is_folder(inner := wrapped[1].decode("utf-8", "surrogateescape")):
-            root = where.real(inner)
+            root = where.real_path(inner)
         yield replace(_toolkit(hunt, root, "folder", fact_text("nvcc on PATH")), nvcc=path, kept=True)
         return
 
@@ -200,7 +204,7 @@ def from_search_paths(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
 def _entries(name: str, value: str, where: Sysroot) -> Iterator[str]:
     parts = searched_entries(value, where.system, name)
     for part in dict.fromkeys(p.strip('"') if where.system == "windows" else p for p in parts):
-        if where.form.isabs(part):
+        if where.path_module.isabs(part):
             yield part.rstrip("/\\") or part
 
 
@@ -222,8 +226,8 @@ def find_toolkits(hunt: ToolkitSearch, steps: tuple[Step, ...] = TOOLKIT_STEPS) 
     for step in steps:
         for draft in step(hunt):
             hunt.request.watch.check()
-            root = hunt.where.real(draft.root)
-            folders = [hunt.where.real(f) for f in draft.folders]
+            root = hunt.where.real_path(draft.root)
+            folders = [hunt.where.real_path(f) for f in draft.folders]
             alone = draft.folders == (draft.root,)
             same = covered.get(folders[0], root) if alone else root
             if same in drafts:

@@ -36,7 +36,7 @@ def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
         return toolkit
     where = sysroot_of(request.host)
     verdict = (
-        verdict_within_reach(may_run({where.under(toolkit.nvcc): True})) if runs_here(where) else Verdict(may=True)
+        verdict_within_reach(may_run({where.local_path(toolkit.nvcc): True})) if runs_here(where) else Verdict(may=True)
     )
     tell_execution("nvcc", toolkit.nvcc, verdict, request)
     if not verdict.may:

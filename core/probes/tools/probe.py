@@ -65,7 +65,7 @@ def host_compilers(request: ProbeRequest, programs: list[str], where: Sysroot) -
             path = _find("gcc", [path], where)
         if not path or not where.is_file(path):
             continue
-        real = where.real(path)
+        real = where.real_path(path)
         its = _NAME.fullmatch(where.name(real)) or _NAME.fullmatch(where.name(path))
         kind = "clang" if its and its[1].startswith("clang") else "gcc"
         if its is None or kind in told:
@@ -125,7 +125,7 @@ def _libcuda_link(request: ProbeRequest, where: Sysroot) -> str:
 
 def _shared_memory(where: Sysroot) -> int | None:
     try:
-        seen = call_patiently(os.statvfs, where.under("/dev/shm"))  # noqa: S108 - asked for its size alone
+        seen = call_patiently(os.statvfs, where.local_path("/dev/shm"))  # noqa: S108 - asked for its size alone
     except (OSError, ValueError):
         return None
     return seen.f_blocks * seen.f_frsize

@@ -23,9 +23,9 @@ def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[Name
     for contract in contracts():
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
             place = _found(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
-            if not where.form.isabs(place):
+            if not where.path_module.isabs(place):
                 place = where.join(working_folder(where), place)
-            if where.form.isabs(place):
+            if where.path_module.isabs(place):
                 yield _place(contract, path, place, where)
 
 
@@ -54,7 +54,7 @@ def _found(name: str, search: str, where: Sysroot) -> str:
     for folder in searched_entries(search, where.system, "PATH"):
         for ending in endings:
             path = where.join(folder.strip('"'), name + ending)
-            if where.form.isabs(path) and where.is_file(path):
+            if where.path_module.isabs(path) and where.is_file(path):
                 return path
     return where.join("/" if where.system == "linux" else "C:\\", name) if search else ""
 
@@ -74,9 +74,9 @@ def _blocked(folder: str, where: Sysroot) -> str:
 
 def _may(path: str, wish: int, where: Sysroot) -> bool:
     """Whether this user may; of another system's files nobody can tell."""
-    if not where.whole:
+    if not where.is_running_system:
         return True
     try:
-        return call_patiently(os.access, where.under(path), wish)
+        return call_patiently(os.access, where.local_path(path), wish)
     except (OSError, ValueError):
         return True

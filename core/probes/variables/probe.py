@@ -170,9 +170,9 @@ def look_at(folder: str, where: Sysroot) -> EntryOnDisk:
     "writable by others": anybody may put a file there, which includes folders such as /tmp whose sticky bit only
     keeps people from removing what others have put there. Windows' access lists are not read.
     """
-    if not where.form.isabs(folder) or folder.startswith("~"):
+    if not where.path_module.isabs(folder) or folder.startswith("~"):
         return EntryOnDisk(state="unknown")
-    real = where.under(folder)
+    real = where.local_path(folder)
     try:
         mode = call_patiently(os.stat, real).st_mode
         if not stat.S_ISDIR(mode):

@@ -74,12 +74,12 @@ def not_checked(line: str, seconds: float, version: str) -> Outcome:
     return Outcome(state="unknown", line=line, seconds=seconds, version=version)
 
 
-def columns(character: str) -> int:
+def count_columns(character: str) -> int:
     """Return how many columns a character takes, at least one: so no line has more characters than columns."""
     return max(column_count(character), 1)
 
 
-def cut_line(line: str, length: int, size: Callable[[str], int] = columns) -> str:
+def cut_line(line: str, length: int, size: Callable[[str], int] = count_columns) -> str:
     """Return a line of printable characters, cut to ``length`` at most: columns, or what ``size`` says of a character."""
     flat = " ".join(printable(line).split())
     if sum(map(size, flat)) <= length:
@@ -128,6 +128,6 @@ def _expected(answer: Answer) -> CheckRow:
 
 def _step(report: Report, step: Step, accepted: tuple[str, ...]) -> CheckRow:
     severity, text = step_standing(report, step)
-    if all(f.cause in accepted for f in report.of(step) if f.severity >= Severity.WARNING and f.cause):
+    if all(f.cause in accepted for f in report.findings_for(step) if f.severity >= Severity.WARNING and f.cause):
         severity = min(severity, Severity.NOTE) if accepted else severity
     return CheckRow(kind="step", name=step.value, state=OF_SEVERITY.get(severity, "ok"), text=text)

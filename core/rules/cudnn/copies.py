@@ -40,7 +40,7 @@ def unused_copies(seen: Snapshot) -> Iterator[Finding]:
 
 def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
     """No cuDNN at all, and no framework that was seen to ask for one."""
-    if seen.cudnn is None or seen.cudnn or any(c.wanted or c.copy for c in consumer_loads(seen)):
+    if seen.cudnn is None or seen.cudnn or any(c.is_requested or c.copy for c in consumer_loads(seen)):
         return
     usable = seen.driver is not None and driver_works(seen.driver)
     yield make_finding(

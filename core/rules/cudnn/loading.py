@@ -276,7 +276,7 @@ def judge_loads(seen: Snapshot) -> Iterator[Finding]:
                 told[key] = with_concerns(found, c.concerns)
             elif c.concerns.consumer not in old.consumers:
                 worst = max(old.severity, found.severity)
-                more = dict.fromkeys((*old.about, *found.about))
+                more = dict.fromkeys((*old.all_subjects, *found.all_subjects))
                 subjects = tuple(more) if len(more) > 1 else ()
                 remedy = join_remedies(old.remedy, found.remedy)
                 told[key] = with_concerns(replace(old, severity=worst, subjects=subjects, remedy=remedy), c.concerns)

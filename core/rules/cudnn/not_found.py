@@ -31,7 +31,7 @@ from core.rules.consumer_loads import (
     usable_copies,
     versions_text,
 )
-from core.rules.counter import CounterOutcome, blame
+from core.rules.counter import CounterOutcome, blame_unless_refuted
 from core.rules.cudnn.files import completing_remedy, file_faults
 from core.rules.frameworks.environment_view import missing_packages
 from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, near_misses, python_of
@@ -67,7 +67,7 @@ def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
         rows.append(observation(_("What the program brings"), describe_copy(home), home.folder))
     if proved:
         rows.append(observation(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL_CALL_SOURCE)))
-    yield from blame(
+    yield from blame_unless_refuted(
         outcome,
         lambda: make_finding(
             Step.CUDNN,
@@ -207,7 +207,7 @@ def not_found(c: ConsumerLoad) -> Iterator[Finding]:
         yield from _off_path(c, here)
     elif told:  # the loader's cache passes over what is broken, so no candidate leads to it
         yield replace(told, evidence=(*told.evidence, *candidate_evidence(c.main)))
-    elif not c.wanted:
+    elif not c.is_requested:
         return
     elif others:
         yield _other_major(c, others)

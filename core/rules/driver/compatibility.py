@@ -90,7 +90,7 @@ def _needs(seen: Snapshot) -> Iterator[tuple[str, str, str, Severity]]:
     """Yield CUDA version, who uses it, where it was seen, and how bad it is when the driver cannot run it."""
     for c in by_importance(seen):
         copy = c.own or c.copy
-        if copy and copy.cuda_major and (c.load.consumer.kind != "plain" or c.wanted or c.copy):
+        if copy and copy.cuda_major and (c.load.consumer.kind != "plain" or c.is_requested or c.copy):
             severity = WARNING if c.load.consumer.kind == "plain" else ERROR
             yield str(copy.cuda_major), translate_fact(c.load.consumer.label), copy.folder, severity
     prefixes = [p.prefix for p in seen.pythons or ()]

@@ -14,7 +14,7 @@ from core.model.facts import DeviceNode, Driver, ExpectedNode, Gpu, Snapshot, Va
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset, UseSystemTool
 from core.model.steps import Step
-from core.rules.counter import CounterOutcome, blame, cuda_starts, of_cuda
+from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, of_cuda
 from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
 from core.rules.snapshot_queries import effective_variable, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
@@ -62,7 +62,7 @@ def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         names = names or [v for name in HIDING_VARIABLES if (v := effective_variable(seen, name)) is not None]
     elif outcome is CounterOutcome.CHANGED or not (names and asked):
         return
-    yield from blame(outcome, lambda: _hidden(seen, names, driver_answers(driver), certain=True))
+    yield from blame_unless_refuted(outcome, lambda: _hidden(seen, names, driver_answers(driver), certain=True))
 
 
 def _of_another_way(driver: Driver) -> bool:

@@ -14,7 +14,7 @@ from core.model.findings import Finding
 from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import Place, TakeOut, UseSystemTool
 from core.model.steps import Step
-from core.rules.counter import CounterOutcome, blame, cuda_starts, of_cuda
+from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, of_cuda
 from core.rules.driver.facts import (
     WSL_FOLDER,
     answer_unhidden,
@@ -56,7 +56,7 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         evidence.append(observation(_("Its size"), _("0 bytes"), path))
     evidence += [observation(_("LD_LIBRARY_PATH contains"), e.text, "LD_LIBRARY_PATH") for e in named]
     what = _("the stub that is meant for building programs") if stub else _("a file that is not the driver's library")
-    yield from blame(
+    yield from blame_unless_refuted(
         outcome,
         lambda: driver_error(
             "wrong-libcuda",

@@ -170,7 +170,7 @@ def interrupted_installations(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: list[Remains]) -> Finding:
-    its = home.has(name)
+    its = home.installed(name)
     there = next((m for m in search.modules if m.name == name and m.kind != "namespace"), None)
     whole = [d for d in home.python.distributions if d.name == name and d.version]
     bare = any(r.kind == "no metadata" for r in some)
@@ -227,7 +227,7 @@ def _installed_again(home: EnvironmentView, name: str, version: str, some: list[
     here = all(parent(system, r.path) == folder for r in some for folder in home.python.site_packages[:1])
     if not told or not here:
         return None
-    recorded = home.has(name) is not None and not any(r.kind != "renamed" for r in some)
+    recorded = home.installed(name) is not None and not any(r.kind != "renamed" for r in some)
     gone = (*left, *((name,) if recorded else ()))
     return InstallPackages(
         prefix=home.python.prefix, remove=gone, install=(f"{name}=={told}",), index=index_of_build(told), alone=True

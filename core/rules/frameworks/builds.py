@@ -49,7 +49,7 @@ def cpu_only_build(seen: Snapshot) -> Iterator[Finding]:
         for build in home.builds:
             if not is_cpu(build) or build.distribution.startswith("opencv") or _native_tensorflow(home, build):
                 continue
-            if build.distribution == "onnxruntime" and home.has("onnxruntime-gpu"):
+            if build.distribution == "onnxruntime" and home.installed("onnxruntime-gpu"):
                 continue
             yield _cpu_only(home, build)
 

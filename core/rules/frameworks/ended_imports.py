@@ -18,7 +18,7 @@ from core.rules.frameworks.advice import reinstall_requirement, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, asked_of, first_of_each, unmet_requirements
 from core.rules.frameworks.imports import BEFORE_THE_PACKAGES, out_of_the_way, take_out, views_with_imports, way_of
 from core.rules.frameworks.packages import FRAMEWORKS, check_of
-from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, make_finding, manual_fix, observation
 
 PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
 """Modules that Python is built without where a library's development files are not there."""
@@ -82,7 +82,7 @@ def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[s
     """Return the distributions whose import ends."""
     patterns = [row.distributions for row in module_table().modules if row.module in ended.starts]
     found = [d.name for p in patterns for d in home.python.distributions if re.fullmatch(p, d.name)]
-    users = [name for s in ended.starts if home.has(name := distribution_of(s)) and name not in found]
+    users = [name for s in ended.starts if home.installed(name := distribution_of(s)) and name not in found]
     return list(dict.fromkeys((*found, *users)))
 
 
@@ -93,11 +93,7 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
     if worked or (undeclared and not framework and not _by_itself(home, consumers)):
         return NOTE
-    return home.severity if framework or _is_known(ended) else min(home.severity, WARNING)
-
-
-def _is_known(ended: EndedImport) -> bool:
-    return any(row.module in ended.starts for row in module_table().modules)
+    return home.severity
 
 
 def _by_itself(home: EnvironmentView, names: list[str]) -> bool:
@@ -113,7 +109,7 @@ def _asked(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
 
 def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> str:
     mine = [name for name in consumers if FRAMEWORKS.fullmatch(name)] or consumers  # what imports these ends with them
-    whole = (f"{d.name} {d.version}" for name in mine if (d := home.has(name)))
+    whole = (f"{d.name} {d.version}" for name in mine if (d := home.installed(name)))
     values = {
         "who": join_names(whole) or join_names(ended.starts),
         "prefix": home.python.prefix,

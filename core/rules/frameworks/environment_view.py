@@ -36,14 +36,14 @@ class EnvironmentView(msgspec.Struct, frozen=True):
 
     def concerns(self, name: str = "") -> Concern:
         """Whom a finding concerns: the whole environment, or a distribution of it."""
-        its = self.has(name)
+        its = self.installed(name)
         return concern_row(self.python.consumer(f"{its.name} {its.version}" if its else ""))
 
     def build(self, *names: str) -> FrameworkBuild | None:
         """Return the first build of these distributions."""
         return next((b for n in names for b in self.builds if b.distribution == n), None)
 
-    def has(self, name: str) -> Distribution | None:
+    def installed(self, name: str) -> Distribution | None:
         """Return an installed distribution."""
         return next((d for d in self.python.distributions if d.name == name), None)
 

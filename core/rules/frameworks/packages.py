@@ -293,14 +293,14 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
 
 
 def _found_at(home: EnvironmentView, name: str) -> str:
-    its = home.has(name)
+    its = home.installed(name)
     return its.location if its else ""
 
 
 def _concerned(home: EnvironmentView, its: list[UnmetRequirement]) -> list[str]:
     """Return the packages whose requirement is broken: what they ask for runs without them."""
-    names = dict.fromkeys(b.of.name for b in its if home.has(b.of.name))
-    return list(dict.fromkeys((*names, *("jax" for n in names if n.startswith("jax-cuda") and home.has("jax")))))
+    names = dict.fromkeys(b.of.name for b in its if home.installed(b.of.name))
+    return list(dict.fromkeys((*names, *("jax" for n in names if n.startswith("jax-cuda") and home.installed("jax")))))
 
 
 def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
@@ -385,11 +385,11 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
 def jax_without_its_other_half(seen: Snapshot) -> Iterator[Finding]:
     """One of the two packages of JAX for CUDA is there and the other is not: JAX uses the processor alone."""
     for home in environment_views(seen):
-        jax = home.has("jax")
+        jax = home.installed("jax")
         for d in home.python.distributions if jax and home.near <= 3 else ():
             half = re.fullmatch(r"jax-cuda(\d+)-pjrt", d.name)
             other = f"jax-cuda{half[1]}-plugin" if half else ""
-            if other and jax and not home.has(other):
+            if other and jax and not home.installed(other):
                 wanted = f"{other}=={d.version}"
                 yield make_finding(
                     Step.FRAMEWORKS,
@@ -408,7 +408,7 @@ def jax_without_its_other_half(seen: Snapshot) -> Iterator[Finding]:
 def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
     """Extension modules that were built for NumPy 1 are beside NumPy 2, and their metadata does not say so."""
     for home in environment_views(seen):
-        numpy = home.has("numpy")
+        numpy = home.installed("numpy")
         if home.near > 3 or numpy is None or version_tuple(numpy.version)[:1] < (2,):
             continue
         told = {u.of.name for u in unmet_requirements(home) if u.wanted == "numpy"}
@@ -435,7 +435,7 @@ def _built_with_old_headers(home: EnvironmentView, numpy: Distribution, old: tup
     wanted = [b.distribution for b in old]
     return make_finding(
         Step.FRAMEWORKS,
-        home.severity if frameworks else min(home.severity, WARNING),
+        home.severity,  # NumPy 2 refuses these modules, whoever imports them
         "numpy-1-modules",
         _(
             "{names} were built for NumPy 1, but {numpy} is installed.",
@@ -540,7 +540,7 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
     """The retired distribution pynvml is in an environment that was named or is active."""
     fact = framework_tables().fact("pynvml")
     for home in environment_views(seen):
-        old = home.has("pynvml")
+        old = home.installed("pynvml")
         if old and home.near <= 1:
             yield make_finding(
                 Step.FRAMEWORKS,

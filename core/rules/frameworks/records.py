@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, format_number, n_
 from core.common.text import join_names
+from core.knowledge.modules import module_table
 from core.model.facts import DamagedFile, PackageRecords, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, normalise, parent
@@ -60,11 +62,26 @@ def _is_broken(file: DamagedFile) -> bool:
 
 
 def _is_start(home: EnvironmentView, file: DamagedFile) -> bool:
-    """Whether it is the file that is run when a package itself is imported."""
+    """Whether it is a file without which a package itself is nothing: the one that its import runs, or its known extension."""
     system = home.seen.machine.system
+    if file.state == "missing" and _is_extension(home, file):
+        return True
     above = normalise(system, parent(system, parent(system, file.path)))
     inner = file_name(system, file.path) == "__init__.py" and file.distribution in ("numpy", *LIBRARY_OWNERS)
     return inner and above in {normalise(system, f) for f in home.python.site_packages}
+
+
+def _is_extension(home: EnvironmentView, file: DamagedFile) -> bool:
+    """Whether it is the extension module that a framework cannot do without."""
+    spelt = normalise(home.seen.machine.system, file.path).replace("\\", "/").partition(".so")[0].partition(".pyd")[0]
+    rows = (
+        row for row in module_table().modules if row.extension and re.fullmatch(row.distributions, file.distribution)
+    )
+    return any(
+        re.search(rf"/{re.escape(name.lower())}(?:\.[\w-]+)*$", spelt.lower())
+        for row in rows
+        for name in row.extension.split("|")
+    )
 
 
 def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
@@ -158,7 +175,7 @@ def _owner(home: EnvironmentView, distribution: str) -> str:
     if distribution.startswith("nvidia-"):
         return ""
     owner = next((o for start, o in LIBRARY_OWNERS.items() if distribution.startswith(start)), distribution)
-    return owner if home.has(owner) else ""
+    return owner if home.installed(owner) else ""
 
 
 def _whole_finding(home: EnvironmentView, record: PackageRecords) -> Finding:

@@ -10,11 +10,14 @@ import msgspec
 
 from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.late_pattern import late_pattern
+from core.common.shell import shell_command
 from core.common.text import join_names
 from core.knowledge.causes import Cause
+from core.knowledge.memory_growth import Growth, growth_of
 from core.model.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import parent
+from core.model.remedies import SetForEnvironments
 from core.model.steps import Step
 from core.rules.advice import without_variable
 from core.rules.consumer_loads import NO_LIBCUDA
@@ -159,8 +162,43 @@ def trial_results(seen: Snapshot) -> Iterator[Finding]:
                 yield _failure(home, trial)
             elif trial.right is False:
                 yield _wrong_finding(home, trial)
+            elif trial.at_once and trial_failed(trial.at_once) and (growth := growth_of(trial.framework)):
+                yield _takes_all(home, trial, trial.at_once, growth)
             else:
                 yield _passed_finding(home, trial)
+
+
+def _takes_all(home: EnvironmentView, trial: FrameworkTrial, greedy: FrameworkTrial, growth: Growth) -> Finding:
+    """It works with what it needs of the GPU's memory, and fails as it starts by itself."""
+    return make_finding(
+        TRIAL_STEP,
+        ERROR,
+        f"memory-{trial.framework}",
+        _(
+            "{name} in {prefix} takes the GPU's memory at once, and fails.",
+            name=_name(trial),
+            prefix=home.python.prefix,
+        ),
+        cause="gpu_memory_exhausted",
+        why=_(
+            "Other programs use a part of the memory. It took the rest when it started, and CUDA's libraries got none. "
+            "The same convolution works when it takes only what it needs."
+        ),
+        evidence=[
+            observation(
+                _("It said"), (greedy.problem or translate_fact(greedy.ended))[-600:], _("run in its own interpreter")
+            ),
+            observation(f"{growth.variable}={growth.value}", _("it works"), _("run again")),
+            *_rows(home, trial),
+        ],
+        subject=home.python.prefix,
+        fix=manual_fix(
+            _("Let {name} take only the memory that it needs", name=_name(trial)),
+            shell_command("export", f"{growth.variable}={growth.value}"),
+            restart="program",
+        ),
+        remedy=SetForEnvironments(variable=growth.variable, value=growth.value, prefixes=(home.python.prefix,)),
+    )
 
 
 def _name(trial: FrameworkTrial) -> str:
@@ -319,7 +357,7 @@ def _cure(home: EnvironmentView, trial: FrameworkTrial, message: KnownMessage | 
         return manual_fix(_("Fix it"), *_(message.advice).splitlines(), restart="program")
     if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
         return another_torch(home.seen, home.python, build)
-    if trial.reached == "nothing" and (its := home.has(trial.framework)):
+    if trial.reached == "nothing" and (its := home.installed(trial.framework)):
         return whole_again(home.seen, home.python, its.name, its.version)
     return None
 

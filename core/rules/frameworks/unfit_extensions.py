@@ -72,7 +72,7 @@ def _finding(home: EnvironmentView, its: list[EndedImport]) -> Finding:
     fix, remedy = _cure(home, one, owners, cause)
     return make_finding(
         Step.FRAMEWORKS,
-        _severity(home, consumers),
+        _severity(home, consumers, its),
         f"does-not-load-{package or one.wanted}",
         _title(home, one, owners, consumers),
         cause=cause,
@@ -92,15 +92,15 @@ def _concerned(home: EnvironmentView, owners: list[str], consumers: list[str]) -
         yield home.concerns()
 
 
-def _severity(home: EnvironmentView, consumers: list[str]) -> Severity:
-    """What a framework imports stops it; what only a person's own program imports may stop that."""
-    return home.severity if consumers else min(home.severity, WARNING)
+def _severity(home: EnvironmentView, consumers: list[str], its: list[EndedImport]) -> Severity:
+    """A package that cannot be imported at all is an error; what only a part of it comes to may be nobody's."""
+    return home.severity if consumers or any(e.starts for e in its) else min(home.severity, WARNING)
 
 
 def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers: list[str]) -> str:
     its = home.python.prefix
     module = one.wanted
-    whole = [f"{d.name} {d.version}" for n in consumers if (d := home.has(n))]
+    whole = [f"{d.name} {d.version}" for n in consumers if (d := home.installed(n))]
     if one.edge is None:
         return _(
             "{who} in {prefix} cannot be imported: its Python was built without {module}.",

@@ -45,7 +45,7 @@ def _file(item: FileItem, ground: Ground, back: bool) -> str:
     if item.after and not back and _is_windows_own(folder, ground):
         return _("Convalesce puts nothing into {folder}, Windows' own folder.", folder=folder)
     for path in (item.path, item.source):
-        if path and (loose := ground.loose(path)):
+        if path and (loose := ground.changeable_part(path)):
             return _(
                 "{loose} can be changed by other users, so {path} is not used with administrator rights.",
                 loose=loose,
@@ -60,13 +60,17 @@ def _folder(folder: str, change: FileSet, ground: Ground, back: bool) -> str:
         inside = [i for i in change.items if lies_inside(safe_folder.split_path(i.path)[0], folder)]
     except ChangeError as e:
         return str(e)
-    if not lies_below_base(folder, ground) or not inside or change.unmake != back or ground.loose(folder):
+    if not lies_below_base(folder, ground) or not inside or change.unmake != back or ground.changeable_part(folder):
         return _("{folder} is not a folder that is created with administrator rights.", folder=visible_text(folder))
     return ""
 
 
 def _is_windows_own(folder: str, ground: Ground) -> bool:
-    return ground.system == "windows" and bool(ground.bases()) and lies_inside(folder, ground.bases()[0])
+    return (
+        ground.system == "windows"
+        and bool(ground.library_folders())
+        and lies_inside(folder, ground.library_folders()[0])
+    )
 
 
 def words(change: Change) -> tuple[str, ...]:

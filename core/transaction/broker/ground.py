@@ -31,7 +31,7 @@ class Ground(Protocol):
         """Return the type of a path's target: folder, file, other or missing."""
         ...
 
-    def loose(self, path: str) -> str:
+    def changeable_part(self, path: str) -> str:
         """Return the first part of the path that an ordinary user can change; empty when there is none."""
         ...
 
@@ -39,15 +39,15 @@ class Ground(Protocol):
         """Return the names in a folder."""
         ...
 
-    def bases(self) -> tuple[str, ...]:
+    def library_folders(self) -> tuple[str, ...]:
         """Return the folders below which the libraries of all users are."""
         ...
 
-    def expanded(self, entry: str) -> str:
+    def expand(self, entry: str) -> str:
         """Return an entry of a search path as programs get it."""
         ...
 
-    def account(self, name: str) -> int:
+    def account_number(self, name: str) -> int:
         """Return the number of an account; -1 where there is none."""
         ...
 
@@ -67,7 +67,7 @@ class RealGround:
             return "other"
         return last.kind
 
-    def loose(self, path: str) -> str:
+    def changeable_part(self, path: str) -> str:
         """See Ground."""
         return ownership.first_loose(path)
 
@@ -78,17 +78,17 @@ class RealGround:
         except OSError:
             return ()
 
-    def bases(self) -> tuple[str, ...]:
+    def library_folders(self) -> tuple[str, ...]:
         """See Ground."""
         if self.system == "windows":
             return tuple(base for name in WINDOWS_FOLDERS if (base := self.env.get(name, "")))
         return LINUX_FOLDERS
 
-    def expanded(self, entry: str) -> str:
+    def expand(self, entry: str) -> str:
         """See Ground."""
         return os.path.expandvars(entry) if self.system == "windows" else entry
 
-    def account(self, name: str) -> int:
+    def account_number(self, name: str) -> int:
         """See Ground."""
         if sys.platform == "win32":
             return -1
@@ -122,11 +122,11 @@ def everybodys_folder_refusal(folder: str, name: str, ground: Ground, back: bool
             folder=folder,
             name=name,
         )
-    loose = ground.loose(folder)
+    loose = ground.changeable_part(folder)
     if not loose and kind == "folder":
         inside = (folder.rstrip("/\\") + os.sep + n for n in ground.names(folder))
         seen = (f for f in inside if below or ground.kind(f) != "folder")
-        loose = next((where for f in seen if (where := ground.loose(f))), "")
+        loose = next((where for f in seen if (where := ground.changeable_part(f))), "")
     return loose and _(
         "{loose} can be changed by ordinary users, so {folder} must not be in the {name} of all users.",
         loose=loose,
@@ -149,7 +149,7 @@ def is_plain_path(folder: str, system: System) -> bool:
 
 def lies_below_base(folder: str, ground: Ground) -> bool:
     """Whether a folder is one where the system keeps the libraries of all users."""
-    return any(base and lies_inside(folder, base) for base in ground.bases())
+    return any(base and lies_inside(folder, base) for base in ground.library_folders())
 
 
 def lies_inside(folder: str, base: str) -> bool:

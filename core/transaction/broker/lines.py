@@ -57,7 +57,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
         return _odd_line(change)
     if ground.kind(change.path) != "file":
         return _("{path} does not exist.", path=change.path)
-    if loose := ground.loose(change.path):
+    if loose := ground.changeable_part(change.path):
         return _(
             "{loose} can be changed by other users, so {path} is not used with administrator rights.",
             loose=loose,

@@ -39,7 +39,7 @@ def leave_refusal(change: Change, ground: Ground, back: bool) -> str:
         return row
     text = change.before.text if change.before else ""
     same = [e for e in path_list.split_entries(text, ground.system) if _key(e, ground) == _key(change.entry, ground)]
-    folder = ground.expanded(change.entry.strip('"'))
+    folder = ground.expand(change.entry.strip('"'))
     if len(same) > 1 or not Path(folder).is_absolute() or ground.kind(folder) != "folder":
         return ""
     return _(

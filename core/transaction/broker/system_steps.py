@@ -36,7 +36,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
         )
     if change.kind == "device-group":
         known = USER_NAME.fullmatch(change.subject) and change.value in DEVICE_GROUPS
-        person = ground.account(change.subject)
+        person = ground.account_number(change.subject)
         if not known or (not back and (person < FIRST_PERSON or person == NOBODY)):
             return _(
                 "{user} is not taken into the group {group} with administrator rights.",

@@ -129,14 +129,14 @@ def test_a_bare_name_asked_for_later_sees_path_but_no_added_folder(drive: Drive)
     drive.put(r"C:\added\cudnn_ops64_9.dll")
     policy = drive.python(added=(r"C:\added",))
     assert hows(resolve_dll("cudnn_ops64_9.dll", policy)) == [How.DLL_DIRECTORY]
-    assert hows(resolve_dll("cudnn_ops64_9.dll", policy.bare())) == [How.PATH]
+    assert hows(resolve_dll("cudnn_ops64_9.dll", policy.for_bare_name())) == [How.PATH]
 
 
 def test_condas_python_searches_its_own_folders_whatever_variables_say(drive: Drive) -> None:
     drive.put(r"C:\conda\Library\bin\x.dll")
     policy = cpython_policy(APP, ONE, added=conda_folders(r"C:\conda"), root=drive.root)
     assert hows(resolve_dll("x.dll", policy)) == [How.DLL_DIRECTORY]
-    assert resolve_dll("x.dll", policy.bare()).winner is None
+    assert resolve_dll("x.dll", policy.for_bare_name()).winner is None
 
 
 def test_known_dlls_come_from_system32_alone(drive: Drive) -> None:

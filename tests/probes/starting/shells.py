@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from core.host.startup.state import State, Surroundings
@@ -17,27 +18,35 @@ HERE = {name: path for name in ("bash", "zsh", "fish", "dash") if (path := shuti
 """The shells that this machine has; a test of another one asks nothing."""
 
 
-def surroundings() -> Surroundings:
-    """Return this machine, as start-up files see it."""
+def surroundings(texts: Mapping[str, str] | None = None) -> Surroundings:
+    """Return this machine, as start-up files see it; files of ``texts`` have these texts, and its sudoers stay closed."""
+    given = texts or {}
 
     def read(path: str) -> str | None:
+        if path in given or path.startswith("/etc/sudoers"):
+            return given.get(path)
         try:
             return Path(path).read_text("utf-8", "replace") if Path(path).is_file() else None
         except OSError:
             return None
 
     def kind(path: str) -> str:
+        if path in given:
+            return "file"
         return "file" if Path(path).is_file() else "folder" if Path(path).is_dir() else "missing"
 
     def names(path: str) -> tuple[str, ...]:
-        return tuple(sorted(p.name for p in Path(path).iterdir())) if Path(path).is_dir() else ()
+        mine = {p.rpartition("/")[2] for p in given if p.rpartition("/")[0] == path}
+        real = {p.name for p in Path(path).iterdir()} if Path(path).is_dir() else set()
+        return tuple(sorted(real | mine))
 
     return Surroundings(read, kind, names, os.geteuid(), "ada")
 
 
-def ground(home: Path) -> Ground:
-    """Return this machine with another home."""
-    return Ground(Sysroot("linux"), Person("ada", os.geteuid(), str(home), "/bin/bash"), surroundings(), {}, str(home))
+def ground(home: Path, texts: Mapping[str, str] | None = None) -> Ground:
+    """Return this machine with another home; files of ``texts`` have these texts."""
+    person = Person("ada", os.geteuid(), str(home), "/bin/bash")
+    return Ground(Sysroot("linux"), person, surroundings(texts), {}, str(home))
 
 
 def begin(home: Path) -> State:

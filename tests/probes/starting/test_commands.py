@@ -50,6 +50,11 @@ COMMANDS = {
     "nice": "nice -n 5 nohup {home}/env/bin/python {file}",
     "sh -c": "sh -c 'export LD_LIBRARY_PATH=/opt/c; exec {home}/env/bin/python \"$@\"' python {file}",
     "bash -c with activation": "bash -c 'LD_LIBRARY_PATH=/opt/d {home}/env/bin/python {file}'",
+    "taskset": "taskset -c 0 {home}/env/bin/python {file}",
+    "timeout": "timeout -k 5 60 env LD_LIBRARY_PATH=/opt/t {home}/env/bin/python {file}",
+    "flock": "flock -n {home}/lock {home}/env/bin/python {file}",
+    "flock -c": "flock -n {home}/lock -c 'LD_LIBRARY_PATH=/opt/f {home}/env/bin/python {file}'",
+    "another folder": "sh -c 'cd {home}/env/bin && exec ./python {file}'",
     "script": "{home}/run.sh {file}",
     "sh script": "sh {home}/run.sh {file}",
 }
@@ -81,6 +86,76 @@ def test_sudo_takes_the_variables_away(home: Path):
     assert python_of_command(["sudo", "-E", *words[3:]], Line("/x", 1), kept, ground(home))
     assert "CUDA_HOME" in kept.environment()
     assert "LD_LIBRARY_PATH" not in kept.environment()
+
+
+SUDOERS = 'Defaults env_reset\nDefaults env_keep += "CUDA_* HF_HOME", secure_path="/opt/bin:/usr/bin"\nDefaults:bob !env_reset\n'
+
+
+def test_sudoers_say_what_sudo_hands_on(home: Path):
+    names = {"CUDA_HOME": "/opt/a", "HF_HOME": "/h", "LD_LIBRARY_PATH": "/opt/a", "PYTHONPATH": "/p"}
+    state = begin(home)
+    state.values |= names
+    state.exported |= set(names)
+    its = ground(home, texts={"/etc/sudoers": SUDOERS})
+    assert python_of_command(["sudo", f"{home}/env/bin/python"], Line("/x", 1), state, its)
+    assert {n: v for n, v in state.environment().items() if n in names} == {"CUDA_HOME": "/opt/a", "HF_HOME": "/h"}
+    assert state.environment()["PATH"] == "/opt/bin:/usr/bin"
+
+
+RUNS = {
+    "uv run": ("uv run --frozen python main.py", {"pyproject.toml": ""}, ".venv"),
+    "uv run of a file": ("uv run main.py", {"pyproject.toml": ""}, ".venv"),
+    "poetry": ("poetry run python main.py", {"pyproject.toml": ""}, ".venv"),
+    "pipenv": ("pipenv run python main.py", {"Pipfile": "", ".env": "LD_LIBRARY_PATH=/opt/dotenv\n"}, ".venv"),
+    "pixi": ("pixi run -e gpu python main.py", {"pixi.toml": ""}, ".pixi/envs/gpu"),
+    "a file of variables": ("uv run --env-file own.env python main.py", {"pyproject.toml": "", "own.env": "LD_LIBRARY_PATH=/opt/dotenv\n"}, ".venv"),
+    "conda": ("conda run -n ml --no-capture-output python main.py", {"../.conda/environments.txt": "{home}/envs/ml\n"}, "../envs/ml"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_the_run_of_a_manager_starts_the_environment_of_the_project(case: str, home: Path):
+    command, files, prefix = RUNS[case]
+    work = home / "work"
+    for name, text in files.items():
+        write(work / name, text.replace("{home}", str(home)))
+    python = work / prefix / "bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(os.path.realpath(sys.executable))
+    (work / prefix / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    state = begin(home)
+    state.values["PWD"] = str(work)
+    found = python_of_text(command, Line("/x", 1), state, ground(home))
+    assert found is not None
+    assert os.path.normpath(found.prefix) == os.path.normpath(work / prefix)
+    assert state.environment().get("LD_LIBRARY_PATH") == ("/opt/dotenv" if "opt/dotenv" in str(files) else None)
+
+
+MODULES = {
+    "Tcl": ("cuda/12.4", '#%Module\nset root /opt/cuda-12.4\nprepend-path LD_LIBRARY_PATH $root/lib64\nsetenv CUDA_HOME $root\n', "/opt/cuda-12.4/lib64"),
+    "Lua": ("cuda/12.4.lua", 'local root = "/opt/cuda-12.4"\nprepend_path("LD_LIBRARY_PATH", pathJoin(root, "lib64"))\nsetenv("CUDA_HOME", root)\n', "/opt/cuda-12.4/lib64"),
+    "joined": ("cuda/12.4.lua", 'local root = "/opt/cuda-" .. "12.4"\nprepend_path("LD_LIBRARY_PATH", root .. "/lib64")\nsetenv("CUDA_HOME", root)\n', "/opt/cuda-12.4/lib64"),
+    "by a function": ("cuda/12.4", "prepend-path LD_LIBRARY_PATH [exec root]/lib64\n", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MODULES)
+def test_a_script_that_loads_a_module(case: str, home: Path):
+    name, text, value = MODULES[case]
+    file = write(home / "modules" / name, text)
+    script = write(
+        home / "job.sbatch", f"#!/bin/bash\n#SBATCH --gres=gpu:1\nmodule load cuda\nsrun {home}/env/bin/python x.py\n"
+    )
+    state = begin(home)
+    state.values["MODULEPATH"] = str(home / "modules")
+    found = python_of_command([str(script)], Line(str(script), 1), state, ground(home))
+    assert found is not None
+    assert found.prefix == str(home / "env")
+    assert state.environment().get("LD_LIBRARY_PATH") == value
+    assert [(r.file, r.line) for r in state.lines["LD_LIBRARY_PATH"]][-1] == (
+        str(file),
+        1 if value is None else 3 if case == "Tcl" else 2,
+    )
 
 
 @pytest.mark.parametrize(

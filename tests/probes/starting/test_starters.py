@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,17 +12,21 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.host.startup.units import quoted_words, specified, specifiers, unit_rows
+from core.host.startup.state import State
+from core.host.startup.units import apply_unit, quoted_words, replace_specifiers, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
+from core.probes.starting import multiplexers, starters
 from core.probes.starting.folders import folder_ways
+from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import multiplexer_ways
+from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.starters import script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
 from core.probes.starting.ways import Reached
-from tests.probes.starting.shells import begin, ground
+from tests.probes.starting.shells import begin, ground, surroundings
 
 UNITS = ".config/systemd/user"
 NAME = "LD_LIBRARY_PATH"
@@ -115,6 +120,11 @@ SERVICES: dict[str, tuple[dict[str, str], str | None, list[tuple[str, int]]]] = 
         "/m",
         [(".config/systemd/user.conf", 2)],
     ),
+    "of the manager itself": (
+        {"a.service": UNIT % "", "../user.conf": f"[Manager]\nManagerEnvironment={NAME}=/m\n"},
+        "/m",
+        [(".config/systemd/user.conf", 2)],
+    ),
 }
 
 
@@ -144,11 +154,79 @@ def test_instances_of_a_template(home: Path) -> None:
     assert found == {f"{UNITS}/t@one.service": ("/1", [("one.env", 1)])}
 
 
+@pytest.mark.parametrize(
+    ("managers", "passed", "value", "is_open"),
+    [
+        (f"ManagerEnvironment={NAME}=/m\n", f"PassEnvironment={NAME}\n", "/m", False),
+        (f"ManagerEnvironment={NAME}=/m\n", "", None, False),
+        ("", f"PassEnvironment={NAME}\n", None, True),
+        ("", f"PassEnvironment={NAME}\nEnvironment={NAME}=/own\n", "/own", False),
+    ],
+)
+def test_a_service_of_the_machine_gets_what_it_asks_the_manager_for(
+    managers: str, passed: str, value: str | None, is_open: bool
+) -> None:
+    rows = [*unit_rows(f"[Manager]\n{managers}", "system.conf"), *unit_rows(f"[Service]\n{passed}", "a.service")]
+    state = State()
+    apply_unit(rows, state, surroundings(), {}, own=False)
+    assert (state.environment().get(NAME), NAME in state.open) == (value, is_open)
+
+
+AT_JOB = """#!/bin/sh
+# atrun uid=1000 gid=1000
+umask 22
+{name}=/old/lib; export {name}
+HOME={home}; export HOME
+cd {home}/work || {{
+\t echo 'Execution directory inaccessible' >&2
+\t exit 1
+}}
+{home}/env/bin/python train.py
+"""
+
+TIMED = {
+    "anacron": ({"/etc/anacrontab": "SHELL=/bin/sh\n{name}=/ana\n7 5 train {home}/env/bin/python x.py\n"}, "/etc/anacrontab", "/ana", 2),
+    "run-parts": (
+        {"/etc/crontab": "{name}=/cron\n17 * * * * root run-parts /etc/cron.daily\n",
+         "/etc/cron.daily/train": "#!/bin/sh\n{name}=/daily {home}/env/bin/python x.py\n"},
+        "/etc/cron.daily/train", "/daily", 2,
+    ),
+    "at": ({"/var/spool/cron/atjobs/a00001": AT_JOB}, "/var/spool/cron/atjobs/a00001", "/old/lib", 4),
+    "a crontab of another system": ({"/var/spool/cron/ada": "{name}=/cron\n@daily {home}/env/bin/python x.py\n"}, "/var/spool/cron/ada", "/cron", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TIMED)
+def test_what_is_started_at_a_time(case: str, home: Path) -> None:
+    texts, at, value, line = TIMED[case]
+    files = {n: t.format(name=NAME, home=home) for n, t in texts.items()}
+    its = ground(home, texts=files)
+    found = [w for w in cron_ways(its, pythons(home)) if w.prefix and w.at.startswith(at)]
+    assert found
+    assert {w.state.environment().get(NAME) for w in found} == {value}
+    assert {(r.file, r.line) for w in found for r in w.state.lines[NAME] if not r.overridden} == {(at, line)}
+
+
+def test_a_batch_job_and_what_the_machine_starts_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(
+        home,
+        {"work/job.slurm": f"#!/bin/bash\n#SBATCH -G 1\nexport {NAME}=/job\nsrun --mem 4G {{env}}/bin/python x.py\n"},
+    )
+    (home / "rc.local").write_text(f"#!/bin/sh\n{NAME}=/boot {home}/env/bin/python serve.py &\n")
+    at_home = here(home, **{NAME: "/session"})
+    monkeypatch.setattr(starters, "AT_THE_START", (str(home / "rc.local"),))
+    ways = {w.at: w for w in script_ways(at_home, pythons(home))}
+    assert ways[f"{home}/rc.local"].kind == "service"
+    assert ways[f"{home}/rc.local"].state.environment() == {"PATH": starters.MACHINES_PATH, NAME: "/boot"}
+    assert ways[f"{home}/work/job.slurm"].state.environment()[NAME] == "/job"
+
+
 def test_words_and_specifiers() -> None:
     assert list(quoted_words('A=1 \'B=2 3\' "C=4\\" 5" D=\\ 6')) == ["A=1", "B=2 3", 'C=4" 5', "D= 6"]
     known = specifiers("run-gpu@mnt-a\\x2db.service", home="/h", user="ada", uid=7, config="/h/.config", own=True)
     assert (
-        specified("%h %i %I %p %j %u %U %E %% %q", known) == "/h mnt-a\\x2db mnt/a-b run-gpu gpu ada 7 /h/.config % %q"
+        replace_specifiers("%h %i %I %p %j %u %U %E %% %q", known)
+        == "/h mnt-a\\x2db mnt/a-b run-gpu gpu ada 7 /h/.config % %q"
     )
     rows = list(unit_rows("[Service]\nA=1 \\\n# no\n  2\n[Install]\nA=3\n", "f"))
     assert [(r.key, r.value.split(), r.line) for r in rows] == [("A", ["1", "2"], 2)]
@@ -241,6 +319,20 @@ TASKS: dict[str, tuple[dict[str, str], dict[str, tuple[str | None, list[tuple[st
         {"package.json": '{\n "scripts": {\n  "a": "echo",\n  "s": "LD_LIBRARY_PATH=/n {env}/bin/python x"\n }\n}'},
         {"work/package.json: s": ("/n", [("work/package.json", 4)])},
     ),
+    "pixi": (
+        {
+            "pixi.toml": '[tasks]\ntrain = "python main.py"\nserve = { cmd = "python s.py", env = { LD_LIBRARY_PATH = "/own" } }\n'
+            '[activation.env]\nLD_LIBRARY_PATH = "/pixi"\n'
+        },
+        {
+            "work/pixi.toml: train": ("/pixi", [("work/pixi.toml", 5)]),
+            "work/pixi.toml: serve": ("/own", [("work/pixi.toml", 3)]),
+        },
+    ),
+    "PDM": (
+        {"pyproject.toml": '[tool.pdm.scripts]\n_.env_file = ".env"\ntrain = { cmd = "python main.py", env_file = ".gpu" }\n', ".gpu": "LD_LIBRARY_PATH=/pdm\n"},
+        {"work/pyproject.toml: train": ("/pdm", [("work/.gpu", 1)])},
+    ),
     "Procfile": (
         {"Procfile": "web: {env}/bin/python web.py\n", ".env": "LD_LIBRARY_PATH=/p\n"},
         {"work/Procfile: web": ("/p", [("work/.env", 1)])},
@@ -260,7 +352,37 @@ TASKS: dict[str, tuple[dict[str, str], dict[str, tuple[str | None, list[tuple[st
 def test_tasks(case: tuple[dict[str, str], dict[str, tuple[str | None, list[tuple[str, int]]]]], home: Path) -> None:
     files, expected = case
     write(home, {f"work/{n}": t for n, t in files.items()})
-    assert told(task_ways(here(home), pythons(home)), home) == expected
+    for place in (".venv", ".pixi/envs/default"):
+        (home / "work" / place).parent.mkdir(parents=True, exist_ok=True)
+        (home / "work" / place).symlink_to(home / "env")
+    found = [
+        PythonEnvironment(prefix=str(home / p), kind="venv") for p in ("env", "work/.venv", "work/.pixi/envs/default")
+    ]
+    assert told(task_ways(here(home), tuple(found)), home) == expected
+
+
+def test_a_server_that_runs_keeps_what_it_was_started_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(home, {
+        "proc/7/comm": "tmux: server\n", "proc/7/cmdline": "tmux\0", "proc/7/environ": f"{NAME}=/old\0A=b\0HOME={home}\0",
+        "proc/8/comm": "screen\n", "proc/8/cmdline": "screen\0-r\0", "proc/8/environ": f"{NAME}=/old\0",
+        "proc/9/comm": "bash\n",
+    })  # fmt: skip
+    monkeypatch.setattr(multiplexers, "PROC", str(home / "proc"))
+    ways = list(multiplexer_ways(here(home), begin(home)))
+    assert [w.at for w in ways] == ["tmux (PID 7)"]
+    assert ways[0].state.environment()[NAME] == "/old"
+    assert [(r.file, r.line) for r in ways[0].state.lines[NAME]] == [(str(home / "proc/7/environ"), 0)]
+
+
+def test_notebooks_of_jupyterhub_get_what_its_configuration_gives(home: Path) -> None:
+    kernel = {"argv": [str(home / "env/bin/python"), "-m", "ipykernel_launcher"]}
+    write(home, {
+        "work/jupyterhub_config.py": "c = get_config()\nc.Spawner.environment = {\n    'A': 'b',\n    'LD_LIBRARY_PATH': '/hub',\n}\n",
+        ".local/share/jupyter/kernels/gpu/kernel.json": json.dumps(kernel),
+    })  # fmt: skip
+    found = [w for w in hub_ways(here(home, **{NAME: "/session"}), pythons(home)) if w.prefix]
+    assert [(w.state.environment()[NAME], w.state.environment()["A"]) for w in found] == [("/hub", "b")]
+    assert [(r.file, r.line) for r in found[0].state.lines[NAME]] == [(str(home / "work/jupyterhub_config.py"), 4)]
 
 
 def test_tmux_and_screen(home: Path) -> None:

@@ -115,14 +115,14 @@ def load_cudnn(tries: tuple[str, ...], by: Loader) -> Library:
 
 
 def _name(cudnn: Library, status: int) -> str:
-    if not cudnn.has("cudnnGetErrorString"):
+    if not cudnn.exports("cudnnGetErrorString"):
         return ""
     return call_string(cudnn.handle.cudnnGetErrorString, status)
 
 
 def last_words(cudnn: Library) -> str:
     """Return cuDNN 9's own explanation of its last error."""
-    if not cudnn.has("cudnnGetLastErrorString"):
+    if not cudnn.exports("cudnnGetLastErrorString"):
         return ""
     buffer = ctypes.create_string_buffer(512)
     function = cudnn.handle.cudnnGetLastErrorString

@@ -68,8 +68,8 @@ class GraphApi:
         return min(count.value, len(values))
 
     def _tensor(self, which: int, problem: Problem) -> ctypes.c_void_p:
-        dims = problem.shape.dims[which]
-        data = FLOAT if problem.type == "int8" and which == problem.result else CUDNN_DATA_TYPES[problem.type]
+        dims = problem.shape.dimensions[which]
+        data = FLOAT if problem.type == "int8" and which == problem.written_tensor else CUDNN_DATA_TYPES[problem.type]
         out = self._make(_TENSOR)
         self._set(out, _TENSOR_TYPE, _DATA_TYPE, _integers(data))
         self._set(out, _DIMENSIONS, _INT64, _longs(*dims))

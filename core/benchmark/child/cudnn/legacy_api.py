@@ -104,7 +104,7 @@ class LegacyApi:
     def _make_descriptors(self, problem: Problem) -> tuple[tuple[ctypes.c_void_p, ...], ctypes.c_void_p]:
         x, w, y = self._make("Tensor"), self._make("Filter"), self._make("Tensor")
         shape, order, data = problem.shape, int(problem.layout == "NHWC"), CUDNN_DATA_TYPES[problem.type]
-        dims = shape.dims
+        dims = shape.dimensions
         result = FLOAT if problem.type == "int8" else data
         self._cudnn.call("cudnnSetTensor4dDescriptor", x, order, data, *dims[0])
         self._cudnn.call("cudnnSetFilter4dDescriptor", w, data, order, *dims[1])

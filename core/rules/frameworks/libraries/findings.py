@@ -188,6 +188,11 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
         title = _(
             "No loaded library has {what}, which {wants} of {who} needs.", what=what, wants=wants, who=values["who"]
         )
+    if {d.path for d in lack.recorded} & {gap.wanted_by, gap.provider}:
+        why = _(
+            "It is a library, but not the one that was installed: another package overwrote it, or a tool modified it."
+        )
+        return "corrupt_or_truncated_file", title, why
     own = is_inside(system, gap.provider, lack.home.python.prefix)
     overridden = gap.how == "LD_LIBRARY_PATH" and (not own or bool(gap.others))
     if gap.how == How.LD_PRELOAD:

@@ -64,7 +64,7 @@ def find_lack(home: EnvironmentView, closure: Closure) -> Lack | None:
         return None
     named = {e.name for e in edges} | {file_name(home.seen.machine.system, g.provider) for g in gaps if g.provider}
     named |= {name for o in failed for name in LIBRARY_IN_WORDS.findall(o.problem)}
-    paths = {e.path for e in edges if e.path}
+    paths = {e.path for e in edges if e.path} | {p for g in gaps for p in (g.wanted_by, g.provider) if p}
     recorded = tuple(
         d for d in _records(home) if file_name(home.seen.machine.system, d.path) in named or d.path in paths
     )

@@ -54,7 +54,7 @@ def _one_of_a_library(found: list[Finding]) -> list[Finding]:
 
     def shared(f: Finding) -> tuple[str, ...]:
         mine = f.id.partition(".")[2].startswith(LIBRARIES_ID) and f.cause in SHARED_CAUSES
-        return (f.cause, *f.about) if mine and len(f.about) > 1 else ()
+        return (f.cause, *f.all_subjects) if mine and len(f.all_subjects) > 1 else ()
 
     first: dict[tuple[str, ...], Finding] = {}
     for f in found:
@@ -76,7 +76,7 @@ def _joined(lead: Finding, same: list[Finding]) -> Finding:
     return replace(
         lead,
         evidence=tuple(dict.fromkeys((*lead.evidence, *(e for o in same for e in o.evidence)))),
-        subjects=lead.subjects and tuple(dict.fromkeys(s for o in (lead, *same) for s in o.about)),
+        subjects=lead.subjects and tuple(dict.fromkeys(s for o in (lead, *same) for s in o.all_subjects)),
         consumers=tuple(dict.fromkeys((*lead.consumers, *(c for o in same for c in o.consumers)))),
     )
 

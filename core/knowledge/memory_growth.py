@@ -1,0 +1,29 @@
+"""Frameworks that take most of a GPU's memory when they start, and how they are told to take only what they need."""
+
+from __future__ import annotations
+
+import fnmatch
+
+from msgspec import Struct
+
+
+class Growth(Struct, frozen=True):
+    """The variable and the value with which a framework takes only what it needs."""
+
+    distribution: str
+    variable: str
+    value: str
+    share: float
+    """Of a GPU's memory, that it takes by itself."""
+
+
+_GROWTH = (
+    Growth("tensorflow*", "TF_FORCE_GPU_ALLOW_GROWTH", "true", 1.0),
+    Growth("jax", "XLA_PYTHON_CLIENT_PREALLOCATE", "false", 0.75),
+)
+"""Sources: tensorflow.org/guide/gpu#limiting_gpu_memory_growth, docs.jax.dev/en/latest/gpu_memory_allocation.html."""
+
+
+def growth_of(distribution: str) -> Growth | None:
+    """Return how a framework is told to take only what it needs; None for one that does so by itself."""
+    return next((g for g in _GROWTH if fnmatch.fnmatchcase(distribution, g.distribution)), None)

@@ -1,0 +1,233 @@
+"""Words before a command that start it: wrappers, sudo, and the ``run`` of programs that manage environments. Nothing is run."""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator
+
+import msgspec
+
+from core.host.startup.plain import read_assignments
+from core.host.startup.state import State
+from core.probes.programs.follow import SHELL_NAMES, find_named
+from core.probes.starting.machine import Ground
+
+WRAPPERS = frozenset((
+    "exec", "nohup", "nice", "ionice", "setsid", "time", "command", "stdbuf", "taskset", "chrt", "numactl", "timeout", "flock",
+    "unbuffer", "watch", "script", "su", "runuser", "xvfb-run", "dbus-run-session", "systemd-inhibit",
+    "gnome-terminal", "konsole", "xterm", "x-terminal-emulator", "xfce4-terminal", "kitty", "alacritty", "tilix",
+    "srun", "mpirun", "mpiexec", "prun",
+    "nsys", "ncu", "compute-sanitizer", "cuda-gdb", "gdb", "strace", "ltrace", "perf", "valgrind",
+))  # fmt: skip
+"""Programs that start another one with their own variables."""
+
+KEPT_BY_SUDO = (
+    "TERM",
+    "DISPLAY",
+    "LANG",
+    "LC_*",
+    "HOME",
+    "XAUTHORITY",
+    "XAUTHORIZATION",
+    "COLORS",
+    "KDEDIR",
+    "MAIL",
+    "PS1",
+    "PS2",
+)
+"""sudoers(5): env_reset is on, and these stay; variables of the loader never pass."""
+
+SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Runner(msgspec.Struct, frozen=True):
+    """A program whose ``run`` starts a command in an environment."""
+
+    places: tuple[str, ...] = ()
+    """Where its environment lies, from the project's folder; ``{name}`` is what ``-e`` or ``-n`` tells."""
+    marks: tuple[str, ...] = ("pyproject.toml",)
+    """Files by which it knows the project's folder."""
+    reads: tuple[str, ...] = ()
+    """Files of variables that it reads there by itself."""
+    told_by: str = ""
+    """Variable that names the environment's folder."""
+    conda: bool = False
+    """It finds environments of conda by name."""
+
+
+RUNNERS: dict[str, Runner] = {
+    "uv": Runner((".venv",), told_by="UV_PROJECT_ENVIRONMENT"),  # uv's documentation, "Project structure and files"
+    "rye": Runner((".venv",)),
+    "pdm": Runner((".venv", "venv")),  # PDM's documentation, "Working with virtual environments"
+    "poetry": Runner((".venv",)),  # Poetry's documentation, "virtualenvs.in-project"
+    "hatch": Runner((".venv",)),
+    "pipenv": Runner((".venv",), ("Pipfile",), (".env",)),  # Pipenv's documentation, "Automatic Loading of .env"
+    "pixi": Runner((".pixi/envs/{name}",), ("pixi.toml", "pyproject.toml")),  # Pixi's documentation, "Environment"
+    "conda": Runner(conda=True),
+    "mamba": Runner(conda=True),
+    "micromamba": Runner(conda=True),
+}
+
+
+def command_behind(words: list[str], state: State, ground: Ground) -> list[str]:
+    """Return the command that a wrapper starts: from the first word behind it that names a program on."""
+    for number, word in enumerate(words):
+        if word == "-c" and number + 1 < len(words) and " " in words[number + 1]:
+            return ["sh", "-c", words[number + 1]]
+        if " " in word and number == len(words) - 1 and not word.startswith("-"):
+            return _split(word)  # a terminal's: xterm -e "python x.py"
+        if not word.startswith("-") and (re.match(r"[A-Za-z_]\w*=", word) or _names_a_program(word, state, ground)):
+            return words[number:]
+    return []
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+def _names_a_program(word: str, state: State, ground: Ground) -> bool:
+    name = posixpath.basename(word)
+    if name in WRAPPERS or name in RUNNERS or name in SHELL_NAMES or name in ("env", "sudo", "doas"):
+        return True
+    where, here = ground.where, state.values.get("PWD", "/")
+    path = find_named(word, {"PATH": state.values.get("PATH", "")}, where, here) if word else ""
+    if not path or not where.is_file(path) or ("/" not in word and path == posixpath.join(here, word)):
+        return False
+    return (where.read(path, 4) or b"").startswith((b"\x7fELF", b"#!"))
+
+
+# --- the run of a manager --------------------------------------------------------------------------------------------
+
+
+def run_behind(name: str, words: list[str], state: State, ground: Ground) -> list[str]:
+    """Return the command that ``NAME run`` starts, and let ``state`` have that environment; nothing where it is not known."""
+    if not words or words[0] != "run":
+        return []
+    runner, words = RUNNERS[name], words[1:]
+    options = dict(_options(words))
+    for file in [*(options[o] for o in ("--env-file",) if o in options)]:
+        _read(posixpath.join(state.values.get("PWD", "/"), file), state, ground)
+    prefix = _of_conda(options, state, ground) if runner.conda else _of_project(runner, options, state, ground)
+    if not prefix:
+        return []
+    if runner.conda or ground.around.kind(f"{prefix}/conda-meta/history") == "file":
+        from core.host.startup.posix import ShellReader
+        from core.probes.starting.ways import activate_conda
+
+        activate_conda(ground, ShellReader(ground.around, state, "bash"), prefix)
+    else:
+        state.values |= {"VIRTUAL_ENV": prefix, "PATH": f"{prefix}/bin:{state.values.get('PATH', '')}"}
+        state.exported |= {"VIRTUAL_ENV", "PATH"}
+    rest = command_behind(words, state, ground)
+    if not rest and any(w.endswith(".py") for w in words):
+        return [f"{prefix}/bin/python"]
+    return rest
+
+
+def _options(words: list[str]) -> Iterator[tuple[str, str]]:
+    for number, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if word.startswith("-"):
+            yield name, value if equals else words[number + 1] if number + 1 < len(words) else ""
+
+
+def _of_project(runner: Runner, options: dict[str, str], state: State, ground: Ground) -> str:
+    """Return the environment of the project in or above the working folder."""
+    here = state.values.get("PWD", "/")
+    if (told := state.values.get(runner.told_by, "")) and runner.told_by:
+        return posixpath.normpath(posixpath.join(here, told))
+    name = options.get("-e") or options.get("--environment") or "default"
+    while here not in ("/", ""):
+        if any(ground.around.kind(f"{here}/{m}") == "file" for m in runner.marks):
+            for file in runner.reads:
+                _read(f"{here}/{file}", state, ground)
+            places = (f"{here}/{p}".replace("{name}", name) for p in runner.places)
+            return next((p for p in places if ground.around.kind(f"{p}/bin/python") == "file"), "")
+        here = posixpath.dirname(here)
+    return ""
+
+
+def _of_conda(options: dict[str, str], state: State, ground: Ground) -> str:
+    """Return the environment that -n or -p names: of conda's own list, or below a folder of environments."""
+    told = options.get("-p") or options.get("--prefix") or ""
+    if told:
+        return posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), told))
+    name = options.get("-n") or options.get("--name") or ""
+    listed = (ground.read(ground.at_home(".conda/environments.txt")) or "").split()
+    roots = [
+        state.values.get("MAMBA_ROOT_PREFIX", ""),
+        posixpath.dirname(posixpath.dirname(state.values.get("CONDA_EXE", ""))),
+    ]
+    places = [*listed, *(f"{root}/envs/{name}" for root in roots if root)]
+    return next((p for p in places if name and posixpath.basename(p) == name and ground.around.kind(p) == "folder"), "")
+
+
+def _read(path: str, state: State, ground: Ground) -> None:
+    if (text := ground.read(posixpath.normpath(path))) is not None:
+        read_assignments(text, posixpath.normpath(path), state, expands=True)
+
+
+# --- sudo ------------------------------------------------------------------------------------------------------------
+
+
+def behind_sudo(words: list[str], at: tuple[str, int], state: State, ground: Ground) -> list[str]:
+    """Return the command behind sudo's own options, and take what it does not hand on; sudoers(5) where it can be read."""
+    kept_all, kept = False, [*KEPT_BY_SUDO]
+    while words and words[0].startswith("-"):
+        option, _equals, names = words[0].partition("=")
+        kept_all = kept_all or words[0] in ("-E", "--preserve-env")
+        kept += names.split(",") if option == "--preserve-env" and names else ()
+        words = words[2:] if words[0] in ("-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T") else words[1:]
+    rules, texts = _Rules(kept), list(_sudoers(ground))
+    for text in texts:
+        rules.read(text, ground.person.name)
+    for name in list(state.values):
+        passes = kept_all or not rules.resets or any(fnmatch.fnmatchcase(name, k) for k in rules.kept)
+        if name in state.exported and name != "PATH" and (not passes or name.startswith("LD_")):
+            state.unset_variable(name, at[0], at[1], "posix")
+    state.values["PATH"] = rules.path or (state.values.get("PATH", "") if texts else SECURE_PATH)
+    state.exported.add("PATH")
+    return words
+
+
+def _sudoers(ground: Ground) -> Iterator[str]:
+    """Yield the texts of sudoers that this person may read."""
+    for path in (
+        "/etc/sudoers",
+        *(f"/etc/sudoers.d/{n}" for n in ground.around.names("/etc/sudoers.d") if "." not in n),
+    ):
+        if (text := ground.read(path)) is not None:
+            yield text.replace("\\\n", " ")
+
+
+class _Rules:
+    """What the Defaults of sudoers say of variables."""
+
+    def __init__(self, kept: list[str]) -> None:
+        self.kept, self.resets, self.path = kept, True, ""
+
+    def read(self, text: str, user: str) -> None:
+        """Take the Defaults for everybody, and those of this user."""
+        for found in re.finditer(r"(?m)^\s*Defaults(:\S+)?[ \t]+(.+)$", text):
+            if found[1] and user not in found[1][1:].split(","):
+                continue
+            for one in re.finditer(r"(!?)(\w+)(?:\s*([+-]?=)\s*(?:\"([^\"]*)\"|([^,\s]+)))?", found[2]):
+                self._take(one[1] == "!", one[2], one[3] or "", one[4] if one[4] is not None else one[5] or "")
+
+    def _take(self, negated: bool, name: str, operator: str, value: str) -> None:
+        if name == "env_reset":
+            self.resets = not negated
+        elif name == "secure_path" and operator == "=":
+            self.path = value
+        elif name == "env_keep" and operator == "+=":
+            self.kept = [*self.kept, *value.split()]
+        elif name == "env_keep" and operator == "-=":
+            self.kept = [k for k in self.kept if k not in value.split()]
+        elif name == "env_keep":
+            self.kept = [] if negated else value.split()

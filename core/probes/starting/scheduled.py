@@ -1,0 +1,84 @@
+"""What is started at a time: cron, anacron, the folders that cron runs, and at(1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.host.startup.plain import read_crontab
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment
+from core.probes.starting.machine import Ground, with_pam
+from core.probes.starting.ways import Reached, environment_in
+
+
+def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield cron: the person's own crontab, and each of the system's that runs an environment or sets something."""
+    plain = State({}, set())
+    usual = {"HOME": ground.person.home, "LOGNAME": ground.person.name, "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
+    plain.values, plain.exported = dict(usual), set(usual)
+    with_pam(ground, plain)
+    spools = (f"{folder}/{ground.person.name}" for folder in ("/var/spool/cron/crontabs", "/var/spool/cron"))
+    own = next((path for path in spools if ground.around.kind(path) == "file"), "")
+    if own and (text := ground.read(own)) is not None:
+        state = plain.copy()
+        state.files = list(plain.files)
+        jobs = read_crontab(text, own, state, system=False)
+        yield Reached(kind="cron", at=own, state=state)
+        for _user, command in jobs:
+            yield from _job(command, own, state, ground, pythons)
+    else:
+        yield Reached(kind="cron", at=ground.person.name, state=plain)
+    for path in ("/etc/crontab", "/etc/anacrontab", *(f"/etc/cron.d/{n}" for n in ground.around.names("/etc/cron.d"))):
+        if (text := ground.read(path)) is None:
+            continue
+        state = plain.copy()
+        state.files = list(plain.files)
+        own_format = path == "/etc/anacrontab"
+        jobs = read_crontab(text, path, state, system=not own_format, fields=3 if own_format else 5)
+        for _user, command in jobs:
+            yield from _job(command, path, state, ground, pythons)
+        prefix = next((p for _user, command in jobs if (p := environment_in(command, pythons))), "")
+        if prefix or any(user == ground.person.name for user, _command in jobs):
+            yield Reached(kind="cron", at=path, state=state, prefix=prefix)
+        if path == "/etc/crontab":
+            yield from _files(PERIODIC, state, ground, pythons)
+    yield from _files(SPOOLED, plain, ground, pythons)
+
+
+PERIODIC = ("/etc/cron.hourly", "/etc/cron.daily", "/etc/cron.weekly", "/etc/cron.monthly")
+"""Folders whose programs run-parts(8) starts, by a line of /etc/crontab or anacrontab."""
+
+SPOOLED = ("/var/spool/cron/atjobs", "/var/spool/at")
+"""Where at(1) keeps its jobs, on Debian and on Fedora: scripts that begin with every variable of the shell in which at was called."""
+
+MOST_SCRIPTS = 40
+
+
+def _files(
+    folders: tuple[str, ...], plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield the scripts of folders that start an environment."""
+    for path in [f"{folder}/{name}" for folder in folders for name in ground.around.names(folder)][:MOST_SCRIPTS]:
+        if (text := ground.read(path)) is not None and any(f"{p.prefix}/" in text for p in pythons):
+            yield from _started(text, (path, 0), path, plain, ground, pythons)
+
+
+def _job(
+    command: str, path: str, plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a job of a crontab that starts an environment, with what its own command sets before."""
+    text = ground.read(path) or ""
+    line = text.count("\n", 0, text.find(command)) + 1
+    yield from _started(command, (path, line), f"{path}: {command}", plain, ground, pythons)
+
+
+def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
+    text: str, at: tuple[str, int], name: str, plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    from core.probes.starting.commands import Line, python_of_text  # most people have no such job
+
+    state = plain.copy()
+    state.files = list(plain.files)
+    found = python_of_text(text, Line(*at), state, ground)
+    if found and any(p.prefix == found.prefix and p.kind in ("venv", "conda") for p in pythons):
+        yield Reached(kind="cron", at=name, state=state, prefix=found.prefix, argv=(found.path,))
