@@ -6,8 +6,6 @@ Python modules only have to exist with text, since people edit them, and to be o
 
 from __future__ import annotations
 
-import hashlib
-import io
 import itertools
 import re
 import time
@@ -152,6 +150,8 @@ def _is_stripped(one: ListedLibrary, size: int, where: Sysroot) -> bool:
     """Whether an extension module is smaller than it was and has no table of symbols any more: ``strip`` leaves what is loaded."""
     if where.system != "linux" or size > (one.row.size or 0) or not re.search(r"\.(?:cpython|abi3)[^/]*$", one.path):
         return False
+    import io  # seldom needed, as what reads sections
+
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
@@ -213,8 +213,10 @@ def _missed(gone: Iterable[DamagedFile], python: PythonEnvironment) -> Iterator[
 def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[DamagedFile, ...], bool]:
     """Return the Python modules that a RECORD lists and that are not there, nor their byte code in their place, or are damaged.
 
-    Damaged: without a byte, with zeros in the place of text, or of another release by their own words. It lasts.
+    Damaged: without a byte, with zeros in the place of text, or of another release by their own words. It lasts until a folder
+    or a RECORD changes, or a file that was told: thousands of whole modules are not asked for again.
     """
+    unwatched = Sysroot(system=where.system, root=where.root, planned=where.planned, gone=where.gone)
     found: list[DamagedFile] = []
     names: dict[str, frozenset[str] | None] = {}
     for what in python.distributions:
@@ -230,9 +232,11 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
             if "../" not in folder  # a RECORD leads nowhere else
             and (there := _listing(place := _at(what.location, folder, where), names, where)) is not None
             for name in its
-            if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", there, where))
+            if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", there, unwatched))
         )
         found += itertools.islice(unfit, MOST_GONE)
+    for one in found:
+        where.stat(one.path)
     return tuple(found), True
 
 
@@ -260,6 +264,8 @@ def _unfit_module(
 
 def _is_altered(what: Distribution, inner: str, where: Sysroot) -> bool:
     """Whether a module is not the recorded one, by its hash."""
+    import hashlib  # seldom needed
+
     content = where.read(where.join(what.location, *inner.split("/")), MAX_VERSION_BYTES)
     row = next(iter(record_rows(what, rf"(?m)^{re.escape(inner)},", where).values()), None)
     return bool(row and row.sha256 and content is not None and hashlib.sha256(content).hexdigest() != row.sha256)
