@@ -27,7 +27,7 @@ CuPy, and of PyTorch and TensorFlow the part that asks for others first."""
 MOST_BYTES = 48 << 20
 """Source that is read where something does: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
-USER_BYTES, MOST_USERS = 6 << 20, 40
+USER_BYTES, MOST_USERS = 24 << 20, 40
 """Source that is read of packages that use a framework, and how many of these; what they import of the frameworks is known then."""
 
 PACKAGE_BYTES = 8 << 20
