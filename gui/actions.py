@@ -59,7 +59,7 @@ class Actions:
     def _refused(self) -> bool:
         """Whether the report is another computer's, and say so."""
         if self.shows_other_computer:
-            self._tell(Severity.NOTE, _("This report is another computer's: make this change there."))
+            self._tell(Severity.NOTE, _("This report is from another computer: make this change there."))
         return self.shows_other_computer
 
     def choose_cudnn(self, *, folder: bool) -> str:
@@ -69,7 +69,7 @@ class Actions:
         if folder:
             source = QFileDialog.getExistingDirectory(self._window, _("A folder with a complete cuDNN"))
         else:
-            kinds = _("cuDNN as NVIDIA offers it") + " (*.zip *.tar.xz *.tgz *.tar.gz *.whl)"
+            kinds = _("cuDNN as NVIDIA distributes it") + " (*.zip *.tar.xz *.tgz *.tar.gz *.whl)"
             source, _kind = QFileDialog.getOpenFileName(self._window, _("An archive or a wheel of cuDNN"), "", kinds)
         return source
 

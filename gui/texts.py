@@ -109,7 +109,7 @@ STEP_VERBS: dict[str, str] = {
     "library-folder": N_("Add folder for libraries"),
     "device-group": N_("Add user to group"),
     "reload-uvm": N_("Reload nvidia_uvm"),
-    "nouveau-off": N_("Turn nouveau off"),
+    "nouveau-off": N_("Turn off nouveau"),
     "cdi": N_("Write CDI specification"),
     "short-path": N_("Create plain path"),
 }
@@ -129,7 +129,7 @@ def _edit(change: SetVariable | EditPath) -> str:
 
 def _of_search_path(edit: str, count: int, name: str) -> str:
     if edit == "drop" and count > 1:
-        return _("Take {n} entries out of {name}", n=count, name=name)
+        return _("Remove {n} entries from {name}", n=count, name=name)
     if edit == "drop":
         return _("Remove a folder from {name}", name=name)
     return _("Add folder to {name}", name=name) if edit == "add" else _("Change the order of {name}", name=name)

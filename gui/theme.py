@@ -119,7 +119,7 @@ def at_first(settings: QSettings) -> Theme:
 def severity_word(severity: Severity) -> str:
     """Return the word that a person sees for a severity."""
     return {
-        Severity.GOOD: _("In order"),
+        Severity.GOOD: _("OK"),
         Severity.NOTE: _("Good to know"),
         Severity.UNKNOWN: _("Not decided"),
         Severity.WARNING: _("Warning"),

@@ -18,7 +18,7 @@ from core.explain import explain
 from core.explain.render import render_text
 from tests.explain.threads import Thread, all_threads
 
-TRAINED, HELD_OUT, THIRD = ("first", "second"), ("held out",), ("third",)
+TRAINED, HELD_OUT, LATER = ("first", "second"), ("held out",), ("third", "fourth")
 NOT_NAMED = 99
 """Place of a true cause that was not named at all."""
 SURE = 0.8
@@ -80,7 +80,7 @@ def by(answers: Iterable[Answer], label: Callable[[Thread], str], least: int = 1
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the tables; 0 when in-sample and out-of-sample agree."""
     parser = argparse.ArgumentParser(prog="python -m tests.measure_explain", description=__doc__)
-    parser.add_argument("--misses", choices=(*TRAINED, *THIRD))
+    parser.add_argument("--misses", choices=(*TRAINED, *LATER))
     parser.add_argument("--draw", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(argv)
@@ -101,10 +101,12 @@ def tables() -> tuple[list[str], float]:
     trained = [answer(t) for t in all_threads(TRAINED)]
     unseen = [answer(t) for t in all_threads(HELD_OUT)]
     bare = [answer(a.thread, a.thread.text) for a in unseen]
-    third = [answer(t) for t in all_threads(THIRD)]
-    lines = [HEADER, row("all cases", [*trained, *unseen, *third]), row("in-sample", trained)]
+    later = [answer(t) for t in all_threads(LATER)]
+    lines = [HEADER, row("all cases", [*trained, *unseen, *later]), row("in-sample", trained)]
     lines += [row(f"in-sample, {name}", [a for a in trained if a.thread.set == name]) for name in TRAINED]
-    lines += [row("third, since its classes were mended", third)]
+    lines += [
+        row(f"{name}, since its classes were mended", [a for a in later if a.thread.set == name]) for name in LATER
+    ]
     lines += [row("out-of-sample", unseen), row("out-of-sample, the message alone", bare)]
     for title, label, least in (
         ("System", lambda t: t.system, 1),

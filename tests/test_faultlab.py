@@ -40,6 +40,8 @@ def machines() -> None:
 def test_the_cause_is_right(fault: Fault) -> None:
     outcome = examine(fault)
     assert outcome.right, f"{fault.why} Expected {outcome.expected}, found {outcome.found}: {outcome.detail}"
+    found = (outcome.report or {}).get("findings", ())
+    assert not [f["id"] for f in found if f["id"].endswith(".not-trusted")], "what is the person's own is tried"
 
 
 def test_the_table_is_as_large_as_promised() -> None:

@@ -16,7 +16,7 @@ from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Snapshot
 from core.model.findings import Report
 from core.rules.root_cause import importance_of_findings, is_consequence, may_lead
-from tests.rules import test_frameworks_cublas
+from tests.rules import more_machines, test_frameworks_cublas
 from tests.test_pseudo import MADE, RULES, snapshot
 
 LANGUAGES = ("de", "zh_CN")
@@ -28,6 +28,8 @@ def machines() -> Iterator[tuple[str, Callable[[], Snapshot]]]:
         yield name, functools.partial(snapshot, name)
     for name, made in RULES.items():
         yield f"rule {name}", made if callable(made) else functools.partial(replace, made)
+    for name, seen in more_machines.MACHINES.items():
+        yield f"rule {name}", functools.partial(replace, seen)
 
 
 MACHINES = dict(machines())
@@ -35,8 +37,14 @@ MACHINES = dict(machines())
 
 KINDS = {"conda": "the conda environment", "store": "the Microsoft Store's Python"}
 """Kind of environment, and how the probe words it."""
-CONDAS_OWN = tuple(f"rule frameworks: {name}" for name, *_ in test_frameworks_cublas.TABLE)
-"""Where conda is another matter: its interpreter leads extension modules to its own lib folder, so they miss nothing."""
+CONDAS_OWN = (
+    *(f"rule frameworks: {name}" for name, *_ in test_frameworks_cublas.TABLE),
+    *(f"rule ended imports: {name}" for name in more_machines.ENDED),
+)
+"""Where conda is another matter: its interpreter leads extension modules to its own lib folder, so they miss nothing; and a
+package may be there without a distribution of its name."""
+OVERLAYS = ("rule imports: a second torch by user site", "rule imports: Windows, a second torch by the user")
+"""Where the Store's Python is another matter: what its user installs is an overlay that is meant."""
 
 
 def twin(seen: Snapshot, kind: str) -> Snapshot:
@@ -88,7 +96,7 @@ def test_every_kind_of_environment_is_judged_as_a_venv_is(name: str) -> None:
     seen = MACHINES[name]()
     of_venv = verdicts(diagnose_snapshot(seen))
     for kind in KINDS:
-        if kind != "conda" or name not in CONDAS_OWN:
+        if name not in (CONDAS_OWN if kind == "conda" else OVERLAYS):
             assert verdicts(diagnose_snapshot(twin(seen, kind))) == of_venv
 
 

@@ -126,7 +126,7 @@ def _with_fetched(finding: Finding, report: Report, shop: RepairContext, options
             where = repair.cudnn_origin(finding, report.snapshot, shop, sources, watch)
         if where and not options.json:
             say_result(f"{where}\n")
-        if where and not options.yes and not _ask_agreement(_("Fetch it?")):
+        if where and not options.yes and not _ask_agreement(_("Download it?")):
             return finding
         with progress_on_stderr() as watch:
             return repair.fix_from_fetched_cudnn(finding, report.snapshot, shop, sources, watch)
@@ -159,7 +159,7 @@ def _cure(
     if not proposal.is_prepared:
         made = _prepare(proposal, report, shop, options, tell)
         if isinstance(made, str):
-            return _close(line, "declined" if made == _("Nothing was fetched.") else "refused", made), report
+            return _close(line, "declined" if made == _("Nothing was downloaded.") else "refused", made), report
         proposal, line = made, msgspec.structs.replace(line, changes=made.plan.lines())
     try:
         return _carry_out(proposal, line, report, shop, look, options)
@@ -207,10 +207,14 @@ def _prepare(
     sources = repair.package_sources(options.source, options.index, offline=options.offline, guard=options.guard)
     with progress_on_stderr() as watch:
         where = repair.fetched_from(proposal, sources, shop, watch)
-    tell((where or _("Nothing is fetched: only what lies on this machine is used.")) + "\n")
-    if where and not options.yes and not _ask_agreement(_("Fetch what is needed, and try it out in a twin?")):
-        tell(_("Nothing was fetched.") + "\n")
-        return _("Nothing was fetched.")
+    tell((where or _("Nothing is downloaded: only files on this machine are used.")) + "\n")
+    if (
+        where
+        and not options.yes
+        and not _ask_agreement(_("Download what is needed, and test it in a copy of the environment?"))
+    ):
+        tell(_("Nothing was downloaded.") + "\n")
+        return _("Nothing was downloaded.")
     try:
         with progress_on_stderr() as watch:
             made = repair.prepare(proposal, report, shop, watch, sources)
@@ -298,7 +302,7 @@ def _let_go(options: argparse.Namespace, shop: RepairContext) -> int:
             _("the history has no entry {wish}; `convalesce undo --list` shows it.", wish=repr(options.let_go))
         )
     title = known[0].title if isinstance(known[0], Entry) else known[0].id
-    question = _("Remove what is kept for undoing this: {title}? It cannot be undone then.", title=title)
+    question = _("Remove the backup for this change: {title}? It can then no longer be undone.", title=title)
     if not options.yes and not _ask_agreement(question):
         say_result(_("Nothing was changed.") + "\n")
         return REFUSED

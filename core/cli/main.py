@@ -126,7 +126,7 @@ def _hint(word: str, known: dict[str, str], all_of_them: str) -> str:
     near = get_close_matches(word.lstrip("-").lower(), bare, n=1)
     if near:
         return " " + _("Did you mean {name}?", name=bare[near[0]])
-    return " " + _("{command} tells what there is.", command=all_of_them)
+    return " " + _("{command} lists what is available.", command=all_of_them)
 
 
 def _usage(command: str) -> str:
@@ -141,19 +141,16 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Return the parser; where the first argument names a command, with this command alone."""
     import argparse
 
-    if (
-        i18n.current_language() != i18n.ENGLISH
-    ):  # argparse takes its own texts from gettext's default domain, which has none of our languages
-        vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
+    # argparse takes its own texts from gettext's default domain, which has none of our languages
+    vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
 
     parser = argparse.ArgumentParser(
         prog="convalesce",
         description=_("Finds out why a GPU deep-learning setup does not work, and proves it."),
         epilog=_(
-            "Exit status: 0 nothing wrong; 1 at least one fault; 2 invalid usage; 3 internal error in "
-            "Convalesce; 4 a fix was refused or rolled back; 5 nothing wrong was found, but something that "
-            "was named or would be loaded here could not be examined; 6 a change is stuck, and is taken back "
-            "at the next start."
+            "Exit status: 0 nothing wrong; 1 at least one fault; 2 invalid usage; 3 internal error in Convalesce; 4"
+            " a fix was refused or rolled back; 5 nothing wrong was found, but something that was named or would be"
+            " loaded here could not be examined; 6 a change is stuck, and is rolled back at the next start."
         ),
     )
     parser.add_argument(
@@ -165,7 +162,7 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser.add_argument(
         "--language",
         metavar="LANGUAGE",
-        help=_("the language of what is printed: {words}", words=", ".join(i18n.available_languages())),
+        help=_("language of the output: {words}", words=", ".join(i18n.available_languages())),
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -238,7 +235,7 @@ def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help=_("an archive, a wheel or a folder with a complete cuDNN to install"),
     )
     fix.add_argument(
-        "--fetch-cudnn", action="store_true", help=_("fetch the wheel of the cuDNN that is needed, and place it")
+        "--fetch-cudnn", action="store_true", help=_("download the wheel of the required cuDNN, and install it")
     )
     fix.add_argument(
         "--from",
@@ -247,9 +244,9 @@ def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="WHEEL|FOLDER",
         help=_("take packages from this wheel, or this folder of wheels"),
     )
-    fix.add_argument("--index", default="", metavar="URL", help=_("fetch packages from this index"))
+    fix.add_argument("--index", default="", metavar="URL", help=_("download packages from this index"))
     fix.add_argument("--guard", action="store_true", help=_("let later installations keep the build that is installed"))
-    fix.add_argument("--offline", action="store_true", help=_("fetch nothing: use only what lies on this machine"))
+    fix.add_argument("--offline", action="store_true", help=_("download nothing: use only files on this machine"))
     fix.set_defaults(command=_fix)
 
 
@@ -259,7 +256,7 @@ def _add_undo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     undo.add_argument("--all", action="store_true", help=_("everything that is still in effect, newest first"))
     undo.add_argument("--list", action="store_true", help=_("show the history"))
     undo.add_argument(
-        "--let-go", default="", metavar="ENTRY", help=_("remove what an entry keeps for undoing, to free its space")
+        "--let-go", default="", metavar="ENTRY", help=_("remove the backup of an entry, to free its space")
     )
     undo.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     undo.set_defaults(command=_undo)
@@ -273,9 +270,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     explain.add_argument("--json", action="store_true")
     held = explain.add_mutually_exclusive_group()
     held.add_argument("--report", type=given_path, metavar="REPORT.json", help=_("judge another machine by its report"))
-    held.add_argument(
-        "--text-only", action="store_true", help=_("do not scan this machine: what the text says by itself")
-    )
+    held.add_argument("--text-only", action="store_true", help=_("judge the text alone, without scanning this machine"))
     explain.add_argument("--python", type=option_value, action="append", default=[], metavar="PATH")
     explain.add_argument(
         "--answer",

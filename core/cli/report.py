@@ -155,7 +155,7 @@ def _suspects(options: argparse.Namespace) -> int:
     from core.report.triage.table import difference_lines, machine_differences
 
     _name, machine = next(
-        read_all(options.suspects), ("", BadFile(file=str(options.suspects), problem=_("is no report")))
+        read_all(options.suspects), ("", BadFile(file=str(options.suspects), problem=_("is not a report")))
     )
     if isinstance(machine, BadFile):
         raise terminal.UsageError(f"{options.suspects} {machine.problem}")

@@ -111,7 +111,7 @@ def chosen_steps(only: str) -> tuple[Step, ...]:
     if unknown:
         raise UsageError(
             _(
-                "--only does not know {name}; its words are {words}.",
+                "--only does not know {name}; use one of {words}.",
                 name=repr(unknown[0]),
                 words=", ".join(s.value for s in Step),
             )

@@ -162,6 +162,15 @@ def can_use_colour() -> bool:
     return sys.stdout.isatty() and reader_of(sys.stdout).escapes and not os.environ.get("NO_COLOR")
 
 
+_BEYOND_ASCII = late_pattern(r"[^\x00-\x7f]")
+
+
+def _units(letter: str) -> tuple[int, ...]:
+    """Return the numbers of a letter in UTF-16: two for one beyond the first 65,536."""
+    data = letter.encode("utf-16-be", "surrogatepass")
+    return tuple(int.from_bytes(data[n : n + 2], "big") for n in range(0, len(data), 2))
+
+
 def say_json(data: bytes) -> None:
     """Write a JSON document in UTF-8, or with every other letter than ASCII's escaped where the stream or its reader is of a code page.
 
@@ -171,9 +180,7 @@ def say_json(data: bytes) -> None:
     if not sys.stdout.isatty():
         pages.append(reader_of(sys.stdout).page)
     if any(page.lower().replace("_", "-") not in ("utf-8", "utf8") for page in pages):
-        units = text.encode("utf-16-be", "surrogatepass")
-        numbers = (int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2))
-        text = "".join(chr(n) if n < 128 else f"\\u{n:04x}" for n in numbers)
+        text = _BEYOND_ASCII.sub(lambda m: "".join(f"\\u{n:04x}" for n in _units(m[0])), text)
     sys.stdout.write(text)
     sys.stdout.flush()
 

@@ -18,6 +18,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from core.common import turns
+
 T = TypeVar("T")
 R = TypeVar("R")
 Answer = tuple[T | None, BaseException | None]
@@ -101,9 +103,11 @@ class Patience:
         path = os.fsdecode(path)
         return any(path == place or path.startswith(place.rstrip(os.sep) + os.sep) for place in self.silent)
 
-    def run(self, work: Callable[[], T], waited: Callable[[float], object] = lambda _seconds: None) -> T:
+    def run(
+        self, work: Callable[[], T], waited: Callable[[float], object] = lambda _seconds: None, *, begun: bool = False
+    ) -> T:
         """Return what ``work`` returns; it may be called several times, each time in another thread. ``waited`` is
-        called with the seconds lost at each silent path.
+        called with the seconds lost at each silent path. ``begun``: it is a part of what has begun, whose turn comes first.
 
         Raises:
             TimeoutError: there were more silent paths than MOST. BaseException: whatever ``work`` raises.
@@ -113,9 +117,10 @@ class Patience:
             answers: SimpleQueue[Answer[T]] = SimpleQueue()
             start = time.monotonic()
             threading.Thread(
-                target=_work, args=(worker, work, answers), daemon=True, name=threading.current_thread().name
+                target=_work, args=(worker, work, answers, begun), daemon=True, name=threading.current_thread().name
             ).start()
-            answer = self._answer(worker, answers)
+            with turns.others_turn():
+                answer = self._answer(worker, answers)
             if answer is not None:
                 value, error = answer
                 if error is not None:
@@ -144,10 +149,12 @@ class Patience:
                 self.silent = (*self.silent, place)
 
 
-def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]]) -> None:
+def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]], begun: bool) -> None:
     _here.worker = worker
     try:
-        answers.put((work(), None))
+        with turns.turn(first=begun):
+            found = work()
+        answers.put((found, None))
     except _LeftError:
         pass
     except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
@@ -176,7 +183,7 @@ def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int =
             except IndexError:  # another thread took the last one
                 return
             try:
-                results[at] = patience.run(lambda item=item: work(item))  # type: ignore[misc]  # bound now, not when called
+                results[at] = patience.run(lambda item=item: work(item), begun=True)  # type: ignore[misc]  # bound now, not when called
             except TimeoutError:
                 continue
             except Exception as error:  # noqa: BLE001 - it is raised again below
@@ -185,8 +192,9 @@ def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int =
     crew = [threading.Thread(target=some, daemon=True) for _n in range(min(threads, len(todo)))]
     for thread in crew:
         thread.start()
-    for thread in crew:
-        thread.join()
+    with turns.others_turn():
+        for thread in crew:
+            thread.join()
     if errors:
         raise errors[0]
     return results

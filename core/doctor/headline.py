@@ -219,7 +219,7 @@ def headline_word(kind: Kind) -> str:
         "not decided": _("Not decided"),
         "no gpu": _("No NVIDIA GPU"),
         "no framework": _("No framework"),
-        "not examined": _("Not everything could be looked at"),
+        "not examined": _("Not everything could be examined"),
         "by hand": _("Only a person can do this"),
     }[kind]
 
@@ -266,18 +266,18 @@ def headline_sentence(head: Headline) -> str:
                 who=who,
                 gpu=head.gpu or "GPU",
             )
-        return _("{framework} in {who} finds everything that it needs.", framework=head.framework, who=who)
+        return _("Every library that {framework} in {who} asks for was found.", framework=head.framework, who=who)
     if head.kind == "works" and head.who:
-        return _("Everything that {who} loads is there.", who=who)
+        return _("Every library that {who} asks for was found.", who=who)
     return {
         "works": _("The driver and cuDNN load on your {gpu}.", gpu=head.gpu or "GPU"),
         "fixed": _("The fault is gone, and nothing got worse."),
         "not decided": _("Something is wrong, and several causes are possible.")
         if head.finding
         else _("Nothing wrong was found, and nothing was proved."),
-        "no gpu": _("Programs on this computer compute on the processor; that works, and takes longer."),
+        "no gpu": _("Programs on this computer compute on the processor; that works, but takes longer."),
         "no framework": _("The GPU is there, but no PyTorch, TensorFlow or other framework was found."),
-        "not examined": _("One place gave no answer, so that nothing can be said for sure."),
+        "not examined": _("One location did not respond, so nothing is certain."),
     }[head.kind]
 
 
@@ -286,7 +286,7 @@ def headline_detail(head: Headline, report: Report) -> str:
     if head.text or head.end:
         return head.seen
     if head.kind == "works":
-        proof = _("It was not started yet.") if head.framework else ""
+        proof = _("Nothing was started yet.") if head.framework else ""
         return _("Tried: imported, and convolved.") if head.proved else proof
     if head.kind == "fixed":
         if head.partly:
@@ -294,7 +294,7 @@ def headline_detail(head: Headline, report: Report) -> str:
         if head.proved:
             who = who_text(head.who)
             return _("{framework} in {who} convolved on your {gpu}.", framework=head.framework, who=who, gpu=head.gpu)
-        return head.seen or _("A new scan has shown it.")
+        return head.seen or _("A new scan confirmed it.")
     if head.kind == "no gpu":
         return _("For more speed, use a computer or a cloud service that has one.")
     return shorten(head.finding.title, report) if head.finding else ""

@@ -18,6 +18,7 @@ from core.host import ownership
 from core.host.interface import Host
 from core.model.changes import Change, ChangeError, ExchangePackages
 from core.model.facts import FrameworkTrial, Snapshot
+from core.rehearsal.planned_host import PlannedHost
 from core.rehearsal.rehearse import Rehearsal
 from core.transaction import package_exchange
 from core.transaction.execute import Plan
@@ -42,16 +43,34 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     me = frozenset({f"uid:{os.geteuid()}"}) if os.name != "nt" else frozenset()
     loose = ownership.first_loose(folder, me) if os.name != "nt" else ""
     if loose:
-        return (_("Others can change {loose}, so the packages of {prefix} are left.", loose=loose, prefix=wish.prefix),)
+        return (
+            _(
+                "Others can change {loose}, so the packages of {prefix} are left unchanged.",
+                loose=loose,
+                prefix=wish.prefix,
+            ),
+        )
     return ()
 
 
-def prepare_exchange(  # noqa: PLR0917 - what, from where, and the means
-    wish: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
+def prepare_exchange(
+    wish: ExchangePackages,
+    further: tuple[Change, ...],
+    seen: Snapshot,
+    sources: Sources,
+    *,
+    host: Host,
+    journal: Journal,
+    watch: Progress,
 ) -> Prepared:
-    """Prepare a change of packages in a twin. See core/fixes/packages/prepare.py."""
+    """Prepare a change of packages in a twin, which is tried as programs start after the ``further`` changes.
+
+    See core/fixes/packages/prepare.py.
+    """
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
-    return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch)
+    then = PlannedHost(host=host, changes=further).fresh_environment() if further else host.fresh_environment()
+    then = {n: v.replace(f"{wish.prefix}/", f"{real.prefix}/") for n, v in then.items()}
+    return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch, then=then)
 
 
 def trial_result(made: Prepared) -> Rehearsal | None:
@@ -59,12 +78,12 @@ def trial_result(made: Prepared) -> Rehearsal | None:
     if not any(isinstance(c, ExchangePackages) for c in made.changes):
         return None
     if made.problem:
-        words = join_sentences(_("Tried out in a twin of the environment: does not work."), made.problem)
+        words = join_sentences(_("Tested in a copy of the environment: it does not work."), made.problem)
         return Rehearsal(works=False, sentence=words)
     said = packages.trial_summary(made)
     if not any(t.reached != "nothing" for t in made.trials):
         words = _(
-            "The packages fit together in a twin of the environment; no framework there could be imported to try."
+            "The packages fit together in a copy of the environment; no framework there could be imported as a test."
         )
         return Rehearsal(works=None, sentence=words)
     return Rehearsal(works=True, sentence=said)

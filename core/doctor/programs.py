@@ -61,7 +61,7 @@ def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
     its = follow(path, env, where)
     if its.interpreter:
         return its.interpreter, _sets_variables(path, where), ""
-    return "", True, "" if its.path else translate_fact(_("{name} does not tell which program it starts.", name=named))
+    return "", True, "" if its.path else translate_fact(_("{name} does not show which program it starts.", name=named))
 
 
 def _sets_variables(script: str, where: Sysroot) -> bool:

@@ -126,8 +126,10 @@ def prepare(
     wish = package_repair.unprepared_exchange(proposal.plan)
     if wish is None:
         return proposal
-    made = package_repair.prepare_exchange(wish, report.snapshot, sources or Sources(), shop.host, shop.journal, watch)
     further = tuple(c for c in proposal.plan.changes if c is not wish)
+    made = package_repair.prepare_exchange(
+        wish, further, report.snapshot, sources or Sources(), host=shop.host, journal=shop.journal, watch=watch
+    )
     plan = replace(proposal.plan, changes=resolve((*made.changes, *further), shop.writer))
     problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
     if elevation.needs_elevation(plan.changes, shop.writer):
@@ -319,7 +321,7 @@ def fix_from_fetched_cudnn(
     """
     requirement = cudnn_requirement(finding, snapshot)
     if not requirement:
-        raise ChangeError(_("Nothing here tells which cuDNN is needed; download one, and name its file."))
+        raise ChangeError(_("Nothing here shows which cuDNN is needed; download one, and name its file."))
     watch.say(_("Fetching {requirement}", requirement=requirement))
     wheel, _package = Fetcher(shop.host, watch).fetch(requirement, sources, shop.journal)
     return fix_from_cudnn_set(wheel, finding, snapshot, shop, watch)

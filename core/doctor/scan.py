@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from core.common.i18n import N_, _
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
+from core.common.turns import turn
 from core.host.interface import Host
 from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
 from core.model.steps import SECTIONS_OF_STEP, Step
@@ -59,7 +60,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("closures", closure.look, needs=("pythons",), timeout=90),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     # probes that are ready before cudnn still run after it, while loads waits for its children
-    Probe("imports", imports.look, needs=("pythons",), after=("cudnn",)),
+    Probe("imports", imports.look, needs=("pythons",), timeout=20, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=150),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
@@ -81,7 +82,7 @@ PROGRESS_TEXTS = {
     "frameworks": N_("Reading how frameworks were built"),
     "records": N_("Comparing the frameworks' libraries with their packages' records"),
     "trials": N_("Testing the frameworks in their own interpreters"),
-    "framework_tools": N_("Looking at what the frameworks run while they work"),
+    "framework_tools": N_("Checking the tools that the frameworks run"),
     "toolkits": N_("Looking for CUDA toolkits"),
     "tools": N_("Looking for compilers and container engines"),
     "cudnn": N_("Reading every copy of cuDNN"),
@@ -189,7 +190,8 @@ def take_snapshot(
                 target=run, args=(probe, replace(request, seen=snapshot)), daemon=True, name=probe.section
             ).start()
         if len(waiting) <= 1:  # the last one waits for children of others
-            meanwhile(snapshot)
+            with turn():
+                meanwhile(snapshot)
             meanwhile = _nothing
         section, value, error, seconds = _next(done, running, late, watch)
         if section not in running:

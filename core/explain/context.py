@@ -23,6 +23,8 @@ _COMPATIBILITY = re.compile(r"\(compatibility version \d{4,5}\)")
 _CAPABILITY = re.compile(
     r"(?:sm_?|compute_|capability:?\s{0,3}(?:of\s|\(cc\)\s|\(|is\s)?|\bcc >=)(\d{1,2})\.?(\d)(?![\d.])a?\b"
 )
+_LISTED_CAPABILITY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d) which supports hardware cc[^\n]{0,80}")
+"""A row of the list that PyTorch 2.9 and later print."""
 _NO_CUDA = re.compile(
     r"is_available\(\)\)?[\s:=>\-]{0,8}(?:is |returns? |gives? |prints? )?false\b|cuda(?: is)? available\W{1,3}false\b|cuda device is not av"
 )
@@ -158,8 +160,10 @@ def _capabilities(
         low,
     )
     span = supported.span() if supported else (0, 0)
-    inside = [int(m[1] + m[2]) for m in _CAPABILITY.finditer(low[span[0] : span[1]])]
-    outside = [int(m[1] + m[2]) for m in _CAPABILITY.finditer(low[: span[0]] + "\n" + low[span[1] :])]
+    listed = [int(m[1] + m[2]) for m in _LISTED_CAPABILITY.finditer(low)]
+    rest = _LISTED_CAPABILITY.sub("\n", low[: span[0]] + "\n" + low[span[1] :])
+    inside = listed or [int(m[1] + m[2]) for m in _CAPABILITY.finditer(low[span[0] : span[1]])]
+    outside = [int(m[1] + m[2]) for m in _CAPABILITY.finditer(rest)]
     model = next((cc for pattern, cc in _MODELS if re.search(pattern, low)), 0)
     gpu = outside[0] if outside else model
     found: set[str] = set()

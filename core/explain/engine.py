@@ -14,6 +14,7 @@ from core.explain import dictionary, harmful_advice, other_machine, pasted, ques
 from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
 from core.explain.ranking import MAX_TEXT_BELIEF, conditions_hold, matching_clues, rank_causes
 from core.explain.reading import ParsedText, read_text
+from core.explain.words import believe_words
 from core.knowledge.causes import cause_rows as known_causes
 from core.knowledge.steps import cure_steps
 from core.model.facts import Snapshot
@@ -30,6 +31,12 @@ SHORT_TEXT_CHARACTERS = 4000
 """Characters up to which a text counts as a message by itself: a log must also name something of the GPU set-up."""
 MAX_CAUSES_WITH_STEPS = 3
 """Causes that carry their steps."""
+LEAST_WORD_SCORE = 0.03
+"""Score of the best cause below which words point nowhere."""
+WORDS_AGREE_SCORE = 0.2
+"""Score from which on texts with such words mostly had one cause."""
+MAX_CAUSES_BY_WORDS = 3
+"""Causes that are shown where words alone rank them."""
 ANSWERED_SCORE = 0.85
 """Score of the cause that an answer leaves."""
 ROOT_CAUSE_WEIGHT = 0.4
@@ -40,11 +47,19 @@ PICTURES = re.compile(
     re.IGNORECASE,
 )
 NOTHING_TEXT = N_("Nothing in this text is about the GPU setup.")
+NEXT_LOOK = N_("Paste the lines around the first error, or check this computer: convalesce scan.")
+"""What to do with a text that says nothing."""
+OTHER_SIDE = N_(
+    "Next: add what the program itself printed, or the output of python -m torch.utils.collect_env, or check this computer: convalesce scan."
+)
+"""What to do with a paste that shows a part of a machine and no message."""
 TOPIC_WORDS = (
-    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "cusolver", "cusparse", "cufft", "curand", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡"),
+    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "cusolver", "cusparse", "cufft", "curand", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡", "nvrm", "nvml", "nccl", "nvcc", "xpu"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
 )  # fmt: skip
 """Words that make a log one about the GPU set-up, if it also has a clue."""
+LEAST_ABOUT, LEAST_ABOUT_BY_WORDS = 3.0, 12.0
+"""Log-odds of the words from which on a text without such a word is one too: with a clue, and without."""
 
 
 def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding, ...] | None = None) -> Explanation:
@@ -56,12 +71,15 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
     if len(text) < SHORT_TEXT_CHARACTERS and PICTURES.fullmatch(text):
         return Explanation(sentence=_(PICTURE_TEXT))
     meant = dictionary.look_up(text)
-    reading = read_text(f"error code {text.strip()}" if meant and text.strip().isdigit() else text)
+    # a number alone is read as the message that has it
+    reading = read_text(f"{meant[0].term}, error code {meant[0].number}" if meant and meant[0].number else text)
     if not meant and not is_about_gpu(reading):
-        return Explanation(sentence=_(NOTHING_TEXT))
+        return Explanation(sentence=_(NOTHING_TEXT), decide=_(NEXT_LOOK))
     codes = meant or dictionary.code_meanings(reading)
     failures: list[Finding] = []
     says = TextSummary() if meant else saying.summarise_text(reading, codes)
+    shown = "" if says.meaning or meant or matching_clues(reading) else pasted.describe(reading)
+    says = structs.replace(says, meaning=shown) if shown else says
     away = run_guarded(lambda: other_machine.other_machine_reasons(reading, snapshot), "explain.foreign", failures, "")
     here = None if away else snapshot
     if here is not None:
@@ -69,9 +87,9 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
     judged = verdicts.judge_causes(reading, here, _findings(here, findings), failures)
     if here is None:
         nothing: dict[str, dict[str, Any]] = {}
-        shown = run_guarded(lambda: pasted.judge_pasted(reading), "explain.pasted", failures, nothing)
-        judged = replace(judged, verdicts=shown)
-    causes = () if meant and not matching_clues(reading) else _causes(reading, judged)
+        decided = run_guarded(lambda: pasted.judge_pasted(reading), "explain.pasted", failures, nothing)
+        judged = replace(judged, verdicts=decided)
+    causes = () if meant and not matching_clues(reading) else _causes(reading, judged, evidence_alone=bool(shown))
     link = _link(causes, judged, snapshot, away)
     asked = questions.find_question(causes, reading)
     return Explanation(
@@ -83,7 +101,7 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         codes=codes,
         warnings=run_guarded(lambda: harmful_advice.find_harmful_advice(reading, here), "explain.cures", failures, ()),
         foreign=printable(away),
-        decide=questions.ask_what_decides(causes, asked),
+        decide=_(OTHER_SIDE) if shown and snapshot is None else questions.ask_what_decides(causes, asked),
         question=_(asked.ask) if asked else "",
         choices=tuple(_(a.answer) for a in asked.answers) if asked else (),
         answers=tuple(a.cause for a in asked.answers) if asked else (),
@@ -112,7 +130,9 @@ def is_about_gpu(reading: ParsedText) -> bool:
     named = any(word in reading.low for word in TOPIC_WORDS) or "lib:cudnn" in reading.marks
     clues = matching_clues(reading)
     if len(reading.text) <= SHORT_TEXT_CHARACTERS:
-        return bool(clues) or named
+        if named or any(c.exact for c in clues):
+            return True
+        return believe_words(reading).about >= (LEAST_ABOUT if clues else LEAST_ABOUT_BY_WORDS)
     exact = any(c.exact and max(c.causes, key=lambda cause: c.causes[cause]) != "program_error" for c in clues)
     return bool(clues) and (named or exact)
 
@@ -132,22 +152,27 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kept))[:12]
 
 
-def _causes(reading: ParsedText, judged: verdicts.Judgement) -> tuple[RankedCause, ...]:
+def _causes(reading: ParsedText, judged: verdicts.Judgement, evidence_alone: bool) -> tuple[RankedCause, ...]:
+    """Return the causes, best first. Words rank nothing where a text is evidence alone: it complains of nothing."""
     words = {row.cause: row.meaning for row in known_causes()}
+    rows = rank_causes(reading)
+    by_words = not any(because for _cause, _score, because in rows)
+    guessed = by_words and not evidence_alone and rows[0][1] >= LEAST_WORD_SCORE
     ranked = [
         RankedCause(
             cause=cause,
             score=round(score, 4),
             because=tuple(_(b) if b else b for b in because[:4]),
+            by_words=guessed and place < MAX_CAUSES_BY_WORDS,
             meaning=_(words[cause]) if cause in words else "",
             **judged.verdicts.get(cause, {}),
         )
-        for cause, score, because in rank_causes(reading)
+        for place, (cause, score, because) in enumerate(rows)
     ]
     worth = [
         r
         for place, r in enumerate(ranked)
-        if (r.score >= MIN_SCORE and place < MAX_CAUSES) or r.verdict == "proved" or r.may
+        if ((r.score >= MIN_SCORE or by_words) and place < MAX_CAUSES) or r.verdict == "proved" or r.may
     ]
     best = sorted(worth, key=_rank_key)
     return tuple(with_steps(r, reading.marks) if place < MAX_CAUSES_WITH_STEPS else r for place, r in enumerate(best))
@@ -157,7 +182,8 @@ def with_steps(r: RankedCause, marks: frozenset[str] = frozenset()) -> RankedCau
     """Add what cures a cause, where no finding says it for this machine: in general, for the frameworks and systems that
     the text is about, and how one sees that it worked.
     """
-    if r.verdict == "refuted" or not (r.because or r.may or r.verdict == "proved") or (r.finding and r.finding.fix):
+    told = r.because or r.by_words or r.may or r.verdict == "proved"
+    if r.verdict == "refuted" or not told or (r.finding and r.finding.fix):
         return r
     known = cure_steps()
     exact = [_(s.step) for s in known.steps if s.cause == r.cause and conditions_hold(s.when, marks)]
@@ -233,6 +259,13 @@ def _points_to(best: RankedCause, says: TextSummary) -> str:
     """Return the causes that a text suggests by itself."""
     if best.verdict == "proved":
         return _("The text itself proves it: {meaning}", meaning=best.meaning)
+    if best.by_words:
+        came = (
+            _("Texts with such words mostly came from this: {meaning}", meaning=best.meaning)
+            if best.score >= WORDS_AGREE_SCORE
+            else _("Texts with such words came from different causes; the machine decides.")
+        )
+        return join_sentences(says.meaning, _("No exact message was recognised."), came)
     if not best.because:
         return says.meaning or _("The text contains no symptom that points anywhere; a scan of the machine decides.")
     if best.score >= questions.LIKELY_SCORE:

@@ -25,9 +25,10 @@ TRIGGER_WORDS: tuple[bytes, ...] = (
     *(b"shared memory", b"assert", b"jetson", b"llvmpipe", b"daemon-reload", b"cannot import name", b"tensor", b"memory"),
     *(b"compiler", b"modprobe", b"libdevice", b"dynamic lib", b"unsupported", b"avx", b"apple m", b"amd ", b"forward compat", b"engine to execute"),
     *(b"execution provider", b"executionprovider", b"out of bounds", b"numa node", b"convert empty path"),
+    *("显存".encode(), b"ninja", b"kv cache"),
     *(b"nouveau", b"secure boot", b"mokutil", b"key was rejected", b"xid", b"uncorrectable", b"container", b"wsl", b"compute capability"),
 )  # fmt: skip
-"""Lower-case ASCII. Only what stands near one of them is read in a long text; a new topic needs its word here."""
+"""In lower case. Only what stands near one of them is read in a long text; a new topic needs its word here."""
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")

@@ -31,6 +31,8 @@ class RankedCause(Frozen, frozen=True, kw_only=True):
     """The finding that proves it, or may be behind it, with its fix."""
     may: bool = False
     """This machine has such a fault, and it can make such a text as others can: near, and not proved."""
+    by_words: bool = False
+    """No message of the text is known: texts with such words came from this cause, by the learned table."""
     by_text: bool = False
     """The verdict is from what the text itself shows of its machine (a pasted nvidia-smi, pip list, ...), not from a look."""
     steps: str = ""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from core.common.i18n import _
+from core.common.i18n import _, join_sentences
 from core.common.versions import version_tuple
 from core.explain.reading import ParsedText
 from core.knowledge.causes import Cause
@@ -44,6 +44,8 @@ _FREE = re.compile(r"(\d{1,5}(?:\.\d{1,2})?) ?([GMK])iB (?:is )?free")
 LEAST_ROWS = 4
 """Rows from which on names with versions are a list of packages."""
 MOST_ROWS = 2000
+MAX_GPUS = 4
+"""GPUs that are named in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,35 @@ def _packages(text: str) -> dict[str, str]:
 
 def _name(name: str) -> str:
     return re.sub(r"[._]", "-", name.lower())
+
+
+def describe(reading: ParsedText) -> str:
+    """Return what a paste without any message shows of its machine, and whether that part works; empty for another text."""
+    seen = read_pasted(reading.text)
+    said: list[str] = []
+    if any(verdict == "proved" for judge in PASTED_JUDGES for _c, verdict, _e in judge(reading, seen)):
+        return ""
+    if seen.driver and seen.gpus:
+        full = [f"{g.name} ({g.used} / {g.total} MiB)" if g.total else g.name for g in seen.gpus[:MAX_GPUS]]
+        newest = _("runs CUDA up to {version}", version=seen.driver_cuda) if seen.driver_cuda else ""
+        shown = ", ".join(part for part in (newest, *full) if part)
+        said.append(_("nvidia-smi shows driver {driver}: {shown}.", driver=seen.driver, shown=shown))
+        said.append(_("Driver and GPU answer: this part works."))
+    elif seen.driver:
+        said.append(_("nvidia-smi shows driver {driver} and no GPU that Convalesce can read.", driver=seen.driver))
+    elif seen.gpus:
+        said.append(
+            _("nvidia-smi lists {gpus}: the driver works.", gpus=", ".join(g.name for g in seen.gpus[:MAX_GPUS]))
+        )
+    if seen.torch_cuda == "none":
+        said.append(_("PyTorch {version} is built without CUDA.", version=seen.torch))
+    elif seen.torch and seen.torch_cuda:
+        said.append(_("PyTorch {version} is built with CUDA {cuda}.", version=seen.torch, cuda=seen.torch_cuda))
+    if seen.cuda_works:
+        said.append(_("PyTorch says that CUDA is available."))
+    if seen.module:
+        said.append(_("The kernel loaded NVIDIA's module {version}.", version=seen.module))
+    return join_sentences(*said)
 
 
 # --- what it decides -------------------------------------------------------------------------------------

@@ -39,7 +39,16 @@ def find_question(causes: tuple[RankedCause, ...], reading: ParsedText) -> Quest
 
 
 def ask_what_decides(causes: tuple[RankedCause, ...], asked: Question | None) -> str:
-    """Return the question and its answers, each in a line; without one, what would decide between the best causes."""
+    """Return the question and its answers, each in a line; without one, what would decide between the best causes.
+
+    Where the machine refutes every cause that the text points to: where to go on.
+    """
+    pointed = [r for r in causes if r.because or r.may or r.verdict == "proved"]
+    if pointed and all(r.verdict == "refuted" for r in pointed):
+        return _(
+            "If the text comes from another machine: run convalesce explain there, or give its report with --report. If "
+            "it comes from this one: run the program again; if the message comes back, name its Python with --python."
+        )
     if is_settled(causes):
         return ""
     if not any(r.because or r.may for r in causes):

@@ -1,4 +1,4 @@
-"""Ranks causes by the marks of a text: adds the clues' log-odds to base rates and normalises."""
+"""Ranks causes by the marks of a text: adds the clues' log-odds to base rates and to what its words say, and normalises."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from math import exp, log
 
 from core.explain.reading import ParsedText
+from core.explain.words import believe_words
 from core.knowledge.messages import Clue, known_clues
 
 MAX_TEXT_BELIEF = 0.9
@@ -22,8 +23,22 @@ UNNAMED_LOSS = 6.0
 """Log-odds that a cause loses that an exact message of the text does not name: no word of the surroundings outvotes it."""
 
 
+WORD_SHARE = 0.8
+"""What the words of a text count beside its clues."""
+LEAST_WORD_ODDS = -15.0
+"""A cause does not lose more by words than this."""
+MAX_WORD_BELIEF = 0.6
+"""Belief that words earn without any clue."""
+
+
 def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
-    """Return (cause, score, because) for every cause, best first. The scores add up to ``MAX_TEXT_BELIEF``."""
+    """Return (cause, score, because) for every cause, best first. The scores add up to ``MAX_TEXT_BELIEF``, or, without a clue,
+    to ``MAX_WORD_BELIEF``: then the words rank alone. Beside clues they order what the clues leave open.
+    """
+    words = believe_words(reading).odds
+    if not matching_clues(reading):
+        ranked = sorted(words, key=lambda cause: -words[cause])
+        return tuple((cause, MAX_WORD_BELIEF * exp(words[cause]), ()) for cause in ranked)
     table = known_clues()
     odds = {cause: BASE_RATE_WEIGHT * log(count) for cause, count in table.base.items()}
     said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in odds}
@@ -41,16 +56,19 @@ def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]]
                 said[cause].append((weight, clue.because))
     if named:
         odds = {cause: x if cause in named else x - UNNAMED_LOSS for cause, x in odds.items()}
+    leader = max((cause for cause in odds if said[cause]), key=lambda cause: odds[cause])
     top = max(odds.values())
     shares = {cause: exp((x - top) / LOG_ODDS_DIVISOR) for cause, x in odds.items()}
     whole = sum(shares.values())
+    # words say which of the others comes next, and not how sure that is
+    order = sorted(odds, key=lambda c: (c != leader, -(odds[c] + WORD_SHARE * max(words[c], LEAST_WORD_ODDS))))
     return tuple(
         (
             cause,
-            MAX_TEXT_BELIEF * shares[cause] / whole,
+            MAX_TEXT_BELIEF * share / whole,
             tuple(dict.fromkeys(text for _, text in sorted(said[cause], key=lambda s: -s[0]))),
         )
-        for cause in sorted(shares, key=lambda c: -shares[c])
+        for cause, share in zip(order, sorted(shares.values(), reverse=True), strict=True)
     )
 
 

@@ -60,6 +60,10 @@ _OTHERWISE = (
     "invalid elf",
 )
 """Words that give another reason."""
+_SYSTEM_LIBRARY = re.compile(
+    r"(?<![\w+\-])(lib[\w+\-]{1,40}\.so(?:\.\d{1,6}){0,3}): cannot open shared object file: no such file"
+)
+"""What glibc's loader says of any library."""
 _OPENED = re.compile(
     r"successfully opened|successfully loaded|opened dynamic library|(?<!be )(?<!not )(?<!never )\bloaded (?!runtime)"
 )
@@ -103,6 +107,8 @@ def read_text(text: str) -> ParsedText:
     marks |= _xid_marks(xids) if xids else set()
     libraries, blamed, loaded, of_files = _files(low)
     marks |= of_files
+    unknown = [m[1] for m in _SYSTEM_LIBRARY.finditer(low) if parse_library_name(m[1]) is None]
+    marks |= {"missing:other-library"} if unknown else set()
     marks |= context.comparison_marks(kept, low, libraries, marks)
     symptoms = tuple(m for m in found if m.kind == "symptom")
     harmless = tuple(m for m in found if m.kind == "harmless")

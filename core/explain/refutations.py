@@ -303,7 +303,7 @@ def cache_in_order(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """The compute cache can be written and read."""
     kept = seen.driver.compute_cache if seen.driver else None
     if kept and (not kept.exists or (kept.writable and kept.index_readable is not False)) and not kept.problem:
-        return _evidence(_("Compute cache"), _("in order") if kept.exists else _("none yet"), kept.path)
+        return _evidence(_("Compute cache"), _("OK") if kept.exists else _("none yet"), kept.path)
     return ()
 
 

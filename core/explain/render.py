@@ -54,7 +54,7 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = TEX
             ),
         ]
     # what only its base rate brings in is no reason for anybody
-    worth = tuple(r for r in e.causes if r.because or r.may or r.verdict == "proved")
+    worth = tuple(r for r in e.causes if r.because or r.by_words or r.may or r.verdict == "proved")
     if worth:
         lines += ["", _("Possible causes")]
         for ranked, reasons in zip(worth[:MAX_RENDERED_CAUSES], own_reasons(worth), strict=False):
@@ -124,11 +124,13 @@ def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
 
 def _cause(r: RankedCause, reasons: tuple[str, ...], colour: bool, width: int) -> list[str]:
     sign, words, code = VERDICT_SIGNS[r.verdict]
-    mark = f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
-    words = N_("this machine can make it") if r.may else words
+    words = N_("this machine can cause it") if r.may else words
     words = BY_TEXT_WORDS.get(r.verdict, words) if r.by_text else words
     verdict = "" if r.verdict == "open" and not r.may else f"  ({_(words)})"
-    lines = [f"  {mark} {r.score:4.0%}  {printable(r.meaning) or r.cause}  [{r.cause}]{verdict}"]
+    head = f"  {sign} {r.score:4.0%}  "
+    lines = wrap(f"{printable(r.meaning) or r.cause}  [{r.cause}]{verdict}", width, head, " " * len(head))
+    if colour:
+        lines[0] = lines[0].replace(sign, f"\x1b[{code}m{sign}\x1b[0m", 1)
     for because in reasons[:2] if r.verdict != "refuted" else ():
         lines += _wrap_lines(f"- {because}", "        ", width)
     for item in r.evidence[:3]:

@@ -85,7 +85,7 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
         return finding
     fix = finding.fix or Fix(title=_("Remove the entries that have no effect"), restart="terminal")
     if isinstance(remedy, GiveOtherName) and isinstance(changes[0], EditLine):
-        fix = Fix(title=_("Take {folder} out of PYTHONPATH", folder=remedy.entry), restart="program")
+        fix = Fix(title=_("Remove {folder} from PYTHONPATH", folder=remedy.entry), restart="program")
     return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
 
 

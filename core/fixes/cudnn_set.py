@@ -187,7 +187,7 @@ def _set(
     for member in members:
         if member.link and parse_cudnn_name(member.link, system) is None:
             raise ArchiveError(
-                _("{name} is a link to {link}, which is no cuDNN library.", name=member.name, link=member.link)
+                _("{name} is a link to {link}, which is not a cuDNN library.", name=member.name, link=member.link)
             )
     here = str(Path(members[0].path).parent)
     where = _UnpackedFiles(system)
@@ -198,7 +198,7 @@ def _set(
         raise ArchiveError(
             _(
                 "One folder holds files of cuDNN {versions}.",
-                versions=" + ".join(map(str, majors)) or _("of no known version"),
+                versions=" + ".join(map(str, majors)) or _("of unknown version"),
             )
         )
     found = CudnnFolder(spot=spot, names=names)

@@ -91,7 +91,7 @@ def give_other_name(remedy: GiveOtherName, snapshot: Snapshot) -> tuple[Change, 
     title = (
         _("Rename {old} to {new}", old=old, new=new)
         if all(n for _p, n in remedy.files)
-        else _("Put {names} aside", names=old)
+        else _("Quarantine {names}", names=old)
     )
     return (FileSet(title=title, items=tuple(items)),)
 

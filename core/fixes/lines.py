@@ -115,11 +115,11 @@ def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str
     for start in _concerned(finding, snapshot):
         rows = [r for r in start.lines if r.name == SEARCH_PATH and r.does != "unset" and not r.overridden]
         for row in rows[-1:]:
-            words = _("In {file}, line {line}: put {folders} in front of what it gives {name}.",
+            words = _("In {file}, line {line}: put {folders} before the other folders of {name}.",
                       file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
             said[words] = None
         for row in () if rows else [r for r in start.taken if r.name == SEARCH_PATH][-1:]:
-            words = _("In {file}, line {line}: it takes {name} away. Leave that out, or give it here the value {folders}",
+            words = _("In {file}, line {line}: it unsets {name}. Remove that, or set {name} to {folders} here",
                       file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
             said[words] = None
     return "\n".join(said)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.model import path_list
 from core.model.changes import ChangeError, Value
 
 FILE_HEADER = '# Written by Convalesce; "convalesce undo" takes it back.\n'
 """First line of a file that is ours alone."""
-_PLAIN = re.compile(r"[A-Za-z0-9_./:,+=@%~-]*\Z")
-_QUOTABLE = re.compile(r"[A-Za-z0-9_./:,+=@%~ ()\[\]-]*\Z")
-_READABLE = re.compile(r"[^\"'\\$`#*\r\n]*\Z")
+_PLAIN = late_pattern(r"[A-Za-z0-9_./:,+=@%~-]*\Z")
+_QUOTABLE = late_pattern(r"[A-Za-z0-9_./:,+=@%~ ()\[\]-]*\Z")
+_READABLE = late_pattern(r"[^\"'\\$`#*\r\n]*\Z")
 """What ``read_assignment`` reads: nothing in it ends the value, or means something else."""
-_FORM = re.compile(r"(\d{1,6}):(\s*(?:export\s+)?[A-Za-z_]\w*=[\"']?\*[\"']?\s*)\Z")
+_FORM = late_pattern(r"(\d{1,6}):(\s*(?:export\s+)?[A-Za-z_]\w*=[\"']?\*[\"']?\s*)\Z")
 
 
 def _lines(text: str) -> list[str]:

@@ -35,7 +35,7 @@ def bring_folder(number: int, place: str, other: str) -> None:
     aside = f"{other}.aside"
     at = next((p for p in (place, other, aside) if folder_number(p) == number), "")
     if not at:
-        raise ChangeError(_("{place} is another folder by now.", place=place))
+        raise ChangeError(_("{place} is now another folder.", place=place))
     if at != place and not (folder_number(place) and at == other and _exchange(place, other)):
         if folder_number(place):
             Path(place).rename(aside if at == other else other)

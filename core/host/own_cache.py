@@ -16,7 +16,8 @@ from core.model.changes import ChangeError
 def cache_folder() -> str:
     """Return the account's own folder, which may not be there yet; empty for an account without a home."""
     usual = below_home(lambda: platformdirs.user_cache_path("convalesce", appauthor=False))
-    if usual == NOWHERE or not (usual.parent.is_dir() or usual.parent.parent.is_dir()):
+    above = (usual.parent, usual.parent.parent)
+    if usual == NOWHERE or not any(map(os.path.isdir, above)):  # pathlib's raises where the home is another account's
         return ""
     return os.path.realpath(usual / "reads")
 

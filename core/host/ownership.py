@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from core.common.patience import call_patiently
 from core.model.facts import Frozen
 
 EVERYONE = "everyone"
@@ -114,7 +115,7 @@ if sys.platform == "win32":
                 yield _part(here)
 
     def _part(path: str) -> PathPart:
-        found = os.lstat(path)
+        found = call_patiently(os.lstat, path)
         kind = _kind(found.st_mode)
         owner, writers, movers = owner_and_rights(path, folder=kind == "folder")
         return PathPart(path=path, kind=kind, owner=owner, writers=writers, movers=movers)
@@ -149,7 +150,7 @@ else:
                 continue
             there = here.rstrip("/") + "/" + name
             try:
-                found = os.lstat(there)
+                found = call_patiently(os.lstat, there)
             except (FileNotFoundError, NotADirectoryError):
                 yield PathPart(path=there, kind="missing")
                 return

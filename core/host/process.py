@@ -13,6 +13,7 @@ from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import IO, Any, Protocol
 
+from core.common import turns
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host.answer_pipe import AnswerPipe
@@ -51,7 +52,8 @@ def run_program(
         process = _start(argv, env, account, pipe, kind)
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
         return CompletedProcess(status=None, ended=fact_text("could not be started: {e}", e=_reason(e)), started=False)
-    return _Running(process, input, watch.on_output if watch else _ignore_output, pipe).finish(timeout, watch)
+    with turns.others_turn():
+        return _Running(process, input, watch.on_output if watch else _ignore_output, pipe).finish(timeout, watch)
 
 
 class _Tree(Protocol):

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from core.common.late_pattern import late_pattern
+from core.common.patience import call_patiently
 from core.host import ownership
 from core.host.interface import Account
 from core.model.facts import Changeable, Frozen
@@ -39,6 +40,8 @@ HANDED_ON = late_pattern(
     r"PATH|LANG|LC_\w+|LD_\w+|TZ|TMPDIR|_PYI\w+|(?:CUDA|CUDNN|CUBLAS|NVIDIA|TF|XLA|JAX|TORCH|PYTORCH|OMP|PYTHON)\w*"
 )
 """Variables of the administrator that a program of another account gets; the rest may hold secrets."""
+NOBODY = 65_534
+"""The number of the account without rights (passwd of Debian, Fedora and Arch)."""
 _PATHS = late_pattern(r"[^\s:;,='\"]*/[^\s:;,='\"]*")
 """Paths among the words of a variable: lists, options, addresses."""
 DOMAIN_ADMINISTRATORS = late_pattern(r"S-1-5-21-[\d-]+-(?:500|512|519)")
@@ -99,7 +102,7 @@ def _is_plain(path: str, sound: set[str], me: Person) -> bool:
     if sys.platform == "win32" or os.path.dirname(path) not in sound:  # noqa: PTH120 - the same
         return False
     try:
-        seen = os.lstat(path)
+        seen = call_patiently(os.lstat, path)
     except OSError:
         return False
     return stat.S_ISREG(seen.st_mode) and not seen.st_mode & 0o022 and f"uid:{seen.st_uid}" in me.trusted
@@ -145,7 +148,7 @@ def _is_of_others(path: str, name: str, me: Person) -> bool:
 
 def _is_sticky(path: str) -> bool:
     try:
-        seen = os.lstat(path)
+        seen = call_patiently(os.lstat, path)
     except OSError:
         return False
     return stat.S_ISDIR(seen.st_mode) and bool(seen.st_mode & stat.S_ISVTX) and seen.st_uid == 0
@@ -168,6 +171,11 @@ def environment_for(verdict: Verdict, env: Mapping[str, str]) -> dict[str, str]:
     its = Person(trusted=ownership.ADMINISTRATORS | {f"uid:{account.uid}"}, elevated=True)
     out = {n: v for n, v in trusted_environment(env, its).items() if account == me.behind or HANDED_ON.fullmatch(n)}
     return out | {"HOME": account.home or "/", "USER": account.name, "LOGNAME": account.name}
+
+
+def nobody() -> Account | None:
+    """Return the account without rights, for what an administrator only asks a question; None for anybody else."""
+    return _account(NOBODY) if sys.platform != "win32" and this_person().elevated else None
 
 
 def this_person() -> Person:

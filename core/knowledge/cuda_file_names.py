@@ -79,7 +79,7 @@ def toolkit_locations() -> Locations:
 NUMBERED_AS_CUDA = ("cudart", "cublas", "cublasLt", "nvrtc", "nvrtc-builtins", "nvJitLink")
 """Families whose own number begins with CUDA's major."""
 
-_LINUX = re.compile(r"lib(?P<family>[A-Za-z]+(?:-builtins)?)(?:-[0-9a-f]{8})?(?:\.alt)?\.so(?P<number>(?:\.\d+)*)")
+_LINUX = late_pattern(r"lib(?P<family>[A-Za-z]+(?:-builtins)?)(?:-[0-9a-f]{8})?(?:\.alt)?\.so(?P<number>(?:\.\d+)*)")
 _WINDOWS = late_pattern(r"(?P<family>[a-z-]+?(?:64)?)_(?P<number>[\d_]+)(?:\.alt)?\.dll", re.IGNORECASE)
 
 

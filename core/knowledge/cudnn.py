@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from typing import Literal
 
+from core.common.versions import is_older, version_tuple
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
@@ -15,6 +18,14 @@ class MajorSince(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     """From release ``first`` on (until the next row), a framework wants this major."""
 
     first: str
+    major: int
+
+
+class CudaSpan(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
+    """From release ``first`` on and before ``below``, a framework's package on the default index is for this CUDA."""
+
+    first: str
+    below: str
     major: int
 
 
@@ -31,6 +42,8 @@ class FrameworkRow(Frozen, frozen=True, kw_only=True):
     """A major of 0: from there on it wants none."""
     windows_majors: tuple[MajorSince, ...] = ()
     """The same where Windows differs."""
+    cuda: tuple[CudaSpan, ...] = ()
+    """As far as it was read."""
     source: str = ""
 
 
@@ -70,3 +83,20 @@ class CudnnKnowledge(Frozen, frozen=True, kw_only=True):
 def cudnn_knowledge() -> CudnnKnowledge:
     """Return what is known of cuDNN's functions and of the frameworks that load it."""
     return read_table("cudnn", CudnnKnowledge)
+
+
+def releases_for(distribution: str, cuda: str, cudnn: str) -> str:
+    """Return the requirement on a framework's releases for majors of CUDA and cuDNN; empty where none is known.
+
+    ``cudnn``: empty where there is none, which suits only releases that want none.
+    """
+    row = next((r for r in cudnn_knowledge().frameworks if re.fullmatch(r.distribution, distribution)), None)
+    span = next((s for s in row.cuda if str(s.major) == cuda), None) if row else None
+    if row is None or span is None:
+        return ""
+    newest_first = (m for m in reversed(row.majors) if is_older(m.first, span.below))
+    fitting = [*takewhile(lambda m: str(m.major) in (cudnn, "0"), newest_first)]
+    if not fitting:
+        return ""
+    low = max(span.first, fitting[-1].first, key=version_tuple)
+    return f"{distribution}>={low},<{span.below}"

@@ -8,10 +8,10 @@ from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.model.facts import Frozen, System
 
-_LINUX = re.compile(
+_LINUX = late_pattern(
     r"libcudnn(?:_(?P<role>(?!static)[a-z0-9_]+?))?(?P<hash>-[0-9a-f]{8})?\.so(?:\.(?P<release>\d+(?:\.\d+){0,3}))?"
 )
-_WINDOWS = re.compile(r"cudnn(?:_(?P<role>[a-z0-9_]+?))?64_(?P<release>\d+)\.dll", re.IGNORECASE)
+_WINDOWS = late_pattern(r"cudnn(?:_(?P<role>[a-z0-9_]+?))?64_(?P<release>\d+)\.dll", re.IGNORECASE)
 _IMPORT = late_pattern(r"cudnn(64_\d+)?\.lib", re.IGNORECASE)
 
 VERSION_LIBRARY = {7: "", 8: "ops_infer", 9: "graph"}

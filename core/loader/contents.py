@@ -107,7 +107,7 @@ def written_words(path: str | os.PathLike[str], words: tuple[str, ...], *, root:
     return frozenset(found) if sections else None
 
 
-CUDA_LIBRARY = re.compile(
+CUDA_LIBRARY = late_pattern(
     r"^(?:lib(?:cublas|cublasLt|nvrtc|cudart)\.so\.(\d{1,2})|(?:cublas|cublasLt|cudart)64_(\d{2,3}))(?=\D|$)"
 )
 

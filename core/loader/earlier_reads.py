@@ -5,10 +5,10 @@ What is kept depends on the file's bytes alone. Whose a file is and who may chan
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 import zlib
+from _blake2 import blake2b  # hashlib brings OpenSSL's library with it
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache, wraps
@@ -86,6 +86,11 @@ class EarlierReads:
         return zlib.crc32(body).to_bytes(4, "little") + body
 
 
+def digest(data: bytes) -> str:
+    """Return a short name of some bytes; not for what somebody could forge."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
 def _sources(folders: list[str]) -> Iterator[str]:
     """Yield each source below the folders with its size and time."""
     while folders:
@@ -106,7 +111,7 @@ def _stamp() -> str:
     with suppress(OSError):
         loader = os.path.dirname(__file__)  # noqa: PTH120 - no object for each of many files
         parts += sorted(_sources([loader, os.path.join(os.path.dirname(loader), "probes")]))  # noqa: PTH118, PTH120
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return digest("\n".join(parts).encode())
 
 
 _store: list[EarlierReads] = []

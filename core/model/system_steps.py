@@ -81,7 +81,7 @@ def step_words(step: SystemStep) -> tuple[str, ...]:
         case "cdi":
             words = (
                 _(
-                    "Write the container toolkit's specification anew: nvidia-ctk cdi generate, into /etc/cdi/nvidia.yaml."
+                    "Regenerate the container toolkit's specification: nvidia-ctk cdi generate, into /etc/cdi/nvidia.yaml."
                 )
                 if on
                 else _("Put the container toolkit's previous specification back.")

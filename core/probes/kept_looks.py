@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
 from core.common.fact_text import forms_in, remember_form
-from core.loader.earlier_reads import MISSING, earlier_or_new, file_identity
+from core.loader.earlier_reads import MISSING, digest, earlier_or_new, file_identity
 from core.probes.sysroot import Sysroot
 
 T = TypeVar("T")
@@ -55,7 +54,7 @@ def kept_look(
         return look(where)[0]
     known = {} if known is None else known
     try:
-        key = f"{name} {hashlib.blake2b(msgspec.msgpack.encode(given), digest_size=16).hexdigest()}"
+        key = f"{name} {digest(msgspec.msgpack.encode(given))}"
     except UnicodeEncodeError:  # a file's name that is no text: not kept
         return look(where)[0]
 
@@ -104,4 +103,4 @@ def _identity(places: tuple[str, ...], where: Sysroot, known: dict[str, str]) ->
         if not known[place]:
             return ""
         identities.append(known[place])
-    return hashlib.blake2b("\n".join(identities).encode(), digest_size=16).hexdigest()
+    return digest("\n".join(identities).encode())

@@ -27,7 +27,7 @@ MOST_WINDOWS_FOLDERS = 300
 """An access list takes longer to read than the owner of a file on Linux."""
 _WINDOWS_PATH = late_pattern(r"[A-Za-z]:\\[^\0:;,\"'<>|*?]{1,1024}")
 _UNC = late_pattern(r"(?<![\\\w:)\]])\\{2}(?:\?\\UNC\\)?([A-Za-z\d][\w.-]*)\\[^\\\s]")
-_PATH = re.compile(r"/[^\0:;,\"'<>|]{1,1024}")
+_PATH = late_pattern(r"/[^\0:;,\"'<>|]{1,1024}")
 _REMOTE = frozenset(
     [
         "nfs",

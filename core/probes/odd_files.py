@@ -1,30 +1,9 @@
-"""Which files below a folder more than root alone can change. Tens of thousands are looked at: in a child, beside everything else."""
+"""Which files below a folder more than root alone can change."""
 
 from __future__ import annotations
 
 import os
-
-PLAIN = True
-TYPE_CHECKING = False  # as typing has it; importing that takes longer than all of this
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from core.probes.trust import OddFiles, OddFolders
-
-BATCH = 1000
-"""Paths in one event."""
-
-
-def tell_odd_files(request: OddFolders, emit: Callable[[OddFiles], None]) -> None:
-    """Emit the odd files below the folders, in a child."""
-    batch: list[str] = []
-    for folder in request.folders:
-        for path in odd_files(folder):
-            batch.append(os.fsencode(path).decode("latin-1"))  # JSON takes no bytes
-            if len(batch) == BATCH:
-                emit({"paths": batch})  # type: ignore[arg-type]  # a plain child emits plain data
-                batch = []
-    emit({"paths": batch})  # type: ignore[arg-type]
+from collections.abc import Iterator
 
 
 def odd_files(folder: str) -> Iterator[str]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from core.host import child, ownership, provenance
 from core.host.interface import Account
@@ -18,7 +15,7 @@ from core.host.provenance import Verdict, may_run
 from core.model.facts import Changeable, CudnnCopy, Execution, How, PythonEnvironment, path_text
 from core.probes.loading.origin import runs_here
 from core.probes.loading.plan import LoadPlan
-from core.probes.odd_files import odd_files, tell_odd_files
+from core.probes.odd_files import odd_files
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
@@ -43,59 +40,31 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
     return verdict_within_reach(may_run(paths))
 
 
-WALK_SECONDS = 20.0
-"""For the child that looks at an environment's files; then this process looks itself."""
-
-
-class OddFolders(msgspec.Struct, frozen=True):
-    """Folders to look at, as the running system names them."""
-
-    folders: tuple[str, ...]
-
-
-class OddFiles(msgspec.Struct, frozen=True):
-    """Paths that were found; each letter is a byte."""
-
-    paths: tuple[str, ...]
-
-
-def of_interpreter(
-    python: PythonEnvironment, where: Sysroot, request: ProbeRequest | None = None, *, also: Iterable[str] = ()
-) -> Verdict:
+def of_interpreter(python: PythonEnvironment, where: Sysroot, *, also: Iterable[str] = ()) -> Verdict:
     """Return whether an environment's interpreter may be run: with its settings, its folders of packages, and all in them.
 
-    All that lies in the folders counts for an administrator alone: nobody else's rights grow by it. ``request``: for a child
-    that looks at them while this process goes on. ``also``: other files that it runs.
+    All that lies in the folders counts for an administrator alone: nobody else's rights grow by it. ``also``: other files that
+    it runs.
     """
-    wanted = python.is_wanted
-    places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages, *also]
-    paths = {where.local_path(p): wanted for p in places if p and where.path_module.isabs(p)}
     me = provenance.this_person()
-    if me.elevated:
-        paths |= dict.fromkeys(_odd(tuple(map(where.local_path, python.site_packages)), request), wanted)
-    return verdict_within_reach(may_run(paths, me))
+    folders = map(where.local_path, python.site_packages) if me.elevated else ()
+    return _of_files(python, also, (path for folder in folders for path in odd_files(folder)), where, me)
 
 
-def asked_ahead(python: PythonEnvironment, where: Sysroot, request: ProbeRequest) -> Callable[[], Verdict]:
-    """Begin to ask ``of_interpreter``, and return what waits for its answer."""
-    answers: SimpleQueue[Verdict | Exception] = SimpleQueue()
+def of_opening(python: PythonEnvironment, files: Iterable[str], where: Sysroot) -> Verdict:
+    """Return whether an environment's interpreter may open libraries: without its packages' code, so beside it the ``files``
+    count that are loaded. They count for an administrator alone, as above.
+    """
+    me = provenance.this_person()
+    return _of_files(python, (), map(where.local_path, files) if me.elevated else (), where, me)
 
-    def ask() -> None:
-        try:
-            answers.put(of_interpreter(python, where, request))
-        except Exception as e:  # noqa: BLE001 - raised again below, in the thread that waits
-            answers.put(e)
 
-    Thread(target=ask, daemon=True).start()
-
-    @cache
-    def answer() -> Verdict:
-        found = answers.get()
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    return answer
+def _of_files(
+    python: PythonEnvironment, also: Iterable[str], real: Iterable[str], where: Sysroot, me: provenance.Person
+) -> Verdict:
+    places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages, *also]
+    paths = dict.fromkeys((where.local_path(p) for p in places if p and where.path_module.isabs(p)), python.is_wanted)
+    return verdict_within_reach(may_run(paths | dict.fromkeys(real, python.is_wanted), me))
 
 
 def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
@@ -116,21 +85,6 @@ def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
     return printable_changeable(may_run(paths).changeable) if runs_here(where) else None
 
 
-def _odd(folders: tuple[str, ...], request: ProbeRequest | None) -> Iterable[str]:
-    """Return the odd files below folders; where the child cannot tell, this process looks itself."""
-    if request is not None:
-        answer = child.ask_child(
-            *(tell_odd_files, OddFolders(folders), OddFiles),
-            host=request.host,
-            env=provenance.trusted_environment(request.env),
-            timeout=WALK_SECONDS,
-            watch=request.watch,
-        )
-        if answer.events and not answer.ended:
-            return (os.fsdecode(path.encode("latin-1")) for event in answer.events for path in event.paths)
-    return (path for folder in folders for path in odd_files(folder))
-
-
 def verdict_within_reach(verdict: Verdict) -> Verdict:
     """Return a verdict that holds: another account can only run what it can reach, our own interpreter included."""
     account = verdict.account
@@ -138,6 +92,12 @@ def verdict_within_reach(verdict: Verdict) -> Verdict:
         return verdict
     ours = [p for p in child.child_command() if os.path.isabs(p)]  # noqa: PTH117 - texts, some of them code
     return verdict if all(_reaches(account, p) for p in ours) else Verdict(may=False, changeable=verdict.changeable)
+
+
+def with_least_rights(verdict: Verdict, path: str) -> Verdict:
+    """Return a verdict by which an administrator's own program runs as nobody, if nobody can start it: its processes are limited."""
+    least = provenance.nobody() if verdict.may and verdict.account is None else None
+    return replace(verdict, account=least) if least and _reaches(least, path) else verdict
 
 
 def _reaches(account: Account, path: str) -> bool:

@@ -64,7 +64,7 @@ def _files(change: FileSet, report: Report) -> str:
         )
         return _("Rename {old} in {where} to {new}.", old=old, where=where, new=new)
     if not placed:
-        return n_("Put {n} file of {where} aside.", "Put {n} files of {where} aside.", len(items), where=where)
+        return n_("Quarantine {n} file of {where}.", "Quarantine {n} files of {where}.", len(items), where=where)
     return n_("Put {n} file into {where}.", "Put {n} files into {where}.", len(items), where=where)
 
 
@@ -74,7 +74,7 @@ def _entry(change: EditPath, report: Report) -> str:
     if change.old is None:
         return _("Add the folder {entry} to {name}{where}.", entry=entry, name=name, where=where)
     if change.new is None:
-        return _("Take the folder {entry} out of {name}{where}.", entry=entry, name=name, where=where)
+        return _("Remove the folder {entry} from {name}{where}.", entry=entry, name=name, where=where)
     return _("Move the folder {entry} in {name}{where}.", entry=entry, name=name, where=where)
 
 
@@ -94,13 +94,13 @@ def _line(change: EditLine, report: Report) -> str:
     if change.entry:
         entry = shorten(change.entry, report)
         return _(
-            "Take the folder {entry} out of line {line} of {file} ({name}).",
+            "Remove the folder {entry} from line {line} of {file} ({name}).",
             entry=entry,
             line=line,
             file=file,
             name=change.name,
         )
-    return _("Take line {line} out of {file} ({name}).", line=line, file=file, name=change.name)
+    return _("Remove line {line} of {file} ({name}).", line=line, file=file, name=change.name)
 
 
 def _where(change: SetVariable | EditPath, report: Report) -> str:

@@ -27,7 +27,7 @@ STEP_NAMES = {
 """The name of each step on the page."""
 
 SEVERITY_WORDS = {
-    Severity.GOOD: N_("In order"),
+    Severity.GOOD: N_("OK"),
     Severity.NOTE: N_("Good to know"),
     Severity.UNKNOWN: N_("Not decided"),
     Severity.WARNING: N_("Warning"),
@@ -89,7 +89,7 @@ def _verdict_word(report: Report) -> str:
     if report.headline and not report.primary:
         return _("The cause is not decided")
     stands = machine_standing(report)
-    return _("The cause") if report.primary else _("In order") if stands <= Severity.NOTE else _(SEVERITY_WORDS[stands])
+    return _("The cause") if report.primary else _("OK") if stands <= Severity.NOTE else _(SEVERITY_WORDS[stands])
 
 
 def _summary(report: Report) -> str:
@@ -151,7 +151,7 @@ def _steps(report: Report) -> str:
         found = report.findings_for(step)
         seen = any(getattr(report.snapshot, s) is not None for s in SECTIONS_OF_STEP[step])
         if not found:
-            result = html_cell(_("Examined; nothing to report") if seen else _("Not looked at"), tag="td")
+            result = html_cell(_("Examined; nothing to report") if seen else _("Not examined"), tag="td")
         else:
             worst = step_standing(report, step)[0]
             result = html_cell(f"{SEVERITY_MARKS[worst][0]} {_(SEVERITY_WORDS[worst])}", tag="td", css=worst.word)

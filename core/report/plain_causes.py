@@ -12,7 +12,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "cudnn_sublibrary_missing": N_("Some files of cuDNN are missing for {who}."),
     "cudnn_major_mismatch": N_("The cuDNN that is installed is of another generation than {who} can use."),
     "cudnn_minor_too_old": N_("The cuDNN that is installed is too old for {who}."),
-    "cudnn_cuda_major_mismatch": N_("This cuDNN was made for another CUDA than that of {who}."),
+    "cudnn_cuda_major_mismatch": N_("This cuDNN was built for another CUDA than that of {who}."),
     "cudnn_shadowed": N_("An older or foreign cuDNN comes before the right one for {who}."),
     "ld_library_path_override": N_("A setting (LD_LIBRARY_PATH) puts foreign libraries before those of {who}."),
     "mixed_cudnn_sublibraries": N_("Files of two cuDNN releases are mixed for {who}."),
@@ -26,8 +26,8 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "nvrtc_missing_or_mismatch": N_("A part of CUDA (its compiler) is missing or does not fit {who}."),
     "nvcc_toolkit_mismatch_build": N_("The CUDA compiler that is found first does not fit {who}."),
     "libcuda_wrong_library": N_("A file that is not the GPU driver's takes its place."),
-    "python_dll_search_change": N_("Python does not look for libraries where they lie for {who}."),
-    "process_env_not_inherited": N_("A program still runs with old settings, and has to be started again."),
+    "python_dll_search_change": N_("Python does not look where the libraries of {who} are."),
+    "process_env_not_inherited": N_("A program still runs with old settings, and must be restarted."),
     "wrong_environment_active": N_("Another Python environment is in use than the one that you prepared."),
     "framework_cpu_only_build": N_("The variant without GPU support is installed in {who}."),
     "duplicate_framework_packages": N_("Two variants of one package overwrite each other in {who}."),
@@ -36,7 +36,9 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "vc_runtime_missing": N_("A part of Windows that programs need (Visual C++) is missing or too old."),
     "dll_wrong_architecture": N_("A library for another kind of processor lies in the way of {who}."),
     "corrupt_or_truncated_file": N_("A file is damaged in {who}."),
-    "install_path_characters": N_("The folder of {who} has signs in its name that break the search for libraries."),
+    "install_path_characters": N_(
+        "The folder of {who} has characters in its name that break the search for libraries."
+    ),
     "page_file_too_small": N_("Windows does not have the memory that {who} must reserve."),
     "cpu_instruction_set_missing": N_("This computer's processor is too old for what is installed in {who}."),
     "driver_too_old": N_("The GPU's driver is too old for {who}."),
@@ -44,7 +46,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "driver_module_not_loaded": N_("NVIDIA's driver does not run, so no program can use the GPU."),
     "secure_boot_blocks_module": N_("Secure Boot blocks NVIDIA's driver, so no program can use the GPU."),
     "uvm_stale_after_suspend": N_("The GPU's driver did not wake up after this computer slept."),
-    "device_node_permission": N_("You do not have the right to use the GPU."),
+    "device_node_permission": N_("You do not have permission to use the GPU."),
     "container_no_gpu_runtime": N_("This container was started without the GPU."),
     "wsl_libcuda_not_found": N_("Linux on Windows (WSL) does not find the GPU's driver."),
     "gpu_hidden_by_env": N_("A setting (CUDA_VISIBLE_DEVICES) hides the GPU from programs."),
@@ -69,7 +71,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "driver_broken_by_env": N_("A setting keeps the GPU's driver from starting."),
     "noexec_mount": N_("The libraries of {who} lie on a disk from which no program may start."),
     "module_shadowed": N_("Another file with the framework's name gets in the way of {who}."),
-    "python_environment_broken": N_("The Python of {who} was moved or is gone."),
+    "python_environment_broken": N_("The Python of {who} was moved or removed."),
     "package_for_another_python": N_("Packages for another Python are installed in {who}."),
     "installation_interrupted": N_("An installation in {who} was interrupted half-way."),
     "variable_value_wrong": N_("A setting has a value that programs cannot use."),
@@ -91,7 +93,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "jetson_build_required": N_("A Jetson needs packages that were made for it."),
     "program_error": N_("The program itself asks for something impossible; this computer is not to blame."),
     "training_numerics": N_("Numbers grow too large while training; this computer is usually not to blame."),
-    "harmless_message": N_("This message is harmless: it tells of no fault."),
+    "harmless_message": N_("This message is harmless: it does not report a fault."),
 }
 
 

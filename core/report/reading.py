@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
+from core.common.late_pattern import late_pattern
 from core.model.findings import Fix
 
 MAX_WORDS = 60
 """Words that a screen may show."""
 MAX_STEP_WORDS = 34
 """Most words of advice on one screen, so that the rest of the screen has room."""
-_CJK = re.compile(r"[\u3400-\u9fff]")
-_WORD = re.compile(r"[^\s\u3000-\u9fff\uff00-\uffef]*(?![\u3000-\u9fff])\w[^\s\u3000-\u9fff\uff00-\uffef]*")
+_CJK = late_pattern(r"[\u3400-\u9fff]")
+_WORD = late_pattern(r"[^\s\u3000-\u9fff\uff00-\uffef]*(?![\u3000-\u9fff])\w[^\s\u3000-\u9fff\uff00-\uffef]*")
 
 
 def count_words(text: str) -> float:

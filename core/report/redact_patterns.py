@@ -34,7 +34,7 @@ ENGLISH_WORDS = frozenset(_ENGLISH.split())
 
 SHARED_HOMES = frozenset(("public", "default", "default user", "all users", "shared", "runneradmin"))
 
-HOME_FIELD = re.compile(
+HOME_FIELD = late_pattern(
     r"(?:[A-Za-z]:)?[\\/](?:home|Users)[\\/]+(?P<name>[^\\/:;<>\n]{1,64})(?:[\\/].*)?\Z", re.IGNORECASE
 )
 """A whole text that is a folder in somebody's home: here the full name is known, with its spaces."""

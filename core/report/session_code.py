@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.text_width import wrap
 from core.common.versions import all_numbers
 from core.knowledge.causes import CauseRow, cause_rows
@@ -29,7 +30,7 @@ NO_CAUSE = 127
 """Index that stands for a finding without a cause."""
 CODE_STEPS = tuple(Step)
 CODE_SEVERITIES = (Severity.UNKNOWN, Severity.WARNING, Severity.ERROR)
-_CODE = re.compile(r"\s*CV[-\s]?(?=[-\s0-9A-Za-z]{4,60}\Z)(?=.*\d|.*-)", re.IGNORECASE)
+_CODE = late_pattern(r"\s*CV[-\s]?(?=[-\s0-9A-Za-z]{4,60}\Z)(?=.*\d|.*-)", re.IGNORECASE)
 _ALIKE = str.maketrans("ILO", "110")
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.model.facts import split_id
 from core.model.findings import Finding, GridRow, Report
@@ -18,7 +19,7 @@ NO_NAMES = {
 """Folders with a generic name; the parent folder's name is used."""
 MOST_NAMES = 3
 """Most names in a list; the rest are counted."""
-_NUMBER = re.compile(r"\d+(\.\d+)*")
+_NUMBER = late_pattern(r"\d+(\.\d+)*")
 _REST = r"(?:[/\\][^\s,;:\"'()]*)?"
 
 

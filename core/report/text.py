@@ -27,7 +27,7 @@ SEVERITY_MARKS = {
 EXECUTIONS = {
     "roll call": N_("cuDNN loaded and called"),
     "driver": N_("The driver asked"),
-    "framework": N_("A framework tried"),
+    "framework": N_("A framework tested"),
     "interpreter": N_("A Python asked for its search path"),
     "nvcc": N_("nvcc asked for its version"),
     "search path": N_("A search path followed"),
@@ -80,7 +80,7 @@ def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH
             lines += ["", heading]
             for f in some:
                 lines += _full(f, colour, width, "")
-    for title, severity in ((_("Good to know"), Severity.NOTE), (_("In order"), Severity.GOOD)):
+    for title, severity in ((_("Good to know"), Severity.NOTE), (_("OK"), Severity.GOOD)):
         some = [f for f in rest if f.severity is severity]
         if some:
             lines += ["", title]
@@ -235,7 +235,7 @@ def as_markdown(report: Report, before: Report | None = None) -> str:
     for f in loud:
         lines += _md_finding(f)
     if calm:
-        lines += ["", f"<details><summary>{_('In order, and good to know ({n})', n=len(calm))}</summary>", ""]
+        lines += ["", f"<details><summary>{_('OK, and good to know ({n})', n=len(calm))}</summary>", ""]
         lines += [f"- **{_(SEVERITY_MARKS[f.severity][1])}**: {_md(f.title)}" for f in calm]
         lines += ["", "</details>"]
     if before is not None:

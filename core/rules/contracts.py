@@ -74,7 +74,7 @@ def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
             source=f"{row.files[0]}:{row.line}",
         )
         wrong = _(
-            "The variable {name} is {value}, which is none of the values that it can have.",
+            "The variable {name} is {value}, which is not a valid value.",
             name=row.variable,
             value=repr(value.value),
         )
@@ -208,7 +208,7 @@ def _allowed(contract: Contract) -> list[Evidence]:
 def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return how a value breaks a contract, in one sentence; empty where it keeps it, or where nothing decides."""
     wrong = _(
-        "The variable {name} is {value}, which is none of the values that it can have.",
+        "The variable {name} is {value}, which is not a valid value.",
         name=contract.variable,
         value=repr(value),
     )
@@ -252,7 +252,7 @@ def _wrong_options(contract: Contract, value: str) -> str:
         pattern = patterns.get(name)
         if pattern is not None and not re.fullmatch(pattern, its):
             return _(
-                "The variable {name} gives {option} the value {value}, which it cannot have.",
+                "The variable {name} gives {option} the value {value}, which is not valid.",
                 name=contract.variable,
                 option=name,
                 value=repr(its),
@@ -293,7 +293,7 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
         if contract.kind in ("file", "files", "program") and place.state == "folder":
             return _("The variable {name} names {path}, which is a folder.", **values)
         if contract.holds and not place.holds:
-            return _("The variable {name} names {path}, which has not what is looked for there.", **values)
+            return _("The variable {name} names {path}, which lacks what programs look for there.", **values)
     return ""
 
 
@@ -301,7 +301,7 @@ def _blocked(contract: Contract, path: str, place: NamedPlace) -> str:
     values = {"name": contract.variable, "path": path, "at": place.blocked}
     if place.state == "folder":
         return _("The variable {name} names {path}, a folder that this user may not write to.", **values)
-    return _("The variable {name} names {path}, a folder that cannot be made: {at} stands in the way.", **values)
+    return _("The variable {name} names {path}, a folder that cannot be created: {at} is in the way.", **values)
 
 
 def _has_interface(value: str, names: tuple[str, ...]) -> bool:

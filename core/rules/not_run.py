@@ -33,12 +33,12 @@ def _told(one: Execution) -> Finding:
         _("{path} on a search path was not followed: others can change {at}.", path=one.path, at=where)
         if followed
         else _("{path} was not run: others can change {at}.", path=one.path, at=where),
-        why=_("With an administrator's rights nothing is run that others can change."),
+        why=_("With administrator rights, nothing is run that others can change."),
         evidence=[observation(_("Who"), join_names(at.writers))] if at and at.writers else [],
         subject=one.path,
         fix=manual_fix(
-            _("Try it all the same"),
-            _("Run Convalesce as the account that uses it, without an administrator's rights."),
+            _("Test it anyway"),
+            _("Run Convalesce as the account that uses it, without administrator rights."),
         ),
     )
 

@@ -213,7 +213,7 @@ def _past(path: str, how: str, right: str, seen: Snapshot) -> tuple[Fix, Remedy 
             restart="program",
         )
         return fix, PreferFolder(over=folder, by="PATH", places=(Place(folder=right),))
-    words = _("It was found through: {how}.", how=how)
+    words = _("It was found by: {how}.", how=how)
     return manual_fix(_("Replace the file, or take it off the search path"), words), None
 
 
@@ -341,7 +341,7 @@ def whole_programs(seen: Snapshot) -> Iterator[Finding]:
             _("The program {program} finds every library that it names.", program=_name(program, seen))
             if rows
             else _("The program {program} names no library of CUDA.", program=_name(program, seen)),
-            why="" if rows else _("It may open one by a name that it makes while it runs."),
+            why="" if rows else _("It may open one by a name that it builds at run time."),
             evidence=[*_way(program), *(observation(name, path) for name, path in rows)],
             subject=program.named,
         )

@@ -200,9 +200,9 @@ def _seen(f: LibraryFile, system: System, *, renamed: bool) -> Evidence:
 def _away(bad: list[LibraryFile], system: System) -> Fix:
     remove = "del" if system == "windows" else "rm"
     return manual_fix(
-        _("Take the file with the wrong name away, and install the CUDA that is asked for"),
+        _("Remove the file with the wrong name, and install the required CUDA"),
         *(shell_command(remove, f.path, of=shell_of(system)) for f in bad),
-        _("Two releases of CUDA may lie side by side: each program asks for its own by name."),
+        _("Two releases of CUDA can be installed side by side: each program asks for its own by name."),
         restart="program",
     )
 
@@ -321,8 +321,8 @@ def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
             GOOD,
             "whole",
             n_(
-                "CUDA {version} in {folder}: {n} library, all intact.",
-                "CUDA {version} in {folder}: {n} libraries, all intact.",
+                "CUDA {version} in {folder}: the header and the length of its {n} library that was read are sound.",
+                "CUDA {version} in {folder}: the headers and the lengths of its {n} libraries that were read are sound.",
                 len(toolkit.libraries),
                 version=toolkit.version or _("of unknown version"),
                 folder=toolkit.folder or toolkit.root,

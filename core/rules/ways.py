@@ -179,9 +179,7 @@ def _lines_of(seen: Snapshot, ways: tuple[str, ...]) -> list[Evidence]:
     differ = [n for n in names if theirs.get(n) != _value(seen, n)]
     taken = dict.fromkeys((t.name, t.file, t.line) for s in starts for t in s.taken if _value(seen, t.name) is not None)
     rows = [e for name in differ for e in line_evidence(seen, name, ways)]
-    rows += [
-        observation(_("{name} is taken away here", name=name), name, f"{file}:{line}") for name, file, line in taken
-    ]
+    rows += [observation(_("{name} is unset here", name=name), name, f"{file}:{line}") for name, file, line in taken]
     return rows or [observation(_("Started by"), s.at, s.at) for s in starts if s.kind in CONCRETE and "/" in s.at][:1]
 
 

@@ -43,12 +43,12 @@ def _finding(
     if one.path:
         title = _("{path} runs, which is not the Python of {prefix}.", path=one.path, prefix=one.seems)
         why = (
-            _("It has not what that environment has: {names}.", names=join_names(lacking))
+            _("It lacks what that environment has: {names}.", names=join_names(lacking))
             if lacking
             else _("The program does not run in the environment that it seems to.")
         )
     else:
-        title = _("{name} does not exist, so that nothing runs.", name=one.name)
+        title = _("{name} does not exist, so nothing runs.", name=one.name)
         why = _("It seems to start {prefix}, and names an interpreter that is gone.", prefix=one.seems)
     told = make_finding(
         Step.ENVIRONMENT,
@@ -94,7 +94,7 @@ def _advice(start: Start, one: StartedPython) -> tuple[str, str]:
         )
     return (
         _("Let the environment's own Python come first"),
-        _("Take the line out that leads elsewhere: {source}.", source=one.source) if one.source else "",
+        _("Remove the line that leads elsewhere: {source}.", source=one.source) if one.source else "",
     )
 
 

@@ -380,7 +380,7 @@ def let_go(id: str, *, journal: Journal) -> Outcome:
             journal.change_state(entry, "let go")
             journal.forget_unneeded()
             package_exchange.clear_twins(journal)
-            words = _("What was kept for undoing it is gone: {title}.", title=entry.title)
+            words = _("The backup for this change was removed: {title}.", title=entry.title)
             return Outcome(kind="let go", sentence=words, entry=entry.id)
     except (ChangeError, OSError) as e:
         return _refusal((error_sentence(e),))

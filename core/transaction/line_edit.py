@@ -141,7 +141,7 @@ def _check_form(change: EditLine) -> None:
     if not change.before_hash or not change.after_hash or change.before == change.after:
         raise ChangeError(_("The plan does not say what happens to {path}.", path=change.path))
     if os.path.realpath(change.path) != change.path:
-        raise ChangeError(_("{path} is a link by now.", path=change.path))
+        raise ChangeError(_("{path} is now a link.", path=change.path))
 
 
 def _lines_are_there(change: EditLine) -> bool:

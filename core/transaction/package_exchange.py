@@ -96,7 +96,11 @@ def exchange_problems(change: ExchangePackages) -> tuple[str, ...]:
     loose = ownership.first_loose(change.folder, me) if os.name != "nt" else ""
     if loose:
         return (
-            _("Others can change {loose}, so the packages of {prefix} are left.", loose=loose, prefix=change.prefix),
+            _(
+                "Others can change {loose}, so the packages of {prefix} are left unchanged.",
+                loose=loose,
+                prefix=change.prefix,
+            ),
         )
     try:
         return tuple(row for row in (_place_problem(change), _twin_problem(change)) if row)

@@ -44,7 +44,7 @@ class BenchmarkPage(StepPage):
 
     def _actions(self, box: QVBoxLayout) -> None:
         if not self._has_gpu:
-            box.addWidget(plain_label(_("No NVIDIA GPU answers here, so there is nothing to measure.")))
+            box.addWidget(plain_label(_("No NVIDIA GPU responds here, so there is nothing to measure.")))
             return
         self.quick = push_button(_("Run the &quick benchmark"), lambda: self._on_run(True), primary=self._is_next)
         self.quick.setAccessibleDescription(_("Under ten seconds"))

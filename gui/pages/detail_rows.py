@@ -44,7 +44,7 @@ def memory_text(count: int | None) -> str:
 def file_word(state: str) -> str:
     """Return the word for a file's state."""
     return {
-        "good": _("in order"),
+        "good": _("OK"),
         "missing": _("missing"),
         "dangling": _("dangling link"),
         "empty": _("empty"),
@@ -169,7 +169,7 @@ def search_paths(snapshot: Snapshot) -> tuple[TableRow, ...]:
         own = [mark_word(m) for m in e.marks]
         more = remarks.get((e.variable.upper(), normalise(snapshot.machine.system, e.expanded or e.text)), ())
         bad = any(m in BAD_MARKS for m in e.marks) or bool(more)
-        says = ", ".join((*own, *more)) or _("in order")
+        says = ", ".join((*own, *more)) or _("OK")
         cells = (e.variable, str(e.index + 1), e.text or _("(empty)"), says, translate_fact(e.scope))
         rows.append(TableRow(cells, severity=Severity.WARNING if bad else Severity.GOOD))
     return tuple(rows)
@@ -203,7 +203,7 @@ def mark_word(mark: str) -> str:
         "unexpanded": _("not expanded"),
         "trailing slash": _("trailing slash"),
         "brackets": _("brackets"),
-        "non-ascii": _("letters beyond ASCII"),
+        "non-ascii": _("non-ASCII characters"),
         "writable by others": _("others may write there"),
         "empty": _("empty: the current folder"),
     }.get(mark, mark)

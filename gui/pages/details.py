@@ -50,7 +50,7 @@ def _driver(report: Report, theme: Theme) -> QWidget | None:
     if rows:
         columns = (_("Device"), _("Held by"), _("PCI address"))
         return RowTable(_("NVIDIA devices"), columns, rows, theme, paths=(0,))
-    return plain_label(_("No NVIDIA GPU was seen."), muted=True)
+    return plain_label(_("No NVIDIA GPU was found."), muted=True)
 
 
 class GpuCards(QWidget):

@@ -127,7 +127,8 @@ class ExplainPage(LazyPage):
             box.addWidget(self.answers)
         for warning in e.warnings:
             box.addWidget(_wrong_cure(warning, theme))
-        worth = [r for r in e.causes if r.verdict == "proved" or r.may or (r.because and r.score >= MIN_LIKELY_SCORE)]
+        likely = [r for r in e.causes if (r.because and r.score >= MIN_LIKELY_SCORE) or r.by_words]
+        worth = [r for r in e.causes if r.verdict == "proved" or r.may or r in likely]
         for ranked, reasons in zip(worth[:FINDINGS_AT_ONCE], own_reasons(tuple(worth)), strict=False):
             box.addWidget(self._cause(ranked, reasons, theme))
         if e.codes:
@@ -142,7 +143,9 @@ class ExplainPage(LazyPage):
 
             word = _(BY_TEXT_WORDS[r.verdict])
         if r.verdict == "open" and not r.may:
-            word = _("{word}; from the text alone: {share} %", word=word, share=round(r.score * 100))
+            share = round(r.score * 100)
+            by_words = _("{word}; from the text's words alone: {share} %", word=word, share=share)
+            word = by_words if r.by_words else _("{word}; from the text alone: {share} %", word=word, share=share)
         if r.finding is not None:
             card: Card = FindingCard(r.finding, theme, self._acts, word=word)
             self.cards.append(card)  # type: ignore[arg-type]  # it is one, by the line above

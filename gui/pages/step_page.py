@@ -56,7 +56,7 @@ class LazyPage(QScrollArea):
         self.cards = []
         body = QWidget()
         outer = QHBoxLayout(body)
-        side, top = (28, 24) if self.is_roomy() else (4, 12)
+        side, top = (28, 24) if self.is_roomy() else (10, 12)
         outer.setContentsMargins(side, top, side, top)
         column = QWidget()
         column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * MAX_LINE_CHARACTERS)
@@ -185,7 +185,7 @@ class StepPage(LazyPage):
         good = [f for f in ordered if f.severity is Severity.GOOD]
         if good:
             box.addSpacing(8)
-            box.addWidget(plain_label(_("In order"), selectable=False, strong=True))
+            box.addWidget(plain_label(_("OK"), selectable=False, strong=True))
             self._add(box, good, theme, report)
 
     def _add(self, box: QVBoxLayout, findings: list[Finding], theme: Theme, report: Report) -> None:

@@ -186,10 +186,10 @@ def in_words(entry: Entry | UnreadableEntry) -> tuple[Severity, str]:
     severity, state = {
         "begun": (Severity.UNKNOWN, _("interrupted")),
         "done": (Severity.GOOD, _("done")),
-        "rolled back": (Severity.NOTE, _("taken back at once: it did not cure")),
+        "rolled back": (Severity.NOTE, _("rolled back at once: it did not help")),
         "undoing": (Severity.UNKNOWN, _("interrupted while it was undone")),
         "undone": (Severity.NOTE, _("undone")),
-        "stuck": (Severity.ERROR, _("stuck between before and after")),
+        "stuck": (Severity.ERROR, _("stuck halfway")),
     }[entry.state]
     note = f" {entry.note}" if entry.note and entry.state in ("stuck", "rolled back") else ""
     return severity, f"{entry.title} ({local_moment(entry.made)}): {state}.{note}"

@@ -40,7 +40,7 @@ class ChangeScreen(Screen):
             self.add_sign(Severity.WARNING, problem)
         works = rehearsal.works if rehearsal else None
         if not proposal.problems and not proposal.is_prepared:
-            self.add_text(_("It is fetched, and tried in a copy first; if that fails, nothing is changed."))
+            self.add_text(_("It is downloaded, and tested in a copy first; if that fails, nothing is changed."))
         elif rehearsal is not None:
             severity = {True: Severity.GOOD, False: Severity.ERROR, None: Severity.NOTE}[works]
             self.add_sign(severity, rehearsed_sentence(works))
@@ -63,7 +63,7 @@ class ChangeScreen(Screen):
 def rehearsed_sentence(works: bool | None) -> str:
     """Return what trying it out showed, in words."""
     if works is None:
-        return _("It cannot be tried beforehand; it is checked afterwards, and taken back if it does not help.")
+        return _("It cannot be tested beforehand; it is checked afterwards, and rolled back if it does not help.")
     if works:
-        return _("Tried beforehand, without changing anything: it works.")
-    return _("Tried beforehand, without changing anything: it does not work.")
+        return _("Tested beforehand, without changing anything: it works.")
+    return _("Tested beforehand, without changing anything: it does not work.")

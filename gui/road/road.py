@@ -477,7 +477,7 @@ class Road(QWidget):
         if given.code:
             self.told.emit(Severity.NOTE, given.code)
         else:
-            self.told.emit(Severity.WARNING, given.problem or _("There is nothing in it."))
+            self.told.emit(Severity.WARNING, given.problem or _("It is empty."))
 
     def show_elsewhere(self, report: Report) -> None:
         """Show another computer's report."""

@@ -59,7 +59,7 @@ class WaitingScreen(Screen):
 
     def _show_stopping(self) -> None:
         self.stop.setEnabled(False)
-        self.step.setText(_("Stopping; what was changed is taken back."))
+        self.step.setText(_("Stopping; the changes so far are rolled back."))
 
     def say(self, sentence: str) -> None:
         """Show the step that is being done."""
@@ -83,6 +83,6 @@ def awaited_words(what: Awaited) -> tuple[str, str]:
         "check": (_("Checking"), nothing),
         "take": (_("Reading"), nothing),
         "explain": (_("Reading"), nothing),
-        "plan": (_("Trying the cure beforehand"), _("Nothing is changed yet.")),
-        "change": (_("Making the change"), _("It is checked afterwards by a new look.")),
+        "plan": (_("Testing the fix beforehand"), _("Nothing is changed yet.")),
+        "change": (_("Making the change"), _("A new scan checks it afterwards.")),
     }[what]

@@ -16,7 +16,7 @@ class ElapsedLabel(QLabel):
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("muted", True)
-        self.setAccessibleName(_("Time that has passed"))
+        self.setAccessibleName(_("Elapsed time"))
         self._clock = QElapsedTimer()
         self._timer = QTimer(self)
         self._timer.setInterval(TICK_MILLISECONDS)

@@ -200,7 +200,7 @@ class StepList(QFrame):
             if section in SECTIONS_OF_STEP[step]:
                 done = set(SECTIONS_OF_STEP[step]) <= set(ended)
                 icon = "unknown" if state == "failed" else "waiting" if done else "looking"
-                says = {"unknown": _("not decided"), "waiting": _("looked at"), "looking": _("looking")}[icon]
+                says = {"unknown": _("not decided"), "waiting": _("examined"), "looking": _("looking")}[icon]
                 self.mark(row, icon, theme.muted, says)
 
     def show_report(self, report: Report, theme: Theme) -> None:

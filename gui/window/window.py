@@ -179,7 +179,7 @@ class Window(QWidget):
             self._fill(self.report)
             self.stack.refresh()
         elif not self._controller.busy:
-            self._show_waiting(_("Not looked at yet."))
+            self._show_waiting(_("Not examined yet."))
         if self._explanation is not None:
             self.explain_page.show_explanation(self._explanation, self._theme)
 

@@ -399,9 +399,9 @@ class Wizard(QWidget):
         if self.findChild(QMessageBox) is not None:
             return
         box = QMessageBox(QMessageBox.Icon.Question, _("Convalesce"), _("This computer is being changed."), parent=self)
-        box.setInformativeText(_("If you close now, what was changed is taken back."))
-        stop = box.addButton(_("Take it back and close"), QMessageBox.ButtonRole.AcceptRole)
-        keep = box.addButton(_("Go on"), QMessageBox.ButtonRole.RejectRole)
+        box.setInformativeText(_("If you close now, the changes are rolled back."))
+        stop = box.addButton(_("Roll back and close"), QMessageBox.ButtonRole.AcceptRole)
+        keep = box.addButton(_("Continue"), QMessageBox.ButtonRole.RejectRole)
         box.setDefaultButton(keep)
         box.setEscapeButton(keep)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

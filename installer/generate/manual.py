@@ -1,4 +1,4 @@
-"""The man page and bash's completion, made from the argument parser when a package is built."""
+"""The man page and the completions of bash, zsh and fish, made from the argument parser when a package is built."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from core.common import i18n
 NAME = "convalesce"
 
 
-def build(share: Path) -> None:
-    """Lay both below a share folder, where man and bash look for them."""
+def build(share: Path, zsh: str = "site-functions") -> None:
+    """Lay all below a share folder, where man and the shells look for them; ``zsh`` is the folder of its functions."""
     i18n.use_language(i18n.ENGLISH)
     parser = _parser()
     page = share / "man/man1" / f"{NAME}.1.gz"
     page.parent.mkdir(parents=True)
     page.write_bytes(gzip.compress(man_page(parser).encode(), mtime=0))
-    words = share / "bash-completion/completions" / NAME
-    words.parent.mkdir(parents=True)
-    words.write_text(bash_completion(parser), encoding="utf-8")
+    for place, text in (
+        (f"bash-completion/completions/{NAME}", bash_completion(parser)),
+        (f"zsh/{zsh}/_{NAME}", zsh_completion(parser)),
+        (f"fish/vendor_completions.d/{NAME}.fish", fish_completion(parser)),
+    ):
+        (share / place).parent.mkdir(parents=True)
+        (share / place).write_text(text, encoding="utf-8")
 
 
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, tuple[str, argparse.ArgumentParser]]:
@@ -116,3 +120,77 @@ def bash_completion(parser: argparse.ArgumentParser) -> str:
             "",
         )
     )
+
+
+def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers by their command; the program's own under an empty name."""
+    return {"": parser, **{name: command for name, (_, command) in commands_of(parser).items()}}
+
+
+def _help(action: argparse.Action) -> str:
+    return " ".join(((action.help or "") % vars(action)).split())
+
+
+def zsh_completion(parser: argparse.ArgumentParser) -> str:
+    """Return zsh's function: commands, options with what they do, and choices; else the names of files."""
+    commands = commands_of(parser)
+    lists = {
+        name: [(option, _help(a)) for a in _arguments(its) for option in a.option_strings]
+        for name, its in _options(parser).items()
+    }
+    lists[""] = [*((name, sentence) for name, (sentence, _) in commands.items()), *lists[""]]
+    choices = [
+        f"    {_quoted(f'{name} {option}')}) found=({' '.join(map(_quoted, map(str, action.choices)))}) ;;"
+        for name, its in _options(parser).items()
+        for action in _arguments(its)
+        if action.choices
+        for option in action.option_strings
+    ]
+    return "\n".join(
+        (
+            f"#compdef {NAME}",
+            f"_{NAME}() {{",
+            "  local command='' i; local -a found",
+            "  for ((i = 2; i < CURRENT; i++)); do",
+            f"    case $words[i] in ({'|'.join(commands)}) command=$words[i]; break ;; esac",
+            "  done",
+            '  case "$command $words[CURRENT-1]" in',
+            *choices,
+            "  esac",
+            "  if (( $#found )); then compadd -a found; return; fi",
+            "  if [[ -n $command && $PREFIX != -* ]]; then _files; return; fi",
+            '  case "$command" in',
+            *(
+                f"    {_quoted(name)}) found=({' '.join(_quoted(f'{w}:{h}') for w, h in its)}) ;;"
+                for name, its in lists.items()
+            ),
+            "  esac",
+            f"  _describe {NAME} found",
+            "}",
+            f'_{NAME} "$@"',
+            "",
+        )
+    )
+
+
+def fish_completion(parser: argparse.ArgumentParser) -> str:
+    """Return fish's lines: commands, options with what they do, and choices; else the names of files."""
+    lines = [
+        f"complete -c {NAME} -n __fish_use_subcommand -f -a {name} -d {_quoted(sentence)}"
+        for name, (sentence, _) in commands_of(parser).items()
+    ]
+    for name, its in _options(parser).items():
+        when = _quoted(f"__fish_seen_subcommand_from {name}") if name else "__fish_use_subcommand"
+        for action in _arguments(its):
+            spelt = [f"-l {o[2:]}" if o.startswith("--") else f"-s {o[1:]}" for o in action.option_strings]
+            if not spelt:
+                continue
+            value = f" -x -a {_quoted(' '.join(map(str, action.choices)))}" if action.choices else ""
+            value = value or (" -r" if action.nargs != 0 else "")
+            lines.append(f"complete -c {NAME} -n {when} {' '.join(spelt)}{value} -d {_quoted(_help(action))}")
+    return "\n".join((*lines, ""))
+
+
+def _quoted(text: str) -> str:
+    """Return a text in single quotes, as zsh and fish both read it."""
+    return "'" + text.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}").replace("\\", "/") + "'"

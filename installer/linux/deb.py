@@ -58,7 +58,7 @@ convalesce: hardening-no-pie
 
 def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
     """Pack the folder; return the package's path."""
-    home = tree.lay_out(frozen, stage)
+    home = tree.lay_out(frozen, stage, "vendor-completions")
     depends = depend_on(home)
     papers = stage / tree.PAPERS
     (papers / "copyright").write_text(COPYRIGHT, encoding="utf-8")

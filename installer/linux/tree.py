@@ -12,14 +12,14 @@ HOME = "usr/lib/convalesce"
 PAPERS = "usr/share/doc/convalesce"
 
 
-def lay_out(frozen: Path, stage: Path) -> Path:
-    """Lay everything below ``stage``; return the program's folder there."""
+def lay_out(frozen: Path, stage: Path, zsh: str = "site-functions") -> Path:
+    """Lay everything below ``stage``; return the program's folder there. ``zsh`` is where the system's zsh looks."""
     home = stage / HOME
     shutil.copytree(frozen, home, symlinks=True)
     (stage / "usr/bin").mkdir(parents=True)
     (stage / "usr/bin/convalesce").symlink_to("../lib/convalesce/convalesce")
     desktop.build(stage / "usr/share", "convalesce")
-    manual.build(stage / "usr/share")
+    manual.build(stage / "usr/share", zsh)
     actions = stage / "usr/share/polkit-1/actions"
     actions.mkdir(parents=True)
     shutil.copy2(Path(__file__).parent / "convalesce.policy", actions)

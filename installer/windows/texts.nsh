@@ -6,7 +6,7 @@
   LangString ${name} ${LANG_SIMPCHINESE} "${chinese}"
 !macroend
 
-!insertmacro Say StartNowText "Start now" "Jetzt starten" "立即启动"
+!insertmacro Say StartNowText "&Start now" "Jetzt &starten" "立即启动(&S)"
 !insertmacro Say ScopeTitle "Who will use ${NAME}?" "Wer wird ${NAME} benutzen?" "谁将使用 ${NAME}？"
 !insertmacro Say ScopeSubtitle "It works the same either way." "Es arbeitet in beiden Fällen gleich." "两种方式的功能相同。"
 !insertmacro Say ScopeMe "Only &me (needs no administrator)" "Nur &ich (braucht keinen Administrator)" "仅限我(&M)（不需要管理员）"

@@ -91,7 +91,7 @@ def test_no_policy_is_written_of_a_sick_machine(tmp_path: Path) -> None:
     done = check("--report", SICK, "--write-expect", policy)
     assert done.returncode == 2
     assert not policy.exists()
-    assert done.stderr.startswith("convalesce: A policy is written from a machine in order")
+    assert done.stderr.startswith("convalesce: A policy can be written only on a machine without faults")
 
 
 ENGINES = {"nagios": 3, "npd": 2, "slurm": 0, "intune": 0, "junit": 1, "sarif": 1, "github": 1, "prom": 0}

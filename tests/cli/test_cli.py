@@ -99,18 +99,18 @@ def test_wrong_use_is_2_and_says_one_thing_on_stderr(
     ("arguments", "said"),
     [
         (("scna",), "Did you mean convalesce scan?"),
-        (("xyz",), "convalesce --help tells what there is."),
+        (("xyz",), "convalesce --help lists what is available."),
         (("scan", "--pyhton", "x"), "Did you mean --python?"),
         (("scan", "-json"), "Did you mean --json?"),
         (("fix", "--dryrun=1"), "Did you mean --dry-run?"),
-        (("scan", "/opt/ml"), "convalesce scan --help tells what there is."),
+        (("scan", "/opt/ml"), "convalesce scan --help lists what is available."),
         (("scan", "--python", ""), "is a variable not set?"),
         (("scan", "--program", " "), "is a variable not set?"),
         (("scan", "--root", ""), "is a variable not set?"),
         (("scan", "--out", ""), "is a variable not set?"),
         (("check", "--python", ""), "is a variable not set?"),
-        (("check", "--length", "0"), "'0' is no number from 20 to 2048"),
-        (("check", "--time-limit", "x"), "'x' is no number from 0.1 to 86400"),
+        (("check", "--length", "0"), "'0' is not a number from 20 to 2048"),
+        (("check", "--time-limit", "x"), "'x' is not a number from 0.1 to 86400"),
     ],
 )
 def test_wrong_use_is_told_with_the_way_out(

@@ -72,8 +72,8 @@ ROWS_HEAD = """
 installations, presses once (`convalesce fix --yes`), runs a program of the environment, and undoes it; every file must have
 the hash again that it had. Packages come from an index on the loopback. A row that is not marked *real* has small wheels with
 the names, layout and requirements of the published ones. JAX and TensorFlow in the rows of memory growth are stand-ins that obey
-the real variables; [a row on a real GPU](fault-lab-gpu.md#cures) has the real JAX. The GPU is a made-up card, so that nothing
-convolves here.
+the real variables; [what the real JAX does on a real GPU](fault-lab-gpu.md#memory-that-is-taken-at-once) was measured. The GPU is
+a made-up card, so that nothing convolves here.
 The last row runs the real ldconfig over a private copy of /etc and /usr, and loads libcuda.so.1 by its name. Times are from two cores that ten other jobs kept busy.
 
 | row | environment | kind | finding | result | seconds from press to verified |

@@ -353,7 +353,7 @@ def test_a_file_holds_by_its_engines_published_schema(package: str, words: tuple
 
 @pytest.mark.parametrize("file", sorted(FILES.glob("intune-*.ps1")), ids=lambda f: f.stem)
 def test_intunes_scripts_are_powershell(file: Path) -> None:
-    """PowerShell is not had here: a grammar of it parses them. Intune takes them as UTF-8 without a mark, up to 200 kB."""
+    """No registry has PowerShell itself: a grammar of it parses them. Intune takes them as UTF-8 without a mark, up to 200 kB."""
     code = (
         "import sys, tree_sitter, tree_sitter_powershell as powershell\n"
         "parser = tree_sitter.Parser(tree_sitter.Language(powershell.language()))\n"
@@ -365,6 +365,8 @@ def test_intunes_scripts_are_powershell(file: Path) -> None:
     assert found.stdout.split() == ["False", "True"], found.stdout + found.stderr
     assert file.read_bytes().isascii()
     assert file.stat().st_size < 200_000
+    assert "$env:ProgramW6432" in file.read_text(), "Intune starts the 32-bit PowerShell unless it is told otherwise"
+    assert "$env:ProgramFiles" not in file.read_text(), "there this is the folder of 32-bit programs"
 
 
 @pytest.mark.parametrize(("report", "status"), [(SICK, 1), (HEALTHY, 0)])

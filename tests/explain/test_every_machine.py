@@ -25,7 +25,6 @@ def texts() -> dict[str, str]:
     """Return the texts: of each case, and the shortest of a thread for each cause."""
     found = {name: case.text for name, case in CASES.items()}
     rows = [json.loads(line) for line in THREADS.read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if row["set"] != "fourth"]
     for row in sorted(rows, key=lambda r: (len(r["text"]), r["url"])):
         found.setdefault(f"thread: {row['cause']}", row["text"])
     return found

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.explain.mechanism.complaints import mixed_here
 from core.explain.mechanism.driver_answers import driver_says
-from core.explain.mechanism.fault_facts import FaultFacts
+from core.explain.mechanism.fault_facts import FaultFacts, fault_facts
 from core.explain.mechanism.libraries import is_same_library
 from core.explain.mechanism.mechanism import find_mechanism
 from core.explain.mechanism.objections import (
@@ -28,6 +28,7 @@ from core.explain.mechanism.objections import (
 from core.explain.reading import ParsedText, read_text
 from core.knowledge.library_names import LibraryName, parse_library_name
 from core.model.facts import CudaInit
+from core.model.findings import Evidence
 from tests import machines as m
 
 Objection = Callable[[ParsedText, FaultFacts], str]
@@ -206,3 +207,31 @@ def test_a_variable_of_nccl_that_names_no_interface_proves_a_failure_of_nccl() -
 def replace_said(fault: FaultFacts, *said: str) -> FaultFacts:
     """Return the fault with another evidence."""
     return dataclasses.replace(fault, said=said)
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("/opt/x/libcudnn.so.9", ["libcudnn.so.9"]),
+        (r"C:\x\cudnn64_9.dll", ["cudnn64_9.dll"]),
+        ("cudnnCreate of libcudnn.so.9 failed", []),
+        ("libcudnn.so.9", []),
+        ("it wants libcudnn_cnn.so.9", ["libcudnn_cnn.so.9"]),
+        ("it wants libcublas.so.12", ["libcublas.so.12"]),
+    ],
+)
+def test_a_fault_is_about_cudnns_main_library_only_by_its_path(text: str, files: list[str]) -> None:
+    its = fault_facts("cudnn_shadowed", m.wheel_machine(), (Evidence(label="Loaded", value=text),))
+    assert [f.name for f in its.files] == files
+
+
+def test_a_fault_is_about_the_part_that_did_not_open() -> None:
+    seen = m.wheel_machine()
+    copy = m.cudnn()
+    for roll, files in (
+        (m.refused(copy, "cnn", "file too short"), ["libcudnn_cnn.so.9"]),
+        (replace(m.refused(copy, "cnn", "file too short"), loaded=""), []),
+        (m.answers(copy), []),
+    ):
+        loaded = replace(seen, loads=(m.load(copy, m.PYTHON, roll_call=roll),))
+        assert [f.name for f in fault_facts("corrupt_or_truncated_file", loaded, ()).files] == files

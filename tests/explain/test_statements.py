@@ -73,12 +73,20 @@ def full_with_cudnn_7() -> Snapshot:
     return replace(full, cudnn=(*(full.cudnn or ()), seven))
 
 
+def whole_cudnn8() -> Snapshot:
+    """A cuDNN 8 with zlib inside, all of whose parts answer."""
+    seen = cases.cudnn8("8.9.7")
+    assert seen.cudnn
+    assert seen.loads
+    return replace(seen, loads=(replace(seen.loads[0], roll_call=m.answers(seen.cudnn[0], "windows")),))
+
+
 Make = Callable[[], Snapshot]
 HERE: dict[str, tuple[tuple[Make, str], tuple[Make, str, str]]] = {
     # in order, and its link; with the fault, its link and the cause
-    CNN: ((lambda: cases.cudnn8("8.9.7"), "contrary"), (cases.cudnn8, "proved", "zlibwapi_missing")),
+    CNN: ((whole_cudnn8, "contrary"), (cases.cudnn8, "proved", "zlibwapi_missing")),
     OPS: (
-        (lambda: cases.cudnn8("8.9.7"), "contrary"),
+        (whole_cudnn8, "contrary"),
         (lambda: m.without_file(cases.cudnn8("8.9.7"), "ops_infer"), "proved", "cudnn_sublibrary_missing"),
     ),
     PAIR: ((m.wheel_machine, "contrary"), (older_runtime, "proved", "ld_library_path_override")),
@@ -114,6 +122,17 @@ def test_on_a_machine_in_order_nothing_is_proved(text: str) -> None:
     assert {r.verdict for r in told.causes} <= {"open", "refuted"}
     assert shown.startswith(f"What the message says\n  {SAYS[text]}")
     assert "Proved" not in shown
+    assert "\n\nWhat to do\n" in shown
+    assert last_part(shown).startswith(
+        "What to do\n  If the text comes from another machine: "
+        if link == "contrary"
+        else "What to do\n  If this is the cause: "
+    )
+
+
+def test_the_question_asks_for_the_files_of_the_set_that_the_message_names() -> None:
+    for text in (CNN, OPS):
+        assert r"where /R C:\ cudnn*64_8.dll" in explain(text).question
 
 
 @pytest.mark.parametrize("text", SAYS)

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from core.common import i18n
+from core.common.text_width import column_count
 from core.explain import decode_text, explain, render_text, to_json
 from core.explain.engine import NOTHING_TEXT
 from core.explain.extract import MAX_EXTRACT_BYTES, relevant_part
@@ -101,3 +103,14 @@ def test_json_has_the_form_of_the_contract() -> None:
     assert set(first) >= {"cause", "score", "because", "verdict"}
     assert first["verdict"] == "open"
     assert document["codes"][0]["meaning"]
+
+
+@pytest.mark.parametrize("language", ["en", "de", "zh_CN"])
+@pytest.mark.parametrize("width", [60, 80])
+def test_no_line_is_wider_than_the_terminal(width: int, language: str) -> None:
+    i18n.use_language(language)
+    try:
+        shown = render_text(explain("Could not load library cudnn64_9.dll. Error code 126"), width=width)
+    finally:
+        i18n.use_language(i18n.ENGLISH)
+    assert [line for line in shown.splitlines() if column_count(line) > width] == []

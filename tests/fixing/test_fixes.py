@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from core.fixes.catalogue import attach_changes
 from core.fixes.files import dll_hook
+from core.fixes.lines import edit_lines
 from core.fixes.search_paths import add_folder_for_concerned
 from core.fixes.variables import has_activation
 from core.model.changes import EditLine, EditPath, ExchangePackages, FileSet, SetVariable, Value
@@ -560,7 +561,7 @@ def test_a_line_loses_the_entry_that_leads_to_a_module_in_the_way() -> None:
     [change] = fixed.fix.changes
     assert isinstance(change, EditLine)
     assert (change.path, change.line, change.name, change.entry) == ("/w/Makefile", 3, "PYTHONPATH", "/w/stubs")
-    assert (fixed.fix.title, fixed.fix.advice) == ("Take /w/stubs out of PYTHONPATH", "")
+    assert (fixed.fix.title, fixed.fix.advice) == ("Remove /w/stubs from PYTHONPATH", "")
     [other] = changes(finding, replace(seen, starts=(way("PYTHONPATH", lines=False),)))
     assert isinstance(other, FileSet)  # no line tells how it comes there
     [ours] = changes(replace(finding, ways=(THIS_SESSION, "task:/w/Makefile")), seen)
@@ -577,7 +578,7 @@ def test_a_folder_is_put_in_front_in_the_line_of_another_way() -> None:
     [change] = fixed.fix.changes
     assert isinstance(change, EditLine)
     assert (change.path, change.line, change.front) == ("/w/Makefile", 3, ("/v/lib", "/v/more"))
-    assert fixed.fix.advice == "In /w/Makefile, line 3: put /v/lib:/v/more in front of what it gives LD_LIBRARY_PATH."
+    assert fixed.fix.advice == "In /w/Makefile, line 3: put /v/lib:/v/more before the other folders of LD_LIBRARY_PATH."
     everybodys = replace(seen, starts=(replace(way("LD_LIBRARY_PATH", at="/etc/profile"), id="task:/w/Makefile"),))
     advised = attach_changes(finding, everybodys).fix
     assert advised is not None
@@ -585,10 +586,96 @@ def test_a_folder_is_put_in_front_in_the_line_of_another_way() -> None:
     assert advised.advice.startswith("In /etc/profile, line 3")
 
 
-def test_a_line_of_a_pth_file_is_edited() -> None:
-    remedy = TakeOutLine(file="/v/lib/python3.11/site-packages/dev.pth", line=2, folder="/srv/dev")
+@pytest.mark.parametrize(
+    ("folder", "scope"), [("/v/lib/python3.11/site-packages", "user"), ("/usr/lib/python3/dist-packages", "machine")]
+)
+def test_a_line_of_a_pth_file_is_edited(folder: str, scope: str) -> None:
+    remedy = TakeOutLine(file=f"{folder}/dev.pth", line=2, folder="/srv/dev")
     [change] = changes(found(remedy), machine("linux"))
     assert (change.path, change.form, change.line, change.entry) == (remedy.file, "pth", 2, "/srv/dev")
+    assert change.scope == scope
+
+
+def terminal(value: str, **line: object) -> Start:
+    """Return a terminal that gets PYTHONPATH by a line of ~/.bashrc."""
+    row = StartLine(**({"name": "PYTHONPATH", "does": "set", "value": value, "file": "/h/.bashrc", "line": 3} | line))
+    had = (Variable(name="PYTHONPATH", value=value, source="/h/.bashrc"),)
+    return Start(id="terminal:bash", kind="terminal", variables=had, lines=(row,))
+
+
+@pytest.mark.parametrize(
+    ("ours", "start", "edited"),
+    [
+        ("/w/stubs", terminal("/w/stubs"), [3]),
+        ("/w/stubs:/x", terminal("/w/stubs"), []),  # this session has it by hand as well
+        ("/w/stubs", replace(terminal("/w/stubs"), kind="task"), []),  # and no session begins with it
+        ("", terminal("/w/stubs"), []),
+        ("/w/stubs", terminal("/w/stubs", does="unset"), []),
+        ("/w/stubs", terminal("/w/stubs", line=0), []),
+        ("/w/stubs", terminal("/w/stubs", name="LD_LIBRARY_PATH"), []),
+    ],
+)
+def test_an_entry_goes_by_its_line_where_this_session_has_it_by_that_line(
+    ours: str, start: Start, edited: list[int]
+) -> None:
+    remedy = GiveOtherName(files=(("/w/stubs/torch", ""),), entry="/w/stubs")
+    had = (Variable(name="PYTHONPATH", value=ours, source="environment"),) if ours else ()
+    made = edit_lines(remedy, found(remedy), machine("linux", *had, starts=(start,)))
+    assert [c.line for c in made] == edited
+
+
+def test_on_windows_a_line_is_edited_for_a_whole_value_alone() -> None:
+    value = Variable(name="CUDA_HOME", value=r"C:\gone", source="environment")
+    row = StartLine(name="CUDA_HOME", does="set", value=r"C:\gone", file=r"C:\h\run.cmd", line=2, form="cmd")
+    start = Start(id="task:run", kind="task", variables=(value,), lines=(row,))
+    finding = replace(found(Unset(variable="CUDA_HOME")), ways=(start.id,))
+    seen = machine("windows", starts=(start,))
+    assert [type(c) for c in edit_lines(Unset(variable="CUDA_HOME"), finding, seen)] == [EditLine]
+    its = replace(row, name="PYTHONPATH", value=r"\\server\stubs")
+    path = replace(start, lines=(its,), variables=(replace(value, name="PYTHONPATH", value=r"\\server\stubs"),))
+    remedy = TakeOut(variable="PYTHONPATH", places=(Place(folder=r"\\server\stubs"),))
+    assert edit_lines(remedy, finding, replace(seen, starts=(path,))) == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "edited"),
+    [
+        (({"line": 3}, {"line": 7, "value": "/c"}), [3, 7]),
+        (({"line": 3, "does": "unset"}, {"line": 7}), [7]),
+        (({"line": 3, "name": "PATH"}, {"line": 7}), [7]),
+        (({"line": 3, "does": "open"}, {"line": 7}), []),
+        (({"line": 0}, {"line": 7}), [7]),
+        (({"line": 3}, {"line": 3}), [3]),
+    ],
+)
+def test_every_line_that_gives_a_variable_is_taken_out(lines: tuple[dict[str, object], ...], edited: list[int]) -> None:
+    known = {"name": "CUDA_HOME", "does": "set", "value": "/gone", "file": "/h/.bashrc"}
+    rows = tuple(StartLine(**(known | line)) for line in lines)
+    start = Start(id="terminal:bash", kind="terminal", lines=rows)
+    remedy = Unset(variable="CUDA_HOME")
+    finding = replace(found(remedy), ways=(start.id,))
+    seen = machine("linux", starts=(replace(start, id="cron"), start))
+    made = edit_lines(remedy, finding, seen)
+    assert [c.line for c in made] == edited
+    assert all(c.starts == (start.id,) and c.scope == "user" for c in made)
+
+
+@pytest.mark.parametrize(
+    ("value", "overridden", "folder", "edited"),
+    [
+        ("/gone", False, "/cuda", True),
+        ("/cuda", False, "/cuda", False),
+        ("/gone", True, "/cuda", False),  # a later line sets it anyway
+        ("/gone", True, "", True),  # it takes effect once the later one goes
+        ("/cuda", True, "", False),
+    ],
+)
+def test_a_line_that_names_the_right_toolkit_stays(value: str, overridden: bool, folder: str, edited: bool) -> None:
+    row = StartLine(name="CUDA_HOME", does="set", value=value, file="/etc/profile", line=2, overridden=overridden)
+    remedy = PointTo(variable="CUDA_HOME", folder=folder, right=("/cuda",))
+    start = Start(id="login", kind="login", lines=(row,))
+    made = edit_lines(remedy, found(remedy), machine("linux", starts=(start,)))
+    assert [(c.scope, c.value) for c in made] == ([("machine", folder)] if edited else [])
 
 
 def test_packages_that_their_consumer_does_not_search_get_a_search_path_as_well() -> None:

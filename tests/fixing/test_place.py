@@ -121,6 +121,20 @@ def test_a_wheel_is_checked_against_its_record(
     assert not any(m.link for m in found.members)
 
 
+def test_a_file_that_its_record_does_not_list_is_not_vouched_for(
+    libraries: Callable[..., Path], tmp_path: Path, journal: Journal
+) -> None:
+    whole = wheel(tmp_path / "x.whl", libraries("9.1.0"))
+    with zipfile.ZipFile(whole) as archive:
+        files = [(name, archive.read(name)) for name in archive.namelist()]
+    short = [
+        (n, b"".join(r for r in d.splitlines(keepends=True) if b"libcudnn_cnn" not in r) if n.endswith("RECORD") else d)
+        for n, d in files
+    ]
+    found = recognise(zipped(tmp_path / "short.whl", short), journal)
+    assert (found.version, found.record) == ("9.1.0", False)
+
+
 def test_a_folder_is_taken_from_where_it_is(libraries: Callable[..., Path], tmp_path: Path, journal: Journal) -> None:
     shutil.copytree(libraries("9.1.0"), tmp_path / "unpacked/cuda/lib64")
     found = recognise(tmp_path / "unpacked", journal)

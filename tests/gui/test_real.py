@@ -123,7 +123,7 @@ def test_a_build_for_the_processor_is_exchanged_in_five_clicks(display: str, tmp
     assert titles == ["What does not work?", "The cause", "What will change", "Fixed"]
     _ask, cause, change, fixed = (text for _title, text in said["screens"])
     assert "The variant without GPU support is installed in" in cause
-    assert "tried in a copy first; if that fails, nothing is changed." in change
+    assert "tested in a copy first; if that fails, nothing is changed." in change
     assert "Imported: torch 2.8.0+cu128." in fixed
     assert (said["before"], said["after"], said["in the end"]) == ("2.8.0+cpu", "2.8.0+cu128", "2.8.0+cpu")
     assert any("cu128" in path for path in said["fetched"])
@@ -151,7 +151,7 @@ def test_a_folder_that_a_profile_leaks_from_the_question_to_fixed(display: str, 
     texts = [text for _title, text in said["screens"]]
     name = terminals.prefix.parent.name
     assert f"A setting (LD_LIBRARY_PATH) puts foreign libraries before those of {name}." in texts[1]
-    assert "line 1 of ~/.profile (LD_LIBRARY_PATH)." in texts[2] or "Take line 1 out of ~/.profile" in texts[2]
+    assert "line 1 of ~/.profile (LD_LIBRARY_PATH)." in texts[2] or "Remove line 1 of ~/.profile" in texts[2]
     assert "it works." in texts[2]
     assert "The fault is gone, and nothing got worse." in texts[3]
     assert "Some ways of starting" not in texts[3]

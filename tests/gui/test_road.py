@@ -121,7 +121,7 @@ def test_error_126_on_windows(keyboard: bool, wizard: OpenedWizard, tmp_path: Pa
     assert person.headline == "The cause"
     assert "your programs cannot find it" in person.reads
     person.press("Add folder to PATH...")
-    assert "Tried beforehand, without changing anything: it works." in person.reads
+    assert "Tested beforehand, without changing anything: it works." in person.reads
     assert engine.path == BEFORE[name]
     person.press("Add folder to PATH")
     assert engine.path == AFTER[name]
@@ -288,7 +288,7 @@ def test_closing_while_changing_asks_once_and_takes_it_back(wizard: OpenedWizard
     assert not window.close()
     assert not window.close()
     [box] = window.findChildren(QMessageBox)
-    stop = next(b for b in box.findChildren(QPushButton) if "Take it back" in b.text())
+    stop = next(b for b in box.findChildren(QPushButton) if "Roll back and close" in b.text())
     QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
     person.wait(lambda: not window.isVisible(), "the end")
     assert engine.path == before
@@ -512,7 +512,7 @@ def test_every_kind_of_change_is_told_in_words() -> None:
     assert said[0] == "Put 1 file into ml."
     assert said[1:4] == (
         r"Add the folder C:\x to PATH.",
-        r"Take the folder C:\y out of PATH.",
+        r"Remove the folder C:\y from PATH.",
         "Remove the setting CUDA_VISIBLE_DEVICES.",
     )
     assert said[4] == "Correct LD_LIBRARY_PATH whenever ml is activated."

@@ -34,10 +34,10 @@ def test_each_entry_of_a_search_path_says_what_is_odd_about_it() -> None:
     snapshot = recorded.on_windows(recorded.windows(rf"{gone};{recorded.OTHER};{m.INSTALLER}"), gone)
     said = {row.cells[2]: row.cells[3] for row in detail_rows.search_paths(snapshot) if row.cells[0] == "PATH"}
     assert said == {
-        recorded.BIN: "in order",
+        recorded.BIN: "OK",
         gone: "missing",
         recorded.OTHER: "shadows place 4",
-        m.INSTALLER: "in order",
+        m.INSTALLER: "OK",
     }
 
 
@@ -116,7 +116,7 @@ VERBS = {
     "Add folder to PATH": (EditPath(**PATH, old=None, new=0),),
     "Change the order of PATH": (EditPath(**PATH, old=1, new=0),),
     "Remove a folder from PATH": (EditPath(**PATH, old=1, new=None),),
-    "Take 2 entries out of PATH": (EditPath(**PATH, old=1, new=None), EditPath(**PATH, old=2, new=None)),
+    "Remove 2 entries from PATH": (EditPath(**PATH, old=1, new=None), EditPath(**PATH, old=2, new=None)),
     "Remove CUDA_VISIBLE_DEVICES": (SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", before=Value(text="-1")),),
     "Set CUDA_PATH": (SetVariable(name="CUDA_PATH", scope="user", after=Value(text="C:\\CUDA")),),
     "Add folder to LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="prepend /x")),),
@@ -126,7 +126,7 @@ VERBS = {
     "Add folder for libraries": (SystemStep(kind="library-folder", subject="/usr/lib/wsl/lib"),),
     "Add user to group": (SystemStep(kind="device-group", subject="ada", value="video"),),
     "Reload nvidia_uvm": (SystemStep(kind="reload-uvm"),),
-    "Turn nouveau off": (SystemStep(kind="nouveau-off"),),
+    "Turn off nouveau": (SystemStep(kind="nouveau-off"),),
     "Write CDI specification": (SystemStep(kind="cdi"),),
     "Create plain path": (SystemStep(kind="short-path", subject="/a", value="/b"),),
 }  # fmt: skip

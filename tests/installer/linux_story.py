@@ -77,7 +77,7 @@ def without_a_display(root: Root, program: str) -> None:
     """Started bare it says why there is no window, and scans in the terminal."""
     done = root.run(program)
     assert "There is no display here" in done.stderr, done.stderr
-    assert "In order" in done.stdout
+    assert "OK" in done.stdout
     assert "Traceback" not in done.stderr
 
 
@@ -85,7 +85,7 @@ def without_a_library(root: Root, program: str) -> None:
     """A display, but not what a window needs of a system: a sentence that names it and its package, and the scan."""
     done = root.run(program, DISPLAY=":1")
     assert "which is not installed (on Debian and Ubuntu: apt install lib" in done.stderr, done.stderr
-    assert "In order" in done.stdout
+    assert "OK" in done.stdout
     assert "Traceback" not in done.stderr
 
 
@@ -228,6 +228,7 @@ RPM = ("rpm", "--dbpath", "/var/lib/rpm")
 OF_FILESYSTEM = (
     *("usr/share/applications", "usr/share/icons/hicolor/scalable/apps", "usr/share/licenses", "usr/share/metainfo"),
     *("usr/share/bash-completion/completions", "usr/share/polkit-1/actions"),
+    *("usr/share/zsh/site-functions", "usr/share/fish/vendor_completions.d"),
 )
 """Folders that belong to the packages filesystem and hicolor-icon-theme where rpm is at home."""
 

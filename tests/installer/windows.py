@@ -7,11 +7,12 @@ already, ``--twice`` builds a second time and compares; windows_sizes measures.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core import __version__
@@ -29,6 +30,9 @@ def main(argv: Sequence[str]) -> int:
     """Build, try and report; 0 when everything is right."""
     parser = argparse.ArgumentParser(prog="python -m tests.installer.windows", description=__doc__)
     parser.add_argument("--built", type=Path, metavar="FOLDER", help="try what was built there")
+    parser.add_argument(
+        "--clicked", action="store_true", help="answer Setup's questions by mouse and keyboard, and no more"
+    )
     parser.add_argument("--twice", action="store_true", help="build a second time and compare")
     options = parser.parse_args(argv)
     folder = (options.built or ROOT / "build/windows").resolve()
@@ -39,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
     setup = folder / f"Convalesce-{__version__}-Setup.exe"
     for words in (wrong := faults(folder / "work/frozen/convalesce", setup, __version__)):
         print(words, flush=True)
-    return 1 if wrong else tried(folder)
+    return 1 if wrong else tried(folder, "windows_clicked" if options.clicked else "windows_trial")
 
 
 def same_again(folder: Path) -> bool:
@@ -51,8 +55,8 @@ def same_again(folder: Path) -> bool:
     return same
 
 
-def tried(folder: Path) -> int:
-    """Make an older version beside this one, and run the trial where the programs run."""
+def tried(folder: Path, trial: str) -> int:
+    """Make an older version beside this one, and run a trial where the programs run."""
     frozen = folder / "work/frozen/convalesce"
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         older = Path(scratch) / "older"
@@ -75,18 +79,17 @@ def tried(folder: Path) -> int:
             "standins": _windows(parts.standins()),
         }
         (folder / "trial.json").write_text(json.dumps(told))
-        return _run(folder)
+        return _run(folder, trial)
 
 
-def _run(folder: Path) -> int:
+def _run(folder: Path, trial: str) -> int:
     if sys.platform == "win32":
-        from tests.installer import windows_trial
-
-        return windows_trial.main([str(folder)])
+        main: Callable[[list[str]], int] = importlib.import_module(f"tests.installer.{trial}").main
+        return main([str(folder)])
     from tests.windows.lab import session
 
     with session("installed") as (lab, display):
-        command = [lab.python, "-m", "tests.installer.windows_trial", _windows(folder)]
+        command = [lab.python, "-m", f"tests.installer.{trial}", _windows(folder)]
         overrides = "mscoree,mshtml,winedbg.exe,winemenubuilder.exe="  # no entries in this desktop's own menu
         with lab.start(command, {**display, "WINEDLLOVERRIDES": overrides}) as process:
             assert process.stdout is not None

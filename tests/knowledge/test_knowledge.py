@@ -15,6 +15,7 @@ import resources
 from core.common.versions import is_older as older
 from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import cause_rows
+from core.knowledge.cudnn import releases_for
 from core.knowledge.releases import Compatibility, Frozen, Gpus, Hints, Releases, compatibility_table, driver_floor
 from core.knowledge.tables import read_table
 
@@ -154,3 +155,21 @@ def test_versions_compare_as_far_as_both_go(
 
 def test_hostile_versions_have_bounded_numbers() -> None:
     assert version_tuple("9" * 5000 + ".1") == ()
+
+
+@pytest.mark.parametrize(
+    ("distribution", "cuda", "cudnn", "wanted"),
+    [
+        ("onnxruntime-gpu", "12", "9", "onnxruntime-gpu>=1.19,<1.24"),
+        ("onnxruntime-gpu", "12", "8", ""),
+        ("onnxruntime-gpu", "12", "", ""),
+        ("onnxruntime-gpu", "11", "8", ""),
+        ("ctranslate2", "12", "9", "ctranslate2>=4.5,<4.9"),
+        ("ctranslate2", "12", "8", "ctranslate2>=4.6.3,<4.9"),
+        ("ctranslate2", "12", "", "ctranslate2>=4.6.3,<4.9"),
+        ("ctranslate2", "13", "9", ""),
+        ("torch", "12", "9", ""),
+    ],
+)
+def test_which_releases_fit_the_libraries_that_are_there(distribution: str, cuda: str, cudnn: str, wanted: str) -> None:
+    assert releases_for(distribution, cuda, cudnn) == wanted

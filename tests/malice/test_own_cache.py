@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from core.host.own_cache import cache_folder, read_kept, write_kept
-from tests.malice.conftest import Box, give, grant, needs_root
+from tests.malice.conftest import ROOT, Box, give, grant, needs_root
 
 pytestmark = needs_root
 
@@ -117,3 +119,14 @@ def test_an_account_without_a_home_keeps_nothing(box: Box, monkeypatch: pytest.M
     write_kept("files", b"news")
     assert read_kept("files", LIMIT) == b""
     assert not (box.root / "nowhere").exists()
+
+
+def test_a_home_that_may_not_be_entered_is_no_error(box: Box) -> None:
+    """As another account with the administrator's HOME, which sudo -u may leave."""
+    (box.root / "home/root").chmod(0o700)
+    code = "import os; os.setuid(54_321); from core.host.own_cache import read_kept; print(read_kept('files', 9))"
+    env = {**os.environ, "HOME": str(box.root / "home/root"), "PYTHONPATH": str(ROOT)}
+    env.pop("XDG_CACHE_HOME", None)
+    done = subprocess.run([sys.executable, "-c", "import platformdirs.unix, core.host.own_cache;" + code], env=env,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert (done.stdout, done.stderr) == ("b''\n", "")

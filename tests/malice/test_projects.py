@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.host.linux.leash import MOST_PROCESSES
+from core.host.provenance import NOBODY
 from tests.malice.conftest import EVE, ROOT, Box, needs_root
 from tests.malice.planted import VERA, owned, plant
 from tests.malice.test_planted import Street
@@ -135,8 +136,12 @@ def test_a_scan_starts_nothing_that_files_in_a_home_name(street: Street, kind: s
 @pytest.mark.parametrize(
     "variable", ["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "TMPDIR"]
 )
-def test_nothing_is_written_or_believed_in_a_place_of_hers(street: Street, uid: int, variable: str) -> None:
-    place = street.root / "home/eve/place"
+@pytest.mark.parametrize("shared", [False, True], ids=["her folder", "a sticky one"])
+def test_nothing_is_written_or_believed_in_a_place_of_hers(
+    street: Street, uid: int, variable: str, shared: bool
+) -> None:
+    """She was first: in a folder of hers, or in one like /tmp."""
+    place = street.root / ("shared" if shared else "home/eve/place")
     for name in ("convalesce/entries", "convalesce/staging", "convalesce/twins", "convalesce/kept"):
         (place / name).mkdir(parents=True)
     entry = {"id": "20260101T000000Z-0000", "made": "2026-01-01", "title": "evil", "state": "begun", "changes": []}
@@ -145,6 +150,9 @@ def test_nothing_is_written_or_believed_in_a_place_of_hers(street: Street, uid: 
     (place / "convalesce/lock").symlink_to(street.home / "made")
     (street.home / ".convalesce/0123abcd").mkdir(parents=True)
     owned(place, EVE, 0o777)
+    if shared:
+        os.chown(place, 0, 0)
+        place.chmod(0o1777)
     owned(street.home, VERA, 0o700)
     before = sorted(str(p) for p in place.rglob("*"))
     home = street.home if uid else street.root / "home/root"
@@ -233,9 +241,16 @@ def test_a_driver_of_hers_is_told_and_never_a_sign_that_all_is_well(street: Stre
     ]  # fmt: skip
 
 
-def test_an_nvcc_that_forks_without_end_is_held(street: Street) -> None:
+@pytest.mark.parametrize(
+    ("uid", "its"), [(VERA, VERA), (0, NOBODY), (0, EVE)], ids=["vera", "root's own", "root runs eve's"]
+)
+def test_an_nvcc_that_forks_without_end_is_held(street: Street, uid: int, its: int) -> None:
     """As many copies of itself as the kernel gives it: no more than a tool may have, and none is left."""
     evil = program(street, "nvcc")
+    if its == NOBODY:
+        (street.root / "opt/tools").mkdir()
+        evil = evil.rename(street.root / "opt/tools/nvcc")
+        owned(evil.parent, 0)
     evil.write_text(
         "#!/usr/bin/python3\nimport os, time\n"
         "made = 0\n"
@@ -246,7 +261,8 @@ def test_an_nvcc_that_forks_without_end_is_held(street: Street) -> None:
         "    except OSError: break\n"
         f"open({str(street.marks)!r} + f'/made-{{made}}', 'w').close()\n"
     )
-    seen = street.scan(VERA, PATH=f"{evil.parent}:/usr/bin:/bin")
+    seen = street.scan(uid, PATH=f"{evil.parent}:/usr/bin:/bin")
     (made,) = [m for m in seen.marks if m.startswith("made-")]
     assert 0 < int(made.removeprefix("made-")) <= MOST_PROCESSES
-    assert subprocess.run(["pgrep", "-u", str(VERA)], capture_output=True, check=False).stdout == b""
+    assert seen.marks[made] == its
+    assert subprocess.run(["pgrep", "-f", str(evil)], capture_output=True, check=False).stdout == b""

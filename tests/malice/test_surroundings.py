@@ -89,6 +89,44 @@ def test_nothing_of_hers_gets_an_administrators_rights(box: Box, marks: Path, ki
     assert [p.name for p in marks.iterdir() if p.stat().st_uid == 0] == []
 
 
+SCRIPT = """
+import sys
+sys.path.append(sys.argv.pop(1))
+from core.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""As the installed program starts: no folder of the session's comes first."""
+
+
+def test_an_installed_program_in_her_folder_imports_nothing_of_hers(box: Box, marks: Path, tmp_path: Path) -> None:
+    """Nor does any interpreter that it starts, pip's and a framework's trial among them (python -m, python -c)."""
+    for name in ("pip", "packaging", "numpy", "ctypes", "msgspec", "core"):
+        (box.eve / name).mkdir()
+        for module in ("__init__.py", "__main__.py"):
+            (box.eve / name / module).write_text(f"open({str(marks / name)!r}, 'w').close()\n")
+    owned(box.eve, EVE)
+    env = box.root / "opt/env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], check=True)
+    site = next(env.glob("lib/python3*/site-packages"))
+    for file, text in {
+        "torch/__init__.py": "import numpy\n",
+        "torch/_C.so": "",
+        "torch-2.8.0.dist-info/METADATA": "Name: torch\nVersion: 2.8.0\n",
+    }.items():
+        (site / file).parent.mkdir(exist_ok=True)
+        (site / file).write_text(text)
+    script = tmp_path / "convalesce.py"
+    script.write_text(SCRIPT)
+    for words in (("scan", "--try", "--json", "--python", str(env)), ("fix", "--yes", "--python", str(env)), ("undo",)):
+        done = subprocess.run(
+            [sys.executable, script, str(ROOT), *words], cwd=box.eve, capture_output=True, check=False, timeout=120,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(box.root / "home/root")},
+        )  # fmt: skip
+        assert done.returncode in (0, 1, 2, 4, 5), done.stderr.decode()
+        assert b"Traceback" not in done.stderr
+    assert [p.name for p in marks.iterdir() if p.stat().st_uid == 0] == []
+
+
 WINDOW = """
 import importlib, json, os, sys
 sys.path.insert(0, sys.argv[1])

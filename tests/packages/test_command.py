@@ -46,7 +46,7 @@ def test_one_press(faulty: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"The packages come from {url}, and from nowhere else." in out
     assert "- torch 2.8.0+cpu" in out
     assert "+ torch 2.8.0+cu128 (1 MB, from http://127.0.0.1" in out
-    assert "Imported in a twin of the environment: torch 2.8.0+cu128." in out
+    assert "Imported in a copy of the environment: torch 2.8.0+cu128." in out
     assert out.index("come from") < out.index("sha256") < out.index("Done:")
     entry = faulty.shop.journal.entries()[-1].id
     assert main(["undo", "--list"]) == 0
@@ -60,7 +60,7 @@ def test_nothing_is_fetched_without_consent(faulty: Bench, capsys: pytest.Captur
     with index(faulty.wheels) as (url, asked):
         status, out, err = run("--index", url, capsys=capsys)
     assert status == 4
-    assert "Nothing was fetched." in out
+    assert "Nothing was downloaded." in out
     assert "nobody to ask" in err
     assert asked == []
 

@@ -122,7 +122,7 @@ def lying_index(target: str) -> Iterator[str]:
 def test_an_index_leads_to_no_file_of_this_machine(bench: Bench) -> None:
     before = tree(bench.prefix)
     target = (bench.wheels / NEW.replace("+", "%2B")).as_uri().replace("%25", "%")
-    with lying_index(target) as address, pytest.raises(ChangeError, match="leads to a file"):
+    with lying_index(target) as address, pytest.raises(ChangeError, match="redirects to a file"):
         bench.prepared(index=address, install=("torch==2.8.0+cu128",), alone=True)
     assert tree(bench.prefix) == before
 
@@ -171,7 +171,7 @@ def test_an_index_sends_nobody_to_a_file_of_this_machine(bench: Bench, what: str
     page = form.format(path=listing) if what == "the page" else ""
     wheel = form.format(path=quote(str(bench.wheels / NEW))) if what == "the wheel" else ""
     before = tree(bench.prefix)
-    with sending_index(bench.wheels, page, wheel) as address, pytest.raises(ChangeError, match="leads to a file"):
+    with sending_index(bench.wheels, page, wheel) as address, pytest.raises(ChangeError, match="redirects to a file"):
         bench.prepared(index=address, install=("torch==2.8.0+cu128",), alone=True)
     assert tree(bench.prefix) == before
 

@@ -157,7 +157,7 @@ def test_without_a_single_record_nothing_is_put_back(site: Site, records: int) -
         info.with_name("tiny-0.9.dist-info").mkdir()
     else:
         info.rename(site.folder / "gone")
-    with pytest.raises(ChangeError, match="has no single record"):
+    with pytest.raises(ChangeError, match="does not have exactly one record"):
         lost_files(str(site.folder), "tiny", Progress())
 
 

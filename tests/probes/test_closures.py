@@ -54,7 +54,12 @@ TORCHVISION = ("torchvision", "0.23.0", ("torch==2.8.0",))
 CUPY = ("cupy-cuda12x", "13.6.0", ())
 
 
-def looked(prefix: Path, *wanted: tuple[str, str, tuple[str, ...]], env: Mapping[str, str] = {}) -> dict[str, Closure]:
+def looked(
+    prefix: Path,
+    *wanted: tuple[str, str, tuple[str, ...]],
+    env: Mapping[str, str] = {},
+    known: tuple[Closure, ...] | None = None,
+) -> dict[str, Closure]:
     """Look at an environment with these distributions, started by this interpreter."""
     its = tuple(Distribution(name=n, version=v, location=str(site(prefix)), pins=pins) for n, v, pins in wanted)
     python = PythonEnvironment(
@@ -66,8 +71,9 @@ def looked(prefix: Path, *wanted: tuple[str, str, tuple[str, ...]], env: Mapping
         ways=("--python",),
     )
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(prefix), **env})
-    seen = Snapshot(machine=host.machine(), pythons=(python,))
-    found = closure.look(ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=Progress()))
+    seen = Snapshot(machine=host.machine(), pythons=(python,), closures=known)
+    look = closure.look if known is None else closure.look_again
+    found = look(ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=Progress()))
     return {c.consumer.framework.partition(" ")[0]: c for c in found}
 
 
@@ -138,6 +144,48 @@ def test_a_framework_is_told_of_what_it_asks_for_and_of_nothing_else(tmp_path: P
         build.library(libraries / f"{name}.cpython-311-x86_64-linux-gnu.so", *LINK, str(needed))
     its = looked(tmp_path, CUPY)["cupy-cuda12x"]
     assert [e.name for e in its.edges] == ["libcublas.so.12"], "cuDNN is optional there"
+
+
+@pytest.mark.parametrize("lost", ["", "libnvinfer_plugin.so.11", "libnvinfer.so.11", "libcudart.so.12"])
+def test_tensorrt_opens_its_libraries_before_its_bindings(tmp_path: Path, lost: str) -> None:
+    cudart = build.library(site(tmp_path) / "nvidia/cuda_runtime/lib/libcudart.so.12")
+    libraries = site(tmp_path) / "tensorrt_libs"
+    nvinfer = build.library(libraries / "libnvinfer.so.11", *LINK, str(cudart))
+    plugin = build.library(libraries / "libnvinfer_plugin.so.11", *LINK, "-Wl,-rpath,$ORIGIN", str(nvinfer))
+    parser = build.library(libraries / "libnvonnxparser.so.11", *LINK, "-Wl,-rpath,$ORIGIN", str(nvinfer))
+    build.library(site(tmp_path) / "tensorrt_bindings/tensorrt.so", *LINK, *map(str, (parser, plugin, nvinfer)))
+    for path in (cudart, nvinfer, plugin):
+        if path.name == lost:
+            path.unlink()
+    its = looked(tmp_path, ("tensorrt-cu12-bindings", "11.4.0.106", ()))["tensorrt-cu12-bindings"]
+    assert {e.name for e in its.edges} == ({lost} if lost else set())
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_cutensor_finds_the_cublas_beside_it(tmp_path: Path, lost: bool) -> None:
+    cublas = build.library(site(tmp_path) / "nvidia/cublas/lib/libcublasLt.so.12")
+    rpath = "-Wl,-rpath,$ORIGIN:$ORIGIN/../../nvidia/cublas/lib"
+    tensor = build.library(site(tmp_path) / "cutensor/lib/libcutensor.so.2", *LINK, rpath, str(cublas))
+    build.library(site(tmp_path) / "cutensor/lib/libcutensorMg.so.2", *LINK, rpath, str(tensor))
+    if lost:
+        cublas.unlink()
+    its = looked(tmp_path, ("cutensor-cu12", "2.8.1", ()))["cutensor-cu12"]
+    assert {e.name for e in its.edges} == ({"libcublasLt.so.12"} if lost else set())
+
+
+def test_what_finds_the_same_files_in_another_way_of_starting_is_not_opened_again(tmp_path: Path) -> None:
+    cublas = build.library(site(tmp_path) / "nvidia/cublas/lib/libcublasLt.so.12")
+    rpath = "-Wl,-rpath,$ORIGIN/../../nvidia/cublas/lib"
+    build.library(site(tmp_path) / "cutensor/lib/libcutensor.so.2", *LINK, rpath, str(cublas))
+    wanted = ("cutensor-cu12", "2.8.1", ())
+    first = looked(tmp_path, wanted)["cutensor-cu12"]
+    assert first.openings
+    again = looked(tmp_path, wanted, env={"LD_LIBRARY_PATH": str(tmp_path / "none")}, known=(first,))["cutensor-cu12"]
+    assert again.openings is first.openings
+    build.library(tmp_path / "own/libcublasLt.so.12")
+    other = looked(tmp_path, wanted, env={"LD_LIBRARY_PATH": str(tmp_path / "own")}, known=(first,))["cutensor-cu12"]
+    assert other.openings
+    assert other.openings is not first.openings
 
 
 def test_files_that_lie_in_the_environment_and_are_not_searched(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import CudnnCopy, LibraryFile, PythonEnvironment
-from core.probes.cudnn import probe
+from core.probes.cudnn import contents, probe
 from core.probes.probe import ProbeRequest
 from tests import standin
 from tests.probes.request import link, request, write
@@ -324,3 +325,33 @@ def test_a_hostile_machine(tmp_path: Path) -> None:
 
 def test_no_cudnn_at_all(tmp_path: Path) -> None:
     assert look(tmp_path) == ()
+
+
+def test_a_look_for_zeroed_code_that_came_to_its_end_is_kept_and_another_is_not(
+    venv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.loader.earlier_reads.SETTLED_NANOSECONDS", -(1 << 62))
+    path = on(venv, f"{WHEEL}/libcudnn_adv.so.9")
+    looks = []
+    real = contents._zeroed_page
+    monkeypatch.setattr(contents, "_zeroed_page", lambda *given: looks.append(given[0]) or real(*given))
+
+    def look(store: EarlierReads, until: float = float("inf")) -> str:
+        with using(store):
+            return contents.find_zeroed_page(str(path), until=until)
+
+    cut_short = EarlierReads()
+    assert look(cut_short, until=0.0) == ""
+    assert look(EarlierReads(cut_short.to_bytes())) == ""
+    whole = EarlierReads()
+    assert look(whole) == ""
+    assert len(looks) == 3
+    later = EarlierReads(whole.to_bytes())
+    assert look(later) == ""
+    assert len(looks) == 3
+    data = bytearray(path.read_bytes())
+    page = (data.find(b"\x90" * 4096) + 4095) // 4096 * 4096
+    data[page : page + 4096] = bytes(4096)
+    path.write_bytes(data)
+    assert f"at byte {page}" in look(later)
+    assert f"at byte {page}" in look(EarlierReads(later.to_bytes()))

@@ -180,11 +180,11 @@ def test_what_could_not_be_looked_at_is_told() -> None:
     report = replace(broken(), snapshot=replace(broken().snapshot, errors=(error,), driver=None))
     shown = "".join(checked(report).texts)
     assert "It took too long" in shown
-    assert "Not looked at" in shown
+    assert "Not examined" in shown
 
 
 def test_severity_is_a_word_and_never_colour_alone() -> None:
     text = as_html(planted("x"))
-    for word in ("In order", "Good to know", "Not decided", "Warning", "Error"):
+    for word in ("OK", "Good to know", "Not decided", "Warning", "Error"):
         assert word in text
     assert text.count('class="finding ') == len(Severity)

@@ -29,7 +29,7 @@ def test_the_text_names_the_cause_before_all_else() -> None:
 
 def test_the_markdown_names_the_cause_before_all_else_and_folds_what_is_in_order() -> None:
     shown = as_markdown(broken())
-    cause, folded = shown.index("- **the cause, error**"), shown.index("<summary>In order")
+    cause, folded = shown.index("- **the cause, error**"), shown.index("<summary>OK")
     assert shown.startswith("**Convalesce")
     assert cause < shown.index("How we know") < folded
     assert "- **ok**" in shown[folded:]
@@ -73,7 +73,7 @@ def test_colour_is_only_where_it_is_asked_for_and_words_say_the_same() -> None:
     plain, coloured = report_text(planted("x")), report_text(planted("x"), colour=True)
     assert "\x1b" not in plain
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
-    for heading in ("Not decided", "Also wrong", "Good to know", "In order"):
+    for heading in ("Not decided", "Also wrong", "Good to know", "OK"):
         assert heading in plain
 
 

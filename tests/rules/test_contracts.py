@@ -171,7 +171,7 @@ def test_how_nccl_reads_names_of_interfaces(value: str, fits: bool):
     [
         ("missing", (), "does not exist"),
         ("file", (), "not a folder"),
-        ("folder", (), "has not what is looked for"),
+        ("folder", (), "lacks what programs look for"),
         ("folder", ("bin/ptxas",), ""),
     ],
 )

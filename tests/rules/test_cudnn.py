@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import CudnnCopy, LibraryFile, Snapshot
+from core.model.remedies import PutPackageBack
 from core.model.steps import Severity
 from core.rules.cudnn import copies
-from core.rules.cudnn.files import file_faults, release_of
+from core.rules.cudnn.files import file_faults, put_back, release_of
 from tests import machines as m
 
 WARNING, NOTE = Severity.WARNING, Severity.NOTE
@@ -119,3 +120,23 @@ def test_the_odd_file_is_named_not_the_others() -> None:
     assert titles == [
         "cuDNN's folder holds files of different releases: libcudnn_graph.so.9 does not belong to the others."
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "file", "back"),
+    [
+        ({}, {}, True),
+        ({}, {"state": "not a library", "size": 700}, True),  # a page of a web site: it can be kept for the way back
+        ({}, {"state": "not a library", "size": 0}, False),  # a pipe cannot
+        ({}, {"state": "empty", "size": 0}, True),
+        ({"origin": "folder"}, {}, False),
+        ({"owner": ""}, {}, False),
+        ({"environment": ""}, {}, False),
+    ],
+)
+def test_a_package_is_put_back_where_what_it_replaces_can_be_kept(fields: dict, file: dict, back: bool) -> None:
+    whole = m.cudnn()
+    first, *others = whole.files
+    copy = replace(whole, files=(replace(first, **file), *others), **fields)
+    wheel = PutPackageBack(prefix=m.PREFIX, package="nvidia-cudnn-cu12", version="9.1.0.70")
+    assert put_back(copy) == (wheel if back else None)

@@ -61,28 +61,28 @@ OWN = f"{SITE}/typing_extensions.py"
 RENAMED = Remains(path=f"{SITE}/~yping_extensions.py", kind="renamed", distribution="typing-extensions")
 
 
-@pytest.mark.parametrize(
-    ("fields", "remains", "cause", "row"),
-    [
-        ({}, (), "requirement_broken", "import typing_extensions"),
-        ({"kind": "no name", "name": "TypeIs", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (),
-         "requirement_broken", "from typing_extensions import TypeIs"),
-        ({"kind": "no name", "name": "TypeIs", "path": OTHERS, "entry": 1}, (), "module_shadowed", "PYTHONPATH"),
-        ({"kind": "foreign", "path": OTHERS, "entry": 1}, (), "package_for_another_python", "PYTHONPATH"),
-        ({"kind": "foreign", "path": OWN, "entry": 3}, (), "package_for_another_python", "import typing_extensions"),
-        ({"kind": "damaged", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
-        ({"kind": "unreadable", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "library_unreadable", "Installed"),
-        ({"kind": "empty", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
-        ({}, (RENAMED,), "installation_interrupted", RENAMED.path),
-        ({}, (replace(RENAMED, kind="no record"),), "requirement_broken", RENAMED.path),
-        ({}, (replace(RENAMED, distribution="numpy"),), "requirement_broken", "Required"),
-        ({"path": f"{SITE}/typing_extensions", "entry": 3}, (), "installation_interrupted", "import typing_extensions"),
-        ({"owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
-        ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0"}, (), "installation_interrupted", "Installed"),
-        ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": "/srv/torch"}, (), "python_environment_broken", "/srv/torch"),
-        ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": f"{PREFIX}/src"}, (), "installation_interrupted", f"{PREFIX}/src"),
-    ],
-)  # fmt: skip
+ENDS: list[tuple[dict[str, Any], tuple[Remains, ...], str, str]] = [
+    ({}, (), "requirement_broken", "import typing_extensions"),
+    ({"kind": "no name", "name": "TypeIs", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (),
+     "requirement_broken", "from typing_extensions import TypeIs"),
+    ({"kind": "no name", "name": "TypeIs", "path": OTHERS, "entry": 1}, (), "module_shadowed", "PYTHONPATH"),
+    ({"kind": "foreign", "path": OTHERS, "entry": 1}, (), "package_for_another_python", "PYTHONPATH"),
+    ({"kind": "foreign", "path": OWN, "entry": 3}, (), "package_for_another_python", "import typing_extensions"),
+    ({"kind": "damaged", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
+    ({"kind": "unreadable", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "library_unreadable", "Installed"),
+    ({"kind": "empty", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
+    ({}, (RENAMED,), "installation_interrupted", RENAMED.path),
+    ({}, (replace(RENAMED, kind="no record"),), "requirement_broken", RENAMED.path),
+    ({}, (replace(RENAMED, distribution="numpy"),), "requirement_broken", "Required"),
+    ({"path": f"{SITE}/typing_extensions", "entry": 3}, (), "installation_interrupted", "import typing_extensions"),
+    ({"owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
+    ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0"}, (), "installation_interrupted", "Installed"),
+    ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": "/srv/torch"}, (), "python_environment_broken", "/srv/torch"),
+    ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": f"{PREFIX}/src"}, (), "installation_interrupted", f"{PREFIX}/src"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "remains", "cause", "row"), ENDS)
 def test_the_cause_and_what_was_seen(
     fields: dict[str, Any], remains: tuple[Remains, ...], cause: str, row: str
 ) -> None:
@@ -112,10 +112,10 @@ TOOLS = "/opt/tools/numpy/__init__.py"
 @pytest.mark.parametrize(
     ("fields", "title", "advice"),
     [
-        ({"entry": 1, "path": TOOLS, "owner": "numpy 1.26"}, "Take /opt/tools out of PYTHONPATH", "unset PYTHONPATH"),
-        ({"entry": 1, "path": TOOLS}, "Take /opt/tools out of PYTHONPATH", "unset PYTHONPATH"),
-        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py"}, "Take /opt/tools out of PYTHONPATH", "unset"),
-        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py", "owner": "numpy 1.26"}, "Take /opt/tools out of PYTHONPATH", "unset"),
+        ({"entry": 1, "path": TOOLS, "owner": "numpy 1.26"}, "Remove /opt/tools from PYTHONPATH", "unset PYTHONPATH"),
+        ({"entry": 1, "path": TOOLS}, "Remove /opt/tools from PYTHONPATH", "unset PYTHONPATH"),
+        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py"}, "Remove /opt/tools from PYTHONPATH", "unset"),
+        ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py", "owner": "numpy 1.26"}, "Remove /opt/tools from PYTHONPATH", "unset"),
         ({"entry": 1, "path": TOOLS, "project": "/opt/tools/setup.py", "foreign": ()}, "Start programs in another folder", "setup.py"),
         ({"entry": 0, "path": "/home/ada/work/numpy/__init__.py"}, "Rename numpy", "my_numpy"),
     ],

@@ -193,25 +193,25 @@ def test_a_hidden_module_of_python_itself_matters_to_frameworks_only():
     assert found(seen(hidden_standard=(random,), its=python(distributions=()))) == []
 
 
-@pytest.mark.parametrize(
-    ("fault", "severity"),
-    [
-        (EnvironmentFault(kind="base gone", path="/opt/py/bin", source=f"{PREFIX}/pyvenv.cfg", line=1), Severity.ERROR),
-        (
-            EnvironmentFault(kind="interpreter gone", path=f"{PREFIX}/bin/python", detail="/opt/py/bin/python3"),
-            Severity.ERROR,
-        ),
-        (EnvironmentFault(kind="upgraded beneath", path=SITE, detail="3.11 3.12"), Severity.ERROR),
-        (
-            EnvironmentFault(kind="library gone", path=f"{PREFIX}/bin/python", detail="libpython3.11.so.1.0"),
-            Severity.ERROR,
-        ),
-        (EnvironmentFault(kind="no standard library", path="/opt/none", source="PYTHONHOME"), Severity.ERROR),
-        (EnvironmentFault(kind="no standard library", path="/opt/none"), Severity.ERROR),
-        (EnvironmentFault(kind="moved", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.WARNING),
-        (EnvironmentFault(kind="copied", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.NOTE),
-    ],
-)
+FAULTS: list[tuple[EnvironmentFault, Severity]] = [
+    (EnvironmentFault(kind="base gone", path="/opt/py/bin", source=f"{PREFIX}/pyvenv.cfg", line=1), Severity.ERROR),
+    (
+        EnvironmentFault(kind="interpreter gone", path=f"{PREFIX}/bin/python", detail="/opt/py/bin/python3"),
+        Severity.ERROR,
+    ),
+    (EnvironmentFault(kind="upgraded beneath", path=SITE, detail="3.11 3.12"), Severity.ERROR),
+    (
+        EnvironmentFault(kind="library gone", path=f"{PREFIX}/bin/python", detail="libpython3.11.so.1.0"),
+        Severity.ERROR,
+    ),
+    (EnvironmentFault(kind="no standard library", path="/opt/none", source="PYTHONHOME"), Severity.ERROR),
+    (EnvironmentFault(kind="no standard library", path="/opt/none"), Severity.ERROR),
+    (EnvironmentFault(kind="moved", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.WARNING),
+    (EnvironmentFault(kind="copied", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.NOTE),
+]
+
+
+@pytest.mark.parametrize(("fault", "severity"), FAULTS)
 def test_an_environment_that_no_longer_fits_its_python(fault: EnvironmentFault, severity: Severity):
     (told,) = found(seen(faults=(fault,)))
     assert (told.severity, told.cause) == (severity, "python_environment_broken")

@@ -59,30 +59,30 @@ sound = Attempt(path=NCCL, how=How.RUNPATH, outcome="found")
 lost = DamagedFile(path=NCCL, distribution="nvidia-nccl-cu12", version="2.27.3", state="missing")
 
 
-@pytest.mark.parametrize(
-    ("closures", "damaged", "cause", "remedy"),
-    [
-        (closure(edges=(edge(),)), (), "cuda_runtime_missing", None),
-        (closure(edges=(edge(),)), (lost,), "corrupt_or_truncated_file", PutPackageBack),
-        (closure(edges=(edge(elsewhere=(NCCL,)),)), (), "cuda_not_on_search_path", AddFolder),
-        (closure(edges=(edge(name="libcudnn.so.9", elsewhere=(NCCL,)),)), (), "cudnn_not_on_search_path", AddFolder),
-        (closure(edges=(edge(state="damaged", path=NCCL),)), (), "corrupt_or_truncated_file", None),
-        (closure(edges=(edge(state="dangling", path=NCCL),)), (), "corrupt_or_truncated_file", None),
-        (closure(edges=(edge(state="unreadable", path=NCCL),)), (), "library_unreadable", None),
-        (closure(edges=(edge(state="wrong architecture", path=NCCL),)), (), "dll_wrong_architecture", None),
-        (closure(edges=(edge(state="not executable", path=NCCL),)), (), "noexec_mount", None),
-        (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable, sound)),)), (), "ld_library_path_override", TakeOut),
-        (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable,)),)), (), "corrupt_or_truncated_file", None),
-        (closure(edges=(edge(name="libtorch_cuda.so"),)), (), "extension_abi_mismatch", None),
-        (closure(edges=(edge(name="libstdc++.so.6"),)), (), "cxx_runtime_too_old", None),
-        (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL),)), (), "cuda_lib_shadowed", None),
-        (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=OLD, how="LD_LIBRARY_PATH"),)), (), "ld_library_path_override", TakeOut),
-        (closure("torchvision 0.21.0", gaps=(Gap(wanted_by=BINARY, name="_ZN5torch3fooEv"),)), (), "extension_abi_mismatch", InstallPackages),
-        (closure(gaps=(Gap(wanted_by=BINARY, name="", version="GLIBC_2.99", provider="/lib/libc.so.6"),)), (), "cxx_runtime_too_old", None),
-        (closure(openings=(Opening(library=BINARY, problem="libnccl.so.2: file too short"),)), (), "corrupt_or_truncated_file", None),
-        (closure(openings=(Opening(library=BINARY, problem="NVRTC_ERROR_BUILTIN: nvrtc: error: failed to open libnvrtc-builtins.so.12.8"),)), (), "nvrtc_missing_or_mismatch", None),
-    ],
-)  # fmt: skip
+LACKS: list[tuple[Closure, tuple[DamagedFile, ...], str, type | None]] = [
+    (closure(edges=(edge(),)), (), "cuda_runtime_missing", None),
+    (closure(edges=(edge(),)), (lost,), "corrupt_or_truncated_file", PutPackageBack),
+    (closure(edges=(edge(elsewhere=(NCCL,)),)), (), "cuda_not_on_search_path", AddFolder),
+    (closure(edges=(edge(name="libcudnn.so.9", elsewhere=(NCCL,)),)), (), "cudnn_not_on_search_path", AddFolder),
+    (closure(edges=(edge(state="damaged", path=NCCL),)), (), "corrupt_or_truncated_file", None),
+    (closure(edges=(edge(state="dangling", path=NCCL),)), (), "corrupt_or_truncated_file", None),
+    (closure(edges=(edge(state="unreadable", path=NCCL),)), (), "library_unreadable", None),
+    (closure(edges=(edge(state="wrong architecture", path=NCCL),)), (), "dll_wrong_architecture", None),
+    (closure(edges=(edge(state="not executable", path=NCCL),)), (), "noexec_mount", None),
+    (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable, sound)),)), (), "ld_library_path_override", TakeOut),
+    (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable,)),)), (), "corrupt_or_truncated_file", None),
+    (closure(edges=(edge(name="libtorch_cuda.so"),)), (), "extension_abi_mismatch", None),
+    (closure(edges=(edge(name="libstdc++.so.6"),)), (), "cxx_runtime_too_old", None),
+    (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL),)), (), "cuda_lib_shadowed", None),
+    (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=OLD, how="LD_LIBRARY_PATH"),)), (), "ld_library_path_override", TakeOut),
+    (closure("torchvision 0.21.0", gaps=(Gap(wanted_by=BINARY, name="_ZN5torch3fooEv"),)), (), "extension_abi_mismatch", InstallPackages),
+    (closure(gaps=(Gap(wanted_by=BINARY, name="", version="GLIBC_2.99", provider="/lib/libc.so.6"),)), (), "cxx_runtime_too_old", None),
+    (closure(openings=(Opening(library=BINARY, problem="libnccl.so.2: file too short"),)), (), "corrupt_or_truncated_file", None),
+    (closure(openings=(Opening(library=BINARY, problem="NVRTC_ERROR_BUILTIN: nvrtc: error: failed to open libnvrtc-builtins.so.12.8"),)), (), "nvrtc_missing_or_mismatch", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("closures", "damaged", "cause", "remedy"), LACKS)
 def test_cause_and_cure(closures: Closure, damaged: tuple[DamagedFile, ...], cause: str, remedy: type | None) -> None:
     found = card(machine(closures, damaged=damaged))
     assert found.cause == cause
@@ -238,8 +238,31 @@ def test_a_crash_alone_decides_nothing() -> None:
     assert (found.cause, found.severity, found.remedy) == ("", Severity.UNKNOWN, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "cudnn", "wanted"),
+    [
+        ("onnxruntime-gpu", "9.10.2.21", "onnxruntime-gpu>=1.19,<1.24"),
+        ("ctranslate2", "9.10.2.21", "ctranslate2>=4.5,<4.9"),
+        ("ctranslate2", "8.9.7.29", "ctranslate2>=4.6.3,<4.9"),
+    ],
+)
+def test_a_framework_for_another_cuda_gets_a_release_that_fits_the_libraries_here(
+    name: str, cudnn: str, wanted: str
+) -> None:
+    beside = ("nvidia-cublas-cu12", "12.8.4.1"), ("nvidia-cudnn-cu12", cudnn), (name, "1.18.0")
+    python = replace(PYTHON, distributions=tuple(Distribution(name=n, version=v) for n, v in beside))
+    attempts = (Attempt(path="/x/libcublas.so.11", how=How.LD_LIBRARY_PATH, outcome="missing"),)
+    edges = (edge(name="libcublas.so.11", attempts=attempts),)
+    found = card(machine(closure(f"{name} 1.18.0", edges=edges), pythons=(python,)))
+    assert found.cause == "cuda_toolkit_version_mismatch"
+    assert isinstance(found.remedy, InstallPackages)
+    assert (found.remedy.install, found.remedy.remove) == ((wanted,), ())
+    assert found.fix
+    assert wanted in found.fix.advice
+
+
 def test_a_library_of_another_cuda_is_advice_with_the_wheels_of_that_cuda() -> None:
-    beside = ("nvidia-cublas-cu12", "12.8.4.1"), ("nvidia-cudnn-cu12", "9.10.2.21")
+    beside = (("nvidia-cublas-cu12", "12.8.4.1"),)  # and no cuDNN that tells which release fits
     own = Distribution(
         name="onnxruntime-gpu", version="1.18.0", requires=("nvidia-cublas-cu12", "nvidia-cudnn-cu12~=9.0")
     )

@@ -26,6 +26,7 @@ def lines(report: Report) -> Iterator[str]:
     for row in report.grid.rows if report.grid else ():
         for cell in row.cells:
             yield f"  {row.prefix} {row.importance} | {cell.framework} {cell.version} | {cell.verdict} | {cell.finding}"
+            yield f"    because: {' '.join(cell.reason.split())}"
     for framework, prefix in report.grid.best if report.grid else ():
         yield f"  best for {framework}: {prefix}"
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import DamagedFile, Distribution, ImportSearch, PythonEnvironment, Snapshot, StartLook
+from core.model.facts import (
+    BuiltForNumpy1,
+    DamagedFile,
+    Distribution,
+    ImportSearch,
+    PythonEnvironment,
+    Snapshot,
+    StartLook,
+)
 from core.model.steps import Severity
 from core.rules.frameworks.environment_view import environment_views
 from core.rules.frameworks.packages import jax_without_its_other_half, numpy_abi
@@ -55,6 +63,24 @@ def test_an_environment_is_judged_whatever_another_one_has() -> None:
     assert len(list(numpy_abi(seen(new)))) == 1
     assert len(list(numpy_abi(seen(old, new)))) == 1
     assert list(numpy_abi(seen(old, none))) == []
+
+
+def test_modules_that_show_it_and_releases_that_are_known_for_it_are_one_fault_with_one_cure() -> None:
+    its = has(PREFIX, torch="2.0.0", h5py="3.10.0", numpy="2.1.0")
+    module = BuiltForNumpy1(distribution="h5py", version="3.10.0", path=f"{PREFIX}/h5py/_errors.so")
+    both = replace(seen(its), imports=(ImportSearch(prefix=PREFIX, numpy_1=(module,)),))
+    (found,) = numpy_abi(both)
+    assert found.title.startswith("h5py 3.10.0 and torch 2.0.0 were built for NumPy 1")
+    assert (found.id, found.severity, found.subject) == ("frameworks.numpy-abi", Severity.ERROR, module.path)
+    assert [e.label for e in found.evidence if "NumPy 2" in e.label or "module" in e.label] == [
+        "Extension module", "The first release for NumPy 2",
+    ]  # fmt: skip
+    assert found.fix is not None
+    assert "numpy<2" in found.fix.advice
+    alone = replace(both, pythons=(has(PREFIX, h5py="3.10.0", numpy="2.1.0"),))
+    (found,) = numpy_abi(alone)
+    assert found.fix is not None
+    assert "--upgrade h5py numpy==2.1.0" in found.fix.advice
 
 
 def test_packages_for_a_newer_cuda_are_told_once_for_each_environment() -> None:

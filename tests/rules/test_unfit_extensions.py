@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, EndedImport, ImportSearch
+from core.model.facts import Distribution, EndedImport, ImportSearch, Snapshot
 from core.model.facts.closure import Edge
 from core.model.findings import Finding
 from core.model.remedies import PutPackageBack
@@ -34,32 +34,36 @@ def lacking(name: str, state: Any = "absent", by: str = MODULE, **fields: Any) -
     return Edge(name=name, wanted_by=by, state=state, **fields)
 
 
-def cards(*ended: EndedImport) -> list[Finding]:
+def machine(*ended: EndedImport) -> Snapshot:
     search = ImportSearch(prefix=PREFIX, python="3.11", ended=ended)
     its = python(distributions=PACKAGES, ways=("--python",))
-    return list(unfit_extensions(replace(wheel_machine(), imports=(search,), pythons=(its,))))
+    return replace(wheel_machine(), imports=(search,), pythons=(its,))
+
+
+def cards(*ended: EndedImport) -> list[Finding]:
+    return list(unfit_extensions(machine(*ended)))
 
 
 RUNTIME = "/usr/lib/libstdc++.so.6"
 
 
-@pytest.mark.parametrize(
-    ("ended", "cause", "advice"),
-    [
-        (unfit(lacking("libGL.so.1")), "system_library_missing", "libgl1"),
-        (unfit(lacking("libGL.so.1")), "system_library_missing", "opencv-python-headless==4.12.0"),
-        (unfit(lacking("libodd.so.3")), "system_library_missing", "apt-file search libodd.so.3"),
-        (unfit(lacking("libav.so.1"), recorded=True), "corrupt_or_truncated_file", "opencv-python==4.12.0"),
-        (unfit(lacking(MODULE, "damaged", path=MODULE, detail="is not complete")), "corrupt_or_truncated_file", "opencv-python==4.12.0"),
-        (unfit(lacking(MODULE, "wrong architecture", path=MODULE)), "dll_wrong_architecture", "opencv-python==4.12.0"),
-        (unfit(lacking(MODULE, "unreadable", path=MODULE)), "library_unreadable", f"a+r {MODULE}"),
-        (unfit(lacking(MODULE, "not executable", path=MODULE)), "noexec_mount", ""),
-        (unfit(lacking("libc.musl-x86_64.so.1")), "package_for_another_python", "opencv-python==4.12.0"),
-        (unfit(lacking("libstdc++.so.6", "damaged", path=RUNTIME, detail="CXXABI_1.3.8")), "cxx_runtime_too_old", "older systems"),
-        (unfit(lacking("libffi.so.6"), owner="", wanted="_ctypes"), "python_environment_broken", "libffi-dev"),
-        (unfit(None, owner="", wanted="_lzma", kind="absent", path=""), "python_environment_broken", "liblzma-dev"),
-    ],
-)  # fmt: skip
+WORDS: list[tuple[EndedImport, str, str]] = [
+    (unfit(lacking("libGL.so.1")), "system_library_missing", "libgl1"),
+    (unfit(lacking("libGL.so.1")), "system_library_missing", "opencv-python-headless==4.12.0"),
+    (unfit(lacking("libodd.so.3")), "system_library_missing", "apt-file search libodd.so.3"),
+    (unfit(lacking("libav.so.1"), recorded=True), "corrupt_or_truncated_file", "opencv-python==4.12.0"),
+    (unfit(lacking(MODULE, "damaged", path=MODULE, detail="is not complete")), "corrupt_or_truncated_file", "opencv-python==4.12.0"),
+    (unfit(lacking(MODULE, "wrong architecture", path=MODULE)), "dll_wrong_architecture", "opencv-python==4.12.0"),
+    (unfit(lacking(MODULE, "unreadable", path=MODULE)), "library_unreadable", f"a+r {MODULE}"),
+    (unfit(lacking(MODULE, "not executable", path=MODULE)), "noexec_mount", ""),
+    (unfit(lacking("libc.musl-x86_64.so.1")), "package_for_another_python", "opencv-python==4.12.0"),
+    (unfit(lacking("libstdc++.so.6", "damaged", path=RUNTIME, detail="CXXABI_1.3.8")), "cxx_runtime_too_old", "older systems"),
+    (unfit(lacking("libffi.so.6"), owner="", wanted="_ctypes"), "python_environment_broken", "libffi-dev"),
+    (unfit(None, owner="", wanted="_lzma", kind="absent", path=""), "python_environment_broken", "liblzma-dev"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ended", "cause", "advice"), WORDS)
 def test_the_loader_s_word_decides_cause_and_cure(ended: EndedImport, cause: str, advice: str) -> None:
     (card,) = cards(ended)
     assert card.cause == cause
@@ -74,11 +78,12 @@ def test_only_what_the_package_brought_is_put_back_by_a_button() -> None:
     assert missing.remedy is None
 
 
-def test_a_framework_that_comes_to_it_is_stopped_and_any_other_package_is_a_warning() -> None:
+def test_what_cannot_be_imported_is_an_error_and_what_a_part_of_a_package_lacks_a_warning() -> None:
     (stopped,) = cards(unfit(lacking("libGL.so.1"), starts=("torch",)))
-    (warned,) = cards(unfit(lacking("libGL.so.1")))
-    assert stopped.severity.name == "ERROR"
-    assert warned.severity.name == "WARNING"
+    (indispensable,) = cards(unfit(lacking("libGL.so.1")))
+    (package,) = cards(unfit(lacking("libgomp.so.1"), starts=("scipy",), **SCIPY))
+    (part,) = cards(unfit(lacking("libgomp.so.1"), **SCIPY))
+    assert [c.severity.name for c in (stopped, indispensable, package, part)] == ["ERROR", "ERROR", "ERROR", "WARNING"]
     assert "torch" in stopped.title
 
 

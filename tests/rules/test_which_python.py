@@ -70,19 +70,19 @@ def tool(state, owner: str = "triton 3.4.0", name: str = "ptxas") -> UnfitTool:
     )
 
 
-@pytest.mark.parametrize(
-    ("unfit", "cause", "cured"),
-    [
-        (tool("absent"), "corrupt_or_truncated_file", True),
-        (tool("absent", ""), "build_tools_missing", False),
-        (tool("absent", "", "libdevice.10.bc"), "libdevice_not_found", False),
-        (tool("not executable"), "build_tools_missing", True),
-        (tool("noexec"), "noexec_mount", False),
-        (tool("unreadable"), "library_unreadable", False),
-        (tool("damaged", name="libdevice.10.bc"), "corrupt_or_truncated_file", True),
-        (tool("wrong architecture"), "dll_wrong_architecture", True),
-    ],
-)
+TOOLS: list[tuple[UnfitTool, str, bool]] = [
+    (tool("absent"), "corrupt_or_truncated_file", True),
+    (tool("absent", ""), "build_tools_missing", False),
+    (tool("absent", "", "libdevice.10.bc"), "libdevice_not_found", False),
+    (tool("not executable"), "build_tools_missing", True),
+    (tool("noexec"), "noexec_mount", False),
+    (tool("unreadable"), "library_unreadable", False),
+    (tool("damaged", name="libdevice.10.bc"), "corrupt_or_truncated_file", True),
+    (tool("wrong architecture"), "dll_wrong_architecture", True),
+]
+
+
+@pytest.mark.parametrize(("unfit", "cause", "cured"), TOOLS)
 def test_a_tool_that_cannot_serve(unfit: UnfitTool, cause: str, cured: bool):
     (found,) = tools.unfit_tools(machine(framework_tools=(unfit,)))
     assert (found.severity, found.cause, found.remedy is not None) == (Severity.ERROR, cause, cured)

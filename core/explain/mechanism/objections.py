@@ -127,7 +127,7 @@ def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
         or "(found version " in reading.low
         or "nvrm version" in reading.low
     ):
-        return _("In the message a driver answers; on this machine none does.")
+        return _("In the message, a driver responds; on this machine, none does.")
     return ""
 
 
@@ -138,7 +138,7 @@ def the_program_hides(reading: ParsedText, about: FaultFacts) -> str:
     """The text shows a program that itself says which GPUs it may see."""
     if about.cause == "gpu_hidden_by_env" or not _SETS_DEVICES.search(reading.low):
         return ""
-    return _("In the message the program itself sets CUDA_VISIBLE_DEVICES.") if _is_about_start(about) else ""
+    return _("In the message, the program itself sets CUDA_VISIBLE_DEVICES.") if _is_about_start(about) else ""
 
 
 OTHER_MAKERS = frozenset({"maker-amd", "maker-apple", "hip-own", "macos"})
@@ -174,7 +174,7 @@ def a_tool_complains(reading: ParsedText, about: FaultFacts) -> str:
     """A compiler or the driver's own compiler speaks: the machine code of an installed framework has no part in that."""
     if about.cause not in OF_THE_BUILD or not reading.marks & {"compiler-arch", "ptx-toolchain"}:
         return ""
-    return _("In the message a compiler speaks, not an installed framework.")
+    return _("The message comes from a compiler, not from an installed framework.")
 
 
 def after_a_sleep(reading: ParsedText, about: FaultFacts) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from core.common.i18n import _, n_
+from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
 from core.fixes import archives
 from core.fixes.packages.installer import Sources, Wanted, cached_wheels, choose_installer
@@ -24,7 +25,7 @@ from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
 from core.transaction.journal import Journal
 
-_INFO = re.compile(r"(.+)-([^-]+)\.dist-info$")
+_INFO = late_pattern(r"(.+)-([^-]+)\.dist-info$")
 
 
 class LostFile(Frozen, frozen=True, kw_only=True):
@@ -87,7 +88,7 @@ def lost_files(folder: str, name: str, watch: Progress) -> list[LostFile]:
     """
     records = [m for n in os.listdir(folder) if (m := _INFO.match(n)) and canonicalize_name(m[1]) == name]  # noqa: PTH208
     if len(records) != 1:
-        raise ChangeError(_("{folder} has no single record of {name}.", folder=folder, name=name))
+        raise ChangeError(_("{folder} does not have exactly one record of {name}.", folder=folder, name=name))
     spelt, version = records[0][1], records[0][2]
     where = Sysroot("linux" if os.name != "nt" else "windows")
     rows = record_rows(Distribution(name=spelt, version=version, location=folder), "", where)

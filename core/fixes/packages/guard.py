@@ -48,7 +48,7 @@ def guard_changes(changes: tuple[Change, ...], *, uv: bool) -> tuple[Change, ...
 def _configuration(prefix: str, file: str) -> FileItem:
     if re.search(r"\s", file):
         raise ChangeError(
-            _("pip reads no path with a space from its configuration, so {file} is of no use.", file=file)
+            _("pip cannot read a path with a space from its configuration, so {file} has no effect.", file=file)
         )
     path = Path(prefix) / CONFIGURATION
     old = path.read_text(encoding="utf-8") if path.exists() else ""

@@ -21,6 +21,7 @@ import msgspec
 
 from core.common.fact_text import fact_text
 from core.common.i18n import _, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
 from core.fixes.packages.pip_script import REFUSED_REDIRECT, pip_command
 from core.host.interface import CompletedProcess, Host
@@ -31,18 +32,18 @@ from core.transaction.package_exchange import twin_root
 
 RESOLVE_SECONDS, FETCH_SECONDS, INSTALL_SECONDS = 300.0, 3600.0, 900.0
 """Limits for one command; a stalled connection ends after the installer's own time-out."""
-_SECRET = re.compile(r"(?<=://)[^/@\s]+@")
+_SECRET = late_pattern(r"(?<=://)[^/@\s]+@")
 _PYTHON_VARIABLES = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
 
 
-_SETTING = re.compile(r"([^.]+)\.([\w-]+)=['\"](.*)['\"]")
+_SETTING = late_pattern(r"([^.]+)\.([\w-]+)=['\"](.*)['\"]")
 _ADDRESSES = ("index-url", "extra-index-url", "find-links")
 _CONNECTION = (
     *("proxy", "cert", "client-cert", "trusted-host", "timeout", "default-timeout", "keyring-provider"),
     *("cache-dir", "no-cache-dir", "use-feature", "use-deprecated"),
 )
 """Settings of pip that affect only how to reach an index, not what is installed or where."""
-_UV_KEPT = re.compile(
+_UV_KEPT = late_pattern(
     r"UV_(?:CACHE_DIR|NO_CACHE|LINK_MODE|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|HTTP_\w+|CONCURRENT_\w+|INDEX_\w+_(?:USERNAME|PASSWORD))"
 )
 _UV_ADDRESSES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
@@ -397,7 +398,7 @@ def _packages(report: Path) -> Iterator[Package]:
 
 def refused_address() -> str:
     """Return the sentence about an index that leads to a file."""
-    return _("The index leads to a file of this computer, so nothing is taken from it.")
+    return _("The index redirects to a file on this computer, so nothing is taken from it.")
 
 
 def _is_known(source: str, places: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from core.fixes.packages.twin import copy_environment, files_below
 from core.host import exchange, safe_folder, scratch
 from core.host.interface import Host
 from core.host.provenance import environment_for
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, ChangeError, ExchangePackages, FileItem, FileSet, Package
 from core.model.facts import FrameworkTrial, Frozen, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
@@ -52,9 +53,18 @@ class Prepared(Frozen, frozen=True, kw_only=True):
 
 
 def prepare(
-    change: ExchangePackages, seen: Snapshot, sources: Sources, *, host: Host, journal: Journal, watch: Progress
+    change: ExchangePackages,
+    seen: Snapshot,
+    sources: Sources,
+    *,
+    host: Host,
+    journal: Journal,
+    watch: Progress,
+    then: Mapping[str, str] | None = None,
 ) -> Prepared:
     """Resolve the requirements, make the twin, change it, and import its frameworks.
+
+    ``then``: the variables of programs that start after the change, where something beside the packages changes them.
 
     The network is used only as ``sources`` allows, and only for the index that the change or ``sources`` names, or that is
     configured.
@@ -66,11 +76,13 @@ def prepare(
         return Prepared(changes=(put_files_back(change, seen, sources, host, journal, watch),))
     if sources.named and not os.path.lexists(sources.named):
         raise ChangeError(_("{source} is neither a file nor a folder.", source=sources.named))
-    watch.say(_("Making a twin of {prefix}", prefix=change.prefix))
+    watch.say(_("Copying {prefix}", prefix=change.prefix))
     root = new_twin(change.prefix, journal)
     done = False
     try:
-        found = _prepare_in(root, change, seen, sources, host, journal, watch)
+        new = host.fresh_environment() if then is None else then
+        moved = {n: v.replace(f"{change.prefix}/", f"{root}/") for n, v in new.items()}
+        found = _prepare_in(root, change, seen, sources, host, HostWithEnvironment(host, moved), journal, watch)
         done = True
         return found
     finally:
@@ -102,6 +114,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     seen: Snapshot,
     sources: Sources,
     host: Host,
+    later: Host,
     journal: Journal,
     watch: Progress,
 ) -> Prepared:
@@ -130,11 +143,11 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
         new=exchange.folder_number(twin),
     )
     if made.before == made.after:
-        raise ChangeError(_("The packages in {prefix} are so already.", prefix=change.prefix))
+        raise ChangeError(_("The packages in {prefix} are already as planned.", prefix=change.prefix))
     beside: tuple[Change, ...] = _beside(change, root, twin)
     if sources.guard:
         beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
-    trials, problem = _try_out(made, root, seen, host, watch)
+    trials, problem = _try_out(made, root, seen, host, later, watch)
     return Prepared(changes=(made, *beside), trials=trials, problem=problem)
 
 
@@ -204,13 +217,13 @@ def _install(  # noqa: PLR0917 - what, from where, by whom
         folders=tuple(folders),
         fetches=sources.uses_network,
     )
-    watch.say(_("Finding out which packages would come"))
+    watch.say(_("Resolving the packages"))
     packages = installer.resolve(wanted, into)
     if not packages:
         return ()
     watch.say(n_("Fetching {n} package", "Fetching {n} packages", len(packages)))
     packages = installer.fetch(packages, wanted, into)
-    watch.say(_("Installing into the twin"))
+    watch.say(_("Installing into the copy"))
     installer.install(packages, into)
     return packages
 
@@ -301,10 +314,12 @@ def _state(path: str | None) -> str:
 # --- does it work there? ---------------------------------------------------------------------------------------------
 
 
-def _try_out(
-    change: ExchangePackages, root: Path, seen: Snapshot, host: Host, watch: Progress
+def _try_out(  # noqa: PLR0917 - the change, its twin, and the machine before and after
+    change: ExchangePackages, root: Path, seen: Snapshot, host: Host, later: Host, watch: Progress
 ) -> tuple[tuple[FrameworkTrial, ...], str]:
-    """Import each framework of the twin, and convolve where there is a GPU; one that fails here must have failed before."""
+    """Import each framework of the twin, and convolve where there is a GPU; one that fails or crashes here must have done so
+    before.
+    """
     python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
     if python is None:
         return (), ""
@@ -315,21 +330,33 @@ def _try_out(
         executable=str(root / Path(python.executable).relative_to(python.prefix)),
         site_packages=(*known, *python.site_packages[1:]),
     )
-    done = try_frameworks(moved, seen, host, watch)
+    done = try_frameworks(moved, seen, later, watch)
     touched = {p.name for p in change.come}
     failed = [t for t in done if t.reached == "nothing"]
     there = recorded_packages(change.folder)
     new = {p.name for p in change.come if (p.name, p.version) not in there}
     slow = [t for t in done if _has_gpu(seen) and t.gpu is False and t.framework in new]
-    if not failed and not slow:
-        return done, _extension_problem(change, moved, seen, host, watch)
-    before = {t.framework: t.reached for t in try_frameworks(python, seen, host, watch)}
-    worked = [name for name, reached in before.items() if reached != "nothing"]
+    crashed = [t for t in done if t.ended and not t.timed_out and t.reached != "nothing"]
+    if not failed and not slow and not crashed:
+        return done, _extension_problem(change, moved, seen, later, watch)
+    before = {t.framework: t for t in try_frameworks(python, seen, host, watch)}
+    worked = [name for name, trial in before.items() if trial.reached != "nothing"]
+    if crashes := [t for t in crashed if t.framework in worked and not before[t.framework].ended]:
+        return done, _crash_problem(crashes[0])
     if worse := [t for t in failed if t.framework in worked or t.framework in touched]:
         return done, import_problem(worse[0])
     if slow := [t for t in slow if t.framework in worked]:  # a framework that could not be imported before has improved
         return done, _("{name} {version} did not use the GPU.", name=slow[0].framework, version=slow[0].version)
-    return done, _extension_problem(change, moved, seen, host, watch)
+    return done, _extension_problem(change, moved, seen, later, watch)
+
+
+def _crash_problem(trial: FrameworkTrial) -> str:
+    return _(
+        "{name} {version} crashed, and did not before: {ended}.",
+        name=trial.framework,
+        version=trial.version,
+        ended=translate_fact(trial.ended),
+    )
 
 
 def _extension_problem(
@@ -380,6 +407,6 @@ def trial_summary(prepared: Prepared) -> str:
     worked = [f"{t.framework} {t.version}" for t in prepared.trials if t.reached != "nothing"]
     convolved = [f"{t.framework} {t.version}" for t in prepared.trials if t.gpu and t.right]
     return join_sentences(
-        _("Imported in a twin of the environment: {names}.", names=join_names(worked)) if worked else "",
+        _("Imported in a copy of the environment: {names}.", names=join_names(worked)) if worked else "",
         _("Convolved there on the GPU: {names}.", names=join_names(convolved)) if convolved else "",
     )

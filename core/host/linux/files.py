@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.model.facts import PciDevice, Scope, Variable, path_text
 
@@ -112,7 +113,7 @@ def processor_instructions(root: Root) -> tuple[str, ...] | None:
 
 
 _L4T = re.compile(r"#\s*R(\d{1,3})\s*\(release\),\s*REVISION:\s*(\d{1,3}(?:\.\d{1,3}){0,2})")
-_TEGRA = re.compile(r"nvidia,(tegra\d{2,4})")
+_TEGRA = late_pattern(r"nvidia,(tegra\d{2,4})")
 
 
 def tegra_of(root: Root) -> str:

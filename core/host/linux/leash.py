@@ -3,7 +3,8 @@
 A thread gives its privileges up and starts the tool, which inherits that. What leaves the tool's process group comes back to us
 when its parent ends (we are its subreaper for that time), and is known by the privileges that it cannot have. The number of
 its processes is limited where the kernel counts them apart: in a user namespace of their own, from Linux 5.14 on (elsewhere it
-counts those of the account: getrlimit(2), RLIMIT_NPROC), and for no administrator, whom it limits nowhere.
+counts those of the account: getrlimit(2), RLIMIT_NPROC), and for no administrator, whom it limits nowhere: an
+administrator's nvcc runs as nobody, where nobody can start it.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Sequence
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.host.startup.syntax import ReadError, parse, word_end
 from core.model.changes import ChangeError
 from core.model.facts import Frozen, LineForm
@@ -19,9 +20,9 @@ from core.model.facts import Frozen, LineForm
 MARK = "Convalesce"
 PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
 """Lists whose entries blanks separate, too (ld.so(8))."""
-_PLAIN = re.compile(r"[^$`*?~%{}()\[\]\\]+")
+_PLAIN = late_pattern(r"[^$`*?~%{}()\[\]\\]+")
 """A text that is what it says in every language."""
-_BARE = re.compile(r"/[\w/.+@-]*")
+_BARE = late_pattern(r"/[\w/.+@-]*")
 """A folder that no format wants in quotes."""
 _EXPORTS = r"(?:export|declare\s+-x|declare\s+-gx|typeset\s+-x|typeset\s+-gx|readonly|local)\s+"
 

@@ -12,6 +12,7 @@ import re
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.expansion import ShellWords
 from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
@@ -36,7 +37,7 @@ MOST_FILES = 200
 MOST_STEPS = 50_000
 """Where reading stops, against files that include each other and loops that do not end."""
 
-_ASSIGNMENT = re.compile(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
+_ASSIGNMENT = late_pattern(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
 _DECLARING = {"export", "declare", "typeset", "readonly", "local"}
 
 

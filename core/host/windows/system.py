@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import wintypes
 
+from core.common.late_pattern import late_pattern
 from core.model.facts import Program, Signature, path_text
 
 assert sys.platform == "win32"  # tells mypy, too
@@ -20,7 +21,7 @@ REGISTRY_VIEWS = (winreg.KEY_WOW64_64KEY, winreg.KEY_WOW64_32KEY)
 APP_PATHS_KEY = r"SOFTWARE\Microsoft\Windows\CurrentVersion\App Paths"
 UNINSTALL_KEY = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall"
 MAX_KEYS = 4096
-WANTED_PROGRAMS = re.compile(r"nvidia|cudnn|visual c\+\+ .*redistributable", re.IGNORECASE)
+WANTED_PROGRAMS = late_pattern(r"nvidia|cudnn|visual c\+\+ .*redistributable", re.IGNORECASE)
 
 
 def registered_pythons() -> tuple[str, ...]:

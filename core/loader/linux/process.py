@@ -64,6 +64,8 @@ class Process:
         self._versions: dict[str, VersionTables | None] = {}
         self.loaded: dict[str, LoadedLibrary] = {}
         """Path -> library."""
+        self.reached: dict[str, None] = {}
+        """Every file that an opening came to, those of the ones that fail as well."""
         self._names: dict[str, str] = {}
 
     def open(
@@ -97,6 +99,7 @@ class Process:
             if file.image.soname:
                 names.setdefault(file.image.soname, taken.path)
             queue += [(needed, library.chain) for needed in file.image.needed]
+        self.reached |= dict.fromkeys(new)
         if not edges:
             self.loaded.update(new)
             self._names = names

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain as concatenate
 
@@ -18,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.loader import read_image
 from core.loader.files import path_under_root
@@ -261,7 +261,7 @@ def _as_far_as_taken(attempts: Iterable[Attempt]) -> Iterator[Attempt]:
             return
 
 
-PATH_TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
+PATH_TOKEN = late_pattern(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
 
 def _real(path: str) -> str:

@@ -15,6 +15,7 @@ from core.knowledge.cudnn_file_names import VERSION_LIBRARY, names_tried, parse_
 from core.loader import read_image
 from core.loader.contents import cuda_major, library_names
 from core.loader.cudnn_version import true_version
+from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.loader.fatbin import machine_code
 from core.loader.files import UnfitError, path_under_root
 from core.loader.sections import open_layout
@@ -219,8 +220,16 @@ def find_zeroed_page(path: str, root: str = "/", *, until: float) -> str:
     page of code proves damage; none found proves nothing: one page in each stretch is looked at, and a flipped bit is
     seen only by its hash (--thorough).
 
-    ``until`` (of time.monotonic) ends the look on a slow disk: what was not looked at counts as not found.
+    ``until`` (of time.monotonic) ends the look on a slow disk: what was not looked at counts as not found. A look that came
+    to its end and found nothing is kept for later scans: thousands of reads all over a file are most of a cold scan's time.
     """
+    key, identity = f"{__name__} {path_text(path)}", lasting_identity(path, root)
+    found = earlier_or_new(key, identity, str, lambda: _zeroed_page(path, root, until), lambda told: told == "")
+    return found or ""
+
+
+def _zeroed_page(path: str, root: str, until: float) -> str | None:
+    """Return the sentence, empty when every page that was to be looked at was; None for a look without an end."""
     try:
         with open_layout(path_under_root(root, path)) as file:
             hop = file.source.hop
@@ -239,9 +248,9 @@ def find_zeroed_page(path: str, root: str = "/", *, until: float) -> str:
                             name=_kind(section.name),
                         )
                     if time.monotonic() > until:
-                        return ""
+                        return None
     except UnfitError:
-        return ""
+        return None
     return ""
 
 

@@ -17,7 +17,7 @@ from core.probes.sysroot import Sysroot
 HEADER_NAMES = ("cudnn_version.h", "cudnn.h")
 """cuDNN 7 and older define their version in cudnn.h."""
 
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+(\d{1,4})\b", re.MULTILINE)
+_DEFINE = late_pattern(r"^[ \t]*#[ \t]*define[ \t]+CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+(\d{1,4})\b", re.MULTILINE)
 _WANTED_DLL = late_pattern(rb"cudnn\w{0,40}64_(\d+)\.dll", re.IGNORECASE)
 
 

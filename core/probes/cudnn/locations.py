@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.knowledge.cudnn_file_names import is_link_library, parse_cudnn_name
 from core.loader.linux.cache import conf_folders
 from core.model.facts import Distribution, Frozen, Origin, PythonEnvironment
@@ -28,7 +29,7 @@ DEFAULT_FOLDERS = (
 )
 """Default folders of glibc's loader, and those that nearly every ld.so.conf names."""
 
-BUNDLING_FRAMEWORKS = re.compile(r"torch|tensorflow|jax.*|onnxruntime|ctranslate2|cupy|paddle|mxnet|cntk|.*\.libs")
+BUNDLING_FRAMEWORKS = late_pattern(r"torch|tensorflow|jax.*|onnxruntime|ctranslate2|cupy|paddle|mxnet|cntk|.*\.libs")
 """Names in site-packages that may carry their own cuDNN."""
 
 INNER_FOLDERS = (

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.knowledge.cudnn_file_names import CUDNN_MAJORS, parse_cudnn_name
 from core.loader import read_image
@@ -25,7 +26,7 @@ from core.probes.wheel_record import RecordRow, hash_files, record_rows
 PAGES_SECONDS = 0.25
 """For the look at lost pages, over all copies of a scan."""
 
-_WHEEL = re.compile(r"nvidia_cudnn(?:_cu(?P<cuda>\d+))?-(?P<version>[\w.]+)\.dist-info")
+_WHEEL = late_pattern(r"nvidia_cudnn(?:_cu(?P<cuda>\d+))?-(?P<version>[\w.]+)\.dist-info")
 
 
 class CudnnSurvey(msgspec.Struct, frozen=True):

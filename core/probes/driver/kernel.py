@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any
 
+from core.common import turns
 from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
@@ -42,8 +43,8 @@ FABRIC_MANAGER = ("/usr/bin/nv-fabricmanager", "/usr/sbin/nv-fabricmanager")
 FABRIC_MANAGER_PID = "/run/nvidia-fabricmanager/nv-fabricmanager.pid"
 """As nvidia-fabricmanager.service has them (Fabric Manager for NVIDIA NVSwitch Systems User Guide)."""
 
-_NODE = re.compile(r"nvidia(ctl|\d+|-uvm|-uvm-tools|-modeset)")
-_RELEASE = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
+_NODE = late_pattern(r"nvidia(ctl|\d+|-uvm|-uvm-tools|-modeset)")
+_RELEASE = late_pattern(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
 
 
 def look_at_kernel(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
@@ -105,7 +106,8 @@ def device_nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
 
     thread = threading.Thread(target=open_all, daemon=True)
     thread.start()
-    thread.join(NODE_TIMEOUT_SECONDS)
+    with turns.others_turn():
+        thread.join(NODE_TIMEOUT_SECONDS)
     silent = DeviceNode(
         path="",
         problem=fact_text("did not answer within {NODE_PATIENCE} seconds", NODE_PATIENCE=f"{NODE_TIMEOUT_SECONDS:.0f}"),

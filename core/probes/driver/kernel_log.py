@@ -17,7 +17,7 @@ from core.model.facts import path_text
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
-RELEVANT_LINE = re.compile(
+RELEVANT_LINE = late_pattern(
     r"NVRM|nvidia|nouveau|\bXid\b|key was rejected|unsigned module|module verification|Lockdown:", re.I
 )
 MAX_LINES = 200
@@ -29,7 +29,7 @@ LOG_FILES = ("/var/log/kern.log", "/var/log/messages")
 CLOCK_TOLERANCE_SECONDS = 1.0
 """Seconds of sleep that are taken for the clocks' own difference."""
 
-_RESUME = re.compile(r"^\[\s*(\d+\.\d+)\] PM: suspend exit")
+_RESUME = late_pattern(r"^\[\s*(\d+\.\d+)\] PM: suspend exit")
 _START = late_pattern(r"\bLinux version \d")
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from core.common import turns
 from core.common.fact_text import fact_text
 from core.host.child import ChildAnswer, ask_child
 from core.host.provenance import Verdict, may_run
@@ -134,7 +135,8 @@ def _begin(work: Callable[[], DriverAnswers]) -> Callable[[], DriverAnswers]:
             values.put(error)
 
     def wait() -> DriverAnswers:
-        value = values.get()
+        with turns.others_turn():
+            value = values.get()
         if isinstance(value, BaseException):
             raise value
         return value

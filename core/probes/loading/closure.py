@@ -8,15 +8,14 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 import msgspec
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.common.versions import is_older, marker_applies, parse_requirement
-from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.loader.linux.process import LoadedLibrary, Process
@@ -28,10 +27,9 @@ from core.probes.kept_looks import kept_look
 from core.probes.loading.built_for import built_for
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
-from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import asked_ahead, of_interpreter
+from core.probes.trust import of_opening
 from core.probes.wheel_record import installed_by_conda, read_record, record_rows
 
 DRIVERS_OWN = late_pattern(
@@ -53,6 +51,7 @@ VARIANT = late_pattern(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
 
 ST_NOEXEC = 8
 """statvfs(3)."""
+MOST_STEPS_BACK = 8
 MAX_EXTENSION_FILES = 24
 MAX_EXTENSIONS = 12
 
@@ -66,12 +65,17 @@ class Setting(msgspec.Struct, frozen=True):
     folders: tuple[str, ...]
     """Folders of packages."""
     request: ProbeRequest
-    verdict_of: Callable[[], Verdict]
-    """Whether the interpreter may be run."""
+    known: Mapping[str, Closure] = {}
+    """What was found with this session's variables, by the consumer's whole id."""
 
 
-def look(request: ProbeRequest) -> tuple[Closure, ...]:
-    """Return one closure for each framework and extension of every environment that was read."""
+def look_again(request: ProbeRequest) -> tuple[Closure, ...]:
+    """Return the closures with the variables of another way of starting. What finds the same files is not opened again."""
+    return look(request, {c.consumer.full_id: c for c in request.seen.closures or ()})
+
+
+def look(request: ProbeRequest, known: Mapping[str, Closure] = {}) -> tuple[Closure, ...]:
+    """Return one closure for each framework and extension of every environment that was read. ``known``: see ``Setting``."""
     where = sysroot_of(request.host)
     found: list[Closure] = []
     for python in request.seen.pythons or ():
@@ -86,21 +90,11 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
                 request.keep(made)
             continue
         search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
-        verdict_of = (
-            asked_ahead(python, where, request)
-            if python.is_wanted and _has_frameworks(python) and runs_here(where)
-            else cache(partial(of_interpreter, python, where, request))
-        )
-        setting = Setting(python, search, where, python.site_packages, request, verdict_of)
+        setting = Setting(python, search, where, python.site_packages, request, known)
         for made in environment_closures(setting):
             found.append(made)
             request.keep(made)
     return tuple(found)
-
-
-def _has_frameworks(python: PythonEnvironment) -> bool:
-    rows = gpu_binaries().frameworks
-    return any(re.fullmatch(row.distribution, d.name) for d in python.distributions for row in rows)
 
 
 def environment_closures(setting: Setting) -> Iterator[Closure]:
@@ -179,6 +173,8 @@ class Walk:
         self._files: dict[str, None] = {}
         self._opened: dict[str, list[LoadedLibrary]] = {}
         self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
+        self._passed_over: dict[str, Sequence[Edge]] = {}
+        """What those lack that were opened without success, and whose failure was passed over."""
         self._hosted: set[str] = set()
         """Files that get some of their symbols from the program that opens them."""
         self.steps: list[OpeningStep] = list(base.steps) if base else []
@@ -221,15 +217,20 @@ class Walk:
         suspect = bool(self.edges or self.gaps)
         if not (suspect or self._setting.python.is_wanted):
             return None  # an environment that nobody asked about, and whose files are all there
+        consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
+        before = self._setting.known.get(consumer)
+        if before is not None and not suspect and before.files == tuple(self._files):
+            return before.openings
         steps = self.steps
         if self.heavy and not (suspect or request.thorough):
             steps = [s for s in self.steps[self._before :] if s.work]
         elif self._base and not suspect and self._base.heavy:
             return None
-        consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
-        opened = open_libraries(self._setting.python, steps, consumer, request, self._setting.verdict_of)
-        before = {s.path for s in self.steps[: self._before]}
-        return tuple(o for o in opened if o.library not in before) if opened is not None else None
+        python, where = self._setting.python, self._setting.where
+        files = (*(s.path for s in steps), *self._process.reached)
+        opened = open_libraries(python, steps, consumer, request, partial(of_opening, python, files, where))
+        others = {s.path for s in self.steps[: self._before]}
+        return tuple(o for o in opened if o.library not in others) if opened is not None else None
 
     # --- a framework of the table --------------------------------------------------------------------------
 
@@ -274,8 +275,10 @@ class Walk:
                         self._process.open(file)
                 opened, edges = self._process.open(path)
             if step.may_fail and edges:
+                self._passed_over[self._setting.where.name(path)] = edges
                 self.steps.append(OpeningStep(path, quiet=True))
                 continue
+            edges = [*self._first_lacking(edges)]
             self._hosted |= {path} if step.hosted else set()
             self._add(opened if not edges else [], edges)
             if step.hosted:
@@ -285,6 +288,12 @@ class Walk:
                 self.steps.append(OpeningStep(path, everywhere=step.is_global, quiet=step.may_fail))
             if step.is_global and not edges:
                 self.global_scope += opened
+
+    def _first_lacking(self, edges: Sequence[Edge], depth: int = 0) -> Iterator[Edge]:
+        """Yield what is lacking in the end: a library that was opened before without success is there, and lacks something."""
+        for edge in edges:
+            before = self._passed_over.get(edge.name, ()) if edge.state == "absent" and depth < MOST_STEPS_BACK else ()
+            yield from self._first_lacking(before, depth + 1) if before else (edge,)
 
     def _files_of(self, pattern: str) -> list[str]:
         where, own = self._setting.where, self._distribution.location

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import is_older
 from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenedNames, gpu_binaries
@@ -27,7 +28,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
-GPU_DLL = re.compile(
+GPU_DLL = late_pattern(
     r"(cudart|cublas|cublasLt|cudnn\w*|cufft|cufftw|curand|cusolver|cusolverMg|cusparse|cusparseLt|cupti|cutensor\w*|nvrtc|nvrtc-builtins|nvJitLink"
     r"|nvjpeg|npp\w+|nvinfer\w*|nvonnxparser\w*|nvToolsExt\w*|nvblas)\w*([._-][\w.]+)?\.dll"
     r"|(torch\w*|c10\w*|caffe2\w*|shm|fbgemm|asmjit|uv|libiomp5md|onnxruntime\w*|ctranslate2|ggml[\w-]*|llama)\.dll",
@@ -35,7 +36,7 @@ GPU_DLL = re.compile(
 )
 """DLLs whose absence is told of any framework: CUDA's families and the frameworks' own. Others where a load failed."""
 
-DRIVERS_OWN = re.compile(r"(nvcuda|nvml|nvldumdx?|nvapi64|nvcuvid|nvEncodeAPI64)\.dll", re.IGNORECASE)
+DRIVERS_OWN = late_pattern(r"(nvcuda|nvml|nvldumdx?|nvapi64|nvcuvid|nvEncodeAPI64)\.dll", re.IGNORECASE)
 
 STATES: Mapping[str, EdgeState] = {
     "unreadable": "unreadable",

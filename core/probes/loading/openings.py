@@ -1,7 +1,8 @@
 """Opens what a framework opens at its start, once: in the environment's own interpreter, in the cage, with immediate binding.
 
-None of the framework's Python code runs. The interpreter does what its own start does (.pth files, sitecustomize), so the
-variables and folders are the person's. A healthy child takes 30 ms and the libraries' own time.
+No Python code of the environment's packages runs: the interpreter starts without them (-I -S: no .pth line, no sitecustomize), and
+imports its own standard library alone. What the libraries' search depends on is the program and the variables: those are the
+person's. A healthy child takes 20 ms and the libraries' own time.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def open_libraries(
 ) -> tuple[Opening, ...] | None:
     """Return what happened at every step; None where nothing may be run here, or the interpreter does not start.
 
-    ``verdict_of``: whether that interpreter may be run.
+    ``verdict_of``: whether that may be run.
     """
     steps, where = tuple(steps), sysroot_of(request.host)
     if not steps or not python.executable or not runs_here(where) or where.system != "linux":
@@ -133,8 +134,8 @@ def open_libraries(
         "own": OWN,
         "steps": [(s.path, s.everywhere, s.quiet, s.work) for s in steps],
     }
-    env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = (python.executable, "-B", "-c", OPENING_SCRIPT, json.dumps(order))
+    env = environment_for(verdict, without_silent_folders(request.env, where))
+    command = (python.executable, "-I", "-S", "-B", "-c", OPENING_SCRIPT, json.dumps(order))
     done = request.host.run(
         command, timeout=OPENING_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account
     )

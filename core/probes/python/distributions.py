@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from core.common.late_pattern import late_pattern
 from core.model.facts import Distribution, path_text
 from core.probes.sysroot import Sysroot
 
-RELEVANT_DISTRIBUTION = re.compile(
+RELEVANT_DISTRIBUTION = late_pattern(
     r"(nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|keras|jax.*|onnxruntime.*|ctranslate2|faster-whisper"
     r"|xformers|bitsandbytes|flash-attn.*|torchao|torch-[a-z].*|pytorch3d|deepspeed|vllm|llama-cpp-python|cupy.*|paddlepaddle.*|mxnet.*"
-    r"|tensorrt.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit|numpy|transformers)"
+    r"|tensorrt.*|cutensor-.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit|numpy|transformers)"
 )
 """Normalised names of the distributions that are listed wherever they are."""
 
-ANCHORS = re.compile(
+ANCHORS = late_pattern(
     r"(torch|torchvision|torchaudio|tensorflow|keras|jax|jaxlib|onnxruntime|ctranslate2|triton|cupy-cuda\d+x|numba"
     r"|numpy|protobuf|ml-dtypes)"
 )
@@ -25,10 +26,10 @@ ANCHORS = re.compile(
 FIRST_BYTES, MAX_METADATA_BYTES = 8 << 10, 256 << 10
 """Bytes of metadata that are read; the headers come first, long descriptions after them."""
 
-_FOLDER = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*?)(?:-(?P<version>[^-]+))?(?:-py[\d.]+)?\.(?:dist|egg)-info")
+_FOLDER = late_pattern(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*?)(?:-(?P<version>[^-]+))?(?:-py[\d.]+)?\.(?:dist|egg)-info")
 
 
-_SEPARATORS = re.compile(r"[-_.]+")
+_SEPARATORS = late_pattern(r"[-_.]+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _FIELDS = ("n", "v", "r")
 """How the fields begin that are taken: name, version, requires-dist."""

@@ -19,13 +19,13 @@ from core.probes.sysroot import Sysroot
 
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
 
-_LIB_PYTHON = re.compile(r"python([0-9]{1,4})\.([0-9]{1,4})t?$")
+_LIB_PYTHON = late_pattern(r"python([0-9]{1,4})\.([0-9]{1,4})t?$")
 _STORE = late_pattern(
     r"(PythonSoftwareFoundation\.Python\.([0-9]{1,4})\.([0-9]{1,4}))_(?:[0-9.]+_\w*?_\w*?_)?([0-9a-z]+)"
 )
 """Full name (with version, architecture and resources) or family name of the Store's packages of Python; the family name
 is the folder of their aliases."""
-_PATCHLEVEL = re.compile(r'#\s*define\s+PY_VERSION\s+"([^"]+)"')
+_PATCHLEVEL = late_pattern(r'#\s*define\s+PY_VERSION\s+"([^"]+)"')
 
 
 def prefix_of(path: str, where: Sysroot, env: Mapping[str, str]) -> str:

@@ -42,7 +42,10 @@ from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
 MOST_SECONDS = 3.0
-"""Seconds for one environment; on a busy machine or a slow disk what was followed until then has to do."""
+"""Processor time for one environment: a busy machine finds what a quiet one does."""
+
+MOST_WAITING = 8.0
+"""Seconds by the clock; on a slow disk what was followed until then has to do."""
 
 MAX_FILE_BYTES, MAX_PACKAGE_BYTES = 4 << 20, 96 << 20
 
@@ -100,12 +103,13 @@ class Follower:
         left: int,
         closed: frozenset[str] = frozenset(),
         *,
-        end: float = 0.0,
+        end: tuple[float, float] | None = None,
     ) -> None:
         self._search, self._distributions, self._where, self._left = search, distributions, where, left
         self._closed = closed
         """Modules at the top level whose own imports are not followed: they were followed before, or are too many."""
-        self._end_of_time = end or time.monotonic() + MOST_SECONDS
+        now = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
+        self._end_of_work, self._end_of_time = end or now
         self._modules: dict[str, _Module] = {}
         self._texts: dict[str, str] = {}
         self._entered: dict[str, EndedImport | None] = {}
@@ -144,7 +148,7 @@ class Follower:
     @property
     def had_time(self) -> bool:
         """Whether the clock has stopped nothing."""
-        return time.monotonic() < self._end_of_time
+        return time.thread_time() < self._end_of_work and time.monotonic() < self._end_of_time
 
     def start(self, row: KnownModule, distribution: Distribution) -> EndedImport | None:
         """Return where the import of one framework ends; None where nothing shows that it does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -14,7 +14,7 @@ from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import Distribution, EndedImport
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import is_relevant, normalise_name
-from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, STANDARD, Follower
+from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, STANDARD, Follower
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
@@ -49,7 +49,9 @@ def ended_imports(
     if not starts:
         return ()
 
-    starts.sort(key=lambda one: not _lost_some(one[1], one[0], suspects, where))  # time goes first to what is in doubt
+    installed = {d.name: d.version for d in reversed(distributions)}
+    doubtful = {d.name for row, d in starts if _lost_some(d, row, suspects, where) or _is_unmet(d, installed)}
+    starts.sort(key=lambda one: one[1].name not in doubtful)  # time goes first to what is in doubt
 
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
         return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
@@ -67,7 +69,7 @@ def _followed(
 ) -> tuple[tuple[EndedImport, ...], bool]:
     """Return the faults, and whether there was time for all of them."""
     hint = suspects != NOTHING_SUSPECT or _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
-    end = time.monotonic() + MOST_SECONDS
+    end = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
     follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, end=end)
     follower.suspect(suspects)
     found: dict[EndedImport, list[str]] = {}
@@ -94,7 +96,7 @@ def _of_users(
     *,
     found: Iterable[EndedImport],
     suspects: Suspects,
-    end: float,
+    end: tuple[float, float],
 ) -> Iterator[tuple[EndedImport, str]]:
     """Yield where the imports of packages end that use a framework, without what ends its own; with the module of each."""
     rows = module_table().modules
@@ -151,10 +153,16 @@ def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> Ende
 
 
 def _own_start(ended: EndedImport, one: UnfitExtension, follower: Follower) -> list[str]:
-    """Return the package itself where its own import comes to this end; none where only a part of it does."""
-    top = one.dotted.partition(".")[0]
-    its = follower.ends(top) if one.owner else None
-    return [top] if its is not None and its.path == ended.path else []
+    """Return the package whose own import, or that of a public package below it, comes to this end; none for its modules alone."""
+    *above, _stem = one.dotted.split(".")
+    packages = [".".join(above[:n]) for n in range(1, len(above) + 1)] if one.owner else []
+    for package in packages:
+        if any(part.startswith("_") or "test" in part for part in package.split(".")):
+            continue
+        its = follower.ends(package)
+        if its is not None and its.path == ended.path:
+            return packages[:1]
+    return []
 
 
 def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
@@ -164,6 +172,15 @@ def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
 def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
     inner = where.join(its.location, row.module) + where.path_module.sep
     return any(path.startswith(inner) for path in suspects.gone)
+
+
+def _is_unmet(its: Distribution, installed: Mapping[str, str]) -> bool:
+    """Whether something that a distribution requires everywhere is not there, or in another release."""
+    for wish in (w for w in its.pins if ";" not in w):
+        asked, name = parse_requirement(wish), _name_of(wish)
+        if name not in installed or (asked and is_in_specifier(asked.specifier, installed[name]) is False):
+            return True
+    return False
 
 
 def _first(row: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:

@@ -25,7 +25,7 @@ MAX_FINDER_BYTES, MAX_WHEEL_BYTES, MAX_ZIP_BYTES = 256 << 10, 16 << 10, 64 << 20
 
 MAX_MODULE_BYTES = 1 << 20
 
-_EXTENSION = re.compile(r"\.(?P<tag>cpython-\d+t?-[\w-]+|cp\d+t?-[\w]+|abi3|pypy[\w-]+)?\.?(?:so|pyd)$")
+_EXTENSION = late_pattern(r"\.(?P<tag>cpython-\d+t?-[\w-]+|cp\d+t?-[\w]+|abi3|pypy[\w-]+)?\.?(?:so|pyd)$")
 _MAPPING = late_pattern(r"(?m)^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$")
 _MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu"}
 _WINDOWS = {"x86_64": "win_amd64", "aarch64": "win_arm64", "x86": "win32"}

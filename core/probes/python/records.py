@@ -33,7 +33,7 @@ MODULE_ROW = late_pattern(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,
 """Folder and name of a Python module in a line of RECORD that is not empty: without an empty __init__.py the folder is a
 package all the same. Byte code can be made again, and typing stubs nobody runs."""
 
-STRIPPED_PATHS = re.compile(
+STRIPPED_PATHS = late_pattern(
     r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|_tests?\.(?:cpython|cp|abi)[^/]*$"
 )
 """Paths that people strip from an image, and that few programs miss: an import that comes to one tells of it."""
@@ -53,7 +53,7 @@ MAX_MODULES = 20
 MOST_GONE = 2000
 """Missing modules of one distribution that are known to who follows its imports."""
 
-WITH_LIBRARIES = re.compile(
+WITH_LIBRARIES = late_pattern(
     r"nvidia-.*|torch|torchvision|torchaudio|torch-nightly|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda\d+-.*|onnxruntime.*"
     r"|ctranslate2|cupy-.*|paddlepaddle.*|mxnet.*|tensorrt.*|triton.*|numpy"
 )

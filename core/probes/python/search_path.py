@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
 from core.probes.python.environment import find_interpreter, read_settings
@@ -21,10 +22,10 @@ from core.probes.sysroot import Sysroot
 MAX_PTH_BYTES = 256 << 10
 """Bytes that are read of a .pth file."""
 
-_PYTHON_NAME = re.compile(r"python([0-9]{1,4})\.([0-9]{1,4})t?(?:\.exe)?$")
+_PYTHON_NAME = late_pattern(r"python([0-9]{1,4})\.([0-9]{1,4})t?(?:\.exe)?$")
 _LIBRARY_FOLDERS = ("lib", "lib64")
 
-_CALLS = re.compile(
+_CALLS = late_pattern(
     r"(?P<what>sys\.path\.insert|sys\.path\.append|site\.addsitedir)\(\s*(?:(?P<at>[0-9]{1,4})\s*,\s*)?"
     r"(?P<path>r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)"
 )

@@ -6,7 +6,6 @@ is imported but what the start itself imports.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from core.host.provenance import Verdict, environment_for
@@ -29,7 +28,7 @@ def start_faults(
     suspects = [c for c in start_code if not follows(c, where)]
     if not suspects or not python.is_wanted or not python.executable or where.system != "linux" or not runs_here(where):
         return
-    verdict = _verdict(python, suspects, request, where)
+    verdict = _verdict(python, suspects, where)
     tell_execution("interpreter", python.executable, verdict, request)
     if not verdict.may:
         return
@@ -43,6 +42,8 @@ def start_faults(
         account=verdict.account,
         kind="interpreter",
     )
+    import json  # seldom needed, and not msgspec's: a folder's name may be no text
+
     first = suspects[0]
     if not done.out.rpartition("\n+")[1]:
         words = (done.err.strip() or done.out.strip()).splitlines()
@@ -63,9 +64,9 @@ def start_faults(
         yield EnvironmentFault(kind="packages taken away", path=first.source, line=first.line, detail=lost[0])
 
 
-def _verdict(python: PythonEnvironment, suspects: list[StartCode], request: ProbeRequest, where: Sysroot) -> Verdict:
+def _verdict(python: PythonEnvironment, suspects: list[StartCode], where: Sysroot) -> Verdict:
     """Return whether it may be started: nobody asked for this, so what others can change runs with their own rights or not at all."""
-    verdict = of_interpreter(python, where, request, also=[c.source for c in suspects])
+    verdict = of_interpreter(python, where, also=[c.source for c in suspects])
     foreign = verdict.changeable is not None and verdict.account is None
     return Verdict(may=False, changeable=verdict.changeable) if foreign else verdict
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
@@ -28,7 +29,7 @@ from core.probes.python.search_path import Interpreter
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
 
-LEFT_OUT = re.compile(
+LEFT_OUT = late_pattern(
     r"nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda.*|onnxruntime.*|ctranslate2|cupy.*|numpy"
     r"|paddlepaddle.*|mxnet.*|triton.*|xformers|bitsandbytes|flash-attn.*|tensorrt.*|llama-cpp-python|vllm"
 )

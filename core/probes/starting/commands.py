@@ -8,6 +8,7 @@ import shlex
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.probes.programs.follow import SHELL_NAMES, find_named
@@ -18,7 +19,7 @@ from core.probes.starting.shells import family, read_shell
 
 MOST_STEPS = 12
 MOST_SCRIPT = 1 << 17
-PYTHON = re.compile(r"python[\d.]*$|pypy[\d.]*$")
+PYTHON = late_pattern(r"python[\d.]*$|pypy[\d.]*$")
 
 
 class StartedFile(msgspec.Struct, frozen=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import tomllib
 from collections.abc import Iterator
 
 from core.host.startup.plain import read_assignments
@@ -72,6 +71,8 @@ def _mise(ground: Ground, state: State) -> Iterator[Reached]:
     for path in dict.fromkeys(found):
         if (text := ground.read(path)) is None or "env" not in text:
             continue
+        import tomllib  # few machines have such a file
+
         try:
             env = tomllib.loads(text).get("env")
         except tomllib.TOMLDecodeError:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.probes.starting.commands import words_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.shells import family, read_shell
 from core.probes.starting.ways import Reached
 
-SETS = re.compile(r"\s*(?:set-environment|setenv)\s")
+SETS = late_pattern(r"\s*(?:set-environment|setenv)\s")
 
 
 def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:

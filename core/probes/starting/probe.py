@@ -7,6 +7,7 @@ rights, and only where nobody else can change what it obeys.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
@@ -42,7 +43,7 @@ from core.probes.starting.ways import (
     notebook_ways,
     shell_ways,
 )
-from core.probes.sysroot import sysroot_of
+from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables import probe as environment
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
 
@@ -227,7 +228,12 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
         if v.scope == "process" or any(v.source == f for f in first.files)
     )
     loaders = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT") if request.host.system == "linux" else ("PATH", "Path")
-    differ = [n for n in loaders if env.get(n) != request.env.get(n)]
+    where = sysroot_of(request.host)
+    differ = [
+        n
+        for n in loaders
+        if effective_entries(n, env.get(n, ""), where) != effective_entries(n, request.env.get(n, ""), where)
+    ]
     loads = loading.look_again(its) if differ and request.seen.loads is not None else None
     its = replace(its, keep=_nothing)  # what is kept of a look that is cut short is whole looks, not their parts
     python = any(env.get(n) != request.env.get(n) for n in OF_PYTHONS_SEARCH)
@@ -235,9 +241,28 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
         starts=tuple(s.id for s in starts),
         environment=replace(section, variables=kept),
         loads=loads,
-        closures=closure.look(its) if differ and request.seen.closures is not None else None,
+        closures=closure.look_again(its) if differ and request.seen.closures is not None else None,
         imports=imports.look(its) if python and request.seen.imports is not None else None,
     )
+
+
+def effective_entries(name: str, value: str, where: Sysroot) -> tuple[str, ...]:
+    """Return the entries of a loader's variable that can change what is found: a folder without any library cannot."""
+    if where.system != "linux":
+        return (value,)
+    if name != "LD_LIBRARY_PATH":
+        return tuple(e for e in re.split(r"[\s:]+", value) if e and ("/" not in e or "$" in e or where.exists(e)))
+    entries = re.split(r"[:;]", value) if value else []
+    return tuple(e for e in entries if not e.startswith("/") or "$" in e or _has_libraries(e, where))
+
+
+def _has_libraries(folder: str, where: Sysroot) -> bool:
+    names = where.names(folder)
+    return (names is None and where.exists(folder)) or any(".so" in n or n in HWCAPS for n in names or ())
+
+
+HWCAPS = ("glibc-hwcaps", "tls", "haswell", "x86_64", "avx512_1", "i686", "sse2")
+"""Folders below an entry in which ld.so looks, too (ld.so(8))."""
 
 
 def _nothing(_part: object) -> None:

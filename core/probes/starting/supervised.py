@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_command, words_of
@@ -15,7 +16,7 @@ from core.probes.starting.starters import own_prefix
 from core.probes.starting.ways import Reached
 
 MOST_PROGRAMS = 60
-_VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^,\"'\s;]*))")
+_VARIABLE = late_pattern(r"([A-Za-z_]\w*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^,\"'\s;]*))")
 
 Setting = list[tuple[int, str]]
 """The lines of a setting, each with its number."""

@@ -5,7 +5,6 @@ Each is a way of starting where it leads to an environment's Python.
 
 from __future__ import annotations
 
-import html
 import posixpath
 import re
 from collections.abc import Iterator
@@ -203,6 +202,8 @@ def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
 
 def _run_configurations(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
     """Yield PyCharm's run configurations for Python, as .idea/workspace.xml keeps them."""
+    import html  # few folders have such a file
+
     for block in re.finditer(r"<configuration\s[^>]*type=\"Python[^\"]*\"[^>]*>.*?</configuration>", text, re.DOTALL):
         its = _copy(state)
         for row in re.finditer(r"<env\s+name=\"([^\"]*)\"\s+value=\"([^\"]*)\"", block[0]):

@@ -17,12 +17,12 @@ from core.model.facts import Distribution, LibraryFile, Toolkit, path_text
 from core.probes.sysroot import Sysroot
 from core.probes.toolkit.locations import ToolkitDraft
 
-VERSION_PATTERN = re.compile(r"\d+\.\d+(?:\.\d+)*")
-NVCC_RELEASE = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
+VERSION_PATTERN = late_pattern(r"\d+\.\d+(?:\.\d+)*")
+NVCC_RELEASE = late_pattern(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
 """What ``nvcc --version`` says."""
 
 _HEADER = late_pattern(r"#define\s+CUDART_VERSION\s+([0-9]{4,6})(?![0-9])")
-_FOLDER = re.compile(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
+_FOLDER = late_pattern(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
 
 
 def read_toolkits(draft: ToolkitDraft, known: Locations, where: Sysroot) -> Iterator[Toolkit]:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.knowledge.cuda_file_names import LibraryFolders, Locations, library_family
 from core.loader.linux.cache import read_cache
 from core.model.facts import Distribution, Origin, PythonEnvironment
@@ -17,10 +18,10 @@ from core.model.path_list import searched_entries
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
-TOOLKIT_VARIABLES = re.compile(r"CUDA_PATH|CUDA_HOME|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR|CUDA_PATH_V\d+_\d+")
+TOOLKIT_VARIABLES = late_pattern(r"CUDA_PATH|CUDA_HOME|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR|CUDA_PATH_V\d+_\d+")
 """Variables that name a toolkit: NVIDIA's installer, cuda-pathfinder, CMake's FindCUDA."""
 
-_WRAPPED = re.compile(rb"(/[^\s\"'$;]+)/bin/nvcc\b")
+_WRAPPED = late_pattern(rb"(/[^\s\"'$;]+)/bin/nvcc\b")
 
 
 class ToolkitDraft(msgspec.Struct, frozen=True):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import stat
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.knowledge import tables
 from core.model import path_list
@@ -19,7 +19,7 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.places import places_of_contracts
 from core.probes.variables.search_paths import EntryOnDisk, RawEntry, expand_percent, path_entries
 
-_PASSWORD_IN_URL = re.compile(r"//[^/@\s]*:[^/@\s]*@")
+_PASSWORD_IN_URL = late_pattern(r"//[^/@\s]*:[^/@\s]*@")
 
 
 class KnownLimit(Frozen, frozen=True, kw_only=True):

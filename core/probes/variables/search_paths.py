@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ntpath
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
@@ -17,7 +16,7 @@ LD_TOKENS = ("ORIGIN", "LIB", "PLATFORM")
 """Tokens that ld.so expands by itself: ld.so(8), "Dynamic string tokens"."""
 
 _PERCENT = late_pattern(r"%([^%;]+)%")
-_DOLLAR = re.compile(r"\$\{?(\w+)")
+_DOLLAR = late_pattern(r"\$\{?(\w+)")
 
 
 _STATE_MARKS: dict[FolderState, Mark] = {

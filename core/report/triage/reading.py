@@ -199,7 +199,7 @@ def decode_report(data: bytes, name: str) -> ReadReport | BadFile:
     except RecursionError:
         return BadFile(file=name, problem=_("is nested more deeply than any report"))
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
-        return BadFile(file=name, problem=_("is no report: {e}", e=e))
+        return BadFile(file=name, problem=_("is not a report: {e}", e=e))
     if report.schema != SCHEMA_VERSION:
         return BadFile(
             file=name,

@@ -185,7 +185,12 @@ def slowness_reasons(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
         if reason.slows and count * 4 >= len(states) > 0:
             yield observation(
                 _("Clocks"),
-                _("{meaning} ({count} of {count2} looks)", meaning=_(reason.meaning), count=count, count2=len(states)),
+                _(
+                    "{meaning} ({count} of {count2} samples)",
+                    meaning=_(reason.meaning),
+                    count=count,
+                    count2=len(states),
+                ),
                 _("NVML, clock event reasons"),
             )
     clocks = sorted(s.clock for s in states if s.clock)

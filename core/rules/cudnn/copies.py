@@ -53,7 +53,7 @@ def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
         cause="cudnn_not_installed",
         why=join_sentences(
             _("Deep-learning programs need it on an NVIDIA GPU. Most Python frameworks include it."),
-            "" if usable else _("Without a working GPU, nothing misses it."),
+            "" if usable else _("Without a working GPU, nothing needs it."),
         ),
         evidence=[
             *_searched_places(seen),

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import msgspec
 
 from core.common.i18n import _, join_sentences, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.text import capitalise, join_names
 from core.common.versions import versions_differ
 from core.knowledge.cudnn_file_names import role_of
 from core.knowledge.horizon import is_beyond_horizon
 from core.knowledge.releases import compatibility_table, nvidia_package
-from core.model.facts import LibraryFile, Resolution, Toolkit, cuda_in_name
+from core.model.facts import Attempt, LibraryFile, Resolution, Toolkit, cuda_in_name
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
@@ -25,7 +26,7 @@ from core.rules.frameworks.environment_view import missing_packages
 from core.rules.snapshot_queries import candidate_evidence, file_at, near_misses, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
-_CUDA = re.compile(
+_CUDA = late_pattern(
     r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>[0-9]{1,6})(?:\.\d+)*"
     r"|(?P<windows>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)64_(?P<number>[0-9]{1,6})(?:_\d+)?\.dll",
     re.IGNORECASE,
@@ -261,16 +262,16 @@ def _install(c: ConsumerLoad, wanted: str) -> InstallPackages:
 
 def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
     """CuBLAS and cuBLASLt of two releases."""
-    winners: dict[tuple[str, int], Resolution] = {}
+    winners: dict[tuple[str, int], tuple[Resolution, Attempt]] = {}
     for search in c.load.resolutions:
         what = family_and_major(search.name)
         if what and what[0] in ("cublas", "cublasLt") and search.winner:
-            winners.setdefault(what, search)
-    for (name, major), search in winners.items():
+            winners.setdefault(what, (search, search.winner))
+    for (name, major), (search, winner) in winners.items():
         other = winners.get(("cublasLt", major)) if name == "cublas" else None
-        if other is None or search.winner is None or other.winner is None:
+        if other is None:
             continue
-        one, two = file_at(c.seen, search.winner.path), file_at(c.seen, other.winner.path)
+        one, two = file_at(c.seen, winner.path), file_at(c.seen, other[1].path)
         if one is None or two is None or not versions_differ(one.version, two.version):
             continue
         yield make_finding(
@@ -286,7 +287,7 @@ def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
             evidence=[
                 *(observation(f.path, _("version {version}", version=f.version), f.version_source) for f in (one, two)),
                 *candidate_evidence(search),
-                *candidate_evidence(other),
+                *candidate_evidence(other[0]),
             ],
             subject=c.load.consumer.id,
             fix=manual_fix(
@@ -294,8 +295,8 @@ def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
                 _(
                     "Remove {one} or {other} from the search path (LD_LIBRARY_PATH or PATH), whichever does not "
                     "belong to this program.",
-                    one=parent(c.system, search.winner.path),
-                    other=parent(c.system, other.winner.path),
+                    one=parent(c.system, winner.path),
+                    other=parent(c.system, other[1].path),
                 ),
                 restart="program",
             ),

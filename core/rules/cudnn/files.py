@@ -270,7 +270,10 @@ def foreign_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     rows += [
         observation(
             f.path,
-            _("an intact library, but not the published one ({size} bytes)", size=format_number(f.size or 0)),
+            _(
+                "a library with a sound header, but not the published one ({size} bytes)",
+                size=format_number(f.size or 0),
+            ),
             "RECORD",
         )
         for f in exchanged

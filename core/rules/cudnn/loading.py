@@ -17,6 +17,7 @@ from core.rules import newer
 from core.rules.consumer_loads import (
     ConsumerLoad,
     by_importance,
+    call_failed,
     calls_waiting_for_driver,
     describe_copy,
     load_failures,
@@ -96,20 +97,20 @@ def untrusted_copy(c: ConsumerLoad) -> Iterator[Finding]:
         Step.CUDNN,
         UNKNOWN,
         "not-trusted",
-        _("Found, not tried: others can change {path}.", path=at.path),
+        _("Found, not tested: others can change {path}.", path=at.path),
         why=join_sentences(
             _("Loading a library runs its code, and whoever can change it decides what that does."),
-            _("With an administrator's rights nothing is run that others can change.")
+            _("With administrator rights, nothing is run that others can change.")
             if elevated
-            else _("Nobody named it, and it is neither active nor on a search path. Its files were read."),
+            else _("You did not name it, and it is neither active nor on a search path. Only its files were read."),
         ),
         evidence=[observation(_("For"), label), *changeable_evidence(at), *candidate_evidence(c.main)],
         subject=at.path,
         fix=manual_fix(
-            _("Try it all the same"),
+            _("Test it anyway"),
             _("Run as the account that uses it: convalesce scan --python {path}", path=c.load.consumer.prefix)
             if elevated
-            else _("Name it with --python to try it: convalesce scan --python {path}", path=c.load.consumer.prefix),
+            else _("Name it with --python to test it: convalesce scan --python {path}", path=c.load.consumer.prefix),
         )
         if c.load.consumer.prefix
         else None,
@@ -130,7 +131,7 @@ def changeable_copy(c: ConsumerLoad) -> Iterator[Finding]:
             label=translate_fact(c.load.consumer.label),
             path=at.path,
         ),
-        why=_("Whoever can change a library decides what it answers, so its answers alone show nothing good."),
+        why=_("Whoever can change a library decides what it answers, so its answers alone prove nothing."),
         evidence=[
             observation(_("Loaded"), c.load.roll_call.loaded or c.load.roll_call.library),
             *changeable_evidence(at),
@@ -203,9 +204,9 @@ def loads_completely(c: ConsumerLoad) -> Iterator[Finding]:
         GOOD,
         "loads",
         n_(
-            "cuDNN {version} loads completely for {label}: {n} part responded, all good.",
-            "cuDNN {version} loads completely for {label}: {n} parts responded, all good.",
-            len(roll.calls),
+            "cuDNN {version} loads for {label}: {n} call to it in a child process succeeded.",
+            "cuDNN {version} loads for {label}: {n} calls to it in a child process succeeded.",
+            sum(not call_failed(call.function, call.result) for call in roll.calls),
             version=roll.version or c.load.major,
             label=translate_fact(c.load.consumer.label),
         ),

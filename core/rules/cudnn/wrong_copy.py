@@ -348,7 +348,7 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
     foreign = c.system == "windows" and not copy.folder.isascii()
     if not odd and not foreign:
         return
-    what = join_names(f"'{ch}'" for ch in odd) or _("letters beyond ASCII")
+    what = join_names(f"'{ch}'" for ch in odd) or _("non-ASCII characters")
     failures = load_failures(c)
     # on Windows PyTorch alone looks for its DLLs by a pattern; that a DLL of such a folder loads is proved by loading it
     stumbles = bool(failures) or c.system != "windows" or bool(odd and c.load.consumer.framework.startswith("torch "))

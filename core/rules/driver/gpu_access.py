@@ -364,7 +364,7 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
             "others out. That may be intended."
         )
         if explained
-        else _("Nothing that was seen says why: no variable hides them, and their device files open."),
+        else _("Nothing that was examined shows why: no variable hides them, and their device files open."),
         evidence=rows,
         fix=None
         if explained
@@ -388,9 +388,9 @@ def blamed_variable(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         Step.DRIVER,
         ERROR,
         "blamed-variable",
-        _("CUDA starts without {names}, and not with it.", names=join_names(names))
+        _("CUDA starts without {names}, but not with it.", names=join_names(names))
         if names
-        else _("CUDA starts with none of this session's variables, and not with them."),
+        else _("CUDA starts without this session's variables, but not with them."),
         cause="gpu_hidden_by_env" if hides else "driver_broken_by_env",
         why=_("The same call was made in a new process twice, and only the variables differed."),
         evidence=[

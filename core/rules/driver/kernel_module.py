@@ -262,7 +262,7 @@ def _other_driver(other: str, release: str) -> list[str]:
             ),
             "blacklist nouveau",
             "options nouveau modeset=0",
-            _("Then make the initial file system anew: {command}", command=command) if command else "",
+            _("Then rebuild the initial RAM file system (initramfs): {command}", command=command) if command else "",
             _("Restart the computer, and check: lsmod | grep nouveau prints nothing."),
         ]
     return [

@@ -247,7 +247,7 @@ def stale_specification(seen: Snapshot) -> Iterator[Finding]:
                 ],
                 subject=one.path,
                 fix=manual_fix(
-                    _("Write the container toolkit's specification anew"),
+                    _("Regenerate the container toolkit's specification"),
                     CDI_COMMAND if own else f"sudo nvidia-ctk cdi generate --output={one.path}",
                     _("Then create the containers again."),
                 ),

@@ -412,7 +412,7 @@ def unexplained_failure(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             UNKNOWN,
             "not-asked",
             _("CUDA was not tested: its process could not be started."),
-            why=_("The question runs in a separate process, and the system refused to start one."),
+            why=_("The test runs in a separate process, and the system refused to start one."),
             evidence=driver_answers(driver),
             fix=manual_fix(_("Scan again"), _("Close programs that use a lot of memory, then scan again.")),
         )

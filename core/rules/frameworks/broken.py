@@ -187,11 +187,11 @@ def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: l
         f"remains-{name}",
         _("An interrupted installation left parts of {name} in {prefix}.", name=name, prefix=home.python.prefix),
         cause="installation_interrupted",
-        why=_("Nothing of the name can be imported any more.")
+        why=_("Nothing of that name can be imported any more.")
         if severity is ERROR
-        else _("Its version cannot be told from its metadata, and pip cannot remove or replace it.")
+        else _("Its metadata does not show its version, and pip cannot remove or replace it.")
         if any(r.kind != "renamed" for r in some)
-        else _("pip warns of them at each call; the package itself is there."),
+        else _("pip warns about them at each call; the package itself is present."),
         evidence=[
             *(observation(_REMAINS[r.kind](), r.path) for r in some),
             *(home.concerns(n) for n in readers or [name if FRAMEWORKS.fullmatch(name) else ""]),

@@ -122,7 +122,7 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
     if ended.kind == "empty":
         return _("{who} in {prefix} cannot be imported: the file of {module} is empty.", **values)
     if ended.kind == "foreign":
-        return _("{who} in {prefix} cannot be imported: {module} is there for another Python alone.", **values)
+        return _("{who} in {prefix} cannot be imported: {module} is there for another Python only.", **values)
     if ended.kind == "unreadable":
         return _("{who} in {prefix} cannot be imported: this user may not read the file of {module}.", **values)
     if ended.kind == "damaged":
@@ -152,11 +152,11 @@ def _judged(
         )
     if ended.kind == "no name":
         return "requirement_broken", _(
-            "The installed release of {package} is another one than the import was written for.", package=package
+            "The import was written for another release of {package} than the installed one.", package=package
         )
     if any(r.kind == "renamed" and r.distribution == package for r in search.remains):
         return "installation_interrupted", _(
-            "pip had renamed the old one and did not come to put the new one in its place."
+            "pip renamed the old one, and was interrupted before it put the new one in its place."
         )
     if not ended.importer:
         gone = normalise(system, ended.path) if ended.path else ""
@@ -169,7 +169,7 @@ def _judged(
         return "installation_interrupted", _("Of the package only a folder without __init__.py is left.")
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
-    return "requirement_broken", _("The import stops at this line, and nothing after it is done.")
+    return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
 
 
 def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) -> Iterator[Evidence]:

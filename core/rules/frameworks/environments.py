@@ -19,6 +19,7 @@ from core.rules.frameworks import (
     builds,
     ctranslate2,
     ended_imports,
+    fewer_gpus,
     hardware,
     imports,
     packages,
@@ -373,4 +374,5 @@ RULES = (
     *packages.RULES,
     *records.RULES,
     *trials.RULES,
+    *fewer_gpus.RULES,
 )

@@ -180,7 +180,7 @@ def out_of_the_way(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
     system = home.seen.machine.system
     if entry.origin == "PYTHONPATH" and (owner or foreign):
         return manual_fix(
-            _("Take {folder} out of PYTHONPATH", folder=entry.path),
+            _("Remove {folder} from PYTHONPATH", folder=entry.path),
             _("For this terminal: unset PYTHONPATH")
             if system == "linux"
             else _("Start menu: Edit environment variables for your account; remove the entry from PYTHONPATH."),
@@ -197,7 +197,7 @@ def out_of_the_way(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
         )
     if entry.origin == "pth":
         return manual_fix(
-            _("Take the line out of {file}", file=entry.source),
+            _("Remove the line from {file}", file=entry.source),
             _(
                 "Line {line} of {file} puts {folder} on the search path.",
                 line=entry.line,

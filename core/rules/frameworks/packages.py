@@ -193,7 +193,7 @@ def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
 # --- requirements ------------------------------------------------------------------------------------------
 
 
-FRAMEWORKS = re.compile(
+FRAMEWORKS = late_pattern(
     r"torch(-nightly)?|tensorflow(-gpu|-cpu|-intel)?|tf-nightly|jax|onnxruntime(-gpu|-directml)?|ctranslate2"
     r"|cupy-cuda\d+x?|paddlepaddle(-gpu)?"
 )
@@ -265,7 +265,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
             _("Something that was installed later brought another version."),
             _("The loaded library decides whether it matters.")
             if severity <= NOTE
-            else _("It compares the releases when it starts, and does not go on with this one.")
+            else _("It compares the releases when it starts, and stops with this one.")
             if checked is not None and checked.ends == "import"
             else _("It compares the releases when it starts, and uses no GPU with this one.")
             if checked is not None
@@ -398,7 +398,7 @@ def jax_without_its_other_half(seen: Snapshot) -> Iterator[Finding]:
                     _("{package} is installed in {prefix}, but {other} is not: JAX uses no GPU.",
                       package=f"{d.name} {d.version}", other=other, prefix=home.python.prefix),
                     cause="requirement_broken",
-                    why=_("JAX comes to CUDA by two packages of one release, and loads the first through the second."),
+                    why=_("JAX uses CUDA through two packages of one release, and loads the first through the second."),
                     evidence=[observation(_("Installed"), f"{d.name} {d.version}", d.location), home.concerns("jax")],
                     subject=home.python.prefix,
                     fix=reinstall_requirement(seen, home.python, wanted),
@@ -413,66 +413,50 @@ def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
             continue
         told = {u.of.name for u in unmet_requirements(home) if u.wanted == "numpy"}
         search = next((s for s in seen.imports or () if s.prefix == home.python.prefix), None)
-        its = {b.distribution: b for b in (search.numpy_1 if search else ())}
-        if its:
-            yield _built_with_old_headers(home, numpy, tuple(its.values()))
-        old = [
+        shown = {b.distribution: b for b in (search.numpy_1 if search else ())}
+        known = [
             (d, row)
             for d in first_of_each(home)
             for row in module_table().numpy_2
-            if d.name not in told
-            and d.name not in its
+            if d.name not in told | shown.keys()
             and re.fullmatch(row.distributions, d.name)
             and is_older(d.version, row.release)
         ]
-        if old:
-            yield _built_for_numpy_1(home, numpy, old)
+        if shown or known:
+            yield _built_for_numpy_1(home, numpy, tuple(shown.values()), known)
 
 
-def _built_with_old_headers(home: EnvironmentView, numpy: Distribution, old: tuple[BuiltForNumpy1, ...]) -> Finding:
-    """Tell of modules whose own bytes show it: their import ends."""
-    frameworks = [b.distribution for b in old if FRAMEWORKS.fullmatch(b.distribution)]
-    wanted = [b.distribution for b in old]
-    return make_finding(
-        Step.FRAMEWORKS,
-        home.severity,  # NumPy 2 refuses these modules, whoever imports them
-        "numpy-1-modules",
-        _(
-            "{names} were built for NumPy 1, but {numpy} is installed.",
-            names=join_names(f"{b.distribution} {b.version}" for b in old),
-            numpy=f"numpy {numpy.version}",
-        ),
-        cause="numpy_abi_mismatch",
-        why=_(
-            "Extension modules that were built for NumPy 1 do not load with NumPy 2, or cannot exchange arrays with it."
-        ),
-        evidence=[
-            observation(_("Installed"), f"numpy {numpy.version}", numpy.location),
-            *(observation(_("Extension module"), b.path, f"{b.distribution} {b.version}") for b in old),
-            *(home.concerns(name) for name in frameworks or wanted),
-        ],
-        subjects=[b.path for b in old],
-        fix=manual_fix(
+def _built_for_numpy_1(
+    home: EnvironmentView,
+    numpy: Distribution,
+    shown: tuple[BuiltForNumpy1, ...],
+    known: list[tuple[Distribution, NumpyTwo]],
+) -> Finding:
+    """Tell of packages whose own modules show it (``shown``), and of releases that are known to be so.
+
+    NumPy 2 refuses the first, whoever imports them. Newer releases of them help where they are all; an older NumPy helps both.
+    """
+    names = [*(b.distribution for b in shown), *(d.name for d, _row in known)]
+    frameworks = [name for name in names if FRAMEWORKS.fullmatch(name)]
+    ends_import = shown or any(row.ends_import for _d, row in known)
+    if not known:
+        upgrade = ("install", "--upgrade", *names, f"numpy=={numpy.version}")
+        fix = manual_fix(
             _("Install releases that were built for NumPy 2"),
-            framework_pip_command(home.seen, home.python, "install", "--upgrade", *wanted, f"numpy=={numpy.version}"),
+            framework_pip_command(home.seen, home.python, *upgrade),
             restart="program",
-        ),
-    )
-
-
-def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tuple[Distribution, NumpyTwo]]) -> Finding:
-    frameworks = [d.name for d, _row in old if FRAMEWORKS.fullmatch(d.name)]
+        )
+    else:
+        fix = reinstall_requirement(home.seen, home.python, "numpy<2")
     return make_finding(
         Step.FRAMEWORKS,
-        home.severity
-        if any(row.ends_import for _d, row in old)
-        else min(home.severity, WARNING)
-        if frameworks
-        else NOTE,
+        home.severity if ends_import else min(home.severity, WARNING) if frameworks else NOTE,
         "numpy-abi",
         _(
             "{names} were built for NumPy 1, but {numpy} is installed.",
-            names=join_names(f"{d.name} {d.version}" for d, _row in old),
+            names=join_names(
+                [f"{b.distribution} {b.version}" for b in shown] + [f"{d.name} {d.version}" for d, _row in known]
+            ),
             numpy=f"numpy {numpy.version}",
         ),
         cause="numpy_abi_mismatch",
@@ -481,11 +465,13 @@ def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tup
         ),
         evidence=[
             observation(_("Installed"), f"numpy {numpy.version}", numpy.location),
-            *(observation(_("The first release for NumPy 2"), f"{d.name} {row.release}", row.source) for d, row in old),
-            *(home.concerns(name) for name in frameworks or [d.name for d, _row in old]),
+            *(observation(_("Extension module"), b.path, f"{b.distribution} {b.version}") for b in shown),
+            *(observation(_("The first release for NumPy 2"), f"{d.name} {r.release}", r.source) for d, r in known),
+            *(home.concerns(name) for name in frameworks or names),
         ],
-        subject=home.python.prefix,
-        fix=reinstall_requirement(home.seen, home.python, "numpy<2"),
+        subject=shown[0].path if shown else home.python.prefix,
+        subjects=[b.path for b in shown],
+        fix=fix,
     )
 
 

@@ -80,7 +80,7 @@ def _cure(home: EnvironmentView, one: UnfitTool) -> Fix:
     if one.state == "noexec":
         return manual_fix(_("Keep the environment on a file system from which programs may be run"))
     if one.state == "unreadable":
-        return manual_fix(_("Give this user the right to read {path}", path=one.path))
+        return manual_fix(_("Give this user permission to read {path}", path=one.path))
     return manual_fix(
         _("Install what brings {name}", name=one.name),
         _(

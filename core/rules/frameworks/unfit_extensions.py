@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.knowledge.causes import Cause
+from core.knowledge.modules import module_table
 from core.model.facts import EndedImport, Snapshot
 from core.model.facts.closure import Edge
 from core.model.findings import Evidence, Finding, Fix
@@ -20,7 +22,7 @@ from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
 from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
-MUSL = re.compile(r"libc\.so|libc\.musl-.*|ld-musl-.*")
+MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 """What a wheel for musl asks for: glibc's own file has a number, and libc.so is a text for linkers."""
 
 DEBIANS = {
@@ -93,8 +95,17 @@ def _concerned(home: EnvironmentView, owners: list[str], consumers: list[str]) -
 
 
 def _severity(home: EnvironmentView, consumers: list[str], its: list[EndedImport]) -> Severity:
-    """A package that cannot be imported at all is an error; what only a part of it comes to may be nobody's."""
-    return home.severity if consumers or any(e.starts for e in its) else min(home.severity, WARNING)
+    """A package that cannot be imported is an error; what only some module of it comes to may be nobody's."""
+    certain = bool(consumers) or any(e.starts or _is_indispensable(e) for e in its)
+    return home.severity if certain else min(home.severity, WARNING)
+
+
+def _is_indispensable(ended: EndedImport) -> bool:
+    """Whether the table says that a package cannot do without this extension module."""
+    owner, dotted = ended.owner.partition(" ")[0], ended.wanted.replace(".", "/")
+    return any(
+        dotted in row.extension.split("|") for row in module_table().modules if re.fullmatch(row.distributions, owner)
+    )
 
 
 def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers: list[str]) -> str:
@@ -143,7 +154,7 @@ def _judged(one: EndedImport) -> tuple[Cause, str]:
         )
     if _is_too_old(edge):
         return "cxx_runtime_too_old", _(
-            "It wants {version}, which {path} does not offer.", version=edge.detail, path=edge.path
+            "It requires {version}, which {path} does not provide.", version=edge.detail, path=edge.path
         )
     if edge.state in STATES:
         cause, why = STATES[edge.state]

@@ -100,5 +100,5 @@ def words(change: Change) -> tuple[str, ...]:
     if change.value:
         return (_("Let line {line} of {path} set {name} to {value}.", **values),)
     if change.entry and not _goes_whole(change):
-        return (_("Take {entry} out of {name} in line {line} of {path}.", **values),)
-    return (_("Take line {line} of {path} out, which sets {name}.", **values),)
+        return (_("Remove {entry} from {name} in line {line} of {path}.", **values),)
+    return (_("Remove line {line} of {path}, which sets {name}.", **values),)

@@ -22,9 +22,15 @@ HEAD = (
 
 def main(argv: list[str]) -> int:
     """Walk the roads that were named, or all."""
-    options = parser_for("endtoend", __doc__ or "", DOCUMENT).parse_args(argv)
+    parser = parser_for("endtoend", __doc__ or "", DOCUMENT)
+    parser.add_argument(
+        "--setup", type=Path, metavar="SETUP.EXE", help="install this, and let the installed program do it"
+    )
+    options = parser.parse_args(argv)
     results = []
     there = {**places(), "pip": str(Path(pip.__file__).parent), "wheels": str(cache() / "wheels")}
+    if options.setup:
+        there["setup"] = str(options.setup.resolve())
     for r in rows("endtoend", there, options.names, options.keep):
         results.append(r)
         print(f"{'right' if r['right'] else 'WRONG'}  {r}", flush=True)

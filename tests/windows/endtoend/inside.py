@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +40,14 @@ CUDNN_BIN = CUDNN / "v9.28\\bin\\12.9"
 WITHOUT_CUDNN = tuple(name for name in FOR_ORT if name != "cudnn-9.28")
 COMMAND_SECONDS = 600
 ROOT = Path(__file__).parents[3]
+INSTALLED = Path(os.environ.get("SYSTEMDRIVE", "C:") + "\\", "installed", "Convalesce")
 CHECKOUT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from core.cli.main import main; sys.exit(main(sys.argv[1:]))"
 )
+
+
+Convalesce = Callable[..., tuple[int, dict[str, Any]]]
+"""Runs one command; returns its exit status and its JSON."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +110,29 @@ ROADS = (
 def main(arguments: list[str]) -> int:
     """PLACES.json NAME...: walk the roads whose names match."""
     places = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    for road in ROADS:
-        if not arguments[1:] or any(fnmatch(road.name, n) for n in arguments[1:]):
-            print(json.dumps(walked(road, Machine(places))), flush=True)
+    with program(places.get("setup", "")) as convalesce:
+        for road in ROADS:
+            if not arguments[1:] or any(fnmatch(road.name, n) for n in arguments[1:]):
+                print(json.dumps(walked(road, Machine(places), convalesce)), flush=True)
     return 0
 
 
-def walked(road: Road, machine: Machine) -> dict[str, Any]:
-    """Walk one road, and clean up."""
+@contextmanager
+def program(setup: str) -> Iterator[Convalesce]:
+    """Give what runs a command: the program that ``setup`` installs, removed at the end; this checkout where none is named."""
+    if not setup:
+        yield partial(run_command, [sys.executable, "-c", CHECKOUT, str(ROOT)])
+        return
+    subprocess.run(f'"{setup}" /S /D={INSTALLED}', check=True, timeout=COMMAND_SECONDS)
+    try:
+        yield partial(run_command, [str(INSTALLED / "convalesce.exe")])
+    finally:
+        removal = f'"{INSTALLED / "uninstall.exe"}" /S _?={INSTALLED}'
+        subprocess.run(removal, check=True, timeout=COMMAND_SECONDS)
+
+
+def walked(road: Road, machine: Machine, convalesce: Convalesce) -> dict[str, Any]:
+    """Walk one road with a program, and clean up."""
     OURS["CONVALESCE_STATE"] = str(STATE)
     started, clean = time.monotonic(), fingerprint()
     row: dict[str, Any] = {"name": road.name, "what": road.what, "right": False, "detail": ""}
@@ -151,10 +174,9 @@ def walked(road: Road, machine: Machine) -> dict[str, Any]:
     return row | {"seconds": round(time.monotonic() - started, 1)}
 
 
-def convalesce(*arguments: str) -> tuple[int, dict[str, Any]]:
+def run_command(start: Sequence[str], *arguments: str) -> tuple[int, dict[str, Any]]:
     """Run one command as a person does in a new window; return its exit status and its JSON."""
-    command = [sys.executable, "-c", CHECKOUT, str(ROOT), *arguments]
-    done = WindowsHost().run(command, timeout=COMMAND_SECONDS, env=dict(renewed()))
+    done = WindowsHost().run([*start, *arguments], timeout=COMMAND_SECONDS, env=dict(renewed()))
     print(" ".join(arguments[:2]), done.status, done.err[-1500:], file=sys.stderr)
     text = done.out[done.out.find("{") :] if "{" in done.out else "{}"
     return int(done.status if done.status is not None else -1), json.loads(text)

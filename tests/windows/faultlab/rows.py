@@ -635,7 +635,7 @@ HEALTHY = (
     Row("healthy-older-first", "", "Another program's older cuDNN 9 comes first on PATH, and serves.", older_shadow),
     Row("healthy-shim-in-wheel", "", "CTranslate2's cudnn64_8.dll finds its parts on PATH.", shim_and_parts),
     Row("healthy-torch", "", "torch with its own torch\\lib.", at.with_torch),
-    Row("healthy-non-ascii-path", "", "torch lies in a folder with letters beyond ASCII, and loads.", named("Zoë 猫")),
+    Row("healthy-non-ascii-path", "", "torch lies in a folder with non-ASCII characters, and loads.", named("Zoë 猫")),
     Row("healthy-pip", "", "NVIDIA's wheels alone.", at.with_pip),
     Row("healthy-conda", "", "conda's Library\\bin.", at.with_conda),
     Row("healthy-cuda-11", "", "CUDA 11.8 with cuDNN 8.6.", at.with_cuda_11),

@@ -67,8 +67,9 @@ PROVIDER = runs(
 )
 CT2_CUBLAS = runs("import ctypes, ctranslate2; ctypes.CDLL('libcublas.so.12'); ctypes.CDLL('libcudnn.so.9')")
 CT2_CUBLAS_11 = runs(
-    "import ctypes, ctranslate2; assert ctranslate2.__version__.startswith('3.'); ctypes.CDLL('libcublas.so.11')"
+    "import ctypes, ctranslate2; ctypes.CDLL('libcublas.so.' + ('11' if ctranslate2.__version__ < '4' else '12'))"
 )
+"""What either release opens by its bare name."""
 
 
 def command(of: Callable[[World], Sequence[str | Path]], code: str = "import torch") -> Oracle:

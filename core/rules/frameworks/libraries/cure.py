@@ -10,6 +10,7 @@ from core.common.text import join_names
 from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.causes import OptionalCause
 from core.knowledge.cuda_wheels import release_beside
+from core.knowledge.cudnn import releases_for
 from core.model.facts import Attempt, Distribution, How, System
 from core.model.findings import Fix
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
@@ -47,7 +48,7 @@ def _right_place(path: str, attempts: tuple[Attempt, ...], others: tuple[str, ..
     return (at.how if at else ""), parent(system, sound[0]) if sound else ""
 
 
-def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
+def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:  # noqa: PLR0912 - a flat list of cases
     """Return one cure for everything that is lacking; None where none is known that touches it."""
     home, prefix = lack.home, lack.home.python.prefix
     if cause == "ld_library_path_override":
@@ -57,7 +58,7 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
     preloaded = list(dict.fromkeys(g.provider for g in lack.gaps if g.how == How.LD_PRELOAD))
     if preloaded:
         return None, manual_fix(
-            _("Take {path} out of LD_PRELOAD", path=join_names(preloaded)),
+            _("Remove {path} from LD_PRELOAD", path=join_names(preloaded)),
             _("For this terminal: unset LD_PRELOAD"),
             restart="terminal",
         )
@@ -88,6 +89,9 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         return None, _system_fix(cause, lack)
     if cause == "extension_abi_mismatch":
         return _fitting_extension(lack)
+    if cause == "cuda_toolkit_version_mismatch" and (other := _release_for_these_libraries(lack)):
+        searched = tuple(dict.fromkeys(_unsearched(lack)))
+        return InstallPackages(prefix=prefix, install=(other,), search=searched), _install(lack, [other])
     wanted = list(dict.fromkeys(_wanted_packages(lack)))
     if there := _installed_already(lack, wanted):
         names, exact = tuple(d.name for d in there), [f"{d.name}=={d.version}" for d in there]
@@ -96,9 +100,19 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         remedy = PutPackageBack(prefix=prefix, package=names[0], version=there[0].version, more=names[1:])
         return remedy, _install(lack, exact, again=True)
     if cause == "cuda_toolkit_version_mismatch" and wanted:
-        # libraries of a second CUDA in one environment: ONNX Runtime 1.18 crashed with them, so nothing is done unasked
+        # libraries of a second CUDA beside those of the first: ONNX Runtime 1.18 crashes with them, so nothing is done unasked
         return None, _install(lack, wanted)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
+
+
+def _release_for_these_libraries(lack: Lack) -> str:
+    """Return the requirement on the releases of a framework that fit the CUDA libraries and the cuDNN of its environment."""
+    there = {d.name: d.version for d in lack.home.python.distributions}
+    _wanted, packages = cuda_majors(lack, list(lack.edges))
+    for cuda in packages:
+        if other := releases_for(lack.name, cuda, there.get(f"nvidia-cudnn-cu{cuda}", "").partition(".")[0]):
+            return other
+    return ""
 
 
 def _installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
@@ -143,7 +157,8 @@ def _unsearched(lack: Lack) -> Iterator[str]:
         if not folder and lack.home.python.site_packages:
             its = _middle(edge.name).replace("-", "_")
             folder = join_path(lack.system, lack.home.python.site_packages[0], "nvidia", its, "lib")
-        tried = {normalise(lack.system, parent(lack.system, a.path)) for a in edge.attempts}
+        by_itself = (a for a in edge.attempts if a.how is not How.LD_LIBRARY_PATH)
+        tried = {normalise(lack.system, parent(lack.system, a.path)) for a in by_itself}
         if edge.attempts and folder and normalise(lack.system, folder) not in tried:
             yield folder
 
@@ -196,7 +211,7 @@ def _system_fix(cause: OptionalCause, lack: Lack) -> Fix:
     paths = join_names(dict.fromkeys(e.path for e in lack.edges if e.path))
     if cause == "noexec_mount":
         return manual_fix(_("Move the environment, or mount without noexec"),
-                          _("Make the environment anew on a file system that is not mounted noexec; findmnt -T {path} shows the options.", path=lack.home.python.prefix))  # fmt: skip
+                          _("Recreate the environment on a file system that is not mounted noexec; findmnt -T {path} shows the options.", path=lack.home.python.prefix))  # fmt: skip
     if cause == "library_unreadable":
         return manual_fix(
             _("Let this user read the file"),

@@ -91,7 +91,7 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
     ("unreadable", "library_unreadable", N_("{who} in {prefix} may not read {names}."),
      N_("The file is there, but this user has no permission to open it, or to enter its folder.")),
     ("wrong architecture", "dll_wrong_architecture", N_("{who} in {prefix} needs {names}, and what is there was built for another processor."),
-     N_("The loader passes a library of another architecture over, and finds no other.")),
+     N_("The loader skips a library for another architecture, and finds no other.")),
     ("damaged", "corrupt_or_truncated_file", N_("{who} in {prefix} cannot load {names}: the file is damaged."),
      N_("The loader takes the first file of this name and stops there with an error.")),
     ("dangling", "corrupt_or_truncated_file", N_("{who} in {prefix} needs {names}, and the link of that name leads nowhere."),
