@@ -13,10 +13,12 @@ import pytest
 
 from core.common.progress import Progress
 from core.host.this_host import this_host
-from core.model.facts import ImportSearch, Snapshot
+from core.model.facts import ImportSearch, SearchEntry, Snapshot
 from core.model.steps import Severity
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports, probe
+from core.probes.python.faults import remains_of_pip
+from core.probes.sysroot import Sysroot
 from core.rules.frameworks import broken
 from core.rules.frameworks import imports as import_rules
 from tests.probes.test_search_path import PYTHONS
@@ -233,3 +235,12 @@ def test_every_installed_python_is_whole(base: str):
     seen = Snapshot(machine=host.machine(), pythons=probe.look(request))
     found = imports.look(ProbeRequest(host=host, seen=seen, env=request.env, watch=Progress()))
     assert [f.faults for f in found] == [()]
+
+
+def test_metadata_that_a_required_package_lost_is_told(prefix: Path):
+    site = site_of(prefix)
+    (site / "tqdm-4.67.1.dist-info").mkdir()
+    entries = (SearchEntry(path=str(site), origin="site-packages"),)
+    where = Sysroot(system="linux")
+    assert [r.distribution for r in remains_of_pip(entries, where, frozenset({"tqdm"}))] == ["tqdm"]
+    assert not list(remains_of_pip(entries, where))

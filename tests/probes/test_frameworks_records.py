@@ -19,6 +19,7 @@ from core.probes.python import probe
 from core.probes.python import records as frameworks_records
 from core.rules.frameworks.packages import shared_files
 from core.rules.frameworks.records import damaged_libraries
+from core.rules.wording import NOTE
 from tests import machines as m
 from tests import standin
 from tests.envlab.layouts import Site, venv
@@ -285,6 +286,32 @@ def test_a_module_that_is_gone_is_told_even_though_nothing_asks_for_it(site: Sit
     found = [f for f in damaged_libraries(_seen(site, thorough=False)) if f.cause == "corrupt_or_truncated_file"]
     assert [(f.id, f.severity.word) for f in found] == [("frameworks.record-torch", "warning")]
     assert "conv.py" in found[0].title
+
+
+@pytest.mark.parametrize(
+    ("content", "harm", "release", "cause"),
+    [
+        ("x = 1\n", "\0" * 6, "", "corrupt_or_truncated_file"),
+        ("x = 1\n", "", "", "corrupt_or_truncated_file"),
+        ('__version__ = "2.8.0"\n', '__version__ = "2.6.0+cu124"\n', "2.6.0", "installation_interrupted"),
+        ('__version__ = "2.8.0"\n', '__version__ = "2.8.0"  # looked at\n', "", ""),
+        ('__version__ = "2.8.0a0"\n', "", None, ""),
+        ("x = 1\n", "x = 1\nDEBUG = True\n", "", ""),
+    ],
+)
+def test_a_module_without_text_or_of_another_release_is_told(
+    site: Site, modules: dict[str, Path], content: str, harm: str, release: str | None, cause: str
+) -> None:
+    version = site.folder / "torch" / "version.py"
+    version.write_text(content)
+    libraries = sorted((site.folder / "torch" / "lib").iterdir())
+    standin.record_wheel(site.folder, "torch", "2.8.0+cu128", [*libraries, *modules.values(), version])
+    if release is not None:  # else: a package that words its own release otherwise than its metadata
+        version.write_text(harm)
+    damaged = [d for r in records(site) for d in r.damaged]
+    assert [(d.path, d.release) for d in damaged] == ([(str(version), release)] if cause else [])
+    found = [f.cause for f in damaged_libraries(_seen(site, thorough=False)) if f.severity > NOTE]
+    assert found == ([cause] if cause else [])
 
 
 def test_a_whole_package_that_is_gone_is_told(site: Site, modules: dict[str, Path]) -> None:

@@ -64,8 +64,58 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
-def ended(site: Path, *before: Path, suspects: Suspects = NOTHING_SUSPECT) -> tuple[EndedImport, ...]:
-    """Return what reading says of a framework in a folder of packages, with folders before it."""
+USERS: dict[str, Case] = {
+    "all is there": ({"user/__init__.py": "import torch\nx = torch.fx.Graph\n", "torch/fx.py": "class Graph: pass\n", "torch/__init__.py": "from . import fx\n"}, None),
+    "a module that the package gave up": (
+        {"user/__init__.py": "from . import a\n", "user/a.py": "import torch.ops.matmul\n", "torch/__init__.py": "def __getattr__(name):\n    raise AttributeError(name)\n"},
+        ("absent", "torch.ops", ""),
+    ),
+    "an attribute that nobody spells": (
+        {"user/__init__.py": "import torch.nn\nBase = torch.nn.GivenUp\n", "torch/__init__.py": "", "torch/nn.py": "class Module: pass\n"},
+        ("no name", "torch.nn", "GivenUp"),
+    ),
+    "a base that nobody spells": (
+        {"user/__init__.py": "from torch import nn\nclass Mine(nn.GivenUp):\n    pass\n", "torch/__init__.py": "", "torch/nn.py": "class Module: pass\n"},
+        ("no name", "torch.nn", "GivenUp"),
+    ),
+    "an attribute that another file sets": (
+        {"user/__init__.py": "import torch.nn\nBase = torch.nn.SetLater\n", "torch/__init__.py": "from . import nn, more\n", "torch/nn.py": "x = 1\n", "torch/more.py": "from . import nn\nnn.SetLater = int\n"},
+        None,
+    ),
+    "a name that code would hand out": (
+        {"user/__init__.py": "from lazy import GivenUp\n", "lazy/__init__.py": "TABLE = ['Other']\ndef __getattr__(name):\n    if name in TABLE:\n        return int\n    raise AttributeError(name)\n"},
+        ("no name", "lazy", "GivenUp"),
+    ),
+    "a name that code hands out": (
+        {"user/__init__.py": "from lazy import Wanted\n", "lazy/__init__.py": "from .table import TABLE\ndef __getattr__(name):\n    if name in TABLE:\n        return int\n    raise AttributeError(name)\n", "lazy/table.py": "TABLE = ['Wanted']\n"},
+        None,
+    ),
+    "asked for where torch is there": (
+        {"user/__init__.py": "def is_torch_available():\n    return True\nif is_torch_available():\n    import gone\n"},
+        ("absent", "gone", ""),
+    ),
+    "asked for where torch is not there": (
+        {"user/__init__.py": "def is_torch_available():\n    return True\nif not is_torch_available():\n    import gone\n"},
+        None,
+    ),
+    "for the checker, else": (
+        {"user/__init__.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import gone\nelse:\n    import gone_too\n"},
+        ("absent", "gone_too", ""),
+    ),
+    "in a function that is called": ({"user/__init__.py": "def check():\n    import gone\ncheck()\n"}, ("absent", "gone", "")),
+    "in a function that may return before": (
+        {"user/__init__.py": "import sys\ndef check():\n    if sys:\n        return\n    import gone\ncheck()\n"},
+        None,
+    ),
+    "a package of no bytes": ({"user/__init__.py": "import google.protobuf\n", "google/__init__.py": ""}, ("absent", "google.protobuf", "")),
+    "a file of zeros": ({"user/__init__.py": "from . import a\n", "user/a.py": "\0" * 40}, ("damaged", "user.a", "")),
+}  # fmt: skip
+
+
+def ended(
+    site: Path, *before: Path, users: tuple[str, ...] = (), suspects: Suspects = NOTHING_SUSPECT
+) -> tuple[EndedImport, ...]:
+    """Return what reading says of a framework in a folder of packages, with folders before it, and of what uses it."""
     entries = (
         *(SearchEntry(path=str(f), origin="PYTHONPATH", source="PYTHONPATH") for f in before),
         *(
@@ -78,12 +128,13 @@ def ended(site: Path, *before: Path, suspects: Suspects = NOTHING_SUSPECT) -> tu
     python = Interpreter("/env", "/env", (VERSION[0], VERSION[1]))
     search = ModuleSearch(python, PythonSearch(entries), "x86_64", Sysroot(system="linux"))
     mine = Distribution(name="torch", version="2.8.0", location=str(site), pins=REQUIRES)
-    return ended_imports(search, (mine,), Sysroot(system="linux"), suspects)
+    more = (Distribution(name=n, version="1.0", location=str(site), pins=("torch>=2",)) for n in users)
+    return ended_imports(search, (mine, *more), Sysroot(system="linux"), suspects)
 
 
-def really_ends(site: Path, *before: Path) -> bool:
+def really_ends(site: Path, *before: Path, module: str = "torch") -> bool:
     """Whether this interpreter fails to import it."""
-    code = f"import sys; sys.path[:0] = {[str(f) for f in before]!r}; sys.path.append({str(site)!r}); import torch"
+    code = f"import sys; sys.path[:0] = {[str(f) for f in before]!r}; sys.path.append({str(site)!r}); import {module}"
     return (
         subprocess.run([sys.executable, "-I", "-S", "-B", "-c", code], capture_output=True, check=False).returncode != 0
     )
@@ -120,6 +171,17 @@ def test_a_file_before_the_packages_is_named_with_what_it_hides(tmp_path: Path):
     assert (Path(told.importer), told.line) == (site / "torch" / "__init__.py", 1)
     assert really_ends(site, tools)
     assert not ended(site, plant(tmp_path / "newer", {"typing_extensions.py": OTHERS + "y = 2\n"}))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize("case", USERS)
+def test_what_is_told_of_a_package_that_uses_a_framework_is_what_python_does(tmp_path: Path, case: str):
+    files, expected = USERS[case]
+    site = plant(tmp_path, {"torch/__init__.py": "", **files})
+    told = ended(site, users=("user",))
+    assert [(e.kind, e.wanted, e.name) for e in told] == ([expected] if expected else [])
+    assert really_ends(site, module="user") == bool(expected)
+    assert all(e.starts == ("user",) for e in told)
 
 
 MAKER = "def __getattr__(name):\n    raise AttributeError(name)\n"

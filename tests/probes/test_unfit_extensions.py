@@ -14,10 +14,10 @@ from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import Distribution, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python.environment import goes_without_home
+from core.probes.python.module_text import at_the_margin, sure_imports
 from core.probes.python.numpy_headers import built_for_numpy_1, numpy_of_module
 from core.probes.python.search_path import Interpreter
 from core.probes.python.start_code import path_changes
-from core.probes.python.sure_imports import at_the_margin, sure_imports
 from core.probes.python.unfit_extensions import UnfitExtension, unfit_extensions
 from core.probes.sysroot import Sysroot
 from tests.envlab.run import LabHost

@@ -68,6 +68,8 @@ ENDS: list[tuple[dict[str, Any], tuple[Remains, ...], str, str]] = [
     ({"kind": "no name", "name": "TypeIs", "path": OTHERS, "entry": 1}, (), "module_shadowed", "PYTHONPATH"),
     ({"kind": "foreign", "path": OTHERS, "entry": 1}, (), "package_for_another_python", "PYTHONPATH"),
     ({"kind": "foreign", "path": OWN, "entry": 3}, (), "package_for_another_python", "import typing_extensions"),
+    ({"kind": "damaged", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
+    ({"kind": "unreadable", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "library_unreadable", "Installed"),
     ({"kind": "empty", "path": OWN, "entry": 3, "owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
     ({}, (RENAMED,), "installation_interrupted", RENAMED.path),
     ({}, (replace(RENAMED, kind="no record"),), "requirement_broken", RENAMED.path),

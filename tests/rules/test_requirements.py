@@ -19,6 +19,7 @@ from core.probes.python.environment import describe_environment
 from core.probes.sysroot import Sysroot
 from core.rules.frameworks.environment_view import environment_views, unmet_requirements
 from core.rules.frameworks.packages import broken_requirements, numpy_abi
+from core.rules.wording import NOTE
 from tests.machines import SITE, python, wheel_machine
 from tests.probes.test_modules import environment
 
@@ -209,3 +210,30 @@ def test_what_stops_no_import_is_a_warning():
 def test_what_a_framework_compares_at_its_start_is_loud(wish: str, installed: tuple[str, str], severity: Severity):
     told = found(environment_with(("jax", "0.6.2", (wish,)), (*installed, ())))
     assert [t.severity for t in told] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("of", "wish", "name", "version", "loud"),
+    [
+        ("pydantic", "pydantic-core==2.33.2", "pydantic-core", "2.27.2", True),
+        ("pydantic", "pydantic-core>=2.33", "pydantic-core", "2.27.2", False),
+        ("pydantic", "other-core==2.33.2", "other-core", "2.27.2", False),
+        (
+            "jax-cuda12-plugin",
+            'nvidia-cudnn-cu12<10.0,>=9.8; extra == "with-cuda"',
+            "nvidia-cudnn-cu12",
+            "9.1.0.70",
+            True,
+        ),
+        (
+            "jax-cuda12-plugin",
+            'nvidia-cudnn-cu12<10.0,>=9.8; extra == "with-cuda"',
+            "nvidia-cudnn-cu12",
+            "9.12.0.46",
+            False,
+        ),
+    ],
+)
+def test_a_part_of_a_package_and_a_library_that_it_compares(of: str, wish: str, name: str, version: str, loud: bool):
+    seen = environment_with((of, "1.0", (wish,)), (name, version, ()))
+    assert [f.severity > NOTE for f in found(seen) if f.severity > NOTE] == ([True] if loud else [])

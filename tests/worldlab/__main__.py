@@ -22,6 +22,7 @@ HELD_OUT_MARKS = {
     "2": "<!-- second held-out table: python -m tests.worldlab --held-out 2 --markdown -->",
     "3": "<!-- third held-out table: python -m tests.worldlab --held-out 3 --markdown -->",
     "4": "<!-- fourth held-out table: python -m tests.worldlab --held-out 4 --markdown -->",
+    "5": "<!-- fifth held-out table: python -m tests.worldlab --held-out 5 --markdown -->",
 }
 
 

@@ -141,8 +141,12 @@ class DamagedFile(Frozen, frozen=True, kw_only=True):
     state: Literal["missing", "size differs", "hash differs"]
     header: str = ""
     """What its header shows where the size differs: "truncated", "empty"; "good" for a complete library."""
+    stripped: bool = False
+    """Of an extension module: only what is not loaded was taken away."""
     size: int | None = None
     recorded: int | None = None
+    release: str = ""
+    """The release that a module says it is of, where that is not the recorded one."""
     needed_by: str = ""
     """For a missing library: one of the same environment that is linked against it and does not load without it."""
 

@@ -72,8 +72,9 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     line: int
     wanted: str
     """The module that is asked for: "typing_extensions", "google.protobuf"."""
-    kind: Literal["absent", "no name", "empty", "foreign", "unfit"]
+    kind: Literal["absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged"]
     """absent: no such module, or only folders without __init__. no name: it has no such name. empty: a file of no bytes.
+    unreadable: a file that this user may not read. damaged: its bytes are no text, such as zeros.
     foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take."""
     name: str = ""
     """What is imported from it, where it lacks that."""

@@ -49,7 +49,12 @@ def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> t
     if names is None:
         return None
     found = [d for n in names if n.endswith("-info") for d in _distribution(folder, n, where, every=every)]
-    wanted = {_required_name(r) for d in found if is_relevant(d.name) for r in (*d.requires, *d.pins)}
+    wanted = {
+        name
+        for d in found
+        for r in (*d.requires, *d.pins)
+        if (name := required_name(r)) and (is_relevant(d.name) or _is_part(name, d.name))
+    }
     return tuple(d for d in found if is_relevant(d.name) or d.pins or d.name in wanted)
 
 
@@ -69,7 +74,7 @@ def _distribution(folder: str, entry: str, where: Sysroot, *, every: bool) -> It
         return
     path = where.join(folder, entry)
     headers = tuple(_headers(_metadata(path, where)))
-    wishes = [(v, _required_name(v)) for k, v in headers if k == "requires-dist"]
+    wishes = [(v, required_name(v)) for k, v in headers if k == "requires-dist"]
     name = normalise_name(next((v for k, v in headers if k == "name"), its_name))
     if relevant and not is_relevant(name):
         name = its_name
@@ -79,7 +84,10 @@ def _distribution(folder: str, entry: str, where: Sysroot, *, every: bool) -> It
         location=path_text(folder),
         requires=tuple(v for v, wanted in wishes if wanted.startswith("nvidia-")) if relevant else (),
         pins=tuple(
-            v for v, wanted in wishes if not wanted.startswith("nvidia-") and _is_kept(v, wanted, relevant, every)
+            v
+            for v, wanted in wishes
+            if not wanted.startswith("nvidia-")
+            and (_is_kept(v, wanted, relevant, every) or (every and "==" in v and _is_part(wanted, name)))
         ),
     )
 
@@ -89,6 +97,11 @@ def _is_kept(requirement: str, name: str, relevant: bool, every: bool) -> bool:
     if relevant and (is_relevant(name) or (every and "extra" not in requirement.partition(";")[2])):
         return True
     return every and bool(ANCHORS.fullmatch(name)) and "extra" not in requirement.partition(";")[2]
+
+
+def _is_part(name: str, of: str) -> bool:
+    """Whether a distribution is a part of another by its name, as pydantic-core is."""
+    return name.startswith(f"{of}-")
 
 
 def _metadata(path: str, where: Sysroot) -> str:
@@ -104,7 +117,7 @@ def _metadata(path: str, where: Sysroot) -> str:
     return ""
 
 
-def _required_name(requirement: str) -> str:
+def required_name(requirement: str) -> str:
     """Return the distribution that a requirement names, as it is compared; empty for none."""
     found = _NAME.match(requirement)
     return normalise_name(found[0]) if found else ""

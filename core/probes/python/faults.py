@@ -159,8 +159,10 @@ def _named_folders(prefix: str, where: Sysroot) -> Iterator[tuple[str, int, str]
 # --- what pip left ---------------------------------------------------------------------------------------------------
 
 
-def remains_of_pip(entries: tuple[SearchEntry, ...], where: Sysroot) -> Iterator[Remains]:
-    """Yield what interrupted installations left in the folders of packages: of distributions that matter here."""
+def remains_of_pip(
+    entries: tuple[SearchEntry, ...], where: Sysroot, required: frozenset[str] = frozenset()
+) -> Iterator[Remains]:
+    """Yield what interrupted installations left in the folders of packages: of distributions that matter here or are required."""
     for entry in entries:
         if entry.origin in ("standard library", "start"):
             continue
@@ -171,11 +173,17 @@ def remains_of_pip(entries: tuple[SearchEntry, ...], where: Sysroot) -> Iterator
                     yield Remains(path=path_text(path), kind="renamed", distribution=whose)
             elif name.endswith(".dist-info"):
                 its = normalise_name(name.removesuffix(".dist-info").partition("-")[0])
-                if RELEVANT_DISTRIBUTION.fullmatch(its) and where.is_folder(path):
+                relevant = bool(RELEVANT_DISTRIBUTION.fullmatch(its))
+                if (relevant or its in required) and where.is_folder(path):
                     files = where.names(path)
                     if files is not None and "METADATA" not in files:
                         yield Remains(path=path_text(path), kind="no metadata", distribution=its)
-                    elif files is not None and "RECORD" not in files and not {"INSTALLER", "REQUESTED"} & set(files):
+                    elif (
+                        relevant
+                        and files is not None
+                        and "RECORD" not in files
+                        and not {"INSTALLER", "REQUESTED"} & set(files)
+                    ):
                         yield Remains(path=path_text(path), kind="no record", distribution=its)
 
 

@@ -6,12 +6,13 @@ import time
 
 from core.model.facts import ImportSearch, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, remains_of_pip
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
 from core.probes.python.modules import ModuleSearch, extension_suffixes, hidden_standard_modules, known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
-from core.probes.python.records import missing_modules
+from core.probes.python.records import unfit_modules
 from core.probes.python.search_path import python_search_path, read_interpreter
 from core.probes.python.started import start_faults
 from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit_extensions
@@ -53,6 +54,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     modules = ModuleSearch(interpreter, path, architecture, where)
     hidden = hidden_standard_modules(modules, python.distributions)
     unfit = unfit_extensions(python, interpreter, extension_suffixes(interpreter, architecture, where), request, where)
+    required = frozenset(required_name(r) for d in python.distributions for r in (*d.pins, *d.requires))
     return ImportSearch(
         prefix=python.prefix,
         python=interpreter.short_version,
@@ -68,12 +70,12 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             Suspects(
                 unfit,
                 lacking_modules(interpreter, where),
-                tuple(d.path for d in missing_modules(python, request, where)),
+                tuple(d.path for d in unfit_modules(python, request, where) if d.state == "missing"),
                 tuple(f.name for f in hidden),
             ),
             known=known,
         ),
         numpy_1=built_for_numpy_1(python.distributions, where, known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
-        remains=tuple(remains_of_pip(path.entries, where)),
+        remains=tuple(remains_of_pip(path.entries, where, required)),
     )

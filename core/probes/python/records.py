@@ -1,12 +1,13 @@
 """Compares frameworks' and NVIDIA's files with the RECORD of the distribution that installed them; nothing is run.
 
-Python modules only have to exist, since people edit them. Sizes of libraries are always compared; hashes only with
+Python modules only have to exist with text, since people edit them, and to be of the recorded release where they say one. Sizes of libraries are always compared; hashes only with
 --thorough, and only in environments that are examined in full. There the cuDNN probe checks cuDNN's own files.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,6 +37,15 @@ STRIPPED_PATHS = late_pattern(
     r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|_tests?\.(?:cpython|cp|abi)[^/]*$"
 )
 """Paths that people strip from an image, and that few programs miss: an import that comes to one tells of it."""
+
+VERSION_FILES = ("version.py", "_version.py", "__about__.py")
+VERSION = late_pattern(
+    rb"(?m)^(?:__version__|version|full_version)[ \t]*(?::[ \t]*str[ \t]*)?=[ \t]*[\"'](\d+(?:\.\w+)+(?:\+[\w.]+)?)[\"']"
+)
+"""Where a package says its own release, in words that a reader can compare."""
+
+FIRST_BYTES, MAX_VERSION_BYTES, MAX_EXTENSION_BYTES = 4096, 1 << 20, 256 << 20
+"""What is read of each module, of one that says a release, and of an extension module that has another size."""
 
 MAX_MODULES = 20
 """Missing modules that are reported of one distribution: where the whole package is gone, these tell it."""
@@ -94,7 +104,7 @@ def _environment(
     names: dict[str, frozenset[str] | None] = {}
     modules: tuple[DamagedFile, ...] = ()
     if hashed is not None:
-        modules = tuple(_missed(missing_modules(python, request, where), python))
+        modules = tuple(_missed(unfit_modules(python, request, where), python))
     listed = list(_listed_libraries(python, where, cudnn=hashed is None))
     if not listed and not modules:
         return None
@@ -109,7 +119,10 @@ def _environment(
                 damaged.append(_damaged_file(one, "missing"))
         elif record_state(one.row, seen.st_size, "") == "size differs":
             header = read_image.read_image(one.path, root=where.root).state
-            damaged.append(replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header))
+            stripped = _is_stripped(one, seen.st_size, where)
+            damaged.append(
+                replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header, stripped=stripped)
+            )
         else:
             whole.append(one)
     if any(d.state == "missing" for d in damaged):
@@ -131,6 +144,22 @@ def _environment(
         damaged=tuple(damaged[:MAX_DAMAGED]),
         shared=tuple(_shared_files(one for one in listed if owners[one.path] > 1)),
     )
+
+
+def _is_stripped(one: ListedLibrary, size: int, where: Sysroot) -> bool:
+    """Whether an extension module is smaller than it was and has no table of symbols any more: ``strip`` leaves what is loaded."""
+    if where.system != "linux" or size > (one.row.size or 0) or not re.search(r"\.(?:cpython|abi3)[^/]*$", one.path):
+        return False
+    import io  # seldom needed, as what reads sections
+
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    content = where.read(one.path, MAX_EXTENSION_BYTES) or b""
+    try:
+        return len(content) == size and ELFFile(io.BytesIO(content)).get_section_by_name(".symtab") is None
+    except (ELFError, ValueError):
+        return False
 
 
 def _shared_files(listed: Iterable[ListedLibrary]) -> Iterator[SharedFiles]:
@@ -158,14 +187,14 @@ def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool)
                 yield ListedLibrary(what, path, row)
 
 
-def missing_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
-    """Return the Python modules of an environment that its RECORDs list and that are not there, tests included; read once a scan."""
+def unfit_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
+    """Return the Python modules of an environment that are not as its RECORDs list them, tests included; read once a scan."""
     known: dict[str, tuple[DamagedFile, ...]] = request.shared.setdefault("missing modules", {})
     if python.prefix not in known:
         given = tuple((d.name, d.version, d.location) for d in python.distributions)
         identities = request.shared.setdefault("identities", {})
         known[python.prefix] = kept_look(
-            "modules", given, tuple[DamagedFile, ...], partial(_missing_modules, python), where, known=identities
+            "modules", given, tuple[DamagedFile, ...], partial(_unfit_modules, python), where, known=identities
         )
     return known[python.prefix]
 
@@ -181,8 +210,13 @@ def _missed(gone: Iterable[DamagedFile], python: PythonEnvironment) -> Iterator[
                 yield one
 
 
-def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[DamagedFile, ...], bool]:
-    """Return the Python modules that a RECORD lists and that are not there, nor their byte code in their place; it lasts."""
+def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[DamagedFile, ...], bool]:
+    """Return the Python modules that a RECORD lists and that are not there, nor their byte code in their place, or are damaged.
+
+    Damaged: without a byte, with zeros in the place of text, or of another release by their own words. It lasts until a folder
+    or a RECORD changes, or a file that was told: thousands of whole modules are not asked for again.
+    """
+    unwatched = Sysroot(system=where.system, root=where.root, planned=where.planned, gone=where.gone)
     found: list[DamagedFile] = []
     names: dict[str, frozenset[str] | None] = {}
     for what in python.distributions:
@@ -192,19 +226,49 @@ def _missing_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[D
         for line in read_record(what, where).split("\n"):
             if ".py," in line and (m := MODULE_ROW.match(line)):
                 folders.setdefault(m[1] or "", []).append(m[2])
-        gone = (
-            where.join(place, name)
+        unfit = (
+            one
             for folder, its in folders.items()
             if "../" not in folder  # a RECORD leads nowhere else
             and (there := _listing(place := _at(what.location, folder, where), names, where)) is not None
             for name in its
-            if name not in there and f"{name}c" not in there
+            if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", there, unwatched))
         )
-        found += (
-            DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
-            for path in itertools.islice(gone, MOST_GONE)
-        )
+        found += itertools.islice(unfit, MOST_GONE)
+    for one in found:
+        where.stat(one.path)
     return tuple(found), True
+
+
+def _unfit_module(
+    what: Distribution, path: str, inner: str, there: frozenset[str], where: Sysroot
+) -> DamagedFile | None:
+    """Return what is wrong with a module that was recorded with content; None for nothing."""
+    name = where.name(path)
+    unfit = DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
+    if name not in there:
+        return None if f"{name}c" in there else unfit
+    if STRIPPED_PATHS.search(inner):
+        return None
+    begin = where.read(path, FIRST_BYTES)
+    if begin is None:
+        return unfit if where.stat(path) is None else None  # a link to nothing; what may not be read the imports tell
+    if not begin or b"\0" in begin:
+        return replace(unfit, state="hash differs", header="" if begin else "empty")
+    if inner.count("/") == 1 and name in VERSION_FILES and (stated := VERSION.search(begin)):
+        release = stated[1].decode().partition("+")[0]
+        if release != what.version.partition("+")[0] and _is_altered(what, inner, where):
+            return replace(unfit, state="hash differs", release=release)
+    return None
+
+
+def _is_altered(what: Distribution, inner: str, where: Sysroot) -> bool:
+    """Whether a module is not the recorded one, by its hash."""
+    import hashlib  # seldom needed
+
+    content = where.read(where.join(what.location, *inner.split("/")), MAX_VERSION_BYTES)
+    row = next(iter(record_rows(what, rf"(?m)^{re.escape(inner)},", where).values()), None)
+    return bool(row and row.sha256 and content is not None and hashlib.sha256(content).hexdigest() != row.sha256)
 
 
 def _at(location: str, folder: str, where: Sysroot) -> str:

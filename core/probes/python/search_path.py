@@ -160,6 +160,9 @@ class _Path:
                 self._add_pth(folder, self.where.join(folder, name))
 
     def _add_pth(self, folder: str, file: str) -> None:
+        if not _is_text(self.where.read(file, MAX_PTH_BYTES) or b""):
+            self.code.append(StartCode(source=path_text(file)))
+            return
         for number, line in enumerate((self.where.text(file, MAX_PTH_BYTES) or "").lstrip("\ufeff").splitlines(), 1):
             if line.startswith("#") or not line.strip():
                 continue
@@ -306,6 +309,8 @@ def user_folder(version: tuple[int, int], env: Mapping[str, str], where: Sysroot
 
 def follows(code: StartCode, where: Sysroot) -> bool:
     """Whether reading shows all that start-up code does to the search, or that it does nothing to it and ends nothing."""
+    if code.source.endswith(".pth") and not code.text:
+        return False  # no text: what Python does with it only a start can show
     text = code.text or where.text(code.source, MAX_START_CODE_BYTES) or ""
     if re.search(r"\b(exit|_exit|SystemExit|execv\w*)\b", text):
         return False
@@ -321,6 +326,14 @@ def _changed(entries: list[SearchEntry], file: str, where: Sysroot) -> list[Sear
         entry = SearchEntry(path=path_text(place), origin="pth", source=path_text(file), line=line)
         out.insert(len(out) if at is None else at, entry)
     return out
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _customizations(entries: list[SearchEntry], where: Sysroot) -> Iterator[StartCode]:

@@ -28,6 +28,10 @@ CONVERSIONS: dict[str, Takes] = {
 """What a function makes of its variable: Python's own, Triton's knobs.py, JAX's config.py in its releases."""
 
 
+_OWN = re.compile(r"^_*(?:as|to|get|parse)_(int|float)$")
+"""Names that packages give to a conversion of their own."""
+
+
 class CodeValue(Frozen, frozen=True, kw_only=True):
     """What a piece of code does with a variable."""
 
@@ -45,7 +49,7 @@ def values_read(text: str) -> Iterator[CodeValue]:
     except (SyntaxError, ValueError, RecursionError):
         return
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or (takes := CONVERSIONS.get(_called(node.func))) is None:
+        if not isinstance(node, ast.Call) or (takes := CONVERSIONS.get(_OWN.sub(r"\1", _called(node.func)))) is None:
             continue
         first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "name"), None)
         name = _name(first)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.common.i18n import _
 from core.common.shell import shell_command, shell_of
+from core.knowledge.modules import module_table
 from core.model.facts import EnvironmentFault, ImportSearch, Remains, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.paths import file_name, parent
@@ -173,10 +174,11 @@ def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: l
     there = next((m for m in search.modules if m.name == name and m.kind != "namespace"), None)
     whole = [d for d in home.python.distributions if d.name == name and d.version]
     bare = any(r.kind == "no metadata" for r in some)
+    readers = [d.name for d in home.python.distributions if _reads_release(d.name, name)] if bare else []
     severity: Severity = NOTE
     if any(r.kind == "renamed" for r in some) and there is None and FRAMEWORKS.fullmatch(name):
         severity = home.severity
-    elif bare and len(whole) < 2 and FRAMEWORKS.fullmatch(name):
+    elif bare and len(whole) < 2 and (readers or FRAMEWORKS.fullmatch(name)):
         severity = min(home.severity, WARNING)
     version = its.version if its else ""
     return make_finding(
@@ -192,7 +194,7 @@ def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: l
         else _("pip warns about them at each call; the package itself is present."),
         evidence=[
             *(observation(_REMAINS[r.kind](), r.path) for r in some),
-            home.concerns(name if FRAMEWORKS.fullmatch(name) else ""),
+            *(home.concerns(n) for n in readers or [name if FRAMEWORKS.fullmatch(name) else ""]),
         ],
         subject=home.python.prefix,
         fix=manual_fix(
@@ -210,6 +212,11 @@ def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: l
         ),
         remedy=_installed_again(home, name, version, some) if severity > NOTE else None,
     )
+
+
+def _reads_release(reader: str, name: str) -> bool:
+    """Whether a package compares the release of another one at its start, and so needs its metadata."""
+    return any(re.fullmatch(c.of, reader) and re.fullmatch(c.wanted, name) for c in module_table().checked)
 
 
 def _installed_again(home: EnvironmentView, name: str, version: str, some: list[Remains]) -> InstallPackages | None:

@@ -81,17 +81,24 @@ def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) ->
 def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[str]:
     """Return the distributions whose import ends."""
     patterns = [row.distributions for row in module_table().modules if row.module in ended.starts]
-    found = (d.name for p in patterns for d in home.python.distributions if re.fullmatch(p, d.name))
-    return list(dict.fromkeys(found))
+    found = [d.name for p in patterns for d in home.python.distributions if re.fullmatch(p, d.name)]
+    users = [name for s in ended.starts if home.installed(name := distribution_of(s)) and name not in found]
+    return list(dict.fromkeys((*found, *users)))
 
 
 def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> Severity:
     """An import that fails, fails with or without a GPU. What an extension lacks and never asked for, few come to."""
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
     undeclared = ended.kind == "absent" and not ended.path and ended.importer and not _asked(home, ended)
-    if worked or (undeclared and not any(FRAMEWORKS.fullmatch(name) for name in consumers)):
+    framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
+    if worked or (undeclared and not framework and not _by_itself(home, consumers)):
         return NOTE
     return home.severity
+
+
+def _by_itself(home: EnvironmentView, names: list[str]) -> bool:
+    """Whether somebody wanted a package for its own sake: nothing here requires it, so nothing works without its import."""
+    return any(not any(asked_of(home, d, name) for d in first_of_each(home)) for name in names)
 
 
 def _asked(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
@@ -116,6 +123,10 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         return _("{who} in {prefix} cannot be imported: the file of {module} is empty.", **values)
     if ended.kind == "foreign":
         return _("{who} in {prefix} cannot be imported: {module} is there for another Python only.", **values)
+    if ended.kind == "unreadable":
+        return _("{who} in {prefix} cannot be imported: this user may not read the file of {module}.", **values)
+    if ended.kind == "damaged":
+        return _("{who} in {prefix} cannot be imported: the file of {module} is damaged.", **values)
     return _("{who} in {prefix} cannot be imported: there is no module {module}.", **values)
 
 
@@ -133,7 +144,9 @@ def _judged(
         return "module_shadowed", why
     if ended.kind == "foreign":
         return "package_for_another_python", _("Its compiled parts cannot be imported by this interpreter.")
-    if ended.kind == "empty":
+    if ended.kind == "unreadable":
+        return "library_unreadable", _("It was installed by another user, or with rights for its owner alone.")
+    if ended.kind in ("empty", "damaged"):
         return "corrupt_or_truncated_file", _(
             "The package installed it with content: a copy or a download was interrupted, or the disk was full."
         )
@@ -190,6 +203,8 @@ def _cure(
         inner = file_name(system, ended.path).startswith("__init__.")
         own = parent(system, ended.path) if inner else ended.path
         return out_of_the_way(home, own, entry, owner=ended.owner), take_out(home, entry)
+    if ended.kind == "unreadable":
+        return manual_fix(_("Give this user the right to read {path}", path=ended.path), restart="program"), None
     if not ended.importer and cause == "python_environment_broken":
         name = ended.owner.partition(" ")[0]
         return manual_fix(

@@ -241,7 +241,7 @@ def _without_parts_of_one(wrong: dict[str, list[UnmetRequirement]]) -> Iterator[
 def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) -> Finding:
     worst = max(its, key=lambda b: how_bad(b)[0])
     severity, cause = how_bad(worst)
-    if loaded and worst.wanted.startswith("nvidia-cudnn"):
+    if loaded and worst.wanted.startswith("nvidia-cudnn") and check_of(worst) is None:
         severity = NOTE  # what is loaded there was examined, and says more than versions do
     if not gpu_side(home.seen).there and worst.wanted.startswith(("nvidia-", "cuda-")):
         severity = NOTE
@@ -490,6 +490,8 @@ def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
     """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
     if b.installed and check_of(b):
         return ERROR, "requirement_broken"
+    if b.installed and "==" in b.specifier and b.wanted.startswith(f"{b.of.name}-"):
+        return WARNING, "requirement_broken"  # a part of its own, of which it takes one release alone
     wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
     same_major = version_tuple(wanted)[:1] == version_tuple(b.installed)[:1]
     if b.optional and same_major:

@@ -88,7 +88,7 @@ def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
     if any(_is_broken(f) or _is_start(home, f) or (f.needed_by and not _found_instead(home, f)) for f in files):
         return home.severity
-    if all(_found_instead(home, f) for f in files):
+    if all(f.stripped or _found_instead(home, f) for f in files):
         return NOTE
     followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
     if followed and all(f.state == "missing" for f in files):
@@ -109,7 +109,11 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
     names = join_names(file_name(home.seen.machine.system, f.path) for f in files)
     broken, gone = any(_is_broken(f) for f in files), all(f.state == "missing" for f in files)
     values = {"names": names, "package": f"{one.distribution} {one.version}", "prefix": home.python.prefix}
-    if broken:
+    other = next((f.release for f in files if f.release), "")
+    if other:
+        title = _("{package} in {prefix} is mixed with release {release}: {names}.", release=other, **values)
+        why = _("An installation of the other release did not come to its end, or it was copied over this one.")
+    elif broken:
         title = _("Damaged in {prefix}: {names} of {package}.", **values)
         why = _(
             "The content is not what the package installed: a download or a copy was interrupted, or the "
@@ -130,7 +134,7 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
         _severity(home, files),
         f"record-{one.distribution}",
         title,
-        cause="corrupt_or_truncated_file",
+        cause="installation_interrupted" if other else "corrupt_or_truncated_file",
         why=why,
         evidence=[
             *(_row(f, _found_instead(home, f)) for f in files[:20]),
@@ -152,6 +156,12 @@ def _row(file: DamagedFile, instead: str) -> Evidence:
             _("is not there; {name} is linked against it", name=file.needed_by) if file.needed_by else _("is not there")
         )
         return observation(file.path, needed, source)
+    if file.release:
+        return observation(file.path, _("says release {release}", release=file.release), source)
+    if file.state == "hash differs" and file.path.endswith(".py"):
+        return observation(
+            file.path, _("is empty") if file.header else _("contains zeros in the place of text"), source
+        )
     if file.state == "hash differs":
         return observation(file.path, _("has another SHA-256 than was recorded"), source)
     size, recorded = format_number(file.size or 0), format_number(file.recorded or 0)
