@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from core import __version__
 from core.common import frozen
@@ -60,8 +62,6 @@ def wizard_or_scan() -> int:
 
 def _follow_no_one_else() -> None:
     """Take out of our own variables what would make an administrator's window load what others can change."""
-    import os
-
     if sys.platform == "win32" or os.geteuid() != 0:
         return
     from core.host.provenance import trusted_environment
@@ -72,5 +72,22 @@ def _follow_no_one_else() -> None:
     os.environ.update(kept)
 
 
+def run() -> NoReturn:
+    """Run the program and end it.
+
+    A scan and a check leave the interpreter as it is: taking it apart takes a fiftieth of their time.
+    """
+    status = main()
+    if sys.argv[1:2] in (["scan"], ["check"]):
+        with suppress(
+            OSError, AttributeError, ValueError
+        ):  # a stream that is closed or full: the usual end tells of it
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            atexit._run_exitfuncs()
+            os._exit(status)
+    raise SystemExit(status)
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run()

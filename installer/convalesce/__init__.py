@@ -27,9 +27,9 @@ def start() -> int:
         current = ""
     sys.path[:] = search_path(sys.path, os.environ.get("PYTHONPATH", ""), current)
     try:
-        from core.__main__ import main
+        from core.__main__ import run
 
-        return main()
+        run()
     except ImportError as e:
         print(f"convalesce: this installation is not complete ({e}). Install it again.", file=sys.stderr)
         return FAILED

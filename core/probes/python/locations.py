@@ -252,6 +252,8 @@ MAX_WALK_FOLDERS = 3000
 WALK_SECONDS = 1.0
 MAX_WALK_DEPTH = 4
 """Folders that the walk lists at most, how long it takes at most, and how deep it goes below a place where it starts."""
+MAX_PROJECTS = 500
+"""A folder with more sub-folders is a data set or a store of packages: listing each would take the walk's time."""
 
 WALK_STARTS: dict[str, tuple[str, ...]] = {
     "linux": ("~", "/opt", "/srv", "/workspace", "/workspaces", "/data", "/mnt"),
@@ -308,7 +310,7 @@ def in_projects(request: ProbeRequest, clock: Callable[[], float] = time.monoton
             names, folders = _entries(folder, where)
             if is_environment(names, folders, where):
                 yield Candidate(path=folder, found_by=fact_text("a project folder"), weak=True)
-            else:
+            elif len(folders) <= MAX_PROJECTS:
                 below += [where.join(folder, n) for n in folders if _is_worth_walking(n)]
         level = below
 
