@@ -56,7 +56,7 @@ class LazyPage(QScrollArea):
         self.cards = []
         body = QWidget()
         outer = QHBoxLayout(body)
-        side, top = (28, 24) if self.is_roomy() else (10, 12)
+        side, top = (28, 24) if self.is_roomy() else (5, 12)
         outer.setContentsMargins(side, top, side, top)
         column = QWidget()
         column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * MAX_LINE_CHARACTERS)
