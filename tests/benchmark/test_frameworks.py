@@ -151,7 +151,7 @@ def shared(left: float, *trials: Trial, builds: tuple[FrameworkBuild, ...] = ())
                 framework = "torch 2.11.0"
 
     class Left:
-        def left(self) -> float:
+        def seconds_left(self) -> float:
             return left
 
     with pytest.MonkeyPatch.context() as patch:

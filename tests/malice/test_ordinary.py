@@ -131,7 +131,7 @@ def test_an_ordinary_machine_has_nothing_that_is_not_tried(
     assert marks == {"ran": VERA}
     ids = [f["id"] for f in json.loads(said)["findings"]]
     assert [i for i in ids if i.endswith((".not-trusted", ".changeable"))] == []
-    assert "not tried" not in said
+    assert "not tested" not in said
 
 
 @pytest.mark.parametrize("named", [False, True], ids=["found", "active"])

@@ -51,7 +51,7 @@ def refused(seen: Seen, path: Path | str) -> None:
     (finding,) = seen.findings("cudnn.not-trusted")
     assert finding["severity"] == "unknown"
     assert str(path) in finding["title"]
-    assert "not tried" in finding["title"]
+    assert "not tested" in finding["title"]
     (execution,) = [e for e in seen.executions if e["what"] == "roll call"]
     assert execution["account"] == ""
     assert execution["changeable"]["path"] == str(path)
