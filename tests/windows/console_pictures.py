@@ -38,8 +38,8 @@ from PySide6.QtGui import QGuiApplication
 app = QGuiApplication(sys.argv)
 seen = app.primaryScreen().grabWindow(0).toImage()
 drawn = lambda x, y: seen.pixel(x, y) & 0xFFFFFF
-right = max(x for x in range(seen.width()) if any(drawn(x, y) for y in range(0, 40, 4)))
-bottom = max(y for y in range(seen.height()) if any(drawn(x, y) for x in range(0, right, 4)))
+right = max(x for x in range(seen.width()) if any(drawn(x, y) for y in range(0, seen.height(), 2)))
+bottom = max(y for y in range(seen.height()) if any(drawn(x, y) for x in range(0, right, 2)))
 if not seen.copy(0, 0, right + 1, bottom + 1).save(sys.argv[1]):
     sys.exit(1)
 """
@@ -81,7 +81,7 @@ def picture(lab: Lab, display: Mapping[str, str], command: str, prompt: Prompt, 
         "cls",
         f"echo C:\\^>convalesce {command}",
         f'cd /d "{windows(ROOT)}"',
-        f'"{windows(lab.python)}" -m core {command}',
+        f'"{windows(lab.python)}" -m core {command} <nul',  # nobody is there to answer a question
         "set answer=%errorlevel%",
         "echo C:\\^>echo %%errorlevel%%",
         "echo %answer%",
