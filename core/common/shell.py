@@ -61,6 +61,6 @@ def _for_cmd(argument: str) -> str:
     A percent sign goes outside the quotes, after a caret: %"NAME"^% is not a variable reference, so cmd leaves it
     unchanged.
     """
-    text = re.sub(r'(\\*)"', r"\1\1\\" + '"', argument)
+    text = re.sub(r'(?<!\\)(\\*)"', r"\1\1\\" + '"', argument)
     text = re.sub(r"(\\+)(?=%|\Z)", r"\1\1", text)
     return '"' + text.replace("%", '"^%"') + '"'

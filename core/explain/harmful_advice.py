@@ -14,11 +14,11 @@ from core.explain.refutations import zlib_inside
 from core.knowledge.messages import wrong_cures
 from core.model.facts import Snapshot
 
-_COPY = r"(?:copy|copied|copying|cp|paste|pasted|put|move|moved|xcopy|copie|copiert|kopier\w*|скопир\w*|复制|コピー|drop|dropped)"
+_COPY = r"(?:copy|copied|copying|cp|paste|pasted|put|move|moved|xcopy|copie|copiert|kopier\w{0,10}|скопир\w{0,10}|复制|コピー|drop|dropped)"
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("system32", re.compile(rf"{_COPY}[^\n]{{0,120}}(?:system32|syswow64|c:\\windows(?![\w])|/usr/lib\b)|(?:system32|syswow64)[\\/](?:cudnn|cudart|cublas|zlibwapi)")),
-    ("one_file", re.compile(rf"(?:download\w*|{_COPY})[^\n]{{0,60}}(?:cudnn[a-z_]{{1,40}}64_\d|libcudnn_[a-z_]{{1,40}})[^\n]{{0,20}}|dll-files\.com|dllme\.com|wikidll|(?:only|single|just)[^\n]{{0,20}}(?:one )?dll")),
-    ("renamed", re.compile(r"(?:ln -sf? |mklink |symlink\w*|symbolic link|renam\w*|\bmv )[^\n]{0,160}(?:cudnn|cudart|cublas|cusolver|cufft|nvrtc|libcuda)|(?:cudnn|cudart|cublas|cusolver)[^\n]{0,80}(?:renam|symlink|symbolic link)")),
+    ("one_file", re.compile(rf"(?:download|{_COPY})[^\n]{{0,60}}(?:cudnn[a-z_]{{1,40}}64_\d|libcudnn_[a-z_]{{1,40}})[^\n]{{0,20}}|dll-files\.com|dllme\.com|wikidll|(?:only|single|just)[^\n]{{0,20}}(?:one )?dll")),
+    ("renamed", re.compile(r"(?:ln -sf? |mklink |symlink|symbolic link|renam|\bmv )[^\n]{0,160}(?:cudnn|cudart|cublas|cusolver|cufft|nvrtc|libcuda)|(?:cudnn|cudart|cublas|cusolver)[^\n]{0,80}(?:renam|symlink|symbolic link)")),
     ("global_ld_library_path", re.compile(r"(?:\.bashrc|\.profile|\.zshrc|/etc/environment|/etc/profile)[^\n]{0,200}ld_library_path|ld_library_path[^\n]{0,200}(?:\.bashrc|\.profile|\.zshrc|/etc/environment|/etc/profile)|^export ld_library_path=", re.MULTILINE)),
     ("setx_path", re.compile(r"\bsetx\b[^\n]{0,20}\bpath\b")),
 )  # fmt: skip

@@ -42,7 +42,7 @@ HANDED_ON = late_pattern(
 """Variables of the administrator that a program of another account gets; the rest may hold secrets."""
 NOBODY = 65_534
 """The number of the account without rights (passwd of Debian, Fedora and Arch)."""
-_PATHS = late_pattern(r"[^\s:;,='\"]*/[^\s:;,='\"]*")
+_PATHS = late_pattern(r"(?<![^\s:;,='\"])[^\s:;,='\"]*/[^\s:;,='\"]*")
 """Paths among the words of a variable: lists, options, addresses."""
 DOMAIN_ADMINISTRATORS = late_pattern(r"S-1-5-21-[\d-]+-(?:500|512|519)")
 """Windows: the built-in administrator, and the domain's, who administer every machine of it (well-known SIDs)."""

@@ -12,7 +12,9 @@ MAX_WORDS = 60
 MAX_STEP_WORDS = 34
 """Most words of advice on one screen, so that the rest of the screen has room."""
 _CJK = late_pattern(r"[\u3400-\u9fff]")
-_WORD = late_pattern(r"[^\s\u3000-\u9fff\uff00-\uffef]*(?![\u3000-\u9fff])\w[^\s\u3000-\u9fff\uff00-\uffef]*")
+_WORD = late_pattern(
+    r"(?<![^\s\u3000-\u9fff\uff00-\uffef])[^\s\u3000-\u9fff\uff00-\uffef]*(?![\u3000-\u9fff])\w[^\s\u3000-\u9fff\uff00-\uffef]*"
+)
 
 
 def count_words(text: str) -> float:

@@ -70,7 +70,7 @@ def pam_assignments(content: str) -> list[tuple[str, str]]:
     """Return a pam_env.conf(5)'s "NAME DEFAULT=value OVERRIDE=value" lines; OVERRIDE wins where it is not empty."""
     found = []
     for line in content.splitlines():
-        match = re.match(r"\s*([A-Za-z_]\w*)\s+(.*\b(?:DEFAULT|OVERRIDE)=.*)$", line, re.ASCII)
+        match = re.match(r"\s*([A-Za-z_]\w*)\s++(.*\b(?:DEFAULT|OVERRIDE)=.*)$", line, re.ASCII)
         if match:
             parts = dict(re.findall(r"(DEFAULT|OVERRIDE)=(\"[^\"]*\"|\S*)", match[2]))
             value = parts.get("OVERRIDE", "").strip('"') or parts.get("DEFAULT", "").strip('"')

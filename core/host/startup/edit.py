@@ -236,7 +236,7 @@ def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
     """Take a whole assignment out of a line: None where the line is nothing else."""
     before, after = body[:start], body[end:]
     alone = re.fullmatch(rf"\s*(?:{_EXPORTS})?", before)
-    if alone and re.fullmatch(rf"\s*(?:;\s*export\s+{edit.name}\s*)?;?\s*(?:#.*)?", after, re.DOTALL):
+    if alone and re.fullmatch(rf"\s*+(?:;\s*export\s+{edit.name}\s*+)?;?\s*(?:#.*)?", after, re.DOTALL):
         return None
     if re.search(r"(?:^|[;&|({\s/\"'])env\s+(?:(?:-u\s+\w+|-\S+|[A-Za-z_]\w*=\S*)\s+)*\Z", before):
         return before + after.lstrip(" \t")  # env A=1 NAME=... command

@@ -13,9 +13,9 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.state import UNKNOWN, State, Surroundings
 
 _LINE = late_pattern(
-    r"\s*(?:(prepend|append)[-_]path|(setenv|pushenv)|(unsetenv))\s*(?:\(\s*)?(?:--?\w+\s+)*[\"']?(\w+)[\"']?\s*,?\s*(.*?)\)?\s*$"
+    r"\s*(?:(prepend|append)[-_]path|(setenv|pushenv)|(unsetenv))\s*(?:\(\s*)?(?:--?\w+\s+)*[\"']?(\w+)[\"']?\s*,?\s*(.*)"
 )
-_SET = late_pattern(r"\s*(?:set\s+(\w+)\s+(\S.*?)|(?:local\s+)?(\w+)\s*=\s*(.+?))\s*$")
+_SET = late_pattern(r"\s*(?:set\s+(\w+)\s+(\S.*)|(?:local\s+)?(\w+)\s*=\s*(.+))")
 LOADING = ("load", "add", "try-load", "switch", "swap")
 
 
@@ -50,11 +50,12 @@ def read_module(text: str, path: str, state: State) -> None:
     state.files.append(path)
     known: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if line.lstrip().startswith(("#", "--")):
+        bare = line.strip()  # beforehand: a pattern that passes over blanks at the end tries each of them
+        if bare.startswith(("#", "--")):
             continue
-        if found := _LINE.match(line):
+        if found := _LINE.fullmatch(bare):
             _apply(found, number, path, state, known)
-        elif found := _SET.match(line):
+        elif found := _SET.fullmatch(bare):
             known[found[1] or found[3]] = _value(found[2] or found[4], known, state, tcl=bool(found[1]))
 
 
@@ -63,7 +64,8 @@ def _apply(found: re.Match[str], number: int, path: str, state: State, known: di
     if unsets:
         state.unset_variable(name, path, number, "posix")
         return
-    value = _value(raw, known, state, tcl="(" not in found[0].partition(name)[0])
+    lua = "(" in found[0].partition(name)[0]
+    value = _value(raw.removesuffix(")") if lua else raw, known, state, tcl=not lua)
     old = state.values.get(name, "")
     if joins and old:
         value = f"{value}:{old}" if joins == "prepend" else f"{old}:{value}"
@@ -78,8 +80,8 @@ def _value(raw: str, known: dict[str, str], state: State, *, tcl: bool) -> str:
         bare = re.sub(r"\$(?:::)?env\((\w+)\)", lambda m: state.values.get(m[1], ""), bare)
         bare = re.sub(r"\$\{?(\w+)\}?", lambda m: known.get(m[1], UNKNOWN), bare)
         return UNKNOWN if "[" in bare else bare
-    joined = re.fullmatch(r"pathJoin\((.*)\)?", raw.strip())
-    parts = re.split(r",", joined[1].rstrip(")")) if joined else re.split(r"\.\.", raw)
+    joined = re.fullmatch(r"pathJoin\((.*)\)", raw.strip())
+    parts = joined[1].split(",") if joined else re.split(r"\.\.", raw)
     texts = [_lua(part.strip(), known, state) for part in parts]
     if any(UNKNOWN in t for t in texts):
         return UNKNOWN

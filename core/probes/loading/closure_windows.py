@@ -29,8 +29,8 @@ from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
 GPU_DLL = late_pattern(
-    r"(cudart|cublas|cublasLt|cudnn\w*|cufft|cufftw|curand|cusolver|cusolverMg|cusparse|cusparseLt|cupti|cutensor\w*|nvrtc|nvrtc-builtins|nvJitLink"
-    r"|nvjpeg|npp\w+|nvinfer\w*|nvonnxparser\w*|nvToolsExt\w*|nvblas)\w*([._-][\w.]+)?\.dll"
+    r"(cudart|cublas|cublasLt|cudnn|cufft|cufftw|curand|cusolver|cusolverMg|cusparse|cusparseLt|cupti|cutensor|nvrtc|nvrtc-builtins|nvJitLink"
+    r"|nvjpeg|npp\w|nvinfer|nvonnxparser|nvToolsExt\w*|nvblas)\w*+([.-][\w.]+)?\.dll"
     r"|(torch\w*|c10\w*|caffe2\w*|shm|fbgemm|asmjit|uv|libiomp5md|onnxruntime\w*|ctranslate2|ggml[\w-]*|llama)\.dll",
     re.IGNORECASE,
 )

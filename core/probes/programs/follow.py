@@ -187,10 +187,10 @@ def _batch(path: str, text: str, env: dict[str, str], where: Sysroot) -> Followe
             ("rem ", "::", "echo", "setlocal", "endlocal", "pause", "exit", "title", "if ", "goto", ":")
         ):
             continue
-        if assigned := re.match(r"set\s+\"?([^=\"]+)=(.*?)\"?$", line, re.IGNORECASE):
+        if assigned := re.match(r"set\s++\"?([^=\"]+)=(.*?)\"?$", line, re.IGNORECASE):
             now[assigned[1].strip().upper()] = assigned[2]
             continue
-        if moved := re.match(r"cd\s+(?:/d\s+)?\"?([^\"]+)\"?$", line, re.IGNORECASE):
+        if moved := re.match(r"cd\s++(?:/d\s++)?\"?([^\"]+)\"?$", line, re.IGNORECASE):
             folder = moved[1] if where.path_module.isabs(moved[1]) else where.join(folder, moved[1])
             continue
         words = _split(line)

@@ -107,7 +107,7 @@ OWN_FOLDERS = {
     "onnxruntime-gpu": ("onnxruntime/capi",),
 }
 _BRINGS = late_pattern(
-    r"(lib)?(cudnn\w*|cublas(lt)?|cudart|cufft|curand|cusolver|cusparse|nvrtc|nvjitlink|zlibwapi)\w*[-.\d\w]*\.(so|dll)",
+    r"(lib)?(cudnn|cublas|cudart|cufft|curand|cusolver|cusparse|nvrtc|nvjitlink|zlibwapi)[-.\w]*\.(so|dll)",
     re.I,
 )
 

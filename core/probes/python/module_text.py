@@ -13,7 +13,7 @@ from core.common.late_pattern import late_pattern
 
 IMPORT = late_pattern(
     r"^(?:import[ \t]+(?P<modules>[\w.]+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*)"
-    r"|from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]*import[ \t]*(?P<names>\([^)]*\)|[^\n#\\]*(?:\\\r?\n[^\n#\\]*)*))",
+    r"|from[ \t]++(?P<dots>\.*)[ \t]*+(?P<module>[\w.]*)[ \t]*+import[ \t]*+(?P<names>\([^)]*\)|[^\n#\\]*(?:\\\r?\n[^\n#\\]*)*))",
     re.MULTILINE,
 )
 ATTRIBUTE = late_pattern(
@@ -27,7 +27,7 @@ MAKES_NAMES = ("\ndef __getattr__(", "globals()", "sys.modules[__name__]", "\nex
 MAKES_MODULES = ("sys.modules", "meta_path", "\nexec(", "__path__")
 """How ``import package.module`` comes to modules that its folder does not hold; __getattr__ is not asked for these."""
 
-EVERYTHING = late_pattern(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
+EVERYTHING = late_pattern(r"^[ \t]*from[ \t]++(\.*)([\w.]*)[ \t]++import[ \t]*+\(?[ \t]*\*", re.MULTILINE)
 
 _DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
 """The beginning of a module's docstring, in which examples have imports at the left margin."""

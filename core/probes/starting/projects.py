@@ -101,7 +101,7 @@ def _read(path: str, state: State, ground: Ground) -> None:
 
 def _section(text: str, place: tuple[str, ...]) -> int:
     """Return the line of a table's own header; 1 where it has none."""
-    found = re.search(rf"(?m)^\s*\[[^\]\n]*\b{re.escape('.'.join(place))}\]", text)
+    found = re.search(rf"(?m)^[ \t]*\[[^\]\n]*\b{re.escape('.'.join(place))}\]", text)
     return text.count("\n", 0, found.start()) + 1 if found else 1
 
 

@@ -214,7 +214,7 @@ class _Rules:
 
     def read(self, text: str, user: str) -> None:
         """Take the Defaults for everybody, and those of this user."""
-        for found in re.finditer(r"(?m)^\s*Defaults(:\S+)?[ \t]+(.+)$", text):
+        for found in re.finditer(r"(?m)^[ \t]*Defaults(:\S+)?[ \t]+(.+)$", text):
             if found[1] and user not in found[1][1:].split(","):
                 continue
             for one in re.finditer(r"(!?)(\w+)(?:\s*([+-]?=)\s*(?:\"([^\"]*)\"|([^,\s]+)))?", found[2]):

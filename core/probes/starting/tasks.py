@@ -152,7 +152,7 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
 
 
 def _of_just(text: str, known: dict[str, str]) -> str:
-    return re.sub(r"\{\{\s*(.*?)\s*\}\}", lambda m: known.get(m[1], UNKNOWN), text)
+    return re.sub(r"\{\{([^{}]*)\}\}", lambda m: known.get(m[1].strip(), UNKNOWN), text)
 
 
 # --- npm, Procfile -------------------------------------------------------------------------------------------------

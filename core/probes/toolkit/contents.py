@@ -17,7 +17,7 @@ from core.model.facts import Distribution, LibraryFile, Toolkit, path_text
 from core.probes.sysroot import Sysroot
 from core.probes.toolkit.locations import ToolkitDraft
 
-VERSION_PATTERN = late_pattern(r"\d+\.\d+(?:\.\d+)*")
+VERSION_PATTERN = late_pattern(r"(?<!\d)\d+\.\d+(?:\.\d+)*")
 NVCC_RELEASE = late_pattern(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
 """What ``nvcc --version`` says."""
 

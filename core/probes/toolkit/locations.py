@@ -21,7 +21,7 @@ from core.probes.sysroot import Sysroot
 TOOLKIT_VARIABLES = late_pattern(r"CUDA_PATH|CUDA_HOME|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR|CUDA_PATH_V\d+_\d+")
 """Variables that name a toolkit: NVIDIA's installer, cuda-pathfinder, CMake's FindCUDA."""
 
-_WRAPPED = late_pattern(rb"(/[^\s\"'$;]+)/bin/nvcc\b")
+_WRAPPED = late_pattern(rb"(?<![^\s\"'$;])[^\s\"'$;/]*+(/[^\s\"'$;]+)/bin/nvcc\b")
 
 
 class ToolkitDraft(msgspec.Struct, frozen=True):

@@ -47,7 +47,7 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     start = max((n for n, line in enumerate(lines) if LOADED_MODULE.search(line)), default=0)
     lines = lines[start:]
     # the message is one record of several lines, and is written in several forms: joined, without what stands before each line
-    said = " ".join(" ".join(re.split(r"(?:\\x0a|^)\s*(?:\[[^\]]*\])?\s*NVRM:\s*", line)) for line in lines)
+    said = " ".join(" ".join(re.split(r"(?:\\x0a|^)\s*+(?:\[[^\]]{0,40}\]\s*+)?NVRM:\s*", line)) for line in lines)
     said = " ".join(said.split())
     branch = driver.module_version or (driver.nvml.driver_version if driver.nvml else None) or ""
     rows = [observation(_("Kernel log"), line.strip(), "kernel") for line in lines if not LOADED_MODULE.search(line)][

@@ -275,5 +275,5 @@ def takes_python(wanted: str, version: str) -> bool:
     its = version_tuple(version)[:2]
     if not its:
         return True
-    found = [version_tuple(n) for n in re.findall(r"\d+\.\d+", wanted)]
+    found = [version_tuple(n) for n in re.findall(r"(?<!\d)\d+\.\d+", wanted)]
     return (not found or its >= found[0]) and (len(found) < 2 or its <= found[-1])

@@ -272,7 +272,8 @@ def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
 def _middle(library: str) -> str:
     """Return the middle of the name of the wheel that has a library of NVIDIA's: "cuda-nvrtc" of libnvrtc.so.12."""
     stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
-    stem = re.sub(r"(64)?(_[\d_]+)?\.dll$", "", stem)
+    if stem.endswith(".dll"):
+        stem = stem.removesuffix(".dll").rstrip("_0123456789")
     return PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
 
 
@@ -299,7 +300,7 @@ def _cuda_wanted(lack: Lack) -> str:
 
 
 def _cudnn_number(library: str) -> str:
-    found = re.search(r"cudnn\w*?(?:\.so\.|64_)(\d+)", library)
+    found = re.search(r"cudnn\w{0,40}?(?:\.so\.|64_)(\d+)", library)
     return found[1] if found else ""
 
 

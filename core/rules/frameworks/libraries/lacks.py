@@ -20,7 +20,7 @@ COMPILER_VERSION = late_pattern(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
 DRIVERS_OWN = late_pattern(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
 """A loader's sentence about what comes with the driver: no fault of a framework on a machine without one."""
 
-LIBRARY_IN_WORDS = late_pattern(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
+LIBRARY_IN_WORDS = late_pattern(r"(?<![\w+.-])lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
 """A file in a loader's own sentence."""
 
 FRAMEWORKS_OWN = late_pattern(r"(lib)?(torch\w*|c10\w*|caffe2\w*|shm)\.(so|dll)")
