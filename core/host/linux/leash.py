@@ -5,7 +5,7 @@ A thread drops its privileges and starts the tool, which inherits that. A proces
 is reparented to us when its parent ends (we are its subreaper meanwhile), and is recognised by the no-new-privileges
 flag. The number of processes is limited where the kernel counts them separately: in a user namespace of their own, from
 Linux 5.14 on (elsewhere it counts all of the account's: getrlimit(2), RLIMIT_NPROC). An administrator is never limited
-by that, so an administrator's nvcc runs as nobody, if nobody may start it.
+by that, so an administrator's nvcc runs as the account nobody, if that account may execute it.
 """
 
 from __future__ import annotations
