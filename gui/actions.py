@@ -1,4 +1,4 @@
-"""Actions: what the buttons on the pages start: the dialogs of fixes and undo, and choosing files to place or save."""
+"""The actions behind the pages' buttons: the dialogs of fixes and undo, and choosing files to place or save."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Actions:
-    """Opens dialogs over a window, one at a time; knows the report that the window shows."""
+    """Opens dialogs over a window, one at a time, for the report that the window shows."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Actions:
         self.theme: Theme = LIGHT_THEME
 
     def fix(self, finding: Finding, source: str = "") -> None:
-        """Show what a finding's fix would change; from a file or folder ``source``, where one is named."""
+        """Show what a finding's fix would change; with ``source``, using that file or folder."""
         if self.report is None or self._controller.busy or self._refused():
             return
         from gui.dialogs.change_dialog import FixDialog
@@ -50,20 +50,20 @@ class Actions:
         self._ask(FixDialog(finding, self.report, self._controller, self.theme, self._window, source=source))
 
     def place(self, finding: Finding, folder: bool) -> None:
-        """Let the person name a cuDNN: a folder, or an archive or a wheel."""
+        """Let the person select a cuDNN: a folder, an archive or a wheel."""
         if self._refused():
             return
         if source := self.choose_cudnn(folder=folder):
             self.fix(finding, source)
 
     def _refused(self) -> bool:
-        """Whether the report is another computer's, and say so."""
+        """Return whether the report is another computer's, and tell the person if so."""
         if self.shows_other_computer:
             self._tell(Severity.NOTE, _("This report is from another computer: make this change there."))
         return self.shows_other_computer
 
     def choose_cudnn(self, *, folder: bool) -> str:
-        """Return what the person points to; empty for nothing."""
+        """Return the path that the person selects; empty if none."""
         from PySide6.QtWidgets import QFileDialog
 
         if folder:
@@ -74,7 +74,7 @@ class Actions:
         return source
 
     def undo(self, ids: tuple[str, ...]) -> None:
-        """Show what taking back these entries of the history would change."""
+        """Show what undoing these entries of the history would change."""
         if self._controller.busy:
             return
         from core.transaction.journal import Entry
@@ -95,11 +95,11 @@ class Actions:
             self._changed(dialog.done_with)
 
     def copy(self) -> None:
-        """Show what leaves this machine; then put the report on the clipboard, and say so."""
+        """Show what leaves this machine; then copy the report to the clipboard, and confirm it."""
         self._leave(_("Copy report"), lambda report: self._tell(*report_export.copy_report(report)))
 
     def save(self) -> None:
-        """Show what leaves this machine; then let the person name a file for the report."""
+        """Show what leaves this machine; then let the person choose a file for the report."""
         self._leave(_("Save report..."), lambda _report: self._save_as())
 
     def _leave(self, act: str, then: Callable[[Report], object]) -> None:
@@ -124,6 +124,6 @@ class Actions:
             self.save_to(Path(name))
 
     def save_to(self, path: Path) -> None:
-        """Write the report, and say so."""
+        """Write the report, and confirm it."""
         if self.report is not None:
             self._tell(*report_export.save_report(self.report, path, self.before))

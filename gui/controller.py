@@ -1,4 +1,4 @@
-"""Controller: the only owner of threads. Turns the engine's verbs into signals."""
+"""Controller: the only owner of threads. Turns the engine's methods into signals."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Then = Callable[[Any], None]
 
 
 class Controller(QObject):
-    """Runs one piece of work at a time on one worker thread, and tells the window about it by signals.
+    """Runs one task at a time on one worker thread, and reports to the window by signals.
 
-    Signals are owned here and sent from the worker; their receivers live on the window's thread, where Qt delivers
-    them. What an older piece of work still says after its end is dropped.
+    The signals belong to this object and are emitted by the worker; their receivers live on the window's thread, where
+    Qt delivers them. Signals of an earlier task that arrive after its end are dropped.
     """
 
     busy_changed = Signal(bool)
@@ -64,7 +64,7 @@ class Controller(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether work is under way."""
+        """Whether a task is running."""
         return self._watch is not None
 
     @property
@@ -75,11 +75,11 @@ class Controller(QObject):
     # --- verbs: each does nothing while other work is under way -----------------------------------------------
 
     def scan(self, named: str = "") -> None:
-        """Start looking at the machine; ``named``: at what the person named above all."""
+        """Start to examine the machine; ``named``: examine what the person named first."""
         self._start(partial(self._scan, named), self._take_scan)
 
     def take(self, path: str = "", text: str = "") -> None:
-        """Read what the person gave; as soon as work that is under way has ended."""
+        """Read the person's input once the running task has ended."""
         if self.busy:
             self._waiting = lambda: self.take(path, text)
             return
@@ -90,7 +90,7 @@ class Controller(QObject):
         self._start(lambda _watch: self._engine.compare(here, there, path), self.compared.emit)
 
     def run_instead(self, verb: Callable[[], None]) -> None:
-        """Stop what is under way, and do this as soon as it has ended."""
+        """Cancel the running task, and run this one once it has ended."""
         if not self.busy:
             verb()
             return
@@ -98,13 +98,12 @@ class Controller(QObject):
         self._waiting = verb
 
     def benchmark(self, report: Report, *, quick: bool) -> None:
-        """Run the benchmark on what a report has seen."""
+        """Run the benchmark on the machine of a report."""
         self._start(partial(self._engine.benchmark, report, quick), self.measured.emit)
 
     def explain(self, text: str, snapshot: Callable[[], Snapshot | None]) -> None:
-        """Explain an error text; while the machine is being looked at, as soon as that is done.
-
-        ``snapshot`` gives what is known of the machine by then.
+        """Explain an error text; if a scan is running, after it. ``snapshot`` returns what is known of the machine by
+        then.
         """
         if self.busy:
             self._waiting = lambda: self.explain(text, snapshot)
@@ -121,17 +120,17 @@ class Controller(QObject):
         self._start(partial(self._do, partial(self._engine.apply, preview)), self._done)
 
     def undo(self, entries: tuple[str, ...]) -> None:
-        """Take entries of the history back."""
+        """Undo entries of the history."""
         self._start(partial(self._do, partial(self._engine.undo, entries)), self._done)
 
     def cancel(self) -> None:
-        """Ask the work that is under way to stop, and forget what waits for it."""
+        """Ask the running task to stop, and drop those that wait."""
         self._waiting = None
         if self._watch is not None:
             self._watch.cancel()
 
     def close(self) -> None:
-        """Cancel, and wait until the worker has ended: no signal is sent after this."""
+        """Cancel, and wait until the worker has ended: no signal is emitted after this."""
         self.cancel()
         self._closed = True
         if self._given is not None:
@@ -151,7 +150,7 @@ class Controller(QObject):
         self._executor().submit(self._run, work, then, watch)
 
     def _executor(self) -> Executor:
-        """Return the one worker, made when it is first wanted: the window is there before it."""
+        """Return the only worker, created on first use, so that the window appears first."""
         if self._given is None:
             from concurrent.futures import ThreadPoolExecutor
 
@@ -176,7 +175,7 @@ class Controller(QObject):
             self._ended.emit(then, result, "")
 
     def _end(self, then: Then, result: object, problem: str) -> None:
-        """On the window's thread: the work is over, and the next may begin."""
+        """The task has ended, and the next may start (called on the window's thread)."""
         if self._closed:
             return
         self._watch = None

@@ -1,4 +1,4 @@
-"""Whether a window can be shown here; asked before any Qt module is loaded."""
+"""Whether a window can be shown here; determined before any Qt module is loaded."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PLATFORM_PLUGINS = (("WAYLAND_DISPLAY", "wayland", "libqwayland.so"), ("DISPLAY"
 
 
 def missing_display() -> str:
-    """Return one sentence that says why no window can be shown, or empty text.
+    """Return one sentence on why no window can be shown, or empty text.
 
-    A Qt platform plugin that lacks a system library, or whose display does not answer, ends the process: so that both
-    are tried first, without Qt's Python modules.
+    A Qt platform plugin that lacks a system library, or whose display does not respond, ends the process; so both are
+    tested first, without Qt's Python modules.
     """
     if importlib.util.find_spec("gui.window.app") is None or importlib.util.find_spec("PySide6") is None:
         return _("This installation does not include the window.")
@@ -34,7 +34,7 @@ def missing_display() -> str:
 
 
 def why_no_window(environ: Mapping[str, str], plugins: Path) -> str:
-    """Return why none of the displays that the environment names can show a window; empty if one can."""
+    """Return why none of the displays in the environment variables can show a window; empty if one can."""
     named = [
         row for row in PLATFORM_PLUGINS if environ.get(row[0]) and environ.get("QT_QPA_PLATFORM", row[1]) == row[1]
     ]
@@ -77,7 +77,7 @@ def debian_package(library: str) -> str:
 
 
 def display_answers(display: str) -> bool:
-    """Whether an X display lets us connect; True where that cannot be asked."""
+    """Whether an X display accepts a connection; True if that cannot be tested."""
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:

@@ -18,12 +18,12 @@ SETTING_KEY = "language"
 
 
 def language_choices() -> dict[str, str]:
-    """Return what can be chosen: the value that is kept, and its name, each language in its own words."""
+    """Return the choices: the stored value, and each language's name in that language."""
     return {"": _("&System language")} | {name: own_name(name) for name in i18n.available_languages()}
 
 
 def own_name(language: str) -> str:
-    """Return what a language calls itself."""
+    """Return a language's name in that language."""
     if language == i18n.ENGLISH:
         return "English"  # Qt would say which kind of English
     name = QLocale(language).nativeLanguageName()
@@ -31,7 +31,7 @@ def own_name(language: str) -> str:
 
 
 def use_chosen_language(settings: QSettings) -> bool:
-    """Use the language that is chosen; return whether it is another one than before."""
+    """Use the chosen language; return whether it differs from the previous one."""
     before = i18n.current_language()
     i18n.use_preferred_language(str(settings.value(SETTING_KEY, "") or ""), display_language())
     QLocale.setDefault(QLocale(i18n.current_language()))
@@ -50,7 +50,7 @@ def use_chosen_language(settings: QSettings) -> bool:
 
 
 def said_anew(report: Report) -> Report:
-    """Return the same report in the language in use: what was seen is diagnosed again."""
+    """Return the same report in the current language: its Snapshot is diagnosed again."""
     from msgspec.structs import replace
 
     from core.doctor.examine import diagnose_snapshot  # the engine is not loaded for the window to show

@@ -1,4 +1,4 @@
-"""Export the report to the clipboard or a file, without names of persons and machines."""
+"""Export the report to the clipboard or a file, without names of people and machines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Said = tuple[Severity, str]
 
 
 def copy_report(report: Report) -> Said:
-    """Put the report as text on the clipboard; return what to say."""
+    """Copy the report as text to the clipboard; return the message for the person."""
     from core.report.redact import redact
     from core.report.text import report_text
 
@@ -31,15 +31,15 @@ FORMS = {"html": "HTML (*.html)", "md": "Markdown (*.md)", "json": "JSON (*.json
 
 
 def suggested_name() -> str:
-    """Return where a report is saved unless the person says otherwise: among the documents, named for the day."""
+    """Return the default path of a saved report: among the documents, named after the day."""
     folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
     return f"{folder}/convalesce-{QDate.currentDate().toString(Qt.DateFormat.ISODate)}.html"
 
 
 def save_report(report: Report, path: Path, before: Report | None = None) -> Said:
-    """Write the report in the form that the file's name asks for; return what to say.
+    """Write the report in the format of the file's extension; return the message for the person.
 
-    ``before``: what the computer was like before a cure; HTML and Markdown show both.
+    ``before``: the computer before a cure; HTML and Markdown show both.
     """
     from core.host.output_file import write_output
     from core.model.changes import ChangeError

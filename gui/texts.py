@@ -1,4 +1,4 @@
-"""What the window says about each step: its name, and two lines for newcomers."""
+"""The window's texts on each step: its name, and two lines for newcomers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def step_title(step: Step) -> str:
 
 
 def what_is_this(step: Step) -> str:
-    """Return two plain sentences for somebody who has never heard of the step's subject."""
+    """Return two plain sentences for somebody to whom the step's subject is new."""
     return {
         Step.DRIVER: _(
             "The driver is NVIDIA's part of the operating system: without it no program can use the GPU. "
@@ -55,7 +55,7 @@ def what_is_this(step: Step) -> str:
 
 
 def step_verdict(report: Report, step: Step) -> tuple[Severity, str]:
-    """Return how a step stands, and one plain sentence about it."""
+    """Return a step's severity, and one plain sentence about it."""
     from core.report.standing import step_standing  # not at the start: the window is there before there is a report
 
     return step_standing(report, step)
@@ -69,7 +69,7 @@ def in_place(report: Report) -> bool:
 
 
 def machine_standing(report: Report) -> Severity:
-    """Return how the machine stands as a whole."""
+    """Return the severity of the whole machine."""
     from core.report.standing import machine_standing
 
     return Severity.GOOD if in_place(report) else machine_standing(report)
@@ -81,7 +81,7 @@ def shown_steps() -> tuple[Step, ...]:
 
 
 def fix_verb(fix: Fix) -> str:
-    """Return what a fix's button does, in a few words: "Add folder to PATH"."""
+    """Return the text of a fix's button, in a few words: "Add folder to PATH"."""
     # not at the start: the window is there before there is a fix
     from core.model.changes import EditLine, ExchangePackages, FileSet
     from core.model.system_steps import SystemStep

@@ -111,13 +111,13 @@ def choose_theme(choice: str) -> Theme:
 
 
 def at_first(settings: QSettings) -> Theme:
-    """Return the theme that was chosen, else one like the desktop's own ground: all that can be known without ``Qt``."""
+    """Return the chosen theme, else one like the desktop's background: nothing more is known before ``Qt`` is used."""
     dark = QGuiApplication.palette().window().color().lightness() < MAX_DARK_LIGHTNESS
     return THEMES_BY_NAME.get(str(settings.value("theme", ""))) or (DARK_THEME if dark else LIGHT_THEME)
 
 
 def severity_word(severity: Severity) -> str:
-    """Return the word that a person sees for a severity."""
+    """Return the word for a severity."""
     return {
         Severity.GOOD: _("OK"),
         Severity.NOTE: _("Good to know"),
@@ -156,7 +156,7 @@ def make_palette(theme: Theme) -> QPalette:
 
 
 def style_sheet(t: Theme) -> str:
-    """Return what Fusion cannot say by its palette alone."""
+    """Return the style sheet for what Fusion's palette cannot express."""
     edge = t.line if t.name == CONTRAST_THEME.name else t.raised  # what tells a button from its ground
     focus = f"border: 2px solid {t.accent};"
     return f"""
@@ -250,7 +250,7 @@ def make_icon(name: str, colour: str, size: int = 24) -> QIcon:
 
 
 def to_qcolor(text: str) -> QColor:
-    """Return a colour of the theme for Qt."""
+    """Return a theme's colour as a QColor."""
     return QColor(text)
 
 
@@ -265,7 +265,7 @@ def severity_icon(theme: Theme, severity: Severity) -> QIcon:
 
 
 def dress_as_chosen(settings: QSettings) -> Theme:
-    """Give the application the colours and the text size that the person chose; return the colours."""
+    """Apply the colours and the text size that the person chose; return the theme."""
     theme = choose_theme(str(settings.value("theme", "system")))
     size = str(settings.value("text size", TEXT_SIZES[0]))
     app = QApplication.instance()
@@ -275,7 +275,7 @@ def dress_as_chosen(settings: QSettings) -> Theme:
 
 
 def apply_theme(app: QApplication, theme: Theme, text_size: int) -> None:
-    """Give the application its colours and text size (per cent of the desktop's own). Its style is Fusion from the start."""
+    """Apply colours and text size (per cent of the desktop's own) to the application, whose style is always Fusion."""
     from PySide6.QtCore import Qt
 
     app.setPalette(make_palette(theme))
@@ -287,7 +287,7 @@ def apply_theme(app: QApplication, theme: Theme, text_size: int) -> None:
 
 
 def icon_side(widget: QWidget) -> int:
-    """Return the side of an icon on a button, in pixels: as high as its text."""
+    """Return the size of an icon on a button, in pixels: the height of its text."""
     return max(20, widget.fontMetrics().height())
 
 
@@ -297,12 +297,12 @@ def icon_size(side: int) -> QSize:
 
 
 def fixed_font() -> QFont:
-    """Return the monospaced font for text of the machine, as large as the application's own."""
+    """Return the monospaced font for machine text, in the application's size."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     font.setPointSizeF(QApplication.font().pointSizeF())
     return font
 
 
 def _highest_scale() -> float:
-    """Return the scale of the sharpest screen."""
+    """Return the highest scale factor of all screens."""
     return max((screen.devicePixelRatio() for screen in QGuiApplication.screens()), default=1.0)

@@ -1,1 +1,1 @@
-"""The GPU convolution benchmark: is it right, from the right files, and as fast as it should be."""
+"""The GPU convolution benchmark: are the results correct, from the right files, and as fast as they should be?"""

@@ -1,4 +1,4 @@
-"""How long a run may still take, counted from when the person asked for it."""
+"""A deadline for a run, counted from the person's request."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ class Deadline(Frozen, frozen=True, kw_only=True):
     end: float
 
     def seconds_left(self) -> float:
-        """Return the seconds that are left; never less than nothing."""
+        """Return the seconds that are left; never negative."""
         return max(0.0, self.end - time.monotonic())

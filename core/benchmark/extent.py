@@ -1,4 +1,4 @@
-"""How much a run computes, and the seconds that it keeps to: a quick run, a full one, everything, or a person's own layers."""
+"""The extent of a run and its time limits: a quick run, a full one, everything, or a person's own layers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Problems = tuple[Problem, ...]
 
 
 class Extent(Frozen, frozen=True, kw_only=True):
-    """What one run computes on a GPU. Seconds are upper limits; what does not fit is left out and said."""
+    """What one run computes on a GPU. Seconds are upper limits; what does not fit is left out, and reported."""
 
     quick: bool = False
     exact: Problems
@@ -55,12 +55,12 @@ class Extent(Frozen, frozen=True, kw_only=True):
 
 
 def usual_layout(kind: NumberType) -> Layout:
-    """Return the layout in which a type of number is fastest: for fp32 without tensor cores, NCHW."""
+    """Return the fastest layout for a number type: NCHW for fp32 without tensor cores."""
     return "NCHW" if kind == "fp32" else "NHWC"
 
 
 def quick_run() -> Extent:
-    """Return what takes less than ten seconds: every type and direction checked, the large shape's speed."""
+    """Return a run of less than ten seconds: every type and direction checked, and the speed of the large shape."""
     timed = (
         *(Problem(shape=LARGE_SHAPE, type=t, layout=usual_layout(t)) for t in NUMBER_TYPES),
         Problem(shape=RESNET_SHAPE, type="fp16"),
@@ -78,7 +78,7 @@ def quick_run() -> Extent:
 
 
 def full_run() -> Extent:
-    """Return what takes less than a minute: both layouts, every shape and type forward, the large shape's gradients."""
+    """Return a run of less than a minute: both layouts, every shape and type forward, the large shape's gradients."""
     timed = (
         *(Problem(shape=s, type=t, layout=usual_layout(t)) for s in TIMED_SHAPES for t in NUMBER_TYPES),
         *(Problem(shape=LARGE_SHAPE, type=t, direction=d) for t in TRAINING_TYPES for d in DIRECTIONS[1:]),
@@ -95,7 +95,7 @@ def full_run() -> Extent:
 
 
 def thorough_run() -> Extent:
-    """Return everything, in some minutes: grouped convolutions too, and the gradients of every shape."""
+    """Return a run of everything, which takes minutes: also grouped convolutions, and the gradients of every shape."""
     shapes = (*TIMED_SHAPES, GROUPED_SHAPE)
     forward = tuple(Problem(shape=s, type=t, layout=usual_layout(t)) for s in shapes for t in NUMBER_TYPES)
     return Extent(
@@ -114,7 +114,7 @@ def thorough_run() -> Extent:
 
 
 def run_of_layers(layers: tuple[Shape, ...]) -> Extent:
-    """Return a run of a person's own layers: every direction, in the types that programs train with."""
+    """Return a run of a person's own layers: every direction, in the types that training uses."""
     problems = _training(layers)
     return replace(thorough_run(), exact=_exact(SMALL_SHAPES[:1]), compared=(), timed=problems, beside=problems)
 

@@ -1,9 +1,11 @@
-"""The framework's own convolution, as a program for the person's interpreter: asked by JSON on stdin, answers line by line.
+"""The framework's own convolution, as a program for the person's interpreter: request as JSON on stdin, answers line by
+line.
 
-It imports nothing of ours. Each framework has one function, which says what it is, and returns whether it computes on the GPU
-and how to prepare a convolution in one direction: a function that launches it ``count`` times and returns the milliseconds of one, one that
-returns its result in the order NCHW, and one that names the kernel that computes it, empty where the framework does not tell.
-Data are random, but for the small convolution, whose numbers are given.
+It imports none of our modules. Each framework has one function, which reports the framework's version, and returns
+whether it computes on the GPU and how to prepare a convolution in one direction: a function that launches it ``count``
+times and returns the milliseconds of one, a function that returns its result in NCHW order, and a function that names
+the kernel that computes it, empty if the framework does not tell. Data are random, except for the small convolution,
+whose numbers are given.
 """
 
 from core.common.fact_text import fact_text

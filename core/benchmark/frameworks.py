@@ -43,7 +43,7 @@ SCRIPT_MARGIN_SECONDS = 45.0
 
 @dataclass(frozen=True)
 class Ability:
-    """What a framework's convolutions are timed as."""
+    """Which of a framework's convolutions can be timed."""
 
     name: str
     types: tuple[NumberType, ...] = ("fp16", "bf16", "tf32")
@@ -85,7 +85,7 @@ class FrameworkEvent(msgspec.Struct, frozen=True):
 def frameworks_to_run(
     chosen: ChosenConsumer, where: Sysroot, builds: tuple[FrameworkBuild, ...] = ()
 ) -> tuple[Trial, ...]:
-    """Return the frameworks of the consumer's environment that can be asked, builds without a GPU last."""
+    """Return the frameworks of the consumer's environment that can be run, builds without GPU support last."""
     python = chosen.want.python
     if python is None or not python.executable:
         return ()
@@ -95,7 +95,7 @@ def frameworks_to_run(
 
 
 def without_gpu(trial: Trial, builds: tuple[FrameworkBuild, ...]) -> bool:
-    """Whether a framework is known to be a build that only computes on the processor."""
+    """Whether a framework is known to be a CPU-only build."""
     its = (b for b in builds if b.prefix == trial.python.prefix and b.distribution == trial.distribution)
     return trial.distribution == "onnxruntime" or any(b.cuda == "" for b in its)
 
@@ -103,7 +103,7 @@ def without_gpu(trial: Trial, builds: tuple[FrameworkBuild, ...]) -> bool:
 def seconds_needed(
     trials: tuple[Trial, ...], extent: Extent, builds: tuple[FrameworkBuild, ...] = ()
 ) -> tuple[float, ...]:
-    """Return the seconds to keep for each of these frameworks."""
+    """Return the seconds to reserve for each of these frameworks."""
     return tuple(
         CPU_BUILD_SECONDS
         if without_gpu(t, builds)
@@ -124,7 +124,7 @@ def run_frameworks(
     extent: Extent,
     prefix: str,
 ) -> tuple[FrameworkRun, ...]:
-    """Run each framework in its own process, one after another; what one does not need is for those after it."""
+    """Run each framework in its own process, one after another; time that one does not use is available to the next."""
     runs = []
     builds = request.seen.frameworks.builds if request.seen.frameworks else ()
     kept = seconds_needed(trials, extent, builds)
@@ -178,7 +178,9 @@ def _run(
 
 
 def problems_of(able: Ability, extent: Extent) -> tuple[Problem, ...]:
-    """Return what a framework times: of a run's own list what it can do, else every shape forward."""
+    """Return the problems that a framework times: those of a run's own list that it can compute, else every shape
+    forward.
+    """
     if extent.beside is None:
         return tuple(_every_shape(able))
     return tuple(
@@ -189,7 +191,7 @@ def problems_of(able: Ability, extent: Extent) -> tuple[Problem, ...]:
 
 
 def _every_shape(able: Ability) -> Iterator[Problem]:
-    """Yield every shape in the order of its weight: the large shape in every type, the other shapes type by type."""
+    """Yield every shape by importance: the large shape in every type, the other shapes type by type."""
     for kind in able.types:
         yield Problem(shape=LARGE_SHAPE, type=kind, layout=able.layout)
     for kind in able.types:
@@ -207,9 +209,10 @@ def script_request(
     kernels: bool = False,
     rest: float = 0.0,
 ) -> dict[str, Any]:
-    """Return what the script is asked; ``anywhere``: timings on a processor, too; ``kernels``: by which kernel, too.
+    """Return the request for the script.
 
-    ``rest``: seconds without work before each measurement.
+    ``anywhere``: time on a processor, too; ``kernels``: also report the kernel. ``rest``: seconds of idle time before
+    each measurement.
     """
     small = SMALL_SHAPES[0]
     return {
@@ -228,7 +231,7 @@ def script_request(
 
 
 def _asked(shape: Shape, direction: Direction) -> dict[str, Any]:
-    """Return a convolution as the script gets it; ``dims``: of data, filters and result, in the order NCHW."""
+    """Return a convolution as the script expects it; ``dims``: of data, filters and result, in NCHW order."""
     return {
         "dims": shape.dimensions,
         "pad": shape.pad,
@@ -246,7 +249,7 @@ def read_script_answer(
     *,
     predicted: bool,
 ) -> FrameworkRun:
-    """Return what the script said before it ended."""
+    """Return the script's results up to its end."""
     said = answer.events
 
     def last(field: str) -> str:
@@ -291,7 +294,7 @@ def read_script_answer(
 
 
 def _steps(said: tuple[FrameworkEvent, ...]) -> Iterator[tuple[str, float]]:
-    """Yield each step with the seconds until the next one began."""
+    """Yield each step with its duration in seconds."""
     marked = [(s.begin, s.at) for s in said if s.at is not None]
     for (begin, start), (_then, end) in pairwise(marked):
         yield begin, round(end - start, 3)

@@ -18,7 +18,7 @@ LARGEST_TENSOR = 2**31
 
 
 class LayersError(Exception):
-    """The file is no list of layers; the message is one sentence."""
+    """The file is no valid list of layers; the message is one sentence."""
 
 
 class _Layer(Frozen, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,10 +39,10 @@ class _Layers(Frozen, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read_layers(data: bytes) -> tuple[Shape, ...]:
-    """Read the layers of a file.
+    """Read the layers from a file.
 
     Raises:
-        LayersError: it is no TOML, has a key that a layer does not have, or a layer that no convolution can be.
+        LayersError: it is not TOML, has an unknown key, or a layer that is no valid convolution.
     """
     if len(data) > LARGEST_FILE:
         raise LayersError(_("The list of layers is larger than any real one (1 MiB)."))

@@ -25,7 +25,7 @@ _RANDOM: dict[NumberType, tuple[str, int, int]] = {
 
 
 def encode_numbers(values: Sequence[int], type: NumberType) -> bytes:
-    """Return small whole numbers in a type's bytes; exact where the type can hold them."""
+    """Return small integers as bytes of a type; exact if the type can represent them."""
     if type == "int8":
         return array("b", values).tobytes()
     if type == "fp16":
@@ -48,7 +48,7 @@ def decode_numbers(data: bytes, type: NumberType) -> Sequence[float]:
 
 
 def random_bytes(type: NumberType, seed: int, count: int = RANDOM_PERIOD) -> bytes:
-    """Return random numbers of either sign and a size in [0.5, 1); of all sizes for int8."""
+    """Return random numbers of either sign with a magnitude in [0.5, 1); of any value for int8."""
     letter, mask, base = _RANDOM[type]
     width = struct.calcsize(letter)
     raw = int.from_bytes(random.Random(seed).randbytes(count * width), "little")  # noqa: S311 - no secret
@@ -59,12 +59,14 @@ def random_bytes(type: NumberType, seed: int, count: int = RANDOM_PERIOD) -> byt
 
 @lru_cache(maxsize=15)
 def random_data(type: NumberType, which: int) -> bytes:
-    """Return one period of random data for one of a problem's three tensors. Every type and tensor is kept: 50 MB, 0.1 s each."""
+    """Return one period of random data for one of a problem's three tensors. Cached for every type and tensor: 50 MB,
+    0.1 s each.
+    """
     return random_bytes(type, which)
 
 
 def random_integers(count: int, seed: int) -> list[int]:
-    """Return ``count`` random numbers of -1, 0 and 1: a sum of up to 256 products is exact in every type."""
+    """Return ``count`` random numbers from -1, 0 and 1: a sum of up to 256 products is exact in every type."""
     return random.Random(seed).choices((-1, 0, 1, 1, -1), k=count)  # noqa: S311 - no secret
 
 

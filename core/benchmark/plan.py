@@ -1,4 +1,4 @@
-"""What to benchmark: whose cuDNN, and on which GPU."""
+"""What to benchmark: which consumer's cuDNN, and on which GPU."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.probes.trust import of_load, tell_execution
 
 @dataclass(frozen=True)
 class ChosenConsumer:
-    """The consumer whose cuDNN is measured, and what its loader will do."""
+    """The consumer whose cuDNN is measured, and the files that its loader will take."""
 
     want: ConsumerRequirement
     plan: LoadPlan
@@ -38,7 +38,9 @@ class ChosenConsumer:
 
 
 def choose_consumer(request: ProbeRequest, where: Sysroot) -> ChosenConsumer | None:
-    """Return the consumer to measure: named by the person, else active, else PyTorch's, else whichever finds a cuDNN."""
+    """Return the consumer to measure: the one that the person named, else the active one, else PyTorch's, else any that
+    finds a cuDNN.
+    """
     known = cudnn_knowledge()
     setting = LoadContext(request, where, known, request.env)
     wants = sorted(find_consumers(request, where, known), key=lambda w: _rank(w, request))
@@ -75,7 +77,7 @@ def _library(
     resolutions: tuple[Resolution, ...],
     where: Sysroot,
 ) -> tuple[str, ...]:
-    """Return where NVRTC or cuBLAS may be: as the search has it, in the same environment, then on the machine.
+    """Return candidates for NVRTC or cuBLAS: from the search, in the same environment, then on the machine.
 
     The ladder runs in its own process, so what it loads says nothing about the search.
     """
@@ -93,12 +95,12 @@ def _library(
 
 
 def gpu_selector(gpu: Gpu) -> GpuSelector:
-    """Return how a child finds a GPU. A GPU in MIG mode shows its slices under other UUIDs."""
+    """Return how a child process finds a GPU. In MIG mode, its instances have other UUIDs."""
     return GpuSelector(uuid="" if gpu.mig else gpu.uuid, ordinal=gpu.index)
 
 
 def make_job(chosen: ChosenConsumer, gpu: Gpu, extent: Extent) -> BenchmarkJob:
-    """Return the engine's job, with the time that it may take at most."""
+    """Return the job for the worker, with its time limit."""
     roll = chosen.plan.roll
     assert roll is not None
     return BenchmarkJob(

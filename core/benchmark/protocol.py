@@ -1,4 +1,4 @@
-"""What the benchmark's children are asked, what they say as they go, and how the parent hears it."""
+"""The messages between the benchmark and its child processes, and how the parent receives them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.model.facts import Check, Frozen, GpuCard, GpuState, Rung, Timing
 
 
 class GpuSelector(Frozen, frozen=True, kw_only=True):
-    """A GPU: by UUID where one is known, else by the driver's number."""
+    """A GPU: by UUID if known, else by the driver's index."""
 
     uuid: str = ""
     ordinal: int = 0
@@ -23,7 +23,9 @@ class GpuSelector(Frozen, frozen=True, kw_only=True):
 
 
 class LadderRequest(Frozen, frozen=True, kw_only=True):
-    """The ladder's lower part: which GPU, and where NVRTC and cuBLAS may be (paths or bare names, in order)."""
+    """The request for the ladder's lower part: the GPU, and candidates for NVRTC and cuBLAS (paths or bare names, in
+    order).
+    """
 
     gpu: GpuSelector
     nvrtc: tuple[str, ...] = ()
@@ -33,7 +35,7 @@ class LadderRequest(Frozen, frozen=True, kw_only=True):
 
 
 class BenchmarkJob(Frozen, frozen=True, kw_only=True):
-    """What the engine is to do with one GPU and one cuDNN."""
+    """The worker's job for one GPU and one cuDNN."""
 
     gpu: GpuSelector
     cudnn: tuple[str, ...]
@@ -51,7 +53,7 @@ class BenchmarkJob(Frozen, frozen=True, kw_only=True):
 
 
 class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
-    """One thing that a child says. ``begin`` stands before each step, because it may be the child's last."""
+    """One message from a child. ``begin`` is sent before each step, since the step may crash the child."""
 
     begin: str = ""
     id: str = ""
@@ -71,7 +73,7 @@ def step_id(kind: str, problem: Problem) -> str:
 
 
 class EventDecoder:
-    """Takes a child's bytes as they come and hands each whole event on."""
+    """Receives a child's bytes as they arrive and passes each complete event on."""
 
     def __init__(self, heard: Callable[[BenchmarkEvent], None]) -> None:
         self._heard = heard
@@ -79,7 +81,7 @@ class EventDecoder:
         self._decoder = msgspec.json.Decoder(BenchmarkEvent)
 
     def __call__(self, data: bytes) -> None:
-        """Take some bytes; what is not an event is passed over, for the parent reads everything once more at the end."""
+        """Take some bytes. Anything but an event is skipped: the parent reads everything again at the end."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             token, plus, event = line.partition(b"+")
@@ -92,7 +94,7 @@ class EventDecoder:
 
 
 def report_progress(watch: Progress, prefix: str = "") -> Progress:
-    """Return a watch that tells a child's steps through ``watch``; use it together with ``following``."""
+    """Return a watch that reports a child's steps through ``watch``; use it with ``following``."""
     return Progress(
         watch.say, heard=EventDecoder(lambda said: watch.say(prefix + _sentence(said.begin)) if said.begin else None)
     )
@@ -103,7 +105,7 @@ def _sentence(begin: str) -> str:
 
 
 class BackgroundTask:
-    """Work in a thread with its own watch, which ends it; the outer watch's cancellation ends it, too."""
+    """Work in a thread with its own watch, which ends it; cancelling the outer watch ends it, too."""
 
     def __init__(
         self, work: Callable[[Progress], object], outer: Progress, heard: Callable[[BenchmarkEvent], None]

@@ -1,4 +1,4 @@
-"""Benchmark probe: on demand only. Each GPU's ladder, checks and speed, in child processes that may die at any step."""
+"""Benchmark probe, on demand only: each GPU's ladder, checks and speed, in child processes that may crash at any step."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ CUDNN_RUNGS = (
 def run_benchmark(
     request: ProbeRequest, extent: Extent, *, gpu: int | None = None, began: float | None = None
 ) -> Benchmark:
-    """Benchmark every GPU, or the one of this number, with the cuDNN of the chosen consumer.
+    """Benchmark every GPU, or the one of this index, with the cuDNN of the chosen consumer.
 
-    ``began``: the moment (``time.monotonic``) from which the first GPU's time counts, where a scan came before.
+    ``began``: the moment (``time.monotonic``) from which the first GPU's time counts, if a scan came first.
     """
     start = time.monotonic()
     gpus = gpus_to_try(request.seen.driver)
@@ -95,7 +95,7 @@ def run_benchmark(
 
 
 def gpus_to_try(driver: Driver | None) -> tuple[Gpu, ...]:
-    """Return the GPUs to try: NVML's, else as many as CUDA counts; one where the driver is there and says neither."""
+    """Return the GPUs to try: NVML's, else as many as CUDA counts; one if there is a driver but neither answers."""
     if driver is None:
         return ()
     if driver.gpus:
@@ -132,7 +132,7 @@ def _nothing_to_run(request: ProbeRequest, gpus: tuple[Gpu, ...], gpu: int | Non
 
 @dataclass
 class _GpuEvents:
-    """What the children of one GPU's run said so far."""
+    """The reports so far from the children of one GPU's run."""
 
     rungs: dict[str, Rung] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
@@ -145,7 +145,7 @@ class _GpuEvents:
     ended: str = ""
 
     def record_answer(self, answer: ChildAnswer[BenchmarkEvent]) -> str:
-        """Take one child's answer; return the id of the step that it died in, empty when it did not die."""
+        """Take one child's answer; return the id of the step in which it crashed, empty if it did not."""
         begun = begin = ""
         for said in answer.events:
             if said.begin:
@@ -169,7 +169,7 @@ class _GpuEvents:
         return begun or "?"
 
     def break_rung(self, name: str, layer: Any, call: str, ended: str) -> None:
-        """Note a rung that ended the process."""
+        """Record a rung that ended the process."""
         self.rungs.setdefault(name, Rung(name=name, layer=layer, state="failed", call=call, meaning=ended))
 
 
@@ -197,7 +197,7 @@ class _GpuBenchmark:
         self._first = threading.Event()
 
     def run(self) -> GpuRun:
-        """Look at the card, climb the ladder, check and time; whatever happens, return what was learnt."""
+        """Examine the card, climb the ladder, check and time; return everything that was learnt, whatever happens."""
         start = time.monotonic()
         watch, gpu = self._request.watch, self._gpu
         watch.say(fact_text("GPU {index}: looking at {name}", index=gpu.index, name=gpu.name or fact_text("the card")))
@@ -223,7 +223,7 @@ class _GpuBenchmark:
         )
 
     def _time_again(self, chosen: ChosenConsumer, runs: tuple[FrameworkRun, ...]) -> tuple[FrameworkRun, ...]:
-        """Measure both sides again where a framework is faster and the time suffices; each keeps its faster timings."""
+        """Measure both sides again where a framework is faster and time allows; each keeps its faster timings."""
         extent, ours = self._extent, self._heard.timings
         slower = slower_problems(extent.timed, ours, runs)
         faster = tuple(t for t, run in zip(self._trials, runs, strict=True) if slower_problems(slower, ours, (run,)))
@@ -247,7 +247,7 @@ class _GpuBenchmark:
         return tuple(with_second_timings(runs, again))
 
     def _xids(self) -> tuple[str, ...]:
-        """Return what the kernel wrote about the GPU since the scan; looked for only where something went wrong."""
+        """Return the kernel's messages about the GPU since the scan; read only if something went wrong."""
         heard = self._heard
         bad = any(r.state == "failed" for r in heard.rungs.values()) or any(c.right is False for c in heard.checks)
         if self._where.system != "linux" or not (bad or heard.ended):
@@ -262,7 +262,7 @@ class _GpuBenchmark:
         return f"GPU {self._gpu.index}: "
 
     def _ask(self, work: Callable[..., None], request: Any, timeout: float) -> ChildAnswer[BenchmarkEvent]:
-        """Ask a child, telling its steps as it goes; the person's cancellation ends it."""
+        """Ask a child, reporting its steps as it goes; the person's cancellation ends it."""
         outer = self._request.watch
         inner = report_progress(outer, self._name)
         verdict = self._chosen.verdict if self._chosen else Verdict(may=True)
@@ -291,7 +291,7 @@ class _GpuBenchmark:
         self._card = said.card or self._card
 
     def _climb(self) -> bool:
-        """Climb the lower part; whether cuDNN is worth a try after it."""
+        """Climb the lower part; return whether cuDNN is worth trying afterwards."""
         chosen = self._chosen
         roll = chosen.plan.roll if chosen else None
         climb = LadderRequest(
@@ -311,7 +311,7 @@ class _GpuBenchmark:
         )
 
     def _engine(self, todo: BenchmarkJob, kept: float) -> None:
-        """Run a job, again without the step that killed it; ``kept``: seconds to leave for what comes after it."""
+        """Run a job, and again without the step that crashed it; ``kept``: seconds to reserve for what follows."""
         most, later = todo.seconds, kept + ENGINE_OVERHEAD_SECONDS
         for _n in range(MAX_ENGINES):
             todo = replace(
@@ -335,7 +335,7 @@ class _GpuBenchmark:
                 return
 
     def _fatal(self, begun: BenchmarkEvent, todo: BenchmarkJob, ended: str) -> None:
-        """Keep a timing that says which convolution ended the process."""
+        """Record a timing that names the convolution that ended the process."""
         steps = (("exact", todo.exact), ("compared", todo.compared), ("timed", todo.timed))
         what = next((p for kind, problems in steps for p in problems if step_id(kind, p) == begun.id), None)
         self._heard.timings.append(
@@ -392,7 +392,7 @@ class _GpuBenchmark:
 
 
 def _without_begun_steps(todo: BenchmarkJob, done: set[str]) -> BenchmarkJob:
-    """Return a job without the steps that were begun before."""
+    """Return a job without the steps that were already started."""
     return replace(
         todo,
         exact=tuple(p for p in todo.exact if step_id("exact", p) not in done),
@@ -402,7 +402,7 @@ def _without_begun_steps(todo: BenchmarkJob, done: set[str]) -> BenchmarkJob:
 
 
 def _merge_card(managed: GpuCard | None, driven: GpuCard | None, gpu: Gpu) -> GpuCard:
-    """Return what NVML says of the card, completed by what the driver and the scan say."""
+    """Return NVML's data of the card, completed by the driver's and the scan's."""
     card = managed or GpuCard()
     extra = driven or GpuCard()
     values = {n: getattr(card, n) or getattr(extra, n) for n in ("name", "compute_capability", "max_clock")}

@@ -1,8 +1,8 @@
-"""A second chance for the rows in which a framework is faster: both sides measured again, one right after the other.
+"""Second measurements for the rows in which a framework is faster: both sides again, one right after the other.
 
-A card near its power limit changes its clocks all the time: on an H200, equal runs of one kernel, minutes apart, differ by up to
-15 %. Which side is faster in such a row is only seen when a rest comes before each measurement, seconds lie between the two, and
-each has more than one try.
+A card near its power limit changes its clocks constantly: on an H200, equal runs of one kernel, minutes apart, differ
+by up to 15 %. Which side is faster in such a row only shows if each measurement follows a rest, both are seconds apart,
+and each is repeated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Row = tuple[str, str, str, str]
 def slower_problems(
     problems: Iterable[Problem], ours: Iterable[Timing], runs: Iterable[FrameworkRun]
 ) -> tuple[Problem, ...]:
-    """Return the problems in which some framework is faster than our own timing, in the order given."""
+    """Return the problems in which some framework is faster than our own timing, in the given order."""
     own = {_row(t): t.teraflops for t in ours if t.teraflops}
     best: dict[tuple[str, str, str], float] = {}
     for timing in (t for run in runs for t in run.timings if t.teraflops):
@@ -39,7 +39,9 @@ def slower_problems(
 
 
 def fastest_timings(timings: Iterable[Timing]) -> tuple[Timing, ...]:
-    """Return one timing for each row, the fastest, in the order of the first; one that failed yields to any that did not."""
+    """Return one timing for each row, the fastest, in the order of the first; a failed one gives way to any that
+    succeeded.
+    """
     kept: dict[Row, Timing] = {}
     for timing in timings:
         first = kept.setdefault(_row(timing), timing)
@@ -49,7 +51,7 @@ def fastest_timings(timings: Iterable[Timing]) -> tuple[Timing, ...]:
 
 
 def with_second_timings(runs: Iterable[FrameworkRun], again: Iterable[FrameworkRun]) -> Iterator[FrameworkRun]:
-    """Yield the first runs, each with the faster timings of its second; all else stays as the first run saw it."""
+    """Yield the first runs, each with the faster timings of its second; everything else stays as in the first run."""
     second = {run.framework: run for run in again}
     for run in runs:
         other = second.get(run.framework)

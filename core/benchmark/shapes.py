@@ -13,7 +13,9 @@ BYTES_PER_NUMBER: dict[NumberType, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf1
 
 
 class Shape(Frozen, frozen=True, kw_only=True):
-    """A two-dimensional convolution: batch n, c channels of size x size, k filters of r x r, padded to the same size."""
+    """A two-dimensional convolution: batch n, c channels of size x size, k filters of r x r, with padding that keeps
+    the size.
+    """
 
     name: str
     label: str = ""
@@ -87,7 +89,7 @@ class Problem(Frozen, frozen=True, kw_only=True):
 
     @property
     def terms_per_element(self) -> int:
-        """How many products are summed for one element of the result, at most."""
+        """The maximum number of products that are summed for one element of the result."""
         s = self.shape
         counts = {
             "forward": s.c // s.groups * s.r * s.r,
@@ -97,7 +99,7 @@ class Problem(Frozen, frozen=True, kw_only=True):
         return counts[self.direction]
 
     def tensor_bytes(self, which: int) -> int:
-        """Bytes of one of the three tensors. The result of int8 is written in fp32."""
+        """Bytes of one of the three tensors. The result of int8 is stored in fp32."""
         wide = self.type == "int8" and which == self.written_tensor
         return self.shape.element_counts[which] * (4 if wide else BYTES_PER_NUMBER[self.type])
 
@@ -180,7 +182,7 @@ def to_layout(values: Sequence[int], dims: tuple[int, int, int, int], layout: La
 
 
 def element_offset(dims: tuple[int, int, int, int], layout: Layout, at: tuple[int, int, int, int]) -> int:
-    """Return where an element is, counted in elements."""
+    """Return the offset of an element, in elements."""
     _, channels, height, width = dims
     n, c, h, w = at
     if layout == "NCHW":

@@ -1,4 +1,4 @@
-"""Names and meanings of the statuses that a rung may end with."""
+"""Names and meanings of the statuses with which a rung may end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.model.facts import Rung
 
 
 def status_family(call: str, major: int) -> str:
-    """Return the family of codes that a function's statuses belong to."""
+    """Return the family of codes to which a function's statuses belong."""
     if call.startswith("cudnn"):
         return "cuDNN 9 status" if major >= 9 else "cuDNN 8 status"
     if call.startswith("cublas"):
@@ -18,13 +18,13 @@ def status_family(call: str, major: int) -> str:
 
 
 def code_of(call: str, status: int, major: int) -> CodeEntry | None:
-    """Return what is known of a status."""
+    """Return the dictionary's entry for a status; None if there is none."""
     wanted = status_family(call, major)
     return next((c for c in known_codes() if c.family == wanted and c.number == str(status)), None)
 
 
 def with_status_name(rung: Rung, major: int) -> Rung:
-    """Return the rung with its status's name and meaning; what else is known, such as cuDNN's last word, comes last."""
+    """Return the rung with its status's name and meaning; other details, such as cuDNN's error message, come last."""
     if rung.state != "failed" or not rung.status:
         return rung
     code = code_of(rung.call, rung.status, major)

@@ -16,7 +16,7 @@ BAR_WIDTH = 30
 
 
 def benchmark_table(benchmark: Benchmark | None, *, plain: bool = False) -> str:
-    """Return the table; ``plain`` keeps to ASCII. Empty where nothing was run."""
+    """Return the table; ``plain`` restricts it to ASCII. Empty if nothing was run."""
     if benchmark is None or not benchmark.gpus:
         return ""
     lines = [line for run in benchmark.gpus for line in _run(run, plain=plain)]
@@ -96,7 +96,7 @@ def _checks(checks: tuple[Check, ...]) -> Iterator[str]:
 
 
 def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
-    """Yield one bar for each type: what the large shape reaches of the card's limit."""
+    """Yield one bar for each type: the fraction of the card's limit that the large shape reaches."""
     full, rest, mark = ("#", ".", "|") if plain else ("█", "░", "│")
     limits = {limit.type: limit for limit in run.limits}
     shown = [
@@ -146,7 +146,7 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
 
 
 def _shapes(run: GpuRun) -> Iterator[str]:
-    """Yield one line for each measured convolution, with the framework's beside it."""
+    """Yield one line for each measured convolution, with the framework's result beside it."""
     measured = [f for f in run.frameworks or () if f.timings]
     wide = max(16, *(len(_short(f)) for f in measured)) if measured else 0
     heads = "".join(f"  {_short(f):>{wide}}" for f in measured)
@@ -176,7 +176,7 @@ def _short(its: FrameworkRun) -> str:
 
 
 def _beside(its: FrameworkRun, ours: Timing) -> str:
-    """Return a framework's figure for the same convolution; where it knows no other layout, with the one that it took."""
+    """Return a framework's result for the same convolution; with its layout, if it supports no other."""
     same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
     usually = [t for t in same if ours.layout == usual_layout(ours.type)]
     found = next((t for t in same if t.layout == ours.layout), usually[0] if usually else None)

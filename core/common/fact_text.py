@@ -67,7 +67,7 @@ def form_of(text: str) -> Form | None:
     return _made.get(text)
 
 
-def taken_forms() -> list[Form]:
+def take_forms() -> list[Form]:
     """Return what was remembered since the last call, and forget it: a child sends it to its parent."""
     with _lock:
         forms = list(_made.values())

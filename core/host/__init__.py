@@ -1,1 +1,3 @@
-"""The operating system: read it, start programs and children. A child imports this package first, so it stays empty."""
+"""The operating system: read it, start programs and child processes. Every child imports this package first, so it
+stays empty.
+"""

@@ -1,9 +1,10 @@
-"""What a Python environment's activation does to variables: steps as text, and the shell lines that carry them out.
+"""What activating a Python environment does to variables: steps as text, and the shell lines that carry them out.
 
-A variable's value in the scope "environment" is text of one step a line: ``set VALUE``, ``unset``, ``prepend FOLDER``
-or ``drop FOLDER``. Neither venv nor its kin has a folder for hooks, so its own ``bin/activate`` gets two marked
-blocks (a ``.pth`` file comes too late: the loader has read LD_LIBRARY_PATH before Python starts). conda has folders
-for hooks; there the files are ours alone. Shells of the Bourne family only.
+The value of a variable in the scope "environment" is text with one step a line: ``set VALUE``, ``unset``, ``prepend
+FOLDER`` or ``drop FOLDER``. Neither venv nor virtualenv nor uv has a folder for activation hooks, so two marked blocks
+go into the environment's own ``bin/activate`` (a ``.pth`` file would be too late: the loader reads LD_LIBRARY_PATH
+before Python starts). conda has folders for hooks, and the files there are ours alone. Only Bourne-like shells are
+served.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Steps = dict[str, str]
 
 
 def check_steps(name: str, steps: str) -> None:
-    """Make sure that these are steps (ChangeError if not)."""
+    """Check that these are valid steps (ChangeError if not)."""
     if not _NAME.match(name):
         raise ChangeError(_("{name} is not a valid variable name.", name=repr(name)))
     if not steps or not all(_STEP.match(s) for s in steps.split("\n")):
@@ -39,7 +40,7 @@ def check_steps(name: str, steps: str) -> None:
 
 
 def activation_lines(steps: Steps) -> str:
-    """Return the shell lines for activation, with the steps as comments from which they can be read again."""
+    """Return the shell lines for activation; comments in them hold the steps, so that they can be read back."""
     rows = [_NOTE]
     for name, text in sorted(steps.items()):
         check_steps(name, text)
@@ -82,7 +83,7 @@ def _shell(name: str, verb: str, value: str) -> list[str]:
 
 
 def deactivation_lines(steps: Steps) -> str:
-    """Return the shell lines for deactivation: each variable as it was."""
+    """Return the shell lines for deactivation, which restore each variable."""
     rows = [_NOTE]
     for name in sorted(steps):
         had, old = f"_CONVALESCE_HAD_{name}", f"_CONVALESCE_OLD_{name}"
@@ -96,10 +97,10 @@ def deactivation_lines(steps: Steps) -> str:
 
 
 def parse_steps(lines: str) -> Steps:
-    """Return the steps that stand as comments in lines made by ``activation_lines``.
+    """Return the steps that the comments in lines made by ``activation_lines`` hold.
 
     Raises:
-        ChangeError: the lines are not as we wrote them.
+        ChangeError: the lines are not as Convalesce wrote them.
     """
     steps: Steps = {}
     for line in lines.split("\n"):
@@ -127,7 +128,8 @@ def steps_in(script: str) -> Steps:
 
 
 def with_steps(script: str, steps: Steps) -> str:
-    """Return a venv's activate script with these steps instead of those that it has; with none, as it was.
+    """Return a venv's activate script with these steps in place of its present ones; without steps, as it was
+    originally.
 
     Raises:
         ChangeError: it is not an activate script as venv, virtualenv and uv write it, or its blocks are damaged.
@@ -154,9 +156,10 @@ def _blocks(script: str) -> list[tuple[int, int]]:
 
 
 def apply_steps(name: str, steps: str, value: str | None, *, again: bool = False) -> str | None:
-    """Return what a variable holds after its steps, as the shell lines of ``activation_lines`` make it; None for not set.
+    """Return a variable's value after its steps, as the lines of ``activation_lines`` compute it; None if it is not
+    set.
 
-    ``again``: the environment may be active already, so a folder that stands first is not put there once more.
+    ``again``: the environment may be active already, so a folder that is already first is not prepended again.
     """
     for step in steps.split("\n"):
         verb, _space, text = step.partition(" ")

@@ -1,7 +1,8 @@
-"""The pipes of a program that answers us: one for what it says, one by which it waits until we have looked at its mapped files.
+"""The pipes of a program that answers us: one carries its answers, on the other it waits until we have read its mapped
+files.
 
-Libraries print to the standard streams, so those carry no answers. We read the mapped files from the system: the program
-asks for that with the line LOOK, and continues when it gets a line feed back.
+Libraries print to the standard streams, so answers do not go there. We read the list of mapped files from the system:
+the program requests that with the line LOOK, and continues when it receives a line feed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MAX_LOOKS = 1000
 
 
 class AnswerPipe:
-    """Two pipes, ours and the program's ends."""
+    """Two pipes, with our ends and the program's."""
 
     def __init__(self) -> None:
         self._said, self._program_says = os.pipe()
@@ -28,7 +29,7 @@ class AnswerPipe:
 
     @property
     def child_handles(self) -> tuple[int, int]:
-        """The program's ends: numbers of descriptors, on Windows of handles."""
+        """The program's ends: file descriptors, or handles on Windows."""
         if sys.platform != "win32":
             return self._program_says, self._program_waits
         import msvcrt
@@ -37,12 +38,14 @@ class AnswerPipe:
 
     @property
     def child_environment(self) -> dict[str, str]:
-        """What tells the program its ends."""
+        """The variables that tell the program which ends are its own."""
         return {ANSWER_VARIABLE: ",".join(map(str, self.child_handles))}
 
     @contextmanager
     def handed_over(self) -> Iterator[tuple[int, int]]:
-        """Let the program's ends be inherited for the time of a ``with``, in which it is started; then they are its alone."""
+        """Make the program's ends inheritable within the block, in which the program is started; close ours of them
+        afterwards.
+        """
         try:
             if sys.platform == "win32":
                 for handle in self.child_handles:
@@ -55,7 +58,7 @@ class AnswerPipe:
             self._close(self._program_says, self._program_waits)
 
     def read_to_end(self, hear: Callable[[bytes], None], look: Callable[[], None]) -> None:
-        """Read what the program says to its end, and look whenever it asks for that."""
+        """Read all that the program writes, and call ``look`` whenever it asks for that."""
         looks, last = 0, b""
         try:
             while chunk := os.read(self._said, 1 << 16):

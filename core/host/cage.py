@@ -1,7 +1,8 @@
-"""A cage for a child that loads a library only to hear its answer: no new processes, no network, no access to other processes.
+"""A sandbox for a child process that loads a library only to learn its answer: no new processes, no network, no access
+to other processes.
 
-It holds on Linux where the kernel filters system calls (seccomp(2)) and for the two kinds of processor that NVIDIA's libraries
-are made for. Since nothing in it can start a process or leave its group, nothing is left when the group is killed.
+It needs Linux with seccomp(2), on one of the two architectures that NVIDIA's libraries are built for. Since nothing
+inside can start a process or leave the process group, killing the group leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ rt_sigqueueinfo, tkill, rt_tgsigqueueinfo, process_vm_writev, pidfd_send_signal,
 
 
 def enter() -> tuple[str, ...]:
-    """Close the cage around this process and all its threads; return which guards hold."""
+    """Confine this process and all its threads; return the names of the guards that are in force."""
     if sys.platform != "linux":
         return ()
     libc = ctypes.CDLL(None)
@@ -71,7 +72,7 @@ def _filtered(libc: ctypes.CDLL) -> bool:
 
 
 def program(machine: str, own: int) -> list[tuple[int, int, int, int]]:
-    """Return the filter's instructions: (code, jump if true, jump if false, value)."""
+    """Return the filter's BPF instructions: (code, jump if true, jump if false, value)."""
     if machine not in MACHINES:
         return []
     processor, numbers, never = MACHINES[machine]

@@ -1,21 +1,22 @@
-"""Runs one of our own functions in a child process, frozen or not. Native code is called only there.
+"""Run one of our own functions in a child process, frozen or not. Native code is called only there.
 
-The function has the form ``work(request, emit)``: it gets one frozen request and emits frozen events as it goes, so
-that what was learnt before a crash is not lost. ``core.host.child_main`` is the child's side.
+The function has the form ``work(request, emit)``: it receives one frozen request and emits frozen events as it goes, so
+that nothing is lost that was learnt before a crash. ``core.host.child_main`` is the child's side.
 
-The order goes to the child's stdin, marshalled: it comes from ourselves, and reading it costs no import. The answer comes
-as JSON, since a library may have spoilt the memory that it came from: on its own pipe (``core.host.answer_pipe``) one line for each
-event (``+`` and JSON; before it ``~`` and JSON for how each of its sentences was made) and a last line: ``.`` when the
-work came to its end, ``!`` and a text when it raised. Each starts with a line feed and a token that only the order names:
-a line without it, or one after the last, is not ours, and then no line counts. What a native library prints
-goes to the standard streams. At a line ``?`` the parent looks at which files are mapped (``emit(None)``), and ``=`` and JSON
-say which guards of the cage hold on this system.
+The order goes to the child's stdin in marshal's format: it comes from ourselves, and reading it needs no import. The
+answer is JSON, since a library may have corrupted the memory that it came from. It has its own pipe
+(``core.host.answer_pipe``), with one line for each event (``+`` and JSON; before it, ``~`` and JSON for the form of
+each of its sentences) and a last line: ``.`` if the work ended normally, ``!`` and a text if it raised. Each line
+starts with a line feed and a token that only the order contains: if any line lacks it, or follows the last one,
+somebody else has written, and then no line counts. Whatever a native library prints goes to the standard streams. At a
+line ``?`` (``emit(None)``) the parent reads which files are mapped; ``=`` and JSON name the guards of the sandbox that
+are in force.
 
-A module with ``PLAIN = True`` saves its children most of their start, the import of msgspec and what that needs (30 of 45
-ms): its functions get a request with the same attributes, and emit dictionaries. The types are the parent's alone.
-Measured over a scan with five children, medians of alternating runs on two busy cores: with one set of types a scan takes
-1.31 times the processor time and 1.13 times as long (16 pairs); with the standard library's json alone 1.05 times the
-processor time (12 pairs).
+A module with ``PLAIN = True`` saves its children most of their start-up time, the import of msgspec and its
+dependencies (30 of 45 ms): its functions receive a request with the same attributes, and emit dictionaries. Only the
+parent uses the types. Measured over a scan with five children, medians of alternating runs on two busy cores: with one
+set of types a scan takes 1.31 times the processor time and 1.13 times as long (16 pairs); with the standard library's
+json alone, 1.05 times the processor time (12 pairs).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _START = "import sys; sys.path += sys.argv[1:]; del sys.argv[1:]; from core.host
 
 
 class ChildAnswer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
-    """What a child said, and how it ended."""
+    """What a child reported, and how it ended."""
 
     events: tuple[E, ...] = ()
     output: str = ""
@@ -68,9 +69,10 @@ class ChildAnswer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
 
 
 def order_of(work: Callable[..., None], request: object, token: str = "") -> bytes:
-    """Return what a child reads: a function's name ("module:function"), our process number, the request and the token.
+    """Return the order that a child reads: the function's name ("module:function"), our process id, the request and the
+    token.
 
-    A child that finds another parent than that process is an orphan already.
+    A child whose parent is not that process has been orphaned.
 
     Raises:
         ValueError: ``work`` is not at the top level of an importable module.
@@ -84,12 +86,12 @@ def order_of(work: Callable[..., None], request: object, token: str = "") -> byt
 
 
 def token_of(order: bytes) -> str:
-    """Return the token in an order that ``order_of`` made."""
+    """Return the token of an order made by ``order_of``."""
     return str(marshal.loads(order)[3])  # noqa: S302 - our own bytes
 
 
 def function_name(work: Callable[..., None]) -> str:
-    """Return the name under which a child finds the function, "module:function".
+    """Return the name by which a child finds the function, "module:function".
 
     Raises:
         ValueError: the function is not at the top level of an importable module.
@@ -102,9 +104,10 @@ def function_name(work: Callable[..., None]) -> str:
 def child_command() -> list[str]:
     """Return the command line that starts a child of this program.
 
-    From source, ``-I -S`` keep the consumer's PYTHON* variables, current folder and start-up files away from our
-    interpreter; the two folders that hold ``core`` and our libraries are handed over by name, since ``-I`` and ``-S``
-    would not find an editable install either. They come last, so that nothing in them hides the standard library.
+    From source, ``-I -S`` isolate our interpreter from the consumer's PYTHON* variables, working directory and start-up
+    files. Under these options an editable install is not found either, so the two folders that hold ``core`` and our
+    dependencies are passed explicitly. They come last in the search, so that nothing in them shadows the standard
+    library.
     """
     if frozen.is_frozen():
         return [sys.executable, "--child"]
@@ -131,12 +134,12 @@ def ask_child(
 ) -> ChildAnswer[E]:
     """Run ``work(request, emit)`` in a child with the environment ``env`` and return every event that it emitted.
 
-    ``work`` must be a module-level function of ``core``, annotated with its request's type. Never raises for
-    anything that the child does; a time-out (seconds) or a cancelled watch kills the child and its descendants.
-    ``account``: whose rights the child gets; one's own for None.
+    ``work`` must be a module-level function of ``core`` whose request parameter is annotated with its type. A child's
+    failure never raises; a time-out (seconds) or a cancelled watch kills the child and its descendants. ``account``:
+    the account whose rights the child gets; None for our own.
 
     Raises:
-        ValueError: ``work`` is not at the top level of an importable module (our own mistake).
+        ValueError: ``work`` is not at the top level of an importable module (a programming error).
     """
     try:
         order = order_of(work, request, token := os.urandom(TOKEN // 2).hex())
@@ -152,9 +155,10 @@ def ask_child(
 
 
 def read_answer(completed: CompletedProcess, event: type[E], token: str = "") -> ChildAnswer[E]:
-    """Return what a finished child said: its whole event lines, its output and its end.
+    """Return the answer of a finished child: its complete event lines, its output and its exit.
 
-    With a ``token`` every line begins with it, and nothing follows the last one: what does not is somebody else's.
+    With a ``token``, every line must begin with it, and nothing may follow the last one: anything else was written by
+    somebody else.
     """
     with ONE_AT_A_TIME:
         decoder = msgspec.json.Decoder(event)

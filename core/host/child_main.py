@@ -1,6 +1,6 @@
 """The child's side of ``core.host.child``: read the order, do the work, write what it emits.
 
-A scan starts five children, so every import here is paid for five times: nothing is imported that the work does not need.
+A scan starts five children, so each import here is paid for five times: import only what the work needs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 
 from core.common import frozen
-from core.common.fact_text import taken_forms
+from core.common.fact_text import take_forms
 
 TYPE_CHECKING = False  # as typing has it; importing that takes longer than all of this
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ ANSWER_VARIABLE = "CONVALESCE_ANSWER"
 
 
 def main() -> NoReturn:
-    """Be the child: read the order, do the work, and end at once, before any native library's exit code can crash."""
+    """Read the order, do the work, and exit at once, so that no native library's exit handler can crash."""
     for name in frozen.child_variables():
         os.environ.pop(name, None)
     frozen.restore_dll_search()
@@ -49,31 +49,31 @@ def main() -> NoReturn:
 
 
 class _Answer:
-    """What the parent hears."""
+    """The child's messages to its parent."""
 
     def __init__(self, out: int, go: int, mark: bytes) -> None:
         self._out, self._go, self._mark = out, go, mark
 
     def event(self, event: bytes) -> None:
-        """Say what happened, and how each sentence in it was made."""
-        for form in taken_forms():
+        """Send an event, preceded by the form of each sentence in it."""
+        for form in take_forms():
             _write(self._out, self._mark + b"~" + as_json(form) + b"\n")
         _write(self._out, self._mark + b"+" + event + b"\n")
 
     def look(self) -> None:
-        """Wait until the parent has looked at what this process has mapped."""
+        """Wait until the parent has read which files this process has mapped."""
         _write(self._out, self._mark + b"?\n")
         os.read(self._go, 1)
 
-    def guarded(self, guards: tuple[str, ...]) -> None:
-        """Say which guards of the cage hold here."""
+    def report_guards(self, guards: tuple[str, ...]) -> None:
+        """Report the guards of the sandbox that are in force."""
         _write(self._out, self._mark + b"=" + as_json(guards) + b"\n")
 
 
 def _end_as_windows_would(error: Exception) -> None:
-    """On Windows ctypes turns the crash of a function that it called into an OSError: end as that program would have.
+    """End with the exit status that a crash would have given, which ctypes on Windows hides by raising OSError.
 
-    An access violation has no number there ("exception: access violation reading 0x..."); other codes are winerror.
+    An access violation has no number there ("exception: access violation reading 0x..."); other codes are in winerror.
     """
     if sys.platform != "win32" or not isinstance(error, OSError):
         return
@@ -90,7 +90,7 @@ def _do(name: str, request: Any, answer: _Answer) -> None:
     if getattr(module, "CAGED", False):
         from core.host import cage
 
-        answer.guarded(cage.enter())
+        answer.report_guards(cage.enter())
 
     def emit(event: Any, encode: Callable[[Any], bytes] = as_json) -> None:
         answer.look() if event is None else answer.event(encode(event))
@@ -107,7 +107,7 @@ def _do(name: str, request: Any, answer: _Answer) -> None:
 
 
 def _to_struct(value: Any) -> Any:
-    """Return plain data with attributes instead of keys, and tuples, as the frozen request has them."""
+    """Return plain data as the frozen request has it: attributes in place of keys, tuples in place of lists."""
     if isinstance(value, dict):
         from types import SimpleNamespace
 
@@ -121,11 +121,11 @@ ESCAPES = {n: f"\\u{n:04x}" for n in range(32)} | {ord('"'): '\\"', ord("\\"): "
 def as_json(value: Any) -> bytes:
     """Return plain data as JSON: dictionaries, lists, tuples, text, integers, True, False and None.
 
-    Not json's: that imports re, which takes as long as the interpreter's own start.
+    The json module is not used: it imports re, which takes as long as starting the interpreter.
 
     Raises:
-        UnicodeEncodeError: a text holds half of a surrogate pair.
-        TypeError: a value is of another kind.
+        UnicodeEncodeError: a text has half of a surrogate pair.
+        TypeError: a value is of another type.
     """
     return _json(value).encode()
 
@@ -145,7 +145,7 @@ def _json(value: Any) -> str:
 
 
 def _answer_pipe() -> tuple[int, int]:
-    """Return the two descriptors that the parent made; nothing that is started from here gets them."""
+    """Return the two descriptors that the parent made, no longer inheritable."""
     numbers = [int(n) for n in os.environ.pop(ANSWER_VARIABLE, "").split(",") if n.isdigit()]
     if len(numbers) != 2:
         os._exit(2)  # somebody else started this
@@ -181,7 +181,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _be_quiet(parent: int) -> None:
-    """No core dump, no error dialog, no life without the parent, and no C output lost in a buffer at a crash."""
+    """Prevent core dumps, error dialogs, outliving the parent, and the loss of buffered C output at a crash."""
     import ctypes
 
     if sys.platform == "win32":

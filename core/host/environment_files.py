@@ -23,10 +23,12 @@ def _lines(text: str) -> list[str]:
 
 
 def read_assignment(text: str, name: str) -> Value | None:
-    """Return what ``text`` gives the variable. The kind is the line's form: "3:export NAME='*'" and its line end.
+    """Return the value that ``text`` gives the variable.
+
+    Its kind is the form of the line, "3:export NAME='*'", and its line end.
 
     Raises:
-        ChangeError: it is assigned twice, or by a line that is more than a plain assignment.
+        ChangeError: the variable is assigned twice, or by a line that is more than a plain assignment.
     """
     lines = _lines(text)
     rows = [i for i, line in enumerate(lines) if re.match(rf"\s*(?:export\s+)?{re.escape(name)}\s*=", line)]
@@ -54,11 +56,11 @@ def read_assignment(text: str, name: str) -> Value | None:
 
 
 def write_assignment(text: str, name: str, value: Value | None) -> str:
-    """Return ``text`` with the variable given ``value``, or without its line.
+    """Return ``text`` with the variable set to ``value``, or without its line (None).
 
     Raises:
-        ChangeError: see ``read_assignment``; or the value cannot be written plainly in such a file. What was read from a
-            file, its form with it, always can: else it could not be put back.
+        ChangeError: as ``read_assignment``; or the value cannot be written plainly in such a file. A value that was
+        read from a file, with its form, can always be written, so that every change can be undone.
     """
     lines, old = _lines(text), read_assignment(text, name)
     place = int(old.kind.partition(":")[0]) if old else len(lines)

@@ -1,4 +1,4 @@
-"""Exchange two folders of one file system: atomically where the system can, else by renames that can be resumed."""
+"""Exchange two folders on one file system: atomically where the system can, else by renames that can be resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WITHOUT = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 
 
 def folder_number(path: str) -> int:
-    """Return a folder's number in its file system; 0 where there is none, or another kind of thing."""
+    """Return a folder's inode number; 0 if nothing, or something other than a folder, is there."""
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -27,10 +27,12 @@ def folder_number(path: str) -> int:
 
 
 def bring_folder(number: int, place: str, other: str) -> None:
-    """Let ``place`` be the folder of this number, and ``other`` what is at ``place``. Can be called again after a kill.
+    """Make ``place`` the folder with this inode number, and ``other`` what was at ``place``. Can be repeated after a
+    kill.
 
     Raises:
-        ChangeError: neither is that folder. OSError: the system refused.
+        ChangeError: neither is that folder.
+        OSError: the system refused.
     """
     aside = f"{other}.aside"
     at = next((p for p in (place, other, aside) if folder_number(p) == number), "")
@@ -47,7 +49,7 @@ def bring_folder(number: int, place: str, other: str) -> None:
 
 
 def _exchange(one: str, other: str) -> bool:
-    """Exchange two names in one step; False where that cannot be done here."""
+    """Exchange two names atomically; False if the system or the file system cannot."""
     if sys.platform != "linux":
         return False
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)

@@ -1,4 +1,4 @@
-"""Attributes: what a file has beside its bytes (owner, mode, access list, extended attributes), read and given."""
+"""Attributes of a file beside its bytes (owner, mode, access list, extended attributes): read and apply them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SYSTEM_S = ("trusted.", "security.ima", "security.evm")
 
 
 class FileAttributes(Frozen, frozen=True, kw_only=True):
-    """What a file has beside its bytes. On Windows its mode alone: access lists are inherited from the folder there."""
+    """A file's attributes. On Windows only its mode: there, access lists are inherited from the folder."""
 
     mode: int
     """Permission bits."""
@@ -109,7 +109,7 @@ else:
 
 
 def for_other_bytes(old: FileAttributes) -> FileAttributes:
-    """Return what a file takes over that replaces one: all but its time, and the rights of the old bytes alone."""
+    """Return the attributes for a file that replaces one: all but its time and the rights tied to the old bytes."""
     return FileAttributes(
         mode=old.mode & ~(stat.S_ISUID | stat.S_ISGID),
         uid=old.uid,

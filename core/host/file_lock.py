@@ -1,4 +1,4 @@
-"""A lock on an open file. The system lets go of it when its holder ends, however it ends."""
+"""A lock on an open file. The system releases it when its holder ends, however it ends."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def lock_file(path: Path) -> int:
-    """Lock a file of one's own that is there, and return the descriptor that holds it.
+    """Lock an existing file of this user, and return the descriptor that holds the lock.
 
     Raises:
-        OSError: it is not there, or another process holds it.
+        OSError: the file is not there, or another process holds the lock.
     """
     fd = try_hold(path)
     if fd is None:
@@ -20,7 +20,7 @@ def lock_file(path: Path) -> int:
 
 
 def try_hold(path: Path) -> int | None:
-    """Do the same; None where another process holds it. OSError where it is not there."""
+    """Like ``lock_file``, but return None if another process holds the lock. OSError if the file is not there."""
     fd = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
     os.lseek(fd, 1 << 20, os.SEEK_SET)  # Windows lets nobody read a locked byte: one beyond what is read
     held = False

@@ -1,7 +1,7 @@
-"""The one seam to the operating system: variables, processes, volumes, elevation. Files are real files.
+"""The one interface to the operating system: variables, processes, volumes, elevation. Files are real files.
 
-``Host`` is a Protocol that linux/host.py and windows/host.py implement; tests have a double. Roots of the file system are
-parameters, so that each can be tested on a temporary folder.
+``Host`` is a Protocol that linux/host.py and windows/host.py implement; tests have a double. The root of the file
+system is a parameter, so that each can be tested on a temporary folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CompletedProcess(Frozen, frozen=True, kw_only=True):
 
 
 class Account(Frozen, frozen=True, kw_only=True):
-    """An account of Linux whose rights a program gets instead of an administrator's."""
+    """A Linux account whose rights a program gets in place of an administrator's."""
 
     uid: int
     gid: int
@@ -43,7 +43,7 @@ class Account(Frozen, frozen=True, kw_only=True):
 
 
 class RunOptions(TypedDict, total=False):
-    """How ``Host.run`` runs a program; only the time-out must be given."""
+    """Options of ``Host.run``; only the time-out is required."""
 
     timeout: Required[float]
     """Seconds."""
@@ -62,7 +62,7 @@ class RunOptions(TypedDict, total=False):
 
 
 class Host(Protocol):
-    """What the rest of core may ask of the operating system."""
+    """The operations of the operating system that core uses."""
 
     @property
     def system(self) -> System:
@@ -83,18 +83,18 @@ class Host(Protocol):
         ...
 
     def fresh_environment(self) -> dict[str, str]:
-        """The environment that a newly started program gets; a frozen application's own changes are undone.
+        """The environment that a newly started program gets, without a frozen application's own changes.
 
-        Windows: registry values, machine before user. Linux: the environment that Convalesce was started with,
-        since that is what every program started from the same place gets.
+        Windows: registry values, machine before user. Linux: the environment that Convalesce was started with, since
+        every program started from the same place gets that.
         """
         ...
 
     def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
-        """The environment that a program gets from a new log-in; None where it could not be learnt.
+        """The environment that a program gets from a new log-in; None if it could not be determined.
 
-        Windows: the registry's values again. Linux: what the person's login shell hands on within ``timeout`` seconds.
-        Slow: it runs the shell's start-up files, so a scan leaves it out.
+        Windows: the registry's values again. Linux: the environment that the person's login shell passes on within
+        ``timeout`` seconds. Slow, because it runs the shell's start-up files, so a scan does not use it.
         """
         ...
 
@@ -103,25 +103,27 @@ class Host(Protocol):
         ...
 
     def registered_pythons(self) -> tuple[str, ...]:
-        """Folders of the Pythons that installers registered (PEP 514); empty on Linux, which has no such list."""
+        """Folders of the Pythons that installers registered (PEP 514); empty on Linux, which has no such registry."""
         ...
 
     def signature(self, path: str) -> Signature:
-        """What is known of a Windows library's signature; empty where the system has no such thing. Reads all of it."""
+        """What is known of a Windows library's signature; empty on other systems. Reads the whole file."""
         ...
 
     def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
-        """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
+        """Run a program to its end or its time-out (seconds), at which all its descendants are killed.
 
-        Its current folder is a neutral one. Never raises for a program that is not there or fails:
-        ``CompletedProcess.ended`` says so. Output beyond 4 MiB a stream is dropped; invalid UTF-8 is replaced.
+        The working directory is a neutral one. A program that is missing or fails never raises:
+        ``CompletedProcess.ended`` describes it. Output beyond 4 MiB a stream is dropped; invalid UTF-8 is replaced.
         """
         ...
 
 
 @runtime_checkable
 class PlannedFiles(Protocol):
-    """What a Host has that shows a machine as it would be: texts of small files that are not there yet, and what is gone."""
+    """The part of a Host that shows a planned machine: the small files that a plan would write, and the paths that it
+    would move.
+    """
 
     @property
     def planned(self) -> Mapping[str, str]:

@@ -1,6 +1,7 @@
-"""A file that the person named to be written: it is written where she named it, and nowhere that another account chose.
+"""Write an output file that the person named: at exactly that path, and never where another account redirects it.
 
-In a folder that others can write, somebody may have planted a link to a file of hers, a hard link to one, or a pipe.
+In a folder that others can write, somebody may have planted a symbolic link to one of the person's files, a hard link,
+or a pipe.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from core.model.changes import ChangeError
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write a file; links of one's own are followed, pipes and devices of one's own or the system's are written to.
+    """Write a file; the person's own links are followed, pipes and devices of the person or the system are written to.
 
     Raises:
-        ChangeError: another account would choose what is written. OSError: it cannot be written.
+        ChangeError: another account would choose what is written.
+        OSError: it cannot be written.
     """
     refuse_planted(path)
     if sys.platform == "win32" or (path.exists() and not path.is_file()) or _is_the_system_s(path):
@@ -33,12 +35,13 @@ def write_output(path: Path, data: bytes) -> None:
 
 
 def refuse_planted(path: Path) -> None:
-    """Refuse a place to which another account leads.
+    """Refuse a path that another account controls.
 
-    An administrator follows no link of another account's anywhere on the way, and writes into no file of another's.
+    With an administrator's rights, no link of another account anywhere on the path is followed, and no file of another
+    account is written.
 
     Raises:
-        ChangeError: naming the part that belongs to another account.
+        ChangeError: names the part that belongs to another account.
     """
     if sys.platform == "win32":
         return  # a link there needs rights that make an administrator
@@ -63,7 +66,7 @@ def refuse_planted(path: Path) -> None:
 
 
 def _way_above(path: Path) -> tuple[ownership.PathPart, ...]:
-    """Return the way to the folder of a path; nothing where it cannot be looked at either."""
+    """Return the parts of the path to a file's folder; empty if they cannot be examined."""
     try:
         return ownership.who_can_write(str(path.parent))
     except (OSError, ValueError):
@@ -73,12 +76,12 @@ def _way_above(path: Path) -> tuple[ownership.PathPart, ...]:
 def _may_be_their_hard_link(
     way: tuple[ownership.PathPart, ...], there: os.stat_result | None, trusted: frozenset[str]
 ) -> bool:
-    """Whether a file has a second name, and lies where others can give it one: in a folder that they write, sticky or not."""
+    """Whether a file has a second name, and is in a folder (sticky or not) in which others could have given it one."""
     if there is None or not stat.S_ISREG(there.st_mode) or there.st_nlink < 2 or len(way) < 2:
         return False
     return any(not ownership.is_trusted(who, trusted) for who in (way[-2].owner, *way[-2].writers))
 
 
 def _is_the_system_s(path: Path) -> bool:
-    """Whether a path leads through the kernel's own file systems, whose links are no texts (/dev/fd/63)."""
+    """Whether a path leads through the kernel's own file systems, whose links have no target text (/dev/fd/63)."""
     return os.path.realpath(path.parent).startswith(("/proc/", "/dev/fd"))

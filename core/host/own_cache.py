@@ -1,4 +1,4 @@
-"""What the program keeps for its account between runs and may lose at any time: files in a folder that nobody else can change."""
+"""The account's cache between runs: files that may be lost at any time, in a folder that nobody else can change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.model.changes import ChangeError
 
 
 def cache_folder() -> str:
-    """Return the account's own folder, which may not be there yet; empty for an account without a home."""
+    """Return the account's cache folder, which may not exist yet; empty for an account without a home."""
     usual = below_home(lambda: platformdirs.user_cache_path("convalesce", appauthor=False))
     above = (usual.parent, usual.parent.parent)
     if usual == NOWHERE or not any(map(os.path.isdir, above)):  # pathlib's raises where the home is another account's
@@ -23,7 +23,9 @@ def cache_folder() -> str:
 
 
 def read_kept(name: str, limit: int) -> bytes:
-    """Return a kept file's bytes; none where it is not there, too long, a link, or where somebody else could have written it."""
+    """Return a cached file's bytes; empty if it is missing, too long, a link, or if somebody else could have written
+    it.
+    """
     folder = cache_folder()
     with suppress(OSError, ChangeError):
         if folder and _is_own(os.path.join(folder, name)):  # noqa: PTH118 - plain text
@@ -33,7 +35,7 @@ def read_kept(name: str, limit: int) -> bytes:
 
 
 def write_kept(name: str, data: bytes) -> None:
-    """Keep a file, whole or not at all; nothing happens where that cannot be done, or where somebody else could change it."""
+    """Cache a file, completely or not at all; do nothing if that is impossible, or if somebody else could change it."""
     folder = cache_folder()
     with suppress(OSError, ChangeError):
         if not folder or not _is_own(folder):

@@ -1,4 +1,4 @@
-"""Ownership: who can change a file, or what a path leads to: owners, modes and access lists of every part of the path.
+"""Ownership: who can change a file or a path's target, from owners, modes and access lists of every part of the path.
 
 Principals are texts: "uid:1000", "gid:27" and "everyone" on Linux, security identifiers ("S-1-5-11") on Windows.
 """
@@ -38,12 +38,12 @@ class PathPart(Frozen, frozen=True, kw_only=True):
 
 
 def who_can_write(path: str) -> tuple[PathPart, ...]:
-    """Return every step from the root to an absolute path, links resolved, and who may change each.
+    """Return every part of an absolute path from the root on, links resolved, and who may change each.
 
-    The last part is "missing" where the path ends early.
+    The last part is "missing" if the path ends early.
 
     Raises:
-        OSError: a part cannot be looked at, or links lead in a circle.
+        OSError: a part cannot be examined, or links form a loop.
         ValueError: the path is not absolute.
     """
     if not Path(path).is_absolute() or "\0" in path:
@@ -52,8 +52,10 @@ def who_can_write(path: str) -> tuple[PathPart, ...]:
 
 
 def first_loose(path: str, trusted: frozenset[str] = frozenset()) -> str:
-    """Return the first part of a path that somebody can change who is neither an administrator nor
-    ``trusted``; empty when there is none. What cannot be looked at counts as loose.
+    """Return the first part of a path that somebody other than an administrator or ``trusted`` can change; empty if
+    there is none.
+
+    A part that cannot be examined counts as changeable.
     """
     try:
         return loose_part(who_can_write(path), ADMINISTRATORS | trusted)
@@ -64,7 +66,7 @@ def first_loose(path: str, trusted: frozenset[str] = frozenset()) -> str:
 
 
 def loose_part(parts: tuple[PathPart, ...], trusted: frozenset[str]) -> str:
-    """Return the first part that somebody else than ``trusted`` can change; empty when there is none."""
+    """Return the first part that somebody other than ``trusted`` can change; empty if there is none."""
     last = next((i for i in range(len(parts) - 1, -1, -1) if parts[i].kind != "missing"), -1)
     for i, part in enumerate(parts[: last + 1]):
         able = {part.owner, *part.movers, *(part.writers if i == last else ())}
@@ -74,7 +76,7 @@ def loose_part(parts: tuple[PathPart, ...], trusted: frozenset[str]) -> str:
 
 
 def is_trusted(who: str, trusted: frozenset[str]) -> bool:
-    """Whether a principal is one of ``trusted``, or a group all of whose members are."""
+    """Whether a principal is in ``trusted``, or is a group whose members all are."""
     if who in trusted:
         return True
     if not who.startswith("gid:"):
@@ -84,13 +86,13 @@ def is_trusted(who: str, trusted: frozenset[str]) -> bool:
 
 
 def may_read(path: str, uid: int, gids: frozenset[int]) -> bool:
-    """Whether a user may read a file by its owner, mode and access list, and enter its folder (Linux)."""
+    """Whether a user may read a file and enter its folder, by owner, mode and access list (Linux)."""
     file, folder = Path(path), Path(path).parent
     return allows(path, file.stat(), uid, gids, 4) and allows(str(folder), folder.stat(), uid, gids, 1)
 
 
 def may_enter(folder: str, uid: int, gids: frozenset[int]) -> bool:
-    """Whether a user may go through a folder by its owner, mode and access list (Linux)."""
+    """Whether a user may enter a folder, by owner, mode and access list (Linux)."""
     return allows(folder, Path(folder).stat(), uid, gids, 1)
 
 

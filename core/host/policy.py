@@ -1,6 +1,6 @@
-r"""What an administrator decided for this computer, by group policy: the values of HKLM\Software\Policies\Convalesce.
+r"""An administrator's settings for this computer, from group policy: the values of HKLM\Software\Policies\Convalesce.
 
-Only an administrator can write there. On Linux there is none.
+Only an administrator can write there. Linux has none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ POLICY_KEY = r"Software\Policies\Convalesce"
 
 
 class Policy(Frozen, frozen=True, kw_only=True):
-    """What holds on this computer; as it is where nobody decided."""
+    """The settings in force; the defaults where the policy sets none."""
 
     scan_only: bool = False
     """Nothing is changed. What was changed before may still be taken back."""
@@ -31,7 +31,7 @@ UNDECIDED = Policy()
 
 
 def policy_from(values: Mapping[str, object]) -> Policy:
-    """Return the policy that registry values make. A value of a kind that is not expected decides nothing."""
+    """Return the policy from registry values. A value of an unexpected type has no effect."""
     kept = {name.lower(): value for name, value in values.items()}
 
     def is_on(name: str) -> bool:
@@ -51,7 +51,7 @@ def policy_from(values: Mapping[str, object]) -> Policy:
 
 
 def this_policy() -> Policy:
-    """Return the policy of this computer, read anew."""
+    """Read this computer's policy."""
     if sys.platform == "win32":
         from core.host.windows.system import machine_values
 
@@ -60,14 +60,14 @@ def this_policy() -> Policy:
 
 
 def change_obstacle(policy: Policy, *, elevated: bool) -> str:
-    """Return the sentence that tells why nothing is changed; empty where the policy allows it."""
+    """Return why the policy forbids changes, in a sentence; empty if it allows them."""
     if policy.scan_only:
         return _("Your administrator lets Convalesce only look on this computer (policy ScanOnly).")
     return elevation_obstacle(policy) if elevated else ""
 
 
 def elevation_obstacle(policy: Policy) -> str:
-    """Return the sentence that tells why nobody is asked for administrator rights; empty where the policy allows it."""
+    """Return why the policy forbids asking for administrator rights, in a sentence; empty if it allows it."""
     if policy.no_elevation:
         return _(
             "Your administrator does not let Convalesce use administrator rights on this computer (policy NoElevation)."

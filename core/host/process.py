@@ -40,10 +40,10 @@ def run_program(
     account: Account | None = None,
     kind: ProgramKind = "program",
 ) -> CompletedProcess:
-    """Run a program, feed it ``input`` and return what it wrote and how it ended. ``Host.run`` on every system.
+    """Run a program, feed it ``input`` and return its output and how it ended. Implements ``Host.run`` on every system.
 
-    ``timeout`` is in seconds. At the time-out, when the watch is cancelled, and also when the program ends and leaves
-    others behind, its whole process group (Windows: its job) is killed. Never raises for what the program does.
+    ``timeout`` is in seconds. At the time-out, when the watch is cancelled, and when the program ends and leaves others
+    behind, its whole process group (Windows: its job) is killed. The program's failure never raises.
     """
     if watch is not None and watch.cancelled:
         return CompletedProcess(status=None, ended=fact_text("was not started: the work was cancelled"))
@@ -69,7 +69,7 @@ class _Tree(Protocol):
 
 
 class _Group:
-    """A process group. The lock keeps a signal from reaching a stranger who got the number of a collected process."""
+    """A process group. The lock prevents a signal from reaching an unrelated process that reuses the id."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -132,7 +132,7 @@ class _Running:
         self._mapped |= dict.fromkeys(self._tree.mapped_files())
 
     def finish(self, timeout: float, watch: Progress | None) -> CompletedProcess:
-        """Wait for whatever comes first, kill the rest, and describe the end."""
+        """Wait for whichever comes first, kill the rest, and describe the end."""
         cancelled = watch.on_cancel(lambda: self._happened.put("cancelled")) if watch else nullcontext()
         what = "interrupted"
         try:
@@ -230,7 +230,7 @@ def _heard(kept: bytearray, hear: Callable[[bytes], None]) -> Callable[[bytes], 
 
 
 def _ignore_output(_data: bytes) -> None:
-    """Nobody listens."""
+    """Discard output."""
 
 
 def _feed(stream: IO[bytes], data: bytes) -> None:

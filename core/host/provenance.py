@@ -1,9 +1,9 @@
-"""Provenance: may a file be run or loaded, and with whose rights? Who else can change it decides.
+"""Provenance: may a file be run or loaded, and with whose rights? The answer depends on who else can change it.
 
-Everything that starts a program of the machine, or loads a library of it, asks ``may_run`` first. Whoever has no extra
-rights may try what was named, activated or is on a search path, as any program would, and what nobody else can
-change. An administrator's rights run only what nobody else can change; what one other account alone can change runs with that
-account's rights, if it was named.
+Everything that starts one of the machine's programs, or loads one of its libraries, asks ``may_run`` first. Without
+elevated rights, a program may run if the person named it, if it is active or on a search path (as any program would run
+it), or if nobody else can change it. With an administrator's rights, only what nobody else can change is run; what
+exactly one other account can change runs with that account's rights, if the person named it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ DOMAIN_ADMINISTRATORS = late_pattern(r"S-1-5-21-[\d-]+-(?:500|512|519)")
 
 
 class Verdict(Frozen, frozen=True, kw_only=True):
-    """Whether something may be run, what others can change of it, and whose rights it gets."""
+    """Whether something may be run, which parts others can change, and whose rights it gets."""
 
     may: bool
     changeable: Changeable | None = None
@@ -68,9 +68,9 @@ class Person(Frozen, frozen=True, kw_only=True):
 
 
 def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
-    """Return whether files may be run or loaded together. ``paths``: an absolute path -> whether somebody wanted it.
+    """Return whether files may be run or loaded together.
 
-    Wanted is what was named, is active, or is on a search path.
+    ``paths``: an absolute path -> whether somebody wanted it: named it, activated it, or has it on a search path.
     """
     me = person or this_person()
     foreign: dict[str, None] = {}
@@ -98,7 +98,7 @@ def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
 
 
 def _is_plain(path: str, sound: set[str], me: Person) -> bool:
-    """Whether a file is in a folder whose way is known to be sound, and only its trusted owner may write it (Linux)."""
+    """Whether a file is in a folder whose path is known to be safe, and only its trusted owner may write it (Linux)."""
     if sys.platform == "win32" or os.path.dirname(path) not in sound:  # noqa: PTH120 - the same
         return False
     try:
@@ -109,7 +109,9 @@ def _is_plain(path: str, sound: set[str], me: Person) -> bool:
 
 
 def trusted_environment(env: Mapping[str, str], person: Person | None = None) -> dict[str, str]:
-    """Return the variables that a program may get: an administrator's rights follow no search path that others can change."""
+    """Return the variables that a program may get: with an administrator's rights, no search path that others can
+    change.
+    """
     me = person or this_person()
     out = dict(env)
     if not me.elevated:
@@ -129,7 +131,7 @@ def trusted_environment(env: Mapping[str, str], person: Person | None = None) ->
 
 
 def place_of_others(name: str, value: str, person: Person | None = None) -> str:
-    """Return the first path in a variable that others can change, whatever programs do there; empty where there is none."""
+    """Return the first path in a variable that others can change, whatever programs do with it; empty if there is none."""
     me = person or this_person()
     if sys.platform == "win32":
         first = value.split(os.pathsep, maxsplit=1)[0] if name.upper() in LEADING else ""
@@ -155,7 +157,7 @@ def _is_sticky(path: str) -> bool:
 
 
 def _leads_elsewhere(name: str, entry: str, me: Person) -> bool:
-    """Whether others can change what an entry leads to; a program starts in the root folder, so nothing else is meant by "."."""
+    """Whether others can change an entry's target. Programs start in the root folder, so "." means that."""
     if name in PRELOADED and "/" not in entry:
         return False  # it is looked for on the search path
     anchor = os.path.splitdrive(sys.executable)[0] + os.sep
@@ -163,7 +165,7 @@ def _leads_elsewhere(name: str, entry: str, me: Person) -> bool:
 
 
 def environment_for(verdict: Verdict, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for a program that ``may_run``: of another account's only what it needs."""
+    """Return the variables for a program that ``may_run``: only the necessary ones if it runs as another account."""
     me = this_person()
     account = verdict.account
     if account is None:
@@ -174,7 +176,7 @@ def environment_for(verdict: Verdict, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def nobody() -> Account | None:
-    """Return the account without rights, for what an administrator only asks a question; None for anybody else."""
+    """Return the account without rights, with which an administrator's queries run; None for other users."""
     return _account(NOBODY) if sys.platform != "win32" and this_person().elevated else None
 
 

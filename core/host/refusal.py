@@ -1,7 +1,7 @@
-"""Why the system refuses: the true reason why this user may not read or change a file, in words for after a colon.
+"""Why the system refuses: the true reason why this user may not read or change a file, worded to follow a colon.
 
-Asked only after a refusal, so the reasons are looked for in the order in which the system has them: the way to it, the mount,
-the file's own flags, its owner, mode and access list; what none of these explains is a policy's or a server's.
+Called only after a refusal. Reasons are examined in the system's own order: the path, the mount, the file's flags, its
+owner, mode and access list; if none of these explains it, a security policy or a server does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Wish = Literal["read", "change", "enter"]
 
 
 def why_refused(path: str, wish: Wish) -> str:
-    """Return why this user may not read or change what is at ``path`` (or enter the folder); never raises."""
+    """Return why this user may not read or change ``path`` (or enter the folder); never raises."""
     try:
         folder = _closed_folder(path)
         if folder:
@@ -43,7 +43,7 @@ def _closed_folder(path: str) -> str:
 
 
 def windows_reason(attributes: int, wish: Wish, *, folder: bool) -> str:
-    """Return why Windows refuses, as far as a file's attributes tell: its access list is nobody's to read but its owner's."""
+    """Return why Windows refuses, as far as a file's attributes show it: only the owner can read its access list."""
     if wish == "change" and not folder and attributes & stat.FILE_ATTRIBUTE_READONLY:  # a folder's only marks its icon
         return fact_text("it has the read-only attribute")
     if wish == "read" and not folder:

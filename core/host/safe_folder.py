@@ -1,4 +1,4 @@
-"""Folder: changes inside one open folder, so that no link that is swapped in along the path is ever followed."""
+"""SafeFolder: changes inside one open folder, so that a link swapped in along the path is never followed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SafeFolder:
         return str(Path(self.path) / name)
 
     def status(self, name: str) -> os.stat_result | None:
-        """Return the status of the file or link itself; None when nothing is there."""
+        """Return the status of the file or link itself; None if there is none."""
         try:
             return os.stat(self._at(name), dir_fd=self._handle, follow_symlinks=False)
         except FileNotFoundError:
@@ -60,7 +60,9 @@ class SafeFolder:
         return fd
 
     def create(self, name: str, mode: int = 0o644) -> int:
-        """Make a new file, of this very mode under any umask, and return its descriptor; FileExistsError if one is there."""
+        """Create a file with exactly this mode under any umask, and return its descriptor; FileExistsError if there is
+        one.
+        """
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY
         fd = os.open(self._at(name), flags, mode & 0o700, dir_fd=self._handle)
         if self._handle is not None:
@@ -72,10 +74,11 @@ class SafeFolder:
         return fd
 
     def open_output(self, name: str) -> int:
-        """Open a regular file for writing, its bytes still there, or make it with the mode that the umask leaves.
+        """Open a regular file for writing, its content intact, or create it with the umask's mode.
 
         Raises:
-            ChangeError: it is a link or no regular file. OSError: it cannot be opened.
+            ChangeError: it is a link or no regular file.
+            OSError: it cannot be opened.
         """
         flags = os.O_WRONLY | os.O_CREAT | _NOFOLLOW | _NONBLOCK | _BINARY
         fd = os.open(self._at(name), flags, 0o666, dir_fd=self._handle)
@@ -85,7 +88,7 @@ class SafeFolder:
         return fd
 
     def read(self, name: str, limit: int = 1 << 20) -> bytes | None:
-        """Return a small file's bytes; None when nothing is there. ChangeError when it is longer than ``limit``."""
+        """Return a small file's bytes; None if there is none. ChangeError if it is longer than ``limit``."""
         try:
             fd = self.open(name)
         except FileNotFoundError:
@@ -97,9 +100,8 @@ class SafeFolder:
         return data
 
     def write(self, name: str, data: bytes) -> None:
-        """Give a file new content in one step: written beside it, synced, renamed, the folder synced.
-
-        The attributes of the file that was there are kept.
+        """Replace a file's content atomically: write a temporary file, sync, rename, sync the folder. The existing
+        attributes are kept.
         """
         old, beside = self.attributes(name), f".{name}.convalesce-new"
         self.remove(beside)
@@ -114,26 +116,26 @@ class SafeFolder:
         self.sync()
 
     def rename(self, name: str, to: str) -> None:
-        """Rename within the folder, over a file that may be there, in one step."""
+        """Rename within the folder atomically, replacing a file of the new name."""
         os.replace(self._at(name), self._at(to), src_dir_fd=self._handle, dst_dir_fd=self._handle)
 
     def remove(self, name: str) -> None:
-        """Remove a file or link; nothing happens when none is there."""
+        """Remove a file or link, if there is one."""
         try:
             os.unlink(self._at(name), dir_fd=self._handle)
         except FileNotFoundError:
             return
 
     def target(self, name: str) -> str:
-        """Return what a link says."""
+        """Return a symbolic link's target text."""
         return os.readlink(self._at(name), dir_fd=self._handle)
 
     def link(self, name: str, target: str) -> None:
-        """Make a symbolic link."""
+        """Create a symbolic link."""
         os.symlink(target, self._at(name), dir_fd=self._handle)
 
     def share(self, name: str, other: SafeFolder, to: str) -> bool:
-        """Give a file a second name in another folder; False where the file system cannot."""
+        """Create a hard link to a file in another folder; False if the file system cannot."""
         try:
             os.link(
                 self._at(name),
@@ -149,7 +151,7 @@ class SafeFolder:
         return True
 
     def attributes(self, name: str) -> FileAttributes | None:
-        """Return a regular file's owner, mode, access list and the like; None where nothing is there.
+        """Return a regular file's owner, mode, access list and the like; None if there is none.
 
         Raises:
             ChangeError, OSError: as ``open``.
@@ -164,7 +166,7 @@ class SafeFolder:
             os.close(fd)
 
     def restore(self, name: str, wanted: FileAttributes) -> None:
-        """Give a closed file its mode and time where that cannot be done while it is open (Windows)."""
+        """Set a closed file's mode and time where that is impossible while it is open (Windows)."""
         if os.name == "nt":
             at = Path(self._at(name))
             if wanted.modified is not None:
@@ -172,7 +174,7 @@ class SafeFolder:
             at.chmod(wanted.mode)
 
     def of_new(self, mode: int) -> FileAttributes:
-        """Return the attributes of a file that is new here: the folder's owner may do with it as with its own."""
+        """Return the attributes for a new file: it gets the folder's owner."""
         if self._handle is None:
             return FileAttributes(mode=mode)
         here = os.fstat(self._handle)
@@ -181,7 +183,9 @@ class SafeFolder:
         return FileAttributes(mode=mode, uid=here.st_uid if root else os.geteuid(), gid=group)
 
     def make(self, name: str, mode: int = 0o755) -> None:
-        """Make a folder in it, of this very mode under any umask, and of its own owner; FileExistsError if one is there."""
+        """Create a folder in it with exactly this mode under any umask, with its own owner; FileExistsError if there is
+        one.
+        """
         os.mkdir(self._at(name), mode, dir_fd=self._handle)
         if self._handle is None:
             return
@@ -195,7 +199,7 @@ class SafeFolder:
             os.close(inner)
 
     def unmake(self, name: str) -> bool:
-        """Remove an empty folder in it; False when it is not empty or not there."""
+        """Remove an empty folder in it; False if it is not empty or not there."""
         try:
             os.rmdir(self._at(name), dir_fd=self._handle)
         except OSError:
@@ -210,15 +214,16 @@ class SafeFolder:
             return sorted(e.name for e in entries)
 
     def sync(self) -> None:
-        """Make what was done in the folder survive a loss of power (the system does so by itself on Windows)."""
+        """Make changes in the folder survive a power failure (Windows does so by itself)."""
         if self._handle is not None:
             os.fsync(self._handle)
 
     def state(self, name: str) -> str:
-        """Return what is there: "" for nothing, a file's SHA-256, "-> target" for a link, or "folder".
+        """Return what a name stands for: "" for nothing, a file's SHA-256, "-> target" for a link, or "folder".
 
         Raises:
-            ChangeError: it is something else. OSError: it cannot be read.
+            ChangeError: it is something else.
+            OSError: it cannot be read.
         """
         found = self.status(name)
         if found is None:
@@ -234,10 +239,10 @@ class SafeFolder:
 
 
 def split_parts(path: str) -> tuple[str, tuple[str, ...]]:
-    r"""Return a path's anchor ("/", "C:\\") and the names behind it.
+    r"""Return a path's anchor ("/", "C:\") and the names after it.
 
     Raises:
-        ChangeError: the path is not absolute, or has "." or ".." in it.
+        ChangeError: the path is not absolute, or contains "." or "..".
     """
     pure = Path(path)
     if not pure.is_absolute() or "\0" in path:
@@ -249,10 +254,11 @@ def split_parts(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def refuse_links(path: str) -> None:
-    """Make sure that no part of the path to a folder is a link or junction.
+    """Check that no part of the path to a folder is a link or junction.
 
     Raises:
-        ChangeError: one does. FileNotFoundError: a part of it is not there.
+        ChangeError: one is.
+        FileNotFoundError: a part of it is not there.
     """
     anchor, names = split_parts(path)
     here = Path(anchor)
@@ -270,7 +276,8 @@ def open_folder(path: str) -> Iterator[SafeFolder]:
     """Open a folder without following any link along the path.
 
     Raises:
-        ChangeError: a part of the path is a link or no folder. FileNotFoundError, PermissionError: as they say.
+        ChangeError: a part of the path is a link or no folder.
+        FileNotFoundError, PermissionError: the system's own.
     """
     if not BY_HANDLE:
         refuse_links(path)
@@ -303,7 +310,7 @@ def split_path(path: str) -> tuple[str, str]:
 
 
 def nearest_existing(path: str) -> str:
-    """Return the path, or the nearest folder above it that exists and can be looked at; the root where none does."""
+    """Return the path, or the nearest folder above it that exists and can be examined; the root if none."""
     here = Path(path)
     while not os.path.exists(here) and here != here.parent:  # noqa: PTH110  # Path's own raises where nobody may look
         here = here.parent
@@ -311,10 +318,11 @@ def nearest_existing(path: str) -> str:
 
 
 def make_folders(path: str, mode: int = 0o755) -> None:
-    """Make a folder and those above it that are not there, durably: each is synced into the one that holds it.
+    """Create a folder and its missing parents durably: each is synced into its parent.
 
     Raises:
-        ChangeError: a part of the path is a link or a file. OSError: a folder could not be made.
+        ChangeError: a part of the path is a link or a file.
+        OSError: a folder could not be created.
     """
     anchor, names = split_parts(path)
     here = Path(anchor)
@@ -328,7 +336,7 @@ def make_folders(path: str, mode: int = 0o755) -> None:
 
 
 def copy_bytes(source: int, target: int) -> str:
-    """Copy an open file to another one; return the SHA-256 of the bytes that were written."""
+    """Copy an open file to another; return the SHA-256 of the bytes written."""
     import hashlib  # OpenSSL's library comes with it
 
     digest = hashlib.sha256()

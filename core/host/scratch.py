@@ -1,4 +1,4 @@
-"""Scratch folders: for one process, gone with it; what a killed one left is removed at the next start."""
+"""Temporary folders of one process, removed when it ends; what a killed process left is removed at the next start."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _locks: dict[Path, int] = {}
 
 
 def make_scratch(parent: str | os.PathLike[str] | None = None) -> Path:
-    """Make a new folder of this user's alone below ``parent`` (None: where the system keeps temporary ones).
+    """Create a private temporary folder below ``parent`` (None: the system's place for these).
 
-    It is removed when the program ends; who is done with it earlier may ``drop_scratch`` it.
+    It is removed when the program ends; call ``drop_scratch`` to remove it earlier.
     """
     folder, fd = _make_locked(parent)
     _locks[folder] = fd
@@ -34,21 +34,21 @@ def make_scratch(parent: str | os.PathLike[str] | None = None) -> Path:
 
 
 def drop_scratch(place: Path) -> None:
-    """Remove a folder of ``make_scratch``, and release its lock: Windows keeps the name of a file that is open."""
+    """Remove a folder of ``make_scratch``, and release its lock: Windows keeps the name of an open file."""
     fd = _locks.pop(place, None)
     if fd is not None:
         _end(place, fd)
 
 
 def drop_all(parent: str | os.PathLike[str]) -> None:
-    """Remove every folder that this process made below ``parent``."""
+    """Remove every folder that this process created below ``parent``."""
     for place in [p for p in _locks if p.parent == Path(os.path.realpath(parent))]:
         drop_scratch(place)
 
 
 @contextmanager
 def scratch_folder(parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
-    """Make such a folder for the time of a ``with``."""
+    """Yield a temporary folder, which is removed at the end of the block."""
     place, fd = _make_locked(parent)
     try:
         yield place
@@ -60,7 +60,7 @@ def _make_locked(parent: str | os.PathLike[str] | None) -> tuple[Path, int]:
     base = Path(os.path.realpath(parent or tempfile.gettempdir()))
     while True:
         place = base / f"convalesce-{os.urandom(4).hex()}"
-        fd = os.open(lock_file(place), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        fd = os.open(lock_path(place), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             if take_lock(fd) and os.fstat(fd).st_nlink:  # else one that clears took it for a dead one's in between
                 place.mkdir(mode=0o700)
@@ -71,20 +71,20 @@ def _make_locked(parent: str | os.PathLike[str] | None) -> tuple[Path, int]:
         os.close(fd)
 
 
-def lock_file(place: Path) -> Path:
+def lock_path(place: Path) -> Path:
     """Return the file that says whether a scratch folder is in use."""
     return place.parent / (place.name + LOCK_SUFFIX)
 
 
 def clear_abandoned(parent: str | os.PathLike[str] | None = None) -> None:
-    """Remove what processes left below ``parent`` that live no longer. Never raises; what is another user's stays."""
+    """Remove the folders below ``parent`` whose processes have ended. Never raises; other users' folders stay."""
     with suppress(OSError):  # there may be no folder for temporary files at all
         base = Path(parent or tempfile.gettempdir())
         with os.scandir(base) as entries:
             names = {e.name.removesuffix(LOCK_SUFFIX) for e in entries if _NAME.fullmatch(e.name) and _is_mine(e)}
         for place in (base / name for name in sorted(names)):
             with suppress(OSError):
-                fd = os.open(lock_file(place), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+                fd = os.open(lock_path(place), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
                 if take_lock(fd):
                     _end(place, fd)
                 else:
@@ -96,7 +96,7 @@ def _end(place: Path, fd: int) -> None:
     if sys.platform == "win32":  # a file that is open keeps its name there
         os.close(fd)
     with suppress(OSError):
-        lock_file(place).unlink()
+        lock_path(place).unlink()
     if sys.platform != "win32":
         os.close(fd)
 

@@ -1,4 +1,4 @@
-"""Which system this is: its Host, and the language of its own texts. Imports neither until it is called."""
+"""The running system: its Host, and the language of its own texts. The platform's modules are imported when called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def this_host() -> Host:
 
 
 def app_alias_target(path: str) -> str:
-    """Return the program that an App Execution Alias of Windows starts; empty where it is none, and on Linux."""
+    """Return the program that an App Execution Alias of Windows starts; empty if it is none, and on Linux."""
     if sys.platform == "win32":
         import ctypes
 
@@ -35,7 +35,9 @@ def app_alias_target(path: str) -> str:
 
 @contextmanager
 def prepared_streams() -> Iterator[tuple[Reader, Reader]]:
-    """Yield who reads standard output and standard error, with a console of Windows prepared for the time of a ``with``."""
+    """Yield the readers of standard output and standard error; a Windows console is prepared for the duration of the
+    block.
+    """
     if sys.platform == "win32":
         import ctypes
 
@@ -48,7 +50,7 @@ def prepared_streams() -> Iterator[tuple[Reader, Reader]]:
 
 
 def display_language() -> str:
-    """Return the language that a policy names, else that of Windows' own texts; empty on Linux, where variables name it."""
+    """Return the language that a policy sets, else that of Windows' own texts; empty on Linux, where variables name it."""
     if sys.platform == "win32":
         from core.host.policy import this_policy
         from core.host.windows import system as windows_system

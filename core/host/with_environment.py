@@ -1,4 +1,4 @@
-"""A host with a different environment."""
+"""A Host that starts programs with a different environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
 class HostWithEnvironment(msgspec.Struct, frozen=True):
-    """The real host, whose newly started programs get another environment."""
+    """The real host, except that newly started programs get another environment."""
 
     host: Host
     env: Mapping[str, str] = {}

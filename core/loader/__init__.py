@@ -1,6 +1,6 @@
-"""What the headers of ELF and PE files say, and where each system's loader looks for a library.
+"""Read the headers of ELF and PE files, and find libraries as each system's loader does.
 
-image, elf and pe read headers; sections finds what is inside, and contents, exports, symbols, cudnn_version and fatbin
-read it. linux and windows search as each system's loader does. All of it runs on either system, and nothing here loads or
-maps a file.
+image, elf and pe read headers; sections locates the parts of a file, and contents, exports, symbols, cudnn_version and
+fatbin read them. linux and windows search like each system's loader. Everything runs on either system, and nothing here
+loads or maps a file.
 """

@@ -1,4 +1,4 @@
-"""What a library's read-only data say: names of libraries that it opens by itself, and other strings."""
+"""Strings in a library's read-only data: names of libraries that it opens by itself, and given words."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ INTERESTING_NAME = late_pattern(
 
 
 def library_names(path: str | os.PathLike[str], *, root: str = "/") -> tuple[str, ...]:
-    """Return the names of CUDA libraries in the data of a library, sorted: what it may open by itself at run time.
+    """Return the names of CUDA libraries in the data of a library, sorted: those that it may open at run time.
 
-    Patterns such as libnvrtc.so.%d stay as they are. The file's own name may be among them. Empty when there are none,
-    or when the file cannot be read (its Image says why). Takes 0.1 to 30 ms.
+    Patterns such as libnvrtc.so.%d are kept. The file's own name may be included. Empty if there are none, or if the
+    file cannot be read (its Image says why). Takes 0.1 to 30 ms.
     """
     try:
         return _library_names(path, root=root)
@@ -76,7 +76,7 @@ def _holds_strings(section: Section) -> bool:
 
 
 def _names_in(piece: bytes, ending: bytes, whole: re.Pattern[bytes]) -> Iterator[str]:
-    """Yield the interesting names in a piece of data: look for the endings first, which are rare."""
+    """Yield the relevant names in a piece of data. The search starts from the endings, which are rare."""
     at = piece.find(ending)
     while at >= 0:
         for match in whole.finditer(piece[max(0, at - 72) : at + 24]):
@@ -87,9 +87,10 @@ def _names_in(piece: bytes, ending: bytes, whole: re.Pattern[bytes]) -> Iterator
 
 
 def written_words(path: str | os.PathLike[str], words: tuple[str, ...], *, root: str = "/") -> frozenset[str] | None:
-    """Return those of the words that stand whole in a library's read-only data; None where it has none, or cannot be read.
+    """Return those of the words that occur as whole strings in a library's read-only data; None if it has none, or
+    cannot be read.
 
-    Takes 1 ms for each 10 MB of that data; reading stops with the last word that is found.
+    Takes 1 ms for each 10 MB of that data; reading stops once every word is found.
     """
     left = {w.encode(): w for w in words if w}
     found: set[str] = set()
@@ -113,9 +114,10 @@ CUDA_LIBRARY = late_pattern(
 
 
 def cuda_major(names: tuple[str, ...]) -> int | None:
-    """Return the CUDA major that a file was built for, from the CUDA libraries that it names (libcublasLt.so.12).
+    """Return the CUDA major version that a file was built for, from the CUDA libraries that it names
+    (libcublasLt.so.12).
 
-    None when it names none, or several.
+    None if it names none, or several major versions.
     """
     found = (CUDA_LIBRARY.match(name) for name in names)
     majors = {int(m[1]) if m[1] else cuda_in_name(int(m[2])) for m in found if m}

@@ -70,7 +70,7 @@ class TrueVersion(Frozen, frozen=True, kw_only=True):
 
 @cached_by_file
 def cudnn_version(path: str | os.PathLike[str], *, root: str = "/") -> TrueVersion | None:
-    """Return the version that is compiled into a cuDNN file; None when it holds none or cannot be read.
+    """Return the version that is compiled into a cuDNN file; None if it has none or cannot be read.
 
     Takes less than a millisecond, and up to 10 ms for an engine library on Windows.
     """
@@ -99,7 +99,7 @@ def _evidence(file: Layout) -> Iterator[TrueVersion]:
 
 
 def _start(file: Layout) -> Iterator[TrueVersion]:
-    """The engine libraries' start function: before a dummy symbol on Linux, by its prologue on Windows."""
+    """Read the engine libraries' start function: before a dummy symbol on Linux, found by its prologue on Windows."""
     if file.format == "PE":
         own = dll_name(file)
         pieces = _code(file) if own.startswith(("cudnn_engines", "cudnn_heuristic")) else iter(())
@@ -113,7 +113,7 @@ def _start(file: Layout) -> Iterator[TrueVersion]:
 
 
 def _shim(file: Layout) -> Iterator[TrueVersion]:
-    """The numbers that the shim hands to snprintf as major (r8d), minor (r9d) and patch (pushed), close together."""
+    """Read the numbers that the shim passes to snprintf as major (r8d), minor (r9d) and patch (pushed), close together."""
     if file.format != "ELF" or export_address(file, "cudnnGetVersion") is None:
         return
     seen: Counter[tuple[int, int]] = Counter()
@@ -147,13 +147,13 @@ def _packed_version(number: int | None) -> str | None:
 
 
 def _decimal_version(number: int) -> str | None:
-    """91002 -> "9.10.2" (cuDNN 9's way of writing versions; engine libraries came with it)."""
+    """91002 -> "9.10.2" (cuDNN 9's encoding; engine libraries exist only since then)."""
     major, minor, patch = number // 10000, number // 100 % 100, number % 100
     return f"{major}.{minor}.{patch}" if 9 <= major <= 20 and patch < 20 else None
 
 
 def _agreed_version(versions: Iterator[str | None]) -> str | None:
-    """Return the one version that all name; None when they name none, or several."""
+    """Return the version if all agree; None if there is none, or if they differ."""
     named = {version for version in versions if version}
     return named.pop() if len(named) == 1 else None
 
@@ -163,7 +163,7 @@ MAX_RESOURCE_BYTES = 1 << 18
 
 
 def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
-    """Return a library's version and what in the file says so; (None, "") when nothing does. Never raises."""
+    """Return a library's version and the evidence for it in the file; (None, "") if there is none. Never raises."""
     found = cudnn_version(path, root=root)
     if found:
         return found.version, found.source
@@ -172,9 +172,9 @@ def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
 
 
 def _resource(path: str) -> str | None:
-    """Return a PE file's FileVersion where it is cuDNN's own.
+    """Return a PE file's FileVersion if it is in cuDNN's format.
 
-    Up to 8.9.3 it is in the driver's style (6.14.11.xxxx) and wrong; read in the wheels 8.9.7.29 and 9.1.0.70.
+    Up to 8.9.3 it is in the driver's format (6.14.11.xxxx) and wrong; determined from the wheels 8.9.7.29 and 9.1.0.70.
     """
     try:
         with open_layout(path) as file:

@@ -1,6 +1,7 @@
-"""What readers found in files, kept by each file's identity: within a run always, for later runs where they are given a store.
+"""A cache of what readers found in files, keyed by each file's identity: always within a run, and between runs if there
+is a store.
 
-What is kept depends on the file's bytes alone. Whose a file is and who may change it is asked anew each time.
+A cached result depends on the file's bytes alone. Ownership and permissions are examined anew each time.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Row = tuple[str, msgspec.Raw, list[tuple[str, dict[str, str]]]]
 
 
 class EarlierReads:
-    """What earlier runs found, as one text of bytes; whatever makes no sense in it counts as not kept."""
+    """The results of earlier runs, as one byte string; anything invalid in it is ignored."""
 
     def __init__(self, data: bytes = b"") -> None:
         self._kept: dict[str, Row] = {}
@@ -58,7 +59,7 @@ class EarlierReads:
                 self._kept = rows if stamp == _stamp() else {}
 
     def find(self, key: str, identity: str, kind: Any) -> Any:
-        """Return what was kept of this identity, as ``kind``; None for nothing."""
+        """Return the result kept for this identity, as ``kind``; None if there is none."""
         row = self._kept.get(key)
         if row is None or row[0] != identity:
             return None
@@ -72,12 +73,12 @@ class EarlierReads:
         return None
 
     def keep(self, key: str, identity: str, value: Any) -> None:
-        """Keep a value for later runs."""
+        """Keep a result for later runs."""
         self._used[key] = (identity, msgspec.Raw(msgspec.msgpack.encode(value)), list(forms_in(value)))
         self.has_news = True
 
     def to_bytes(self) -> bytes:
-        """Return what is to be kept: what this run used, then the rest as far as there is room."""
+        """Return the store's new content: the results used in this run, then the others as far as there is room."""
         rows, room = {}, MAX_KEPT_BYTES - 1024
         for key, row in {**self._used, **{k: r for k, r in self._kept.items() if k not in self._used}}.items():
             room -= 4 * len(key) + len(row[0]) + len(bytes(row[1])) + 16
@@ -89,7 +90,7 @@ class EarlierReads:
 
 
 def digest(data: bytes) -> str:
-    """Return a short name of some bytes; not for what somebody could forge."""
+    """Return a short hash of some bytes; not safe against forgery."""
     return blake2b(data, digest_size=16).hexdigest()
 
 
@@ -106,7 +107,9 @@ def _sources(folders: list[str]) -> Iterator[str]:
 
 
 def _stamp() -> str:
-    """Return what else a result depends on: these readers, and the start of the system (a crash may lose written pages)."""
+    """Return what else a result depends on: the code of these readers, and the time of the system's start (a crash may
+    lose written pages).
+    """
     parts = [__version__]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip())
@@ -122,7 +125,7 @@ _store: list[EarlierReads] = []
 
 @contextmanager
 def using(store: EarlierReads) -> Iterator[None]:
-    """Let readers take what earlier runs found, and keep what they find."""
+    """Within the block, let readers reuse the store's results, and add new ones to it."""
     _store.append(store)
     try:
         yield
@@ -131,10 +134,11 @@ def using(store: EarlierReads) -> Iterator[None]:
 
 
 def file_identity(path: str) -> str:
-    """Return what tells one content of a file from another; empty where it is not there, or so young that it might not show.
+    """Return a key that differs for each content of a file; empty if it is missing, or too young for its times to show
+    a change.
 
     Raises:
-        OSError, ValueError: it cannot be looked at.
+        OSError, ValueError: it cannot be examined.
     """
     seen = call_patiently(os.stat, path)
     if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED_NANOSECONDS:
@@ -145,7 +149,9 @@ def file_identity(path: str) -> str:
 
 
 def lasting_identity(path: str, root: str = "/") -> str:
-    """Return the identity by which something may be kept between runs; empty for another system's file, or one without."""
+    """Return the identity under which a result may be kept between runs; empty for another system's file, or one
+    without identity.
+    """
     try:
         return file_identity(path_under_root(root, path)) if is_whole(root) else ""
     except (OSError, ValueError):
@@ -165,7 +171,7 @@ def earlier_or_new(
     *,
     holds: Callable[[Any], bool] = _is_there,
 ) -> Any:
-    """Return what an earlier run found if it still ``holds``, else what ``read`` finds now, which is kept if it ``lasts``."""
+    """Return an earlier run's result if it still ``holds``, else the result of ``read``, which is kept if it ``lasts``."""
     store = _store[-1] if _store and identity else None
     if store is None:
         return read()
@@ -178,11 +184,12 @@ def earlier_or_new(
 
 
 def cached_by_file(reader: Reader, *, lasts: Callable[[Any], bool] = _is_there) -> Reader:
-    """Make a function of a path (and ``root``, by name) read each file once: several probes ask for the same ones.
+    """Make a function of a path (and ``root``, by keyword) read each file once, since several probes ask for the same
+    files.
 
-    It is read again as soon as its identity, size or times differ, and each time while it is so young that they
-    might not show a change. Between runs, what was read is kept of the running system's own files alone, and where it ``lasts``:
-    it must not depend on anything but the file's bytes.
+    A file is read again once its identity, size or times differ, and every time while it is too young for these to show
+    a change. Between runs, only results for the running system's own files are kept, and only if the result ``lasts``:
+    it must depend on nothing but the file's bytes.
     """
     name = f"{reader.__module__}.{reader.__qualname__}"
 

@@ -1,4 +1,4 @@
-"""ELF headers by pyelftools, read as ld.so reads them: program headers and the dynamic segment, not sections."""
+"""ELF headers by pyelftools, read the way ld.so does: program headers and the dynamic segment, not sections."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MAX_STRING_BYTES = 4096
 
 
 class RawSource(io.RawIOBase):
-    """A Source as the seekable stream that pyelftools wants (through a BufferedReader)."""
+    """A Source as the seekable stream that pyelftools requires (through a BufferedReader)."""
 
     def __init__(self, source: Source) -> None:
         super().__init__()
@@ -59,21 +59,21 @@ class RawSource(io.RawIOBase):
         self._at = 0
 
     def readable(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Move to an offset; what is outside the file reads as its end."""
+        """Move to an offset; reads beyond the end of the file return nothing."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]
         self._at = max(0, start + offset)
         return self._at
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill ``buffer`` from here, up to the end of the file."""
+        """Fill ``buffer`` from the current offset, up to the end of the file."""
         data = self._source.read(self._at, len(buffer))
         buffer[: len(data)] = data
         self._at += len(data)
@@ -81,7 +81,9 @@ class RawSource(io.RawIOBase):
 
 
 class ElfHeaders(msgspec.Struct, frozen=True):
-    """An ELF file's first header, and the forms of the others. Not pyelftools' ELFFile, which makes them for each file."""
+    """An ELF file's first header, and the structures of the others. pyelftools' ELFFile would build these for each
+    file.
+    """
 
     stream: Any
     header: Any
@@ -92,7 +94,7 @@ class ElfHeaders(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=16)
 def _structs(little_endian: bool, bits: int, machine: str = "", system: str = "") -> Any:
-    """Return pyelftools' forms of the headers; those behind the first one depend on the processor and the system."""
+    """Return pyelftools' structures of the headers; all but the first depend on the processor and the system."""
     structs = ELFStructs(little_endian=little_endian, elfclass=bits)
     structs.create_basic_structs()
     if machine:
@@ -104,7 +106,7 @@ def _headers(source: Source) -> ElfHeaders:
     """Read the first header.
 
     Raises:
-        ELFError: it makes no sense.
+        ELFError: it is invalid.
     """
     kind = source.read(4, 2)
     if kind[:1] not in (b"\1", b"\2"):
@@ -122,7 +124,7 @@ def parse_elf(source: Source, path: str) -> Image:
     """Return the image that an ELF file's headers describe.
 
     Raises:
-        UnfitError: the headers themselves are cut off or make no sense.
+        UnfitError: the headers are truncated or invalid.
         OSError: reading failed.
     """
     if source.size < 64:
@@ -196,15 +198,15 @@ def _describe(elf: ElfHeaders, source: Source, image: Image) -> Image:
 
 
 def _tail(elf: ElfHeaders) -> int:
-    """Return where the section headers end; 0 when there are none. A whole file is at least so long."""
+    """Return the end of the section headers; 0 if there are none. A complete file is at least that long."""
     header = elf.header
     return int(header["e_shoff"] + header["e_shnum"] * header["e_shentsize"]) if header["e_shoff"] else 0
 
 
 def _tags(elf: ElfHeaders, source: Source, dynamic: Any) -> list[tuple[int, int]]:
-    """Return the dynamic section's entries up to its end marker; those beyond the file's end are left out.
+    """Return the dynamic section's entries up to its end marker, without those beyond the end of the file.
 
-    Most of what a header holds are these pairs, so they are taken all at once.
+    These pairs are most of what a header holds, so they are unpacked all at once.
     """
     form = DYNAMIC_ENTRY[elf.elfclass, elf.little_endian]
     size = min(dynamic["p_filesz"] // form.size, MAX_TAGS) * form.size
@@ -218,7 +220,7 @@ def _tags(elf: ElfHeaders, source: Source, dynamic: Any) -> list[tuple[int, int]
 
 
 class StringTable:
-    """The dynamic string table, found by its address through the loaded segments, as ld.so finds it."""
+    """The dynamic string table, located by its address in the loaded segments, as ld.so locates it."""
 
     def __init__(self, source: Source, loads: list[Any]) -> None:
         self._source = source
@@ -226,21 +228,21 @@ class StringTable:
         self.address: int | None = None
 
     def offset(self) -> int | None:
-        """Return the table's place in the file; None when no segment holds it."""
+        """Return the table's offset in the file; None if no segment contains it."""
         for load in self._loads:
             if self.address is not None and 0 <= self.address - load["p_vaddr"] < load["p_filesz"]:
                 return int(self.address - load["p_vaddr"] + load["p_offset"])
         return None
 
     def read(self, index: int) -> str:
-        """Return one string; empty when it is outside the file."""
+        """Return one string; empty if it is outside the file."""
         base = self.offset()
         raw = b"" if base is None else self._source.read(base + index, MAX_STRING_BYTES)
         return path_text(raw.split(b"\0", 1)[0])
 
 
 def _with_dependencies(image: Image, tags: list[tuple[int, int]], strings: StringTable) -> Image:
-    """Add what the dynamic section wishes for."""
+    """Add what the dynamic section requires."""
     strings.address = next((value for tag, value in tags if tag == DT_STRTAB), None)
 
     def all_of(tag: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Addresses of exported names, looked up as a loader does: by GNU hash in ELF, by binary search in PE."""
+"""Addresses of exported names, found as a loader finds them: by GNU hash in ELF, by binary search in PE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_CHAIN = 4096
 
 
 def export_address(file: Layout, name: str) -> int | None:
-    """Return the address (ELF) or RVA (PE) of an exported name; None when the file does not export it."""
+    """Return the address (ELF) or RVA (PE) of an exported name; None if the file does not export it."""
     try:
         return _elf(file, name.encode()) if file.format == "ELF" else _pe(file, name.encode())
     except struct.error:  # a table that is cut short
@@ -77,7 +77,7 @@ def _export_table(file: Layout) -> int:
 
 
 def dll_name(file: Layout) -> str:
-    """Return the name that a DLL was built under, from its export table; empty when it exports nothing."""
+    """Return the name that a DLL was built with, from its export table; empty if it exports nothing."""
     try:
         at = struct.unpack("<I", file.bytes_at(_export_table(file) + 12, 4))[0]
     except struct.error:
@@ -86,7 +86,7 @@ def dll_name(file: Layout) -> str:
 
 
 def export_value(file: Layout, name: str) -> int | None:
-    """Return the four-byte number that an exported data symbol holds; None when there is no such symbol."""
+    """Return the four-byte integer in an exported data symbol; None if there is no such symbol."""
     at = export_address(file, name)
     raw = b"" if at is None else file.bytes_at(at, 4)
     return int.from_bytes(raw, "little") if len(raw) == 4 else None

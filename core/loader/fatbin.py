@@ -1,9 +1,9 @@
-"""GPU machine code inside a library: which architectures its fat binaries hold, found by following their headers.
+"""GPU machine code in a library: the architectures in its fat binaries, found by following their headers.
 
-A fat binary is a header (magic, version, header size, size of what follows) and entries, each with its kind (PTX or
-machine code), its sizes, its architecture as 10 x major + minor, and flags. Code itself, compressed or not, is never read.
-The layout was read from NVIDIA's own files (CUDA 11.8 to 13), the flags of suffixes from what ``fatbinary`` 13.2 writes for
-sm_90, 100 and 120 with and without "a" and "f"; NVIDIA does not document it.
+A fat binary is a header (magic, version, header size, size of the rest) and entries, each with its kind (PTX or machine
+code), its sizes, its architecture as 10 x major + minor, and flags. The code itself, compressed or not, is never read.
+The layout was derived from NVIDIA's own files (CUDA 11.8 to 13), the suffix flags from the output of ``fatbinary`` 13.2
+for sm_90, 100 and 120 with and without "a" and "f"; NVIDIA does not document it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ KIND_WORDS = {PTX: "compute", CUBIN: "sm"}
 
 
 class GpuCode(NamedTuple):
-    """GPU code inside a library, each number as 10 x major + minor, sorted."""
+    """The architectures of GPU code in a library, each as 10 x major + minor, sorted."""
 
     sass: tuple[int, ...]
     """Machine code. For 80 it runs on 8.0 and every later 8.x, never on another major."""
@@ -54,14 +54,14 @@ class GpuCode(NamedTuple):
 
 
 class UndecidedError(Exception):
-    """The walk did not reach the end: a damaged page in between, too many fat binaries, or a disk too slow."""
+    """The end was not reached: a damaged page in between, too many fat binaries, or a disk that is too slow."""
 
 
 def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: float = 2.0) -> GpuCode | None:
     """Return the architectures of machine code (SASS) and of PTX in a library.
 
-    Empty tuples: it holds none. None: it cannot be read to the end, or not within ``seconds``.
-    Some 20 ms for 500 MB in the page cache.
+    Empty tuples: there is none. None: it cannot be read to the end, or not within ``seconds``. Takes about 20 ms for
+    500 MB in the page cache.
     """
     path, key = os.fspath(path), f"{__name__} {path_text(path)}"
     return cast(
@@ -103,7 +103,9 @@ def _machine_code(path: str, root: str, seconds: float) -> GpuCode | None:
 
 
 def _collect(source: Source, section: Section, deadline: float, found: set[tuple[int, int, int]]) -> None:
-    """Add kind, architecture and flags of every entry of a section's fat binaries: tens of thousands, a handful different."""
+    """Add kind, architecture and flags of every entry of a section's fat binaries. There are tens of thousands of
+    entries, but few distinct ones.
+    """
     end = section.offset + section.size
     at = section.offset
     seen = 0
@@ -135,7 +137,7 @@ def _collect(source: Source, section: Section, deadline: float, found: set[tuple
 
 
 def _next(source: Source, at: int, end: int) -> int:
-    """Return where the next fat binary begins; the section's end when only padding follows."""
+    """Return the offset of the next fat binary; the section's end if only padding follows."""
     piece = source.read(at + 1, min(MAX_GAP_BYTES, MAX_READ_BYTES, end - at - 1))
     place = piece.find(FATBIN_MAGIC.to_bytes(4, "little"))
     if place >= 0:

@@ -1,7 +1,7 @@
-"""Bounded reading of foreign files: regular files only, never mapped, never opened where opening could hang.
+"""Bounded reading of untrusted files: regular files only, never mapped, never opened if opening could block.
 
-A mapped file that is cut short kills the reader with SIGBUS; a FIFO hangs it; a device never ends. So every reader of
-this package goes through ``open_source``: it looks before it opens, looks again at what it has opened, and reads by offset.
+Truncating a mapped file kills its reader with SIGBUS; a FIFO blocks it; a device never ends. So every reader of this
+package uses ``open_source``: it checks the file before opening it, checks the open file again, and reads by offset.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNREAD: tuple[FileState, ...] = ("missing", "dangling", "unreadable")
 
 
 class UnfitError(Exception):
-    """The file cannot be read as a library: its state in one word and one sentence on why."""
+    """The file cannot be read as a library: its state in one word, and why in one sentence."""
 
     def __init__(self, state: FileState, problem: str, really: NoFile = "") -> None:
         super().__init__(problem)
@@ -40,7 +40,7 @@ class UnfitError(Exception):
 
 
 class Source:
-    """A regular file that is open for reading by offset. Reads past the end come back short, as bytes are."""
+    """A regular file that is open for reading by offset. Reads past the end return fewer bytes, as slices do."""
 
     def __init__(self, stream: io.FileIO, size: int, path: str = "") -> None:
         self._stream = stream
@@ -54,10 +54,10 @@ class Source:
         """Bytes in the file when it was opened."""
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return at most ``size`` bytes (never more than CHUNK) from ``offset``; short or empty at the end.
+        """Return at most ``size`` bytes (never more than CHUNK) from ``offset``; fewer at the end of the file.
 
         Raises:
-            OSError: the disk or the network behind the file failed.
+            OSError: the disk or the network failed.
         """
         if offset < 0 or offset >= self.size or size <= 0:
             return b""
@@ -71,20 +71,23 @@ class Source:
         return os.pread(self._number, size, offset)
 
     def __len__(self) -> int:
-        """Return the file's size, as bytes would."""
+        """Return the file's size."""
         return self.size
 
 
 class OtherRoot(str):
-    """The root folder of a Linux system that does not run here: its absolute links lead to places below it, as for itself.
+    """The root folder of a Linux system that is not running: its absolute links lead to places below it, as they would
+    for that system.
 
-    It is the folder's own path, without links.
+    The value is the folder's own path, without links.
     """
 
     __slots__ = ()
 
     def place(self, path: str) -> str:
-        """Return where a path leads, every link followed inside; what is not there, or a loop, as far as it goes."""
+        """Return a path's target, with every link resolved inside; a missing path or a loop is resolved as far as
+        possible.
+        """
         return call_patiently(_place_inside, str(self), path)
 
 
@@ -114,10 +117,11 @@ def _place_inside(base: str, path: str) -> str:
 
 
 def path_under_root(root: str | os.PathLike[str], path: str) -> str:
-    r"""Return where an absolute path of the examined system is; links inside are followed by the running system.
+    r"""Return the real path of an absolute path of the examined system; links inside are followed by the running system.
 
-    In an ``OtherRoot`` they are followed here, and stay inside. A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml
-    (C/ml on Windows, where no folder's name holds a colon).
+    Below an ``OtherRoot`` they are resolved here, and stay inside. A root that is a whole drive ("/", "C:\") is the
+    running system itself. Below another root, C:\ml is the folder C:/ml (C/ml on Windows, where a folder's name cannot
+    contain a colon).
     """
     if isinstance(root, OtherRoot):
         return root.place(path)
@@ -139,9 +143,9 @@ LONG_PATH_CHARACTERS = 240
 
 
 def extended_path(path: str, system: str = os.name) -> str:
-    r"""Return a path in the form that Windows opens however long it is (\\\\?\\C:\\...), whatever its settings; short ones as they are.
+    r"""Return a path in the form that Windows opens whatever its length and settings (\\?\C:\...); short ones unchanged.
 
-    Without it a file beyond 260 characters looks as if it were not there. Source: Microsoft, "Maximum Path Length Limitation".
+    Without it, a file beyond 260 characters appears to be missing. Source: Microsoft, "Maximum Path Length Limitation".
     """
     if system != "nt" or len(path) < LONG_PATH_CHARACTERS or path[1:3] != ":\\":
         return path
@@ -149,10 +153,10 @@ def extended_path(path: str, system: str = os.name) -> str:
 
 
 def stat_regular_file(path: str | os.PathLike[str]) -> os.stat_result:
-    """Return what is known about a regular, non-empty file without opening it.
+    """Return the status of a regular, non-empty file without opening it.
 
     Raises:
-        UnfitError: it is missing, dangling, empty, not a regular file, or may not be looked at.
+        UnfitError: it is missing, dangling, empty, not a regular file, or may not be examined.
     """
     try:
         seen = call_patiently(os.stat, os.fsdecode(path))

@@ -1,4 +1,4 @@
-"""What the headers of a binary say: Image."""
+"""Image: what the headers of a binary say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NoFile = Literal["", "folder", "loop", "not asked"]
 
 
 class Image(Frozen, frozen=True, kw_only=True):
-    """One file on disk, read as a shared library from its headers alone; nothing of it was run or mapped."""
+    """One file on disk, read as a shared library from its headers alone, without running or mapping it."""
 
     path: str
     """As it was asked for, printable."""

@@ -1,4 +1,4 @@
-"""PE headers by pefile, fed by offset so that a file of any size is neither read whole nor mapped."""
+"""PE headers by pefile, fed by offset so that a large file is neither read completely nor mapped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_NAME = 512
 
 
 class LazyBytes:
-    """A Source that pefile takes for bytes: slices are read when they are asked for."""
+    """A Source that pefile uses like bytes: slices are read on demand."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -41,7 +41,7 @@ class LazyBytes:
         return self._source.read(start, stop - start)
 
     def find(self, wanted: bytes, start: int, stop: int) -> int:
-        """Return the offset of ``wanted`` between two offsets, -1 for none."""
+        """Return the offset of ``wanted`` between two offsets; -1 if it is not there."""
         place = self._source.read(start, stop - start).find(wanted)
         return place if place < 0 else start + place
 
@@ -50,7 +50,7 @@ def parse_pe(source: Source, path: str) -> Image:
     """Return the image that a PE file's headers describe.
 
     Raises:
-        UnfitError: the headers are cut off or make no sense.
+        UnfitError: the headers are truncated or invalid.
         OSError: reading failed.
     """
     start = source.read(0, 64)
@@ -94,7 +94,7 @@ def _describe(pe: Any, source: Source, path: str) -> Image:
 
 
 def _directory(pe: Any, index: int) -> tuple[int, int]:
-    """Return a data directory's address and size; zeros when there is none."""
+    """Return a data directory's address and size; zeros if there is none."""
     table = pe.OPTIONAL_HEADER.DATA_DIRECTORY
     return (table[index].VirtualAddress, table[index].Size) if index < len(table) else (0, 0)
 
@@ -119,7 +119,7 @@ def _names(pe: Any, index: int, *, size: int, at: int) -> Iterator[str]:
 
 
 def _fetch(pe: Any, rva: int, size: int) -> bytes:
-    """Return what an image address holds, if it is in the file."""
+    """Return the bytes at an image address, if the file contains them."""
     if rva < 0:
         return b""
     try:
@@ -129,7 +129,7 @@ def _fetch(pe: Any, rva: int, size: int) -> bytes:
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Return each name once, as it is written first: letter case does not matter on Windows."""
+    """Return each name once, in its first spelling: case does not matter on Windows."""
     first: dict[str, str] = {}
     for name in names:
         first.setdefault(name.lower(), name)

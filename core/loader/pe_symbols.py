@@ -1,6 +1,7 @@
-"""Which functions a PE file imports from which DLL, and which of them a DLL does not export. Nothing is mapped.
+"""The functions that a PE file imports from each DLL, and those of them that a DLL does not export. Nothing is mapped.
 
-After Microsoft's "PE Format": the import directory's lookup tables. Ordinals are left out: only names tell of a release.
+After Microsoft's "PE Format": the lookup tables of the import directory. Ordinals are left out: only names identify a
+release.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PIECE = 1024
 def imported_functions(
     path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/"
 ) -> dict[str, tuple[str, ...]]:
-    """Return the functions that a PE file imports when it is loaded: DLL in lower case -> names. Empty for what is no PE file."""
+    """Return the functions that a PE file imports at load time: DLL in lower case -> names. Empty if it is no PE file."""
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:
             return _imports(file) if file.format == "PE" else {}
@@ -64,7 +65,7 @@ def _imports(file: Layout) -> dict[str, tuple[str, ...]]:
 
 
 def _functions(file: Layout, table: int) -> tuple[str, ...]:
-    """Return the names of one lookup table; every entry has 8 or 4 bytes and points behind a hint of two."""
+    """Return the names of one lookup table: each entry of 8 or 4 bytes refers to a two-byte hint followed by the name."""
     width, code = (8, "Q") if file.bits == 64 else (4, "I")
     names: list[str] = []
     for at in range(0, MAX_FUNCTIONS, PIECE):
@@ -81,7 +82,7 @@ def _functions(file: Layout, table: int) -> tuple[str, ...]:
 
 
 def _text(file: Layout, address: int) -> str:
-    """Return the whole text at an address; empty where it does not end."""
+    """Return the string at an address; empty if it is not terminated."""
     for size in (USUAL_NAME_BYTES, MAX_NAME_BYTES):
         text, end, _rest = file.bytes_at(address, size).partition(b"\0")
         if end:

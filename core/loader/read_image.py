@@ -1,4 +1,4 @@
-"""Reads PE and ELF images from their headers: architecture, wanted libraries, search paths, completeness."""
+"""Read PE and ELF images from their headers: architecture, needed libraries, search paths, completeness."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def _lasts(image: Image) -> bool:
 
 @partial(cached_by_file, lasts=_lasts)
 def read_image(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Image:
-    """Return what the headers of the file at ``path`` (looked up under ``root``) tell. Never raises for a bad file.
+    """Return what the headers of the file at ``path`` (looked up below ``root``) say. Never raises for a bad file.
 
-    A few kilobytes are read by offset, whatever the file's size. Something that is no library is described:
-    a folder, FIFO, device, dangling link, empty or cut file, linker script, saved web page.
+    Reads a few kilobytes by offset, whatever the file's size. Anything else is described, too: a folder, FIFO, device,
+    dangling link, empty or truncated file, linker script, saved web page.
     """
     name = os.fspath(path)
     try:
@@ -65,7 +65,7 @@ def _identify(source: Source, path: str) -> Image:
 
 
 def _other(start: bytes) -> tuple[FileState, str]:
-    """Say what a file is that is neither ELF nor PE, from its first bytes."""
+    """Describe a file that is neither ELF nor PE, from its first bytes."""
     if not start.strip(b"\0"):
         return "damaged", fact_text("begins with nothing but zeros where its headers should be")
     for magic, words in _MAGIC:

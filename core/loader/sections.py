@@ -1,4 +1,4 @@
-"""Sections of ELF and PE files: where in the file a part is, so that only that part is read."""
+"""Sections of ELF and PE files: the offset of a part, so that only that part is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_SECTIONS = 2048
 
 
 class Section(msgspec.Struct, frozen=True):
-    """One section: its name (eight letters at most in a PE file), and where it is in the file and in memory."""
+    """One section: its name (at most eight characters in a PE file), and its place in the file and in memory."""
 
     name: str
     offset: int
@@ -47,11 +47,11 @@ class Layout(msgspec.Struct, frozen=True):
         return tuple(section for section in self.sections if section.name in names)
 
     def bytes_at(self, address: int, size: int) -> bytes:
-        """Return up to ``size`` bytes at an address of the loaded image, as far as the file holds them."""
+        """Return up to ``size`` bytes at an address of the loaded image, as far as the file contains them."""
         return self.bytes_around(address, 0, size)
 
     def bytes_around(self, address: int, before: int, behind: int) -> bytes:
-        """Return the bytes around an address, as far as its section goes."""
+        """Return the bytes around an address, within its section."""
         for section in self.sections:
             inside = address - section.address
             if section.address and 0 <= inside < section.size and section.kind != NOBITS:
@@ -72,7 +72,7 @@ NOBITS = 8
 
 @contextmanager
 def open_layout(path: str | os.PathLike[str]) -> Iterator[Layout]:
-    """Open a library and find its sections. An ELF file without a section table has none.
+    """Open a library and locate its sections. An ELF file without a section table has none.
 
     Raises:
         UnfitError: it cannot be read, or is neither ELF nor PE.
@@ -88,7 +88,7 @@ def open_layout(path: str | os.PathLike[str]) -> Iterator[Layout]:
 
 
 def section_chunks(source: Source, section: Section, *, overlap: int = 256) -> Iterator[bytes]:
-    """Yield a section in pieces, each beginning with the last ``overlap`` bytes of the one before."""
+    """Yield a section in pieces, each starting with the last ``overlap`` bytes of the previous one."""
     end = section.offset + section.size
     for at in range(section.offset, end, CHUNK_BYTES):
         start = max(section.offset, at - overlap)

@@ -1,4 +1,5 @@
-"""What an ELF library wants and offers by symbol: versions (verneed, verdef) and names (dynsym, GNU hash). Nothing is mapped.
+"""The symbols that an ELF library requires and provides: versions (verneed, verdef) and names (dynsym, GNU hash).
+Nothing is mapped.
 
 After the generic ABI's "Symbol Versioning" and "GNU hash" as glibc reads them (elf/dl-version.c, elf/dl-lookup.c).
 """
@@ -29,7 +30,7 @@ MAX_NAME_BYTES, NAMES_PIECE_BYTES = 512, 8192
 
 
 class Want(Frozen, frozen=True, kw_only=True):
-    """A version that a library wants of another one."""
+    """A symbol version that a library requires of another one."""
 
     library: str
     """DT_NEEDED name of the provider."""
@@ -46,7 +47,7 @@ class VersionTables(Frozen, frozen=True, kw_only=True):
 
 
 class Undefined(Frozen, frozen=True, kw_only=True):
-    """A strong symbol that a library wants from others."""
+    """A strong undefined symbol of a library."""
 
     name: str
     version: str = ""
@@ -55,7 +56,7 @@ class Undefined(Frozen, frozen=True, kw_only=True):
 
 
 def _read(file: Layout, section: Section) -> bytes:
-    """Return a whole section."""
+    """Return a whole section's bytes."""
     size = min(section.size, MAX_TABLE_BYTES)
     parts = (
         file.source.read(section.offset + at, min(MAX_READ_BYTES, size - at)) for at in range(0, size, MAX_READ_BYTES)
@@ -77,14 +78,14 @@ def _text(table: bytes, at: int) -> str:
 
 
 class _Names:
-    """Names out of a string table, which is read in pieces: the names of versions are together."""
+    """Names in a string table, which is read in pieces: the names of versions are close together."""
 
     def __init__(self, file: Layout, strings: Section) -> None:
         self._source, self._offset = file.source, strings.offset
         self._start, self._piece = 0, b""
 
     def at(self, at: int) -> str:
-        """Return the name that begins at a place of the table."""
+        """Return the name at an offset of the table."""
         inside = at - self._start
         if not 0 <= inside <= len(self._piece) - MAX_NAME_BYTES:
             self._start, inside = max(0, at - NAMES_PIECE_BYTES // 2), min(at, NAMES_PIECE_BYTES // 2)
@@ -94,7 +95,7 @@ class _Names:
 
 @cached_by_file
 def version_tables(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> VersionTables | None:
-    """Return what versions a library wants and offers; None where it cannot be read as one of 64 bits."""
+    """Return the versions that a library requires and defines; None if it cannot be read as a 64-bit library."""
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:
             if file.format != "ELF" or file.bits != 64:
@@ -147,7 +148,9 @@ def _offered(file: Layout) -> Iterator[tuple[str, int]]:
 def undefined_symbols(
     path: str, *, root: str | os.PathLike[str] = "/", named: re.Pattern[str] | None = None
 ) -> tuple[Undefined, ...] | None:
-    """Return the strong undefined symbols of a library; ``named``: only those whose names begin so. None: it cannot be read."""
+    """Return the strong undefined symbols of a library; ``named``: only those with these prefixes. None if it cannot be
+    read.
+    """
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:
             return tuple(_undefined(file, named)) if file.format == "ELF" and file.bits == 64 else ()
@@ -184,7 +187,9 @@ def _undefined(file: Layout, named: re.Pattern[str] | None) -> Iterator[Undefine
 
 
 class Exports:
-    """The names that a library offers, looked up in its GNU hash table, which is read once; or all of them, without one."""
+    """The names that a library exports, looked up in its GNU hash table, which is read once; without one, a list of all
+    names.
+    """
 
     def __init__(self, path: str, root: str | os.PathLike[str] = "/") -> None:
         self.known = False
@@ -234,7 +239,7 @@ class Exports:
         return {n: h for n, h in names.items() if n not in there}
 
     def _maybe(self, value: int) -> int | None:
-        """Return the first symbol of a name's bucket, where the filter does not rule the name out."""
+        """Return the first symbol of a name's bucket, unless the Bloom filter excludes the name."""
         word = struct.unpack_from("<Q", self._table, 16 + 8 * ((value // 64) % self._words))[0]
         if not (word >> (value % 64)) & (word >> ((value >> self._shift) % 64)) & 1:
             return None

@@ -1,4 +1,6 @@
-"""Answers kept for as long as nothing changes of what they were read from: every file and folder that was asked for, absent ones included."""
+"""Cached results, valid as long as nothing that they were read from changes: every file and folder that was accessed,
+missing ones included.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ T = TypeVar("T")
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """An answer, and what it was read from."""
+    """A result, and the places that it was read from."""
 
     found: msgspec.Raw
     places: tuple[str, ...]
@@ -27,12 +29,12 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class WatchedSysroot(Sysroot, frozen=True):
-    """Notes each place that is looked at."""
+    """A Sysroot that records each place that is accessed."""
 
     places: dict[str, None] = msgspec.field(default_factory=dict)
 
     def local_path(self, path: str) -> str:
-        """Return where ``path`` is for the running system."""
+        """Return the path on the running system."""
         self.places[path] = None
         return super().local_path(path)
 
@@ -46,10 +48,11 @@ def kept_look(
     *,
     known: dict[str, str] | None = None,
 ) -> T:
-    """Return what ``look`` finds through the Sysroot that it is given, or found earlier from the same places.
+    """Return the result of ``look``, or an earlier one if the places that it was read from are unchanged.
 
-    ``given``: all else that the answer depends on, as it can be encoded. ``look`` says besides whether the answer lasts: one that was
-    cut short for lack of time does not. ``known``: the identities of places that were asked for in this scan, before what is read now.
+    ``given``: all other input of the result, in a form that can be encoded. ``look`` also returns whether the result
+    lasts: one that was cut short for lack of time does not. ``known``: the identities of places accessed earlier in
+    this scan.
     """
     if not where.is_running_system or where.planned or where.gone:
         return look(where)[0]
@@ -85,7 +88,7 @@ def kept_look(
 
 
 def _is_text(places: tuple[str, ...]) -> bool:
-    """Whether no name has bytes that are no text."""
+    """Whether all names are valid text."""
     try:
         "".join(places).encode()
     except UnicodeEncodeError:
@@ -94,7 +97,7 @@ def _is_text(places: tuple[str, ...]) -> bool:
 
 
 def _identity(places: tuple[str, ...], where: Sysroot, known: dict[str, str]) -> str:
-    """Return what tells one state of all places from another; empty where one is too young."""
+    """Return a key that differs for each state of all places; empty if one was changed too recently."""
     identities = []
     for place in places:
         if place not in known:

@@ -1,6 +1,6 @@
-"""Names that must not leave the machine, from facts: owners of the paths that were seen, and mounted servers.
+"""Names that must not leave the machine, taken from facts: owners of the examined paths, and mounted servers.
 
-No directory service is enumerated: accounts are looked up one at a time, by the numbers that files have.
+No directory service is enumerated: accounts are looked up one at a time, by the numbers on files.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _OPTION = late_pattern(r"(?:^|,)(?:mon_addr|addr|servers?)=([^,]+)")
 
 
 def with_known_names(seen: Snapshot, root: Path, env: Mapping[str, str]) -> Snapshot:
-    """Return the Snapshot with the people and the servers that it speaks of; nothing is known of another system's."""
+    """Return the Snapshot with the names of people and servers that occur in it; unchanged for another system."""
     if sys.platform == "win32":
         return _on_windows(seen) if seen.machine.system == "windows" else seen
     if seen.machine.system != "linux":
@@ -84,14 +84,14 @@ def _on_windows(seen: Snapshot) -> Snapshot:
 
 
 def servers_in(texts: Iterable[str]) -> Iterator[str]:
-    r"""Yield the servers of Windows' network paths (\\server\share); WSL's own is none."""
+    r"""Yield the servers of Windows' network paths (\\server\share); WSL's own is not one."""
     for told in texts:
         if "\\\\" in told:
             yield from (found[1] for found in _UNC.finditer(told) if not found[1].lower().startswith("wsl"))
 
 
 def _windows_folders(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders of all paths, those near the drive first: that is where people's own begin."""
+    """Return the folders of all paths, those near the drive's root first: people's own folders start there."""
     found: dict[str, None] = {}
     for told in texts:
         for match in _WINDOWS_PATH.finditer(told) if ":\\" in told else ():
@@ -114,7 +114,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _folders(seen: Snapshot) -> tuple[str, ...]:
-    """Return the folders of all paths that were seen, and every one above them."""
+    """Return the folders of all examined paths, and all their parents."""
     found: dict[str, None] = {}
     for told in _texts(seen):
         for match in _PATH.finditer(told) if "/" in told else ():
@@ -134,7 +134,7 @@ def _owners(folders: Iterable[str], root: Path) -> Iterator[str]:
 
 
 def _account(number: int) -> Iterator[str]:
-    """Yield an account's name, and the person's, where it has one of several words (the first part of GECOS)."""
+    """Yield an account's name, and the person's, if it has several words (the first part of GECOS)."""
     import pwd
 
     if number >= FIRST_PERSON:
@@ -147,7 +147,7 @@ def _account(number: int) -> Iterator[str]:
 
 
 def _behind(env: Mapping[str, str]) -> Iterator[str]:
-    """Yield who stands behind sudo or pkexec."""
+    """Yield the account that called sudo or pkexec."""
     yield env.get("SUDO_USER", "")
     for name in ("SUDO_UID", "PKEXEC_UID"):
         if re.fullmatch(r"\d{1,9}", env.get(name, "")):
@@ -156,7 +156,7 @@ def _behind(env: Mapping[str, str]) -> Iterator[str]:
 
 
 def _of_mounts(mountinfo: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the servers of every network mount, and the users that stand before them (proc_pid_mountinfo(5))."""
+    """Return the servers of all network mounts, and the users named in them (proc_pid_mountinfo(5))."""
     servers: dict[str, None] = {}
     users: dict[str, None] = {}
     for line in mountinfo.decode("utf-8", "replace").splitlines():

@@ -1,4 +1,4 @@
-"""Which files below a folder more than root alone can change."""
+"""Files below a folder that somebody other than root can change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 def odd_files(folder: str) -> Iterator[str]:
-    """Yield what lies below a folder and belongs to another account, is a link, or may be written by more than its owner."""
+    """Yield what belongs to another account, is a link, or is writable by others than its owner, below a folder."""
     todo = [folder]
     while todo:
         folders: list[os.DirEntry[str]] = []

@@ -1,6 +1,7 @@
-"""What a probe is: a function that looks and returns its section of the Snapshot. It judges nothing.
+"""The interface of a probe: a function that examines the machine and returns its section of the Snapshot, without
+judging.
 
-A probe is ``look(request) -> section``. It reads what earlier probes saw from ``request.seen``.
+A probe is ``look(request) -> section``. Results of earlier probes are in ``request.seen``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from core.model.facts import Execution, Snapshot, Unexamined
 
 
 class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a probe may use: the host, what was seen so far, the consumer's environment, and the person's wishes."""
+    """A probe's input: the host, the results so far, the consumer's environment, and the person's options."""
 
     host: Host
     seen: Snapshot
@@ -43,7 +44,7 @@ class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """A row of PROBES: which section it fills, from what, and for how long at most (seconds)."""
+    """A row of PROBES: the section that it fills, its input, and its time limit (seconds)."""
 
     section: str
     look: Callable[[ProbeRequest], Any]

@@ -77,7 +77,7 @@ class Sysroot(msgspec.Struct, frozen=True):
         return paths.file_name(self.system, path)
 
     def stat(self, path: str) -> os.stat_result | None:
-        """Return what is known of ``path``, links followed; None when it is not there or may not be looked at."""
+        """Return the status of ``path``, links followed; None if it is missing or may not be examined."""
         if path in self.gone:
             return None
         try:
@@ -112,14 +112,14 @@ class Sysroot(msgspec.Struct, frozen=True):
             return False
 
     def real_path(self, path: str) -> str:
-        """Return ``path`` with all links followed as far as they lead; a loop ends where it closes."""
+        """Return ``path`` with all links resolved as far as possible; a loop ends where it closes."""
         try:
             return self.target_path(call_patiently(os.path.realpath, self.local_path(path)))
         except (OSError, ValueError):
             return path
 
     def names(self, folder: str) -> tuple[str, ...] | None:
-        """Return the sorted names in ``folder``; None when it cannot be listed."""
+        """Return the sorted names in ``folder``; None if it cannot be listed."""
         try:
             there = call_patiently(_names, self.local_path(folder))
             if self.planned or self.gone:
@@ -129,9 +129,10 @@ class Sysroot(msgspec.Struct, frozen=True):
             return None
 
     def read(self, path: str, limit: int = 1 << 16) -> bytes | None:
-        """Return the first ``limit`` bytes of a regular file; None when it is none or cannot be read.
+        """Return the first ``limit`` bytes of a regular file; None if it is none or cannot be read.
 
-        Files of /proc and /sys say 0 bytes and are read nevertheless. O_NONBLOCK: never waits for a FIFO's other end.
+        Files of /proc and /sys report a size of 0 and are read nevertheless. O_NONBLOCK: never waits for a FIFO's other
+        end.
         """
         try:
             return call_patiently(_start, self.local_path(path), limit) if self.is_file(path) else None
@@ -139,7 +140,7 @@ class Sysroot(msgspec.Struct, frozen=True):
             return None
 
     def text(self, path: str, limit: int = 1 << 16) -> str | None:
-        """Return ``read`` as text; what is not UTF-8 is replaced."""
+        """Return ``read`` as text; bytes that are not UTF-8 are replaced."""
         if path in self.planned:
             return self.planned[path]
         data = self.read(path, limit)
@@ -167,7 +168,7 @@ def _start(path: str, limit: int) -> bytes | None:
 
 
 def without_silent_folders(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:
-    """Return ``env`` for a child: without the folders of the loader's search path that do not respond, which would hang it."""
+    """Return ``env`` for a child, without unresponsive folders in the loader's search path, which would hang it."""
     name = "PATH" if where.system == "windows" else LIBRARY_VARIABLE
     found = dict(env)
     for variable in [n for n in env if n.upper() == name]:
@@ -178,7 +179,7 @@ def without_silent_folders(env: Mapping[str, str], where: Sysroot) -> dict[str, 
 
 
 def sysroot_of(host: Host) -> Sysroot:
-    """Return the host's places."""
+    """Return the host's Sysroot."""
     planned, gone = (host.planned, host.gone) if isinstance(host, PlannedFiles) else ({}, frozenset())
     root = getattr(host, "sysroot", None) or os.fspath(host.root)
     return Sysroot(system=host.system, root=root, planned=planned, gone=gone)

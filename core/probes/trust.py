@@ -1,4 +1,4 @@
-"""What a probe checks before it starts or loads something: the verdict, the child's variables, and the fact to record."""
+"""What a probe checks before it runs or loads something: the verdict, the child's variables, and the fact to record."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SEARCHED = frozenset(
 
 
 def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> Verdict:
-    """Return whether what a load leads to may be loaded."""
+    """Return whether the files of a load may be loaded."""
     wanted = python is None or python.is_wanted  # a plain program's search path always is
     paths: dict[str, bool] = {}
     for resolution in its.resolutions:
@@ -41,10 +41,11 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
 
 
 def of_interpreter(python: PythonEnvironment, where: Sysroot, *, also: Iterable[str] = ()) -> Verdict:
-    """Return whether an environment's interpreter may be run: with its settings, its folders of packages, and all in them.
+    """Return whether an environment's interpreter may be run: with its settings, its folders of packages, and all in
+    them.
 
-    All that lies in the folders counts for an administrator alone: nobody else's rights grow by it. ``also``: other files that
-    it runs.
+    The content of the folders only counts for an administrator: nobody else gains rights by it. ``also``: other files
+    that it runs.
     """
     me = provenance.this_person()
     folders = map(where.local_path, python.site_packages) if me.elevated else ()
@@ -52,8 +53,10 @@ def of_interpreter(python: PythonEnvironment, where: Sysroot, *, also: Iterable[
 
 
 def of_opening(python: PythonEnvironment, files: Iterable[str], where: Sysroot) -> Verdict:
-    """Return whether an environment's interpreter may open libraries: without its packages' code, so beside it the ``files``
-    count that are loaded. They count for an administrator alone, as above.
+    """Return whether an environment's interpreter may open libraries: its packages' code does not run, so only the
+    loaded ``files`` count besides it.
+
+    They only count for an administrator, as above.
     """
     me = provenance.this_person()
     return _of_files(python, (), map(where.local_path, files) if me.elevated else (), where, me)
@@ -68,7 +71,7 @@ def _of_files(
 
 
 def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
-    """Return what others can change of an environment; None for nothing, and for one of another system's."""
+    """Return the part of an environment that others can change; None if there is none, and for another system's."""
     places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.path_module.isabs(p)]
     return (
         printable_changeable(may_run({where.local_path(p): False for p in places}).changeable)
@@ -78,7 +81,7 @@ def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | No
 
 
 def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
-    """Return what others can change of a copy of cuDNN; None for nothing, and for one of another system's."""
+    """Return the part of a copy of cuDNN that others can change; None if there is none, and for another system's."""
     paths = {
         where.local_path(f.path): False for f in copy.files if f.state != "missing" and where.path_module.isabs(f.path)
     }
@@ -86,7 +89,9 @@ def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
 
 
 def verdict_within_reach(verdict: Verdict) -> Verdict:
-    """Return a verdict that holds: another account can only run what it can reach, our own interpreter included."""
+    """Return a verdict that can be carried out: another account can only run what it can access, our own interpreter
+    included.
+    """
     account = verdict.account
     if not verdict.may or account is None:
         return verdict
@@ -95,7 +100,9 @@ def verdict_within_reach(verdict: Verdict) -> Verdict:
 
 
 def with_least_rights(verdict: Verdict, path: str) -> Verdict:
-    """Return a verdict by which an administrator's own program runs as nobody, if nobody can start it: its processes are limited."""
+    """Return a verdict by which an administrator's own program runs as the account nobody, if that account may execute
+    it: then the number of its processes can be limited.
+    """
     least = provenance.nobody() if verdict.may and verdict.account is None else None
     return replace(verdict, account=least) if least and _reaches(least, path) else verdict
 
@@ -118,7 +125,7 @@ def tell_execution(
     request: ProbeRequest,
     consumer: str = "",
 ) -> Execution:
-    """Tell what was run, or was not, and return it."""
+    """Record what was run, or was not, and return it."""
     me = request.seen.machine.user
     rights = (verdict.account.name if verdict.account else me) if verdict.may else ""
     found = Execution(
@@ -133,7 +140,7 @@ def tell_execution(
 
 
 def printable_changeable(changeable: Changeable | None) -> Changeable | None:
-    """Return it printable."""
+    """Return it with printable texts."""
     if changeable is None:
         return None
     return Changeable(
@@ -142,7 +149,9 @@ def printable_changeable(changeable: Changeable | None) -> Changeable | None:
 
 
 def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroot) -> dict[str, str]:
-    """Return the variables for a program of the system, and tell which entries an administrator's rights do not follow."""
+    """Return the variables for a program of the system, and record which entries an administrator's rights do not
+    follow.
+    """
     if not runs_here(where):
         return dict(env)
     out = provenance.trusted_environment(env)

@@ -26,7 +26,7 @@ HASHING_THREADS = 2
 
 
 class RecordRow(Frozen, frozen=True, kw_only=True):
-    """What RECORD says of one file."""
+    """RECORD's row for one file."""
 
     sha256: str = ""
     """Lower-case hexadecimal; empty when RECORD has none."""
@@ -34,7 +34,7 @@ class RecordRow(Frozen, frozen=True, kw_only=True):
 
 
 def record_rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict[str, RecordRow]:
-    """Return path -> row for the lines of a distribution's RECORD that the pattern ``wanted`` finds; {} without one.
+    """Return path -> row for the lines of a distribution's RECORD that match the pattern ``wanted``; {} without RECORD.
 
     Paths are those of the examined system, joined to the distribution's folder of packages.
     """
@@ -47,7 +47,7 @@ def record_rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict
 
 
 def read_record(distribution: Distribution, where: Sysroot) -> str:
-    """Return a distribution's RECORD; empty where it has none."""
+    """Return a distribution's RECORD; empty if it has none."""
     for spelt in dict.fromkeys((distribution.name.replace("-", "_"), distribution.name)):
         info = where.join(distribution.location, f"{spelt}-{distribution.version}.dist-info", "RECORD")
         data = where.read(info, MAX_WHEEL_RECORD_BYTES)
@@ -82,7 +82,7 @@ def _hexadecimal(digest: str) -> str:
 
 
 def record_state(row: RecordRow | None, size: int | None, sha256: str) -> RecordState:
-    """Return what RECORD says about a file of this size and hash (empty: not hashed, so only the size was compared)."""
+    """Return how a file of this size and hash compares with RECORD (empty hash: only the size is compared)."""
     if row is None:
         return "not listed"
     if row.size is not None and size is not None and row.size != size:
@@ -93,7 +93,7 @@ def record_state(row: RecordRow | None, size: int | None, sha256: str) -> Record
 
 
 def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping[str, str]:
-    """Return path -> sha256 of regular files, largest first, by OpenSSL in two threads; those that fail are left out.
+    """Return path -> SHA-256 of regular files, largest first, by OpenSSL in two threads; failures are left out.
 
     Raises:
         CancelledError: the person asked to stop.
@@ -109,7 +109,7 @@ def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping
 
 
 def _sha256(path: str, watch: Progress) -> str:
-    """Return a file's hash; empty when it cannot be read. OpenSSL lets go of Python's lock while it works."""
+    """Return a file's hash; empty if it cannot be read. OpenSSL releases Python's lock while it works."""
     import hashlib  # OpenSSL's library comes with it
 
     digest = hashlib.sha256()

@@ -1,8 +1,8 @@
 """Pure functions from a Snapshot to Findings: no os, no subprocess, no ctypes, no clock.
 
 A rule is ``rule(snapshot) -> Iterator[Finding]``; each topic's module lists its own in ``RULES``, under the same name
-that its probe and its tests have. Beside them is what rules share: ``snapshot_queries`` and ``consumer_loads`` (questions
-to a Snapshot), ``wording`` and ``advice`` (how a finding is put, what to do). ``core.knowledge`` has the tables.
+as its probe and its tests. Rules share ``snapshot_queries`` and ``consumer_loads`` (questions to a Snapshot),
+``wording`` and ``advice`` (the text of a finding, and what to do). ``core.knowledge`` has the tables.
 """
 
 from __future__ import annotations

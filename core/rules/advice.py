@@ -1,4 +1,4 @@
-"""What a person does about a cuDNN or CUDA set: exact commands for this machine, from what was seen of its owner."""
+"""Advice on a cuDNN or CUDA set: exact commands for this machine, depending on who owns the set."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UV = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y":
 
 
 def pip_command(seen: Snapshot, prefix: str, *arguments: str) -> str:
-    """Return the command that does in one environment what pip does with these arguments."""
+    """Return the command that runs pip with these arguments in one environment."""
     python, shell = python_of(seen, prefix) if prefix else None, shell_of(seen.machine.system)
     return install_command(python, python_of_environment(seen, prefix), shell, *arguments)
 
@@ -37,9 +37,11 @@ def pip_command(seen: Snapshot, prefix: str, *arguments: str) -> str:
 def install_command(
     python: PythonEnvironment | None, interpreter: str, shell: Shell, verb: str, *arguments: str
 ) -> str:
-    """Return a command for pip, or for uv where uv made the environment without pip; two lines where pip comes first.
+    """Return a command for pip, or for uv if uv made the environment without pip; two lines if pip has to be installed
+    first.
 
-    Where pip refuses, since the distribution owns that Python (PEP 668), what is there was installed by overruling it.
+    Where pip refuses because the distribution owns that Python (PEP 668), existing packages were installed by
+    overriding it.
     """
     if python and python.installer == "uv":
         return shell_command("uv", "pip", verb, "--python", interpreter, *(_UV.get(a, a) for a in arguments), of=shell)
@@ -51,7 +53,7 @@ def install_command(
 
 
 def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
-    """Return how to put a damaged, incomplete or mixed set right: the whole set again, never one file."""
+    """Return how to repair a damaged, incomplete or mixed set: always by replacing the whole set."""
     package, shell = nvidia_package(copy.owner), shell_of(seen.machine.system)
     whole = _("Always replace the whole set; a single file of another release makes it worse.")
     if copy.origin == "wheel" and package:
@@ -108,7 +110,7 @@ def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
 
 
 def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
-    """Return how to replace a release that was published with a fault; what a framework carries inside stays."""
+    """Return how to replace a release that was published with a fault; a copy bundled in a framework stays."""
     package = nvidia_package(copy.owner)
     if package is None:
         return manual_fix(
@@ -141,7 +143,9 @@ def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
 
 
 def pinned_package(seen: Snapshot, prefix: str, name: str) -> tuple[str, str] | None:
-    """Return name and version of the package, beginning with ``name``, that a distribution of an environment pins."""
+    """Return name and version of the package whose name starts with ``name`` and that a distribution of an environment
+    pins.
+    """
     python = python_of(seen, prefix) if prefix else None
     for distribution in python.distributions if python else ():
         for wish in distribution.requires:
@@ -186,7 +190,7 @@ def _conf(folder: str) -> str:
 
 
 def without_variable(folders: list[str]) -> Fix:
-    """Return how to take folders out of LD_LIBRARY_PATH."""
+    """Return how to remove folders from LD_LIBRARY_PATH."""
     named = join_names(folders) or _("the folder")
     return manual_fix(
         _("Remove {named} from LD_LIBRARY_PATH", named=named),

@@ -1,4 +1,6 @@
-"""One consumer's load as the rules see it: which copy it takes, which copy it brings, and whose parts it gets."""
+"""One consumer's load as the rules see it: the copy that it takes, the copy in its own environment, and where the parts
+come from.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from core.rules.wording import Concern, concern_row, observation
 
 
 class ConsumerLoad(msgspec.Struct, frozen=True):
-    """One Load with what was found out about it."""
+    """One Load with everything that is known about it."""
 
     seen: Snapshot
     load: Load
@@ -46,7 +48,7 @@ class ConsumerLoad(msgspec.Struct, frozen=True):
 
     @property
     def is_requested(self) -> bool:
-        """Whether somebody really asks for this major: a framework, or a pinned or bundled copy."""
+        """Whether this major version is really requested: by a framework, or by a pinned or bundled copy."""
         return bool(self.load.consumer.framework or self.load.wanted_version or self.own)
 
     @property
@@ -56,7 +58,7 @@ class ConsumerLoad(msgspec.Struct, frozen=True):
 
 
 def consumer_load(seen: Snapshot, load: Load) -> ConsumerLoad:
-    """Put a Load and what is known of its files together."""
+    """Combine a Load with what is known of its files."""
     main = main_resolution(seen, load)
     winner = main.winner if main else None
     copy = copy_at(seen, winner.path) if winner else None
@@ -65,7 +67,7 @@ def consumer_load(seen: Snapshot, load: Load) -> ConsumerLoad:
 
 
 def _is_bundled(copy: CudnnCopy, load: Load, system: System) -> bool:
-    r"""Whether a copy is the one that the consumer's framework carries inside itself, as torch\lib on Windows."""
+    r"""Whether a copy is the one inside the consumer's framework, for example torch\lib on Windows."""
     name = load.consumer.framework.partition(" ")[0]
     theirs = bool(name) and copy.origin == "framework" and copy.owner.partition(" ")[0] == name
     return theirs and bool(load.consumer.prefix) and is_inside(system, copy.folder, load.consumer.prefix)
@@ -77,7 +79,7 @@ def consumer_loads(seen: Snapshot) -> Iterator[ConsumerLoad]:
 
 
 def own_copy(seen: Snapshot, load: Load) -> CudnnCopy | None:
-    """Return the copy of the wanted major that is in the consumer's environment; a wheel's before another's."""
+    """Return the copy of the wanted major version in the consumer's environment; a wheel's takes precedence."""
     prefix = load.consumer.prefix
     if not prefix:
         return None
@@ -104,9 +106,9 @@ def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
 
 
 def load_failures(c: ConsumerLoad) -> list[Evidence]:
-    """Return what went wrong in a load's roll call; a part that its release never had is not missed.
+    """Return the failures in a load's roll call; a part that its release never contained does not count.
 
-    What waits for the GPU's driver alone is no trouble of cuDNN's: see ``calls_waiting_for_driver``.
+    Parts that only wait for the GPU's driver are not cuDNN's fault: see ``calls_waiting_for_driver``.
     """
     rows = roll_call_failures(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c))
     output = c.load.roll_call.output if c.load.roll_call else ""
@@ -118,7 +120,9 @@ def load_failures(c: ConsumerLoad) -> list[Evidence]:
 
 
 def needing_driver(c: ConsumerLoad) -> frozenset[str]:
-    """Return the files of a copy, by name, that need the driver's own library where Windows finds none; Linux names it itself."""
+    """Return the names of a copy's files that need the driver's own library where Windows finds none; Linux names it
+    itself.
+    """
     if (
         c.system != "windows"
         or c.copy is None
@@ -138,14 +142,16 @@ NO_LIBCUDA = "libcuda.so.1: cannot open shared object file"
 
 
 def waits_for_driver(call: Call, needing: frozenset[str] = frozenset()) -> bool:
-    """Whether a library could not be opened for want of the driver's own library alone (126: Windows found no file)."""
+    """Whether a library could not be opened only because the driver's own library is missing (126: Windows found no
+    file).
+    """
     if call.function.startswith("cudnn") or call.result == 0:
         return False
     return call.meaning.startswith(NO_LIBCUDA) or (call.result == 126 and _file(call).lower() in needing)
 
 
 def calls_waiting_for_driver(c: ConsumerLoad) -> list[Call]:
-    """Return the loads of a roll call that only the absence of the GPU's driver kept from succeeding."""
+    """Return the loads in a roll call that failed only because the GPU's driver is missing."""
     needing = needing_driver(c)
     return [call for call in (c.load.roll_call.calls if c.load.roll_call else ()) if waits_for_driver(call, needing)]
 
@@ -155,9 +161,9 @@ def _file(call: Call) -> str:
 
 
 def _failures_of(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) -> tuple[list[Call], bool]:
-    """Return a roll call's failures, and whether the end of its child is one.
+    """Return a roll call's failures, and whether its child's crash is one.
 
-    Where libraries failed for want of the driver alone, so did the functions that open them.
+    If libraries failed only for lack of the driver, the functions that open them fail for the same reason.
     """
     calls = [c for c in roll.calls if call_failed(c.function, c.result) and not is_never_there(row, c.library)]
     left = [c for c in calls if not waits_for_driver(c, needing)]
@@ -169,9 +175,9 @@ def _failures_of(roll: RollCall, row: FaultyRelease | None, needing: frozenset[s
 def roll_call_failures(
     roll: RollCall | None, row: FaultyRelease | None = None, needing: frozenset[str] = frozenset()
 ) -> list[Evidence]:
-    """Return what went wrong in a roll call, as evidence; empty when nothing did or none was made.
+    """Return the failures in a roll call as evidence; empty if there were none, or no roll call.
 
-    ``row``: the faulty release whose lacking part does not count. ``needing``: see ``needing_driver``.
+    ``row``: the faulty release whose missing part does not count. ``needing``: see ``needing_driver``.
     """
     if roll is None:
         return []
@@ -191,7 +197,7 @@ def roll_call_failures(
 def failures_of(
     roll: RollCall | None, row: FaultyRelease | None = None, needing: frozenset[str] = frozenset()
 ) -> frozenset[tuple[str, ...]] | None:
-    """Return a roll call's failures in a form that compares equal wherever they happen; None when none was made."""
+    """Return a roll call's failures in a form that can be compared between runs; None if there was none."""
     if roll is None or not (roll.calls or roll.version or roll.ended):
         return None
     calls, ended = _failures_of(roll, row, needing)
@@ -199,7 +205,7 @@ def failures_of(
 
 
 def counter_test(c: ConsumerLoad) -> CounterOutcome:
-    """Return what the roll call without LD_LIBRARY_PATH says about that variable."""
+    """Return what the roll call without LD_LIBRARY_PATH proves about that variable."""
     clean = c.load.clean_roll_call
     there = copy_at(c.seen, clean.loaded) if clean else None
     row = faulty_release(there) if there else None
@@ -208,21 +214,25 @@ def counter_test(c: ConsumerLoad) -> CounterOutcome:
 
 
 def call_failed(function: str, result: int | None) -> bool:
-    """Whether a call's answer is a failure: a status other than 0, or none; functions that return numbers differ."""
+    """Whether a call's result is a failure: a status other than 0, or none; functions that return numbers are
+    different.
+    """
     if function.startswith("cudnnGet"):
         return not result
     return result != 0
 
 
 def roll_call_passed(roll: RollCall | None) -> bool:
-    """Whether a roll call was made and everything in it answered."""
+    """Whether there was a roll call and every call in it succeeded."""
     if roll is None or not (roll.calls or roll.version):
         return False
     return not roll_call_failures(roll) and not any(waits_for_driver(c) for c in roll.calls)
 
 
 def is_unimportant(c: ConsumerLoad) -> bool:
-    """Whether little hangs on this load: nothing asks for it, or it is any program, and the environments answered."""
+    """Whether little depends on this load: nothing requests it, or it is a plain program's and the environments' loads
+    work.
+    """
     loads = c.seen.loads or ()
     if c.load.consumer.kind != "plain":
         return not c.load.consumer.framework
@@ -231,12 +241,12 @@ def is_unimportant(c: ConsumerLoad) -> bool:
 
 
 def found_by_ld_library_path(attempt: Attempt | None) -> bool:
-    """Whether LD_LIBRARY_PATH led to this candidate."""
+    """Whether this candidate was found through LD_LIBRARY_PATH."""
     return attempt is not None and attempt.how is How.LD_LIBRARY_PATH
 
 
 def parts_elsewhere(c: ConsumerLoad) -> list[tuple[str, str]]:
-    """Return (role, folder) of the parts that come from another folder than the main library."""
+    """Return (role, folder) of the parts found in another folder than the main library."""
     if c.winner is None:
         return []
     home = normalise(c.system, parent(c.system, _real(c, c.winner.path)))
@@ -250,7 +260,7 @@ def parts_elsewhere(c: ConsumerLoad) -> list[tuple[str, str]]:
 
 
 def _real(c: ConsumerLoad, path: str) -> str:
-    """Return the file behind a link, where the snapshot knows it."""
+    """Return the target of a link, if the snapshot knows it."""
     copy = copy_at(c.seen, path)
     wanted = normalise(c.system, path)
     for file in copy.files if copy else ():
@@ -260,21 +270,21 @@ def _real(c: ConsumerLoad, path: str) -> str:
 
 
 def mapped_folders(c: ConsumerLoad) -> list[str]:
-    """Return the folders that cuDNN's files were really mapped from."""
+    """Return the folders from which cuDNN's files were really mapped."""
     roll = c.load.roll_call
     files = [m.path for m in cudnn_mapped(roll.mapped if roll else ())]
     return list(dict.fromkeys(parent(c.system, path) for path in files))
 
 
 def is_whole(copy: CudnnCopy) -> bool:
-    """Whether every file that a copy was published with is there, sound, and what its name says."""
+    """Whether a copy has every file that was published with it, intact, each of the release in its name."""
     return not files_lost(copy) and all(f.state == "good" and not true_name(f) for f in copy.files)
 
 
 def true_name(file: LibraryFile) -> str:
-    """Return the name under which a cuDNN library was built, where the file bears that of another one; empty where it agrees.
+    """Return the name with which a cuDNN library was built, if the file has another one's name; empty if they agree.
 
-    A link or a copy under another name does not change what is inside: its own name (SONAME), the real file's, its version.
+    A link or copy with another name does not change the content: its SONAME, the real file's name, its version.
     """
     own = parse_cudnn_name(file.name)
     if own is None or own.major is None:
@@ -290,9 +300,10 @@ def true_name(file: LibraryFile) -> str:
 
 
 def put_together(c: ConsumerLoad, copy: CudnnCopy) -> bool:
-    """Whether the loader finds every part that a copy lacks in another folder, of the same release, and all answered.
+    """Whether the loader finds every missing part of a copy in another folder, from the same release, and all calls
+    succeeded.
 
-    What a package's RECORD lists is missed all the same: only its own files are known to be the right ones.
+    Files listed in a package's RECORD still count as missing: only its own files are known to be the right ones.
     """
     if copy.origin in ("wheel", "conda") or c.copy is None or copy.folder != c.copy.folder or not copy.missing:
         return False
@@ -307,25 +318,25 @@ def put_together(c: ConsumerLoad, copy: CudnnCopy) -> bool:
 
 
 def meant_for(c: ConsumerLoad, copy: CudnnCopy) -> bool:
-    """Whether a copy is meant for this consumer: in its own environment, or in none at all."""
+    """Whether a copy is meant for this consumer: it is in its own environment, or in none."""
     if copy.environment:
         return normalise(c.system, copy.environment) == normalise(c.system, c.load.consumer.prefix)
     return copy.origin != "framework"
 
 
 def usable_copies(c: ConsumerLoad) -> list[CudnnCopy]:
-    """Return the copies of the wanted major version that are meant for this consumer, wherever they are."""
+    """Return all copies of the wanted major version that are meant for this consumer, wherever they are."""
     return [x for x in c.seen.cudnn or () if x.major == c.load.major and meant_for(c, x)]
 
 
 def misses_cudnn(c: ConsumerLoad) -> bool:
-    """Whether a consumer that finds no cuDNN misses it: somebody asks for it, or no environment has one of its own."""
+    """Whether the lack of cuDNN matters to a consumer: it is requested, or no environment has its own."""
     others = (consumer_load(c.seen, load) for load in c.seen.loads or () if load.consumer.kind != "plain")
     return c.is_requested or not any(other.own is not None or other.winner is not None for other in others)
 
 
 def used_folders(seen: Snapshot) -> set[str]:
-    """Return every folder that some consumer takes a cuDNN file from, or would if the copy there were whole; tidied."""
+    """Return every folder, normalised, from which some consumer takes a cuDNN file, or would if its copy were complete."""
     system = seen.machine.system
     folders = set()
     for c in consumer_loads(seen):
@@ -354,12 +365,12 @@ def describe_copy(copy: CudnnCopy | None) -> str:
 
 
 def by_importance(seen: Snapshot) -> list[ConsumerLoad]:
-    """Return the loads, those of environments that the person named or that are active first."""
+    """Return the loads; those of environments that the person named or that are active come first."""
     return sorted(consumer_loads(seen), key=lambda c: environment_rank(seen, c.load.consumer.prefix))
 
 
 def environment_rank(seen: Snapshot, prefix: str) -> int:
-    """Return 0 for an environment that was named, 1 for an active one, 2 for what runs by default, 3 for any other."""
+    """Return 0 for an environment that was named, 1 for an active one, 2 for the default one, 3 for any other."""
     system = seen.machine.system
     python = next((p for p in seen.pythons or () if normalise(system, p.prefix) == normalise(system, prefix)), None)
     ways = python.ways if python and prefix else ()

@@ -1,4 +1,4 @@
-"""Rules about variables as contracts: a value that the programs that read it cannot use."""
+"""Rules about variables as contracts: a value that the programs which read it cannot use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
-    """A framework's own code converts the variable, and cannot do so with this value."""
+    """A framework's own code converts the variable, and fails with this value."""
     told: set[str] = set()
     for row in seen.vocabularies or ():
         value = effective_variable(seen, row.variable) if row.takes and row.variable not in told else None
@@ -87,13 +87,13 @@ def _names_a_folder(contract: Contract, value: str, seen: Snapshot) -> bool:
 
 
 def _from(home: EnvironmentView, contract: Contract) -> bool:
-    """Whether the reader's release is one that fails on a folder."""
+    """Whether the reader's release is one that fails if the value names a folder."""
     versions = [d.version for d in home.python.distributions if re.fullmatch(contract.readers, d.name)]
     return any(version_tuple(v) >= version_tuple(contract.fails_on_folder) for v in versions)
 
 
 def unknown_words(contract: Contract, value: str, seen: Snapshot) -> dict[str, Vocabulary]:
-    """Return environment -> the words of a value that its reader's own files do not have."""
+    """Return environment -> the words of a value that do not occur in its reader's own files."""
     words = set(asked_words(contract, value)) if contract.known else set()
     rows = (v for v in seen.vocabularies or () if v.variable == contract.variable) if words else ()
     return {v.prefix: v for v in rows if words & set(v.unknown)}
@@ -116,7 +116,7 @@ def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
 def _unknown(
     seen: Snapshot, contract: Contract, value: Variable, odd: dict[str, Vocabulary], reading: list[EnvironmentView]
 ) -> Finding:
-    """Return the finding of words that the reader does not know, by its own files."""
+    """Return the finding about words that the reader's own files do not contain."""
     rows = [odd[h.python.prefix] for h in reading if h.python.prefix in odd] or list(odd.values())
     words = [w for w in asked_words(contract, value.value) if w in rows[0].unknown]
     who = _reader(reading[0], contract) if reading else contract.readers
@@ -206,7 +206,7 @@ def _allowed(contract: Contract) -> list[Evidence]:
 
 
 def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
-    """Return how a value breaks a contract, in one sentence; empty where it keeps it, or where nothing decides."""
+    """Return how a value violates a contract, in one sentence; empty if it complies, or if that is unknown."""
     wrong = _(
         "The variable {name} is {value}, which is not a valid value.",
         name=contract.variable,
@@ -261,7 +261,7 @@ def _wrong_options(contract: Contract, value: str) -> str:
 
 
 def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
-    """Return what is wrong with what a value names; a relative path depends on the working folder."""
+    """Return what is wrong with the path in a value; a relative path depends on the working directory."""
     places = {
         p.path: p for p in (seen.environment.places if seen.environment else ()) if p.variable == contract.variable
     }
@@ -305,7 +305,9 @@ def _blocked(contract: Contract, path: str, place: NamedPlace) -> str:
 
 
 def _has_interface(value: str, names: tuple[str, ...]) -> bool:
-    """Whether a value of NCCL's form picks an interface: starts of names, "=" before whole names, "^" before those to leave out."""
+    """Whether a value in NCCL's format matches an interface: prefixes of names, "=" before exact names, "^" before
+    excluded ones.
+    """
     text = value.strip()
     rest = text.lstrip("^=")
     wanted = [w for w in rest.split(",") if w]
@@ -318,7 +320,7 @@ def _has_interface(value: str, names: tuple[str, ...]) -> bool:
 
 
 def _unmet_requirement(value: str, seen: Snapshot) -> str:
-    """Return whether no alternative of NVIDIA_REQUIRE_CUDA is met: a space stands for or, a comma for and."""
+    """Return why no alternative of NVIDIA_REQUIRE_CUDA is met: a space means or, a comma means and."""
     driver = seen.driver
     if seen.machine.container is None or driver is None:
         return ""
@@ -377,7 +379,7 @@ def _without_devices(contract: Contract, value: str, seen: Snapshot) -> str:
 
 
 def absent_backends(seen: Snapshot) -> Iterator[Finding]:
-    """A variable asks a framework for a part of it that its environment does not have: JAX for CUDA without the plugin."""
+    """A variable requests a backend that is not installed in the environment: JAX for CUDA without the plugin."""
     for contract in contracts():
         value = effective_variable(seen, contract.variable) if contract.needs else None
         words = [w.strip().lower() for w in value.value.split(contract.separator or ",")] if value else []

@@ -1,4 +1,4 @@
-"""Counter-experiments: the same test without a variable, and what the result says about that variable."""
+"""Counter-experiments: the same test without a variable, and what the result proves about that variable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.model.findings import Finding
 
 
 class CounterOutcome(StrEnum):
-    """What a counter-experiment says about what it took away."""
+    """What a counter-experiment proves about the thing that it left out."""
 
     PROVED = "proved"
     """Without it, it works."""
@@ -23,12 +23,12 @@ class CounterOutcome(StrEnum):
 
 
 def cuda_starts(cuda: CudaInit | None) -> bool:
-    """Whether cuInit succeeded and gave at least one GPU."""
+    """Whether cuInit succeeded and found at least one GPU."""
     return cuda is not None and cuda.status == 0 and cuda.device_count != 0
 
 
 def of_cuda(asked: CudaInit | None, again: CudaInit | None) -> CounterOutcome:
-    """Return what cuInit without a variable (``again``) says about that variable."""
+    """Return what cuInit without a variable (``again``) proves about that variable."""
     if asked is None or again is None or cuda_starts(asked):
         return CounterOutcome.OPEN
     if cuda_starts(again):
@@ -39,9 +39,9 @@ def of_cuda(asked: CudaInit | None, again: CudaInit | None) -> CounterOutcome:
 
 
 def of_failures(failures: frozenset[tuple[str, ...]], again: frozenset[tuple[str, ...]] | None) -> CounterOutcome:
-    """Return what the failures without a variable say about it; None where it was not tried without.
+    """Return what the failures without a variable prove about it; None if there was no such test.
 
-    A failure is named so that it compares equal wherever it happens: what was called, on which file name, with which answer.
+    A failure is identified so that it compares equal between runs: the call, the file name and the result.
     """
     if not failures or again is None:
         return CounterOutcome.OPEN
@@ -51,6 +51,6 @@ def of_failures(failures: frozenset[tuple[str, ...]], again: frozenset[tuple[str
 
 
 def blame_unless_refuted(outcome: CounterOutcome, found: Callable[[], Finding]) -> Iterator[Finding]:
-    """Yield the finding that blames what was taken away: never where the same failure came without it."""
+    """Yield the finding that blames the thing left out, unless the same failure occurred without it."""
     if outcome is not CounterOutcome.REFUTED:
         yield found()

@@ -26,7 +26,7 @@ CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 
 
 def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
-    """Entries that do nothing: one note a variable."""
+    """Entries without effect: one note for each variable."""
     if seen.environment is None:
         return
     for name in SEARCH_PATHS:
@@ -58,9 +58,9 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _without_dead(name: str, odd: list[PathEntry]) -> DropDead | None:
-    """Return the entries that can be removed: CUDA folders that are gone, and what is listed twice.
+    """Return the removable entries: missing CUDA folders, and duplicates.
 
-    Other folders that are missing may be on a drive that is not connected at this moment, and stay.
+    Other missing folders may be on a drive that is not connected at the moment, and stay.
     """
     dead = tuple((e.scope, e.text) for e in odd if _is_dead(e))
     return DropDead(variable=name, entries=dead) if dead else None
@@ -72,7 +72,7 @@ def _is_dead(e: PathEntry) -> bool:
 
 
 def broken_entries(seen: Snapshot) -> Iterator[Finding]:
-    """Entries that name a CUDA folder in a way that no loader understands."""
+    """Entries that name a CUDA folder in a form that no loader understands."""
     if seen.environment is None:
         return
     for e in seen.environment.entries:
@@ -121,7 +121,7 @@ def _broken(e: PathEntry, windows: bool) -> str:
 
 
 def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
-    """Limits that a variable exceeds, and values of a wrong kind."""
+    """Limits that a variable exceeds, and values of a wrong type."""
     for limit in seen.environment.limits if seen.environment else ():
         beyond = limit.variable.upper() == "PATH" and limit.limit == LONGEST
         lost = _not_found(seen) if beyond else []
@@ -142,13 +142,13 @@ def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _not_found(seen: Snapshot) -> list[Evidence]:
-    """Return who did not get, when it was really loaded, a file to which PATH should lead."""
+    """Return the consumers whose load did not find a file that PATH should provide."""
     loads = [c.load for c in consumer_loads(seen) if c.winner and c.winner.how is How.PATH]
     return [concern_row(load.consumer) for load in loads if load.roll_call and not load.roll_call.loaded]
 
 
 def writable_folders(seen: Snapshot) -> Iterator[Finding]:
-    """Folders on a search path to which everybody may write: a note about safety."""
+    """Folders on a search path that everybody may write to: a note about security."""
     odd = [e for e in (seen.environment.entries if seen.environment else ()) if "writable by others" in e.marks]
     for name in SEARCH_PATHS:
         mine = [e for e in odd if e.variable == name]
@@ -170,7 +170,7 @@ def writable_folders(seen: Snapshot) -> Iterator[Finding]:
 
 
 def variables_in_order(seen: Snapshot) -> Iterator[Finding]:
-    """Nothing in the variables stands in the way."""
+    """No variable causes a problem."""
     if seen.environment is None or any(True for rule in (broken_entries, exceeded_limits) for _ in rule(seen)):
         return
     count = len([e for e in seen.environment.entries if e.variable in SEARCH_PATHS])
@@ -189,7 +189,7 @@ def variables_in_order(seen: Snapshot) -> Iterator[Finding]:
 
 
 def changed_since_session(seen: Snapshot) -> Iterator[Finding]:
-    """What was changed since this session began: the machine was judged as new programs find it."""
+    """Variables were changed since this session began: the machine was judged as new programs find it."""
     for r in seen.environment.renewed if seen.environment else ():
         at_once = r.scope == "environment"
         yield make_finding(
@@ -227,7 +227,7 @@ def changed_since_session(seen: Snapshot) -> Iterator[Finding]:
 
 
 def activation_command(seen: Snapshot, prefix: str) -> str:
-    """Return what a person types to activate an environment."""
+    """Return the command that activates an environment."""
     python = python_of(seen, prefix)
     return shell_command(
         *(("conda", "activate", prefix) if python and python.kind == "conda" else ("source", f"{prefix}/bin/activate"))

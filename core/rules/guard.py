@@ -1,4 +1,4 @@
-"""Guards conclusions: a rule that fails becomes a finding, and the rest of the report stands."""
+"""Contain failing rules: each becomes a finding, and the rest of the report stands."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TOPIC_STEPS = {
 
 
 def run_guarded(work: Callable[[], T], name: str, failures: list[Finding], otherwise: T, step: Step | None = None) -> T:
-    """Return ``work()``; where that fails, add a finding to ``failures`` and return ``otherwise``.
+    """Return ``work()``; if it fails, add a finding to ``failures`` and return ``otherwise``.
 
-    ``name`` is the rule's, or that of whatever else was made, in the program's own words.
+    ``name`` is the rule's name, or describes other work in the program's own terms.
     """
     try:
         return work()
@@ -39,7 +39,7 @@ def rule_name(rule: Callable[..., object]) -> str:
 
 
 def rule_failed(name: str, error: Exception, step: Step | None = None) -> Finding:
-    """Return the finding for a rule that failed. It names no cause, so it never is the primary one."""
+    """Return the finding for a rule that failed. It names no cause, so it is never the primary finding."""
     step = step or TOPIC_STEPS.get(name.partition(".")[0], Step.ENVIRONMENT)
     return Finding(
         id=f"{step.value}.rule-failed",

@@ -1,4 +1,4 @@
-"""Guides in words: the steps that stay with a person, numbered, each with how to see that it worked."""
+"""Guides as text: a person's steps, numbered, each with how to check its success."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.model.facts import Snapshot
 
 
 def numbered_steps(guide: GuideName, seen: Snapshot, *, branch: str = "") -> list[str]:
-    """Return a guide's steps for this system, a line each; empty where there is none."""
+    """Return a guide's steps for this system, one per line; empty if there is none."""
     return [
         _("{n}. {do}   (check: {check})", n=n, do=step.do, check=step.check)
         for n, step in enumerate(guide_steps(guide, seen.machine, branch=branch), 1)

@@ -1,4 +1,4 @@
-"""Rules about the scan itself: what could not be examined is named, never guessed."""
+"""Rules about the scan itself: what could not be examined is reported, never guessed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _end_text(kind: str) -> str:
 
 
 def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
-    """What did not respond: at the top where somebody wanted it, a note where nothing leads there."""
+    """Paths that did not respond: at the top if somebody named them, a note if nothing refers to them."""
     for one in seen.unexamined:
         wanted = bool(one.wanted_by)
         seconds = _("{seconds} seconds", seconds=f"{one.seconds:.0f}")
@@ -85,7 +85,7 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
 
 
 def only_files(seen: Snapshot) -> Iterator[Finding]:
-    """Another system than the running one was examined."""
+    """A system other than the running one was examined."""
     if seen.machine.other_root:
         yield make_finding(
             Step.ENVIRONMENT,

@@ -1,4 +1,4 @@
-"""Rules about what is newer than this program: it is named, and judged neither wrong nor in order."""
+"""Rules about what is newer than this program: it is reported, but judged neither wrong nor in order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAMILY_NAMES: dict[Family, str] = {
 
 
 def horizon_evidence(name: Family) -> Evidence:
-    """Return how far the tables know a family, as evidence."""
+    """Return how far the tables cover a family, as evidence."""
     known = horizon_of(name)
     newest = ".".join(map(str, known.newest))
     return observation(
@@ -65,7 +65,7 @@ def not_judged(
 
 
 def newer_gpus(seen: Snapshot) -> Iterator[Finding]:
-    """A GPU of a compute capability that no table has."""
+    """A GPU of a compute capability that is in no table."""
     for gpu in (seen.driver.gpus or ()) if seen.driver else ():
         if is_beyond_horizon("gpu", gpu.compute_capability):
             capability = gpu.compute_capability or ""
@@ -83,7 +83,7 @@ def newer_gpus(seen: Snapshot) -> Iterator[Finding]:
 
 
 def newer_toolkits(seen: Snapshot) -> Iterator[Finding]:
-    """A toolkit, or the libraries of an environment, of a CUDA that no table has."""
+    """A toolkit, or the libraries of an environment, of a CUDA that is in no table."""
     system = seen.machine.system
     prefixes = [p.prefix for p in seen.pythons or ()]
     told_of: set[str] = set()
@@ -105,7 +105,9 @@ def newer_toolkits(seen: Snapshot) -> Iterator[Finding]:
 
 
 def newer_packages(seen: Snapshot) -> Iterator[Finding]:
-    """A package of NVIDIA's whose name tells a CUDA that no table has: nvidia-cublas-cu14. One finding an environment."""
+    """A package of NVIDIA's named after a CUDA that is in no table: nvidia-cublas-cu14. One finding for each
+    environment.
+    """
     for home in environment_views(seen):
         for d in home.python.distributions:
             made_for = re.fullmatch(r"nvidia-[a-z-]+-cu(\d{2,3})", d.name)
@@ -126,7 +128,7 @@ def newer_packages(seen: Snapshot) -> Iterator[Finding]:
 
 
 def newer_frameworks(seen: Snapshot) -> Iterator[Finding]:
-    """A framework of a release, or built for a CUDA, that no table has. One finding for the packages of one framework."""
+    """A framework of a release, or built for a CUDA, that is in no table. One finding for all packages of a framework."""
     for home in environment_views(seen):
         builds = {b.distribution: b for b in home.builds}
         releases = {d.name: d.version for d in home.python.distributions} | {n: b.version for n, b in builds.items()}
@@ -168,7 +170,7 @@ def _framework(home: EnvironmentView, its: Family, package: str, build: Framewor
 
 
 def newer_copies(seen: Snapshot) -> Iterator[Finding]:
-    """A cuDNN that no table has and that no load was made of: where one was, that tells it."""
+    """A cuDNN that is in no table and that nothing loads: if something does, ``newer_load`` reports it."""
     loaded = {load.major for load in seen.loads or ()}
     for copy in seen.cudnn or ():
         if is_beyond_horizon("cudnn", copy.major) and copy.major not in loaded:
@@ -183,7 +185,7 @@ def newer_copies(seen: Snapshot) -> Iterator[Finding]:
 
 
 def newer_load(c: ConsumerLoad) -> Iterator[Finding]:
-    """A load of a cuDNN that no table has, or of one for a CUDA that no table has."""
+    """A load of a cuDNN that is in no table, or of one for a CUDA that is in no table."""
     copy = c.copy or c.own
     name: Family = "cudnn" if is_beyond_horizon("cudnn", c.load.major) else "cuda"
     values = {

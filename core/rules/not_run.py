@@ -16,7 +16,7 @@ STEPS = {"framework": Step.FRAMEWORKS, "nvcc": Step.TOOLKIT, "search path": Step
 
 
 def not_run(seen: Snapshot) -> Iterator[Finding]:
-    """What was found and neither started nor followed."""
+    """Programs that were found and neither started nor followed."""
     for one in seen.executions:
         if not one.account and one.what in STEPS:
             yield _told(one)

@@ -1,4 +1,6 @@
-"""Rules about programs that the person named: what they need and do not find, and what a running one still has mapped."""
+"""Rules about programs that the person named: dependencies that are not found, and files that a running one still has
+mapped.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ DRIVERS_OWN = ("driver", "nvml", "libcuda")
 
 
 def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
-    """A program that was named, and that could not be examined."""
+    """A named program that could not be examined."""
     for program in seen.programs or ():
         if program.problem and program.state not in DAMAGED:
             yield make_finding(
@@ -44,7 +46,7 @@ def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
 
 
 def damaged_programs(seen: Snapshot) -> Iterator[Finding]:
-    """A program that was named and that is cut short, empty or overwritten itself."""
+    """A named program that is itself truncated, empty or overwritten."""
     for program in seen.programs or ():
         if program.state in DAMAGED:
             yield make_finding(
@@ -80,7 +82,7 @@ def missing_libraries(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _unfit(r: Resolution) -> list[Attempt]:
-    """Return the candidates of a search that the loader passed over as unfit."""
+    """Return the candidates of a search that the loader skipped as unusable."""
     return [a for a in r.attempts if a.outcome in ("wrong architecture", "unreadable")] if r.winner is None else []
 
 
@@ -90,7 +92,7 @@ def _is_drivers(r: Resolution) -> bool:
 
 
 def _has_another(r: Resolution, program: ExaminedProgram) -> bool:
-    """Whether another release of the same library is found: a program that knows several takes the one that is there."""
+    """Whether another release of the same library is found: a program that supports several uses the installed one."""
     mine = parse_library_name(r.name.lower())
     return mine is not None and any(
         (other.winner is not None or _unfit(other))
@@ -145,13 +147,13 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
 
 
 def _is_at_start(gone: list[Resolution], program: ExaminedProgram) -> bool:
-    """Whether one of these is linked from the program itself, and not from a plug-in that it opens by its path."""
+    """Whether the program itself is linked against one of these, and not a plug-in that it opens by path."""
     followed = {"", program.path, *(r.winner.path for r in program.resolutions if r.winner)}
     return any(r.wanted_by in followed for r in gone)
 
 
 def _folder_with(name: str, seen: Snapshot, program: ExaminedProgram) -> str:
-    """Return a folder on this machine that has a sound file of this name: one of the program's own first."""
+    """Return a folder with an intact file of this name, preferably one of the program's own."""
     system = seen.machine.system
     near = next((p for p in program.nearby if file_name(system, p).lower() == name.lower()), "")
     if near:
@@ -196,7 +198,7 @@ def _cure(there: dict[str, str], names: list[str], seen: Snapshot) -> Fix:
 
 
 def _folders_remedy(there: dict[str, str], names: list[str], seen: Snapshot) -> Remedy | None:
-    """Return how a program on Windows comes to what the machine has, where that is all that it lacks."""
+    """Return how a program on Windows finds what the machine has, if it lacks nothing else."""
     if seen.machine.system != "windows" or not names or any(name not in there for name in names):
         return None
     first, *more = dict.fromkeys(there.values())
@@ -204,7 +206,7 @@ def _folders_remedy(there: dict[str, str], names: list[str], seen: Snapshot) -> 
 
 
 def _past(path: str, how: str, right: str, seen: Snapshot) -> tuple[Fix, Remedy | None]:
-    """Return how an unfit file that comes first is passed: the folder of a sound one goes before it in PATH."""
+    """Return how to bypass an unusable file that is found first: put the folder of an intact one before it in PATH."""
     folder = parent(seen.machine.system, path)
     if seen.machine.system == "windows" and how == How.PATH and right:
         fix = manual_fix(
@@ -218,7 +220,7 @@ def _past(path: str, how: str, right: str, seen: Snapshot) -> tuple[Fix, Remedy 
 
 
 def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
-    """A library is found first that does not have a function which the program imports (error 127)."""
+    """The library that is found first lacks a function that the program imports (error 127)."""
     system = seen.machine.system
     for program in seen.programs or ():
         for provider in dict.fromkeys(g.provider for g in program.gaps):
@@ -254,7 +256,7 @@ def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
 
 
 def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
-    """A library is found first that the program cannot load."""
+    """The library that is found first cannot be loaded by the program."""
     for program in seen.programs or ():
         for r in program.resolutions:
             winner = r.winner
@@ -288,7 +290,7 @@ def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
 
 
 def older_process(seen: Snapshot) -> Iterator[Finding]:
-    """A running program has other files mapped than it would find if it were started now, or files that are gone."""
+    """A running program has other files mapped than it would find now, or files that were removed."""
     for program in seen.programs or ():
         if program.mapped is None:
             continue
@@ -325,7 +327,7 @@ def older_process(seen: Snapshot) -> Iterator[Finding]:
 
 
 def whole_programs(seen: Snapshot) -> Iterator[Finding]:
-    """Everything that a program needs of CUDA is found and sound."""
+    """Everything that a program needs of CUDA is found and intact."""
     rules = (unexamined_programs, damaged_programs, missing_libraries, unfit_libraries, misfit_libraries)
     bad = {f.subject for rule in rules for f in rule(seen)}
     for program in seen.programs or ():

@@ -1,4 +1,4 @@
-"""Diagnose: run every rule over a Snapshot, order what they find, and name the one root cause."""
+"""Diagnose: run every rule over a Snapshot, order the findings, and name the one root cause."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def worst_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def found_by_rules(snapshot: Snapshot) -> list[Finding]:
-    """Return what every rule finds, each thing once, and one card for all that a consumer's own binaries lack."""
+    """Return every rule's findings without duplicates, with one finding for all that a consumer's own binaries lack."""
     return join_cards(_without_duplicates(run_rules(snapshot)), snapshot)
 
 
 def run_rules(snapshot: Snapshot) -> list[Finding]:
-    """Return what every rule finds; of one that fails what it found until then, and a finding that says so."""
+    """Return every rule's findings; for one that fails, those up to then and a finding about the failure."""
     found: list[Finding] = []
     for rule in RULES:
         run_guarded(partial(_collect, rule, snapshot, found), rule_name(rule), found, None)
@@ -85,15 +85,15 @@ def _without_duplicates(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def may_lead(finding: Finding) -> bool:
-    """Whether a finding can be the headline: a fault of something that is used."""
+    """Whether a finding can be the headline: a fault in something that is used."""
     fault = not finding.cause or cause_ranks().get(finding.cause, UNKNOWN_CAUSE_RANK) is not None
     return finding.severity >= Severity.WARNING and fault and not finding.id.startswith(UNUSED_ID_STARTS)
 
 
 def importance_of_findings(snapshot: Snapshot) -> Callable[[Finding], int]:
-    """Return how to tell the importance of whom a finding concerns: 0 for who was named, 1 active, 2 on the search path.
+    """Return a function for the importance of a finding's consumers: 0 if named, 1 if active, 2 if on the search path.
 
-    A fault of the driver concerns every program, so also the most important environment that uses a GPU.
+    A fault of the driver concerns every program, and so the most important environment that uses a GPU.
     """
     system = snapshot.machine.system
     users = (*(load.consumer.prefix for load in snapshot.loads or ()), *(t.prefix for t in snapshot.trials or ()))
@@ -112,9 +112,10 @@ def importance_of_findings(snapshot: Snapshot) -> Callable[[Finding], int]:
 
 
 def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Finding | None:
-    """Return what the report leads with: the first root to which everything that presses more leads back, where there is one.
+    """Return the finding that leads the report: the first root cause from which all more urgent findings follow, if
+    there is one.
 
-    Else the fault that presses most, whose cause is then not decided.
+    Else the most urgent fault, whose cause then is undecided.
     """
     faults = [f for f in found if may_lead(f)]
     press = {id(f): (importance(f), -f.severity) for f in faults}
@@ -134,7 +135,9 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
 
 
 def _root_rank(finding: Finding) -> int:
-    """Return where a finding's cause stands from root to leaf; what ends an import comes before all that it would do later."""
+    """Return a cause's rank from root to leaf; a cause that ends an import ranks before everything later in the
+    program.
+    """
     rank = cause_ranks().get(finding.cause) or UNKNOWN_CAUSE_RANK
     if finding.cause and _ends_an_import(finding):
         return min(rank, cause_ranks().get("installation_interrupted") or rank)
@@ -147,7 +150,7 @@ def _ends_an_import(finding: Finding) -> bool:
 
 
 def mark_consequences(finding: Finding, primary: Finding) -> Finding:
-    """Mark the primary, and what follows from it."""
+    """Mark the primary finding and those that follow from it."""
     if finding is primary:
         return replace(finding, primary=True, headline=True)
     return replace(finding, follows_from=primary.id) if is_consequence(finding, primary) else finding
@@ -185,7 +188,7 @@ def is_consequence(finding: Finding, primary: Finding) -> bool:
 
 
 def _share_consumer(one: Finding, other: Finding) -> bool:
-    """Whether two findings concern the same consumer; what concerns a whole environment concerns each framework in it."""
+    """Whether two findings concern the same consumer; a finding about an environment concerns each framework in it."""
     theirs = [split_id(c) for c in other.consumers]
     return any(
         mine == its and (not framework or not name or framework == name)
@@ -195,6 +198,6 @@ def _share_consumer(one: Finding, other: Finding) -> bool:
 
 
 def _with_what_decides(finding: Finding, snapshot: Snapshot) -> Finding:
-    """Give a finding that leaves something open the steps that would decide it, where it has none."""
+    """Add to an undecided finding the steps that would decide it, if it has none."""
     is_open = finding.severity is Severity.UNKNOWN or (finding.headline and not finding.primary)
     return replace(finding, fix=deciding_steps(finding, snapshot)) if is_open and finding.fix is None else finding

@@ -1,4 +1,4 @@
-"""What several rules ask of a Snapshot: whose file is this, who loads it, what does this variable say."""
+"""Queries on a Snapshot that several rules share: whose file is this, who loads it, what is this variable's value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_EVIDENCE_ROWS = 8
 
 
 def installed_programs(seen: Snapshot, word: str) -> list[Evidence]:
-    """Return what Windows' own list of programs says of programs with this word in their name."""
+    """Return the entries of Windows' list of programs with this word in their name."""
     found = [p for p in seen.machine.programs if word.lower() in p.name.lower()]
     source = _("Windows' list of installed programs")
     return [
@@ -36,7 +36,7 @@ def installed_programs(seen: Snapshot, word: str) -> list[Evidence]:
 
 
 def copy_at(seen: Snapshot, path: str) -> CudnnCopy | None:
-    """Return the copy of cuDNN that a file belongs to: that lists it, else that has its folder."""
+    """Return the copy of cuDNN that a file belongs to: the one that lists it, else the one in its folder."""
     system = seen.machine.system
     wanted = normalise(system, path)
     copies = seen.cudnn or ()
@@ -56,7 +56,7 @@ def copy_in(seen: Snapshot, folder: str) -> CudnnCopy | None:
 
 
 def file_at(seen: Snapshot, path: str) -> LibraryFile | None:
-    """Return what is known of the file at ``path``, of cuDNN or of a CUDA toolkit."""
+    """Return what is known of the file at ``path``, of cuDNN or a CUDA toolkit."""
     system = seen.machine.system
     wanted = normalise(system, path)
     groups: Iterable[tuple[LibraryFile, ...]] = (
@@ -84,12 +84,14 @@ def main_resolution(seen: Snapshot, load: Load) -> Resolution | None:
 
 
 def cudnn_mapped(mapped: Iterable[Mapped]) -> list[Mapped]:
-    """Return cuDNN's files of those that a process mapped, without those that a packager renamed: each serves one program."""
+    """Return cuDNN's files among those that a process mapped, without those that a packager renamed: each serves one
+    program.
+    """
     return [m for m in mapped if (what := cudnn_file_names.parse_cudnn_name(m.name)) and not what.hashed]
 
 
 def effective_variable(seen: Snapshot, name: str) -> Variable | None:
-    """Return a variable as the consumers get it: of the process, else of the user, else of the machine."""
+    """Return a variable as consumers get it: from the process, else the user, else the machine."""
     found = [v for v in (seen.environment.variables if seen.environment else ()) if v.name.upper() == name.upper()]
     order = ("process", "login", "user", "machine")
     return min(found, key=lambda v: order.index(v.scope), default=None)
@@ -102,7 +104,7 @@ def python_of(seen: Snapshot, prefix: str) -> PythonEnvironment | None:
 
 
 def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
-    """Return the search-path entries that nearly name a folder: its parent, or itself in quotes or unexpanded."""
+    """Return the search-path entries that almost name a folder: its parent, or itself quoted or unexpanded."""
     system = seen.machine.system
     rows = []
     for e in seen.environment.entries if seen.environment else ():
@@ -129,7 +131,7 @@ def capability_number(cc: str | None) -> int | None:
 
 
 def limit_rows(rows: list[Evidence], what: str = N_("{n} further entries")) -> tuple[Evidence, ...]:
-    """Return the first rows, and one that counts the rest."""
+    """Return the first rows, and one with the number of the others."""
     if len(rows) <= MAX_EVIDENCE_ROWS:
         return tuple(rows)
     return (
@@ -139,13 +141,13 @@ def limit_rows(rows: list[Evidence], what: str = N_("{n} further entries")) -> t
 
 
 def describe_attempt(attempt: Attempt) -> str:
-    """Return one candidate in words: where, and what became of it."""
+    """Return one candidate in words: where it is, and the outcome."""
     detail = f" ({translate_fact(attempt.detail)})" if attempt.detail else ""
     return f"{attempt.path}: {_(attempt.outcome)}{detail}"
 
 
 def candidate_evidence(search: Resolution | None) -> list[Evidence]:
-    """Return the loader's candidates that matter as evidence, in its own order: those that hold something."""
+    """Return the loader's relevant candidates as evidence, in its own order: those that exist."""
     if search is None:
         return []
     real = [a for a in search.attempts if a.outcome != "not there"]
@@ -163,7 +165,7 @@ def candidate_evidence(search: Resolution | None) -> list[Evidence]:
 
 
 def _plain_folder(path: str) -> str:
-    """Return the folder of a candidate without the detours that RUNPATH texts make."""
+    """Return the folder of a candidate, without the ".." parts of RUNPATH texts."""
     form = path_module(form_of(path))
     return str(form.normpath(form.dirname(path)))
 

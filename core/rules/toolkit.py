@@ -1,4 +1,4 @@
-"""Rules about CUDA toolkits: variables that name none, damaged libraries, and what is in order."""
+"""Rules about CUDA toolkits: variables that name none, damaged libraries, and intact toolkits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOOLKIT_VARIABLES = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
 
 
 def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
-    """A variable names a toolkit that is not there."""
+    """A variable names a toolkit that does not exist."""
     if seen.environment is None:
         return
     for name in TOOLKIT_VARIABLES:
@@ -132,7 +132,7 @@ def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
 
 
 def disagreeing_variables(seen: Snapshot) -> Iterator[Finding]:
-    """CUDA_PATH and CUDA_HOME name two toolkits."""
+    """CUDA_PATH and CUDA_HOME name different toolkits."""
     one, two = effective_variable(seen, "CUDA_PATH"), effective_variable(seen, "CUDA_HOME")
     if one and two and one.value and two.value:
         system = seen.machine.system
@@ -149,7 +149,7 @@ def disagreeing_variables(seen: Snapshot) -> Iterator[Finding]:
 
 
 def damaged_toolkit_libraries(seen: Snapshot) -> Iterator[Finding]:
-    """Damaged, foreign or unreadable libraries of CUDA: an error where a consumer loads them."""
+    """Damaged, foreign or unreadable libraries of CUDA: an error if a consumer loads them."""
     used = _used_files(seen)
     system = seen.machine.system
     for toolkit in seen.toolkits or ():
@@ -176,9 +176,9 @@ RENAMED = "renamed"
 
 
 def true_library_name(f: LibraryFile, system: System) -> str:
-    """Return the name under which a library of CUDA was built, where the file bears that of another; empty where it agrees.
+    """Return the name with which a library of CUDA was built, if the file has another one's name; empty if they agree.
 
-    A link or a copy under another name does not change what is inside: its own name (SONAME), or where the link leads.
+    A link or copy with another name does not change the content: its SONAME, or the link's target.
     """
     known = toolkit_locations()
 
@@ -208,7 +208,9 @@ def _away(bad: list[LibraryFile], system: System) -> Fix:
 
 
 def _used_files(seen: Snapshot) -> dict[str, list[Evidence]]:
-    """Return the files that some consumer loads, or would if they were sound, tidied; each with whom that concerns."""
+    """Return the files, by normalised path, that some consumer loads, or would if they were intact; each with its
+    consumers.
+    """
     used: dict[str, list[Evidence]] = {}
     for c in by_importance(seen):
         for search in c.load.resolutions:
@@ -307,7 +309,7 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
 
 
 def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
-    """Each toolkit whose libraries are whole; one that differs from a wheel's runtime is normal."""
+    """Each toolkit whose libraries are intact; a version other than a wheel's runtime is normal."""
     for toolkit in seen.toolkits or ():
         if (
             not toolkit.libraries

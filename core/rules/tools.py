@@ -1,4 +1,6 @@
-"""Rules about what compiles and what starts containers here: notes, since only those who do so are concerned."""
+"""Rules about compilers and container engines on this machine: notes, since they concern only those who compile or
+start containers.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,19 @@ NAMING = ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH", "PATH")
 
 
 def used_compiler(seen: Snapshot) -> Toolkit | None:
-    """Return the toolkit whose nvcc a build takes; None for none."""
+    """Return the toolkit whose nvcc a build uses; None if there is none."""
     having = [t for t in seen.toolkits or () if t.nvcc]
     return next((t for name in NAMING for t in having if name in t.named_by), None)
 
 
 def compiler_limits(toolkit: Toolkit) -> HostCompilers | None:
-    """Return which host compilers a toolkit's nvcc accepts; None where no header was read."""
+    """Return the host compilers that a toolkit's nvcc accepts; None if its header was not read."""
     release = version_tuple(toolkit.nvcc_version or toolkit.version)[:2]
     return next((r for r in compatibility_table().host_compilers if version_tuple(r.cuda)[:2] == release), None)
 
 
 def judged_compiler(seen: Snapshot) -> tuple[Toolkit, HostCompiler, HostCompilers, bool] | None:
-    """Return nvcc's toolkit, the host compiler that it takes, its limits, and whether it refuses that one; None: not known."""
+    """Return nvcc's toolkit, its host compiler, the limits, and whether nvcc rejects the compiler; None if unknown."""
     nvcc = used_compiler(seen)
     limits = compiler_limits(nvcc) if nvcc else None
     used = next(iter(seen.tools.compilers), None) if seen.tools else None
@@ -81,7 +83,9 @@ def refused_host_compiler(seen: Snapshot) -> Iterator[Finding]:
 
 
 def engines_without_gpu(seen: Snapshot) -> tuple[str, ...]:
-    """Return the container engines of this host that can pass no GPU on: nothing of NVIDIA's Container Toolkit is there."""
+    """Return the container engines of this host that cannot pass on a GPU, because NVIDIA's Container Toolkit is
+    missing.
+    """
     tools = seen.tools
     if tools is None or seen.machine.container or seen.machine.wsl or tools.container_toolkit or tools.gpu_descriptions:
         return ()
@@ -89,7 +93,7 @@ def engines_without_gpu(seen: Snapshot) -> tuple[str, ...]:
 
 
 def engine_without_toolkit(seen: Snapshot) -> Iterator[Finding]:
-    """A GPU that works, a container engine, and nothing that would hand the one to the other."""
+    """There is a working GPU and a container engine, but nothing that passes the GPU on to containers."""
     names = engines_without_gpu(seen)
     if not names or seen.driver is None or seen.tools is None or not driver_works(seen.driver):
         return

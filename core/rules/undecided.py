@@ -1,4 +1,4 @@
-"""What would decide a question that is left open: exact steps, as far as they were not taken yet."""
+"""Steps that would decide an open question, unless they were already taken."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.rules.wording import manual_fix
 
 
 def deciding_steps(finding: Finding, seen: Snapshot) -> Fix:
-    """Return the steps that would decide what a finding leaves open."""
+    """Return the steps that would decide a finding's open question."""
     system = seen.machine.system
     tried = {normalise(system, t.prefix) for t in seen.trials or ()}
     found = (split_id(c)[0].partition(":")[2] for c in finding.consumers)

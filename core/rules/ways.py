@@ -1,4 +1,4 @@
-"""The ways of starting a program: each is judged with its own variables, and findings say where they do not agree."""
+"""The ways of starting a program: each is judged with its own variables, and findings say where the ways differ."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def _way(start: Start) -> str:
 
 
 def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapshot], list[Finding]]) -> list[Finding]:
-    """Return the findings of this session and of every other way; where the ways differ, each says for which it holds."""
+    """Return the findings of this session and of every other way; where the ways differ, each finding says for which it
+    holds.
+    """
     looks = [look for look in seen.start_looks or () if look.environment is not None]
     if not looks:
         return found
@@ -90,7 +92,7 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
 
 
 def seen_by(seen: Snapshot, look: StartLook) -> Snapshot:
-    """Return the machine as programs of another way see it."""
+    """Return the machine as programs started in another way see it."""
     its = replace(
         seen,
         environment=look.environment,
@@ -104,7 +106,7 @@ def seen_by(seen: Snapshot, look: StartLook) -> Snapshot:
 
 
 def _driver(seen: Snapshot, its: Snapshot) -> Driver | None:
-    """Return the driver's answers as far as they count for another way: a variable that hides GPUs is its own."""
+    """Return the driver's results that hold for another way: a variable that hides GPUs belongs to one way."""
     driver = seen.driver
     if driver is None or all(_value(seen, n) == _value(its, n) for n in HIDING):
         return driver
@@ -122,8 +124,8 @@ def _value(seen: Snapshot, name: str) -> str | None:
 def _concerned(look: StartLook, seen: Snapshot, finding: Finding) -> list[str]:
     """Return the ways of a look in which a fault counts that this session does not have.
 
-    A way that only lacks what this session has is one of many places where nobody starts anything; what starts one
-    program is not.
+    A way that merely lacks a setting of this session may be a place where nobody starts anything; a way that starts a
+    particular program counts.
     """
     mine = {
         v.name: v.value for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION
@@ -150,7 +152,7 @@ def _has_line(source: str) -> bool:
 
 
 def _limited(finding: Finding, seen: Snapshot, holds: tuple[str, ...], named: set[str]) -> Finding:
-    """Return a finding of this session with the ways for which it holds, where that is not all of them."""
+    """Return a finding of this session with the ways for which it holds, if those are not all."""
     if finding.ways or finding.severity < Severity.WARNING or named <= set(holds):
         return finding
     free = tuple(i for i in (s.id for s in seen.starts or ()) if i in named and i not in holds)
@@ -172,7 +174,7 @@ def _elsewhere(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -> Findin
 
 
 def _lines_of(seen: Snapshot, ways: tuple[str, ...]) -> list[Evidence]:
-    """Return the lines by which these ways differ from this session, as evidence; where none tells, what starts them."""
+    """Return the lines by which these ways differ from this session, as evidence; if none is known, what starts them."""
     starts = [s for s in seen.starts or () if s.id in ways]
     names = dict.fromkeys(r.name for s in starts for r in s.lines if r.name != "PATH" and r.name.startswith(JUDGED))
     theirs = {v.name: v.value for s in starts for v in s.variables}

@@ -1,4 +1,4 @@
-"""Which Python runs: a way of starting that seems to be one environment's, and starts another."""
+"""Which Python runs: a way of starting that appears to belong to one environment, but starts another."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHY = {
 
 
 def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
-    """A kernel, an activation or a shell leads to another Python than that of the environment that it names."""
+    """A kernel, an activation or a shell starts another Python than that of the environment that it names."""
     views = {h.python.prefix: h for h in environment_views(seen)}
     for start in seen.starts or ():
         for one in start.runs:
@@ -70,14 +70,14 @@ def _finding(
 
 
 def _severity(home: EnvironmentView, one: StartedPython, lacking: list[str]) -> Severity:
-    """Return how much it matters: nothing where both have the same, or where only a name speaks for it."""
+    """Return the severity: none if both have the same frameworks, or if only a name suggests the environment."""
     if not lacking or home.near > 2 or (one.why == "name" and not one.path):
         return NOTE
     return ERROR if home.near <= 1 else WARNING
 
 
 def _lacking(home: EnvironmentView, runs: PythonEnvironment | None) -> list[str]:
-    """Return the frameworks of the environment that the Python that runs does not have."""
+    """Return the frameworks of the environment that are missing from the Python that runs."""
     theirs = {d.name for d in runs.distributions} if runs else set()
     return [f"{b.distribution} {b.version}" for b in home.builds if b.distribution not in theirs]
 

@@ -1,4 +1,4 @@
-"""How rules put a Finding into words: one place for ids, evidence lists and advice."""
+"""The wording of Findings: one place for ids, evidence lists and advice."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CONCERNS_LABEL = N_("Concerns")
 
 
 class Concern(Evidence, frozen=True, kw_only=True):
-    """The row that tells the reader whom a finding concerns. ``make_finding`` keeps its id as data beside it."""
+    """The row that tells the reader whom a finding concerns. ``make_finding`` also keeps its id as data."""
 
     consumer: str
     """``Consumer.full_id``."""
 
 
 class Cure(Fix, frozen=True, kw_only=True):
-    """Advice with what Convalesce would do in its place. ``make_finding`` keeps the remedy as data beside the Fix."""
+    """Advice together with what Convalesce would do instead. ``make_finding`` keeps the remedy as data beside the Fix."""
 
     its: Remedy
 
@@ -100,12 +100,14 @@ def concern_row(consumer: Consumer) -> Concern:
 
 
 def observation(label: str, value: object, source: str = "") -> Evidence:
-    """Return one thing that was seen."""
+    """Return one observation as evidence."""
     return Evidence(label=label, value=str(value), source=translate_fact(source))
 
 
 def manual_fix(title: str, *steps: str, restart: Restart = "", remedy: Remedy | None = None) -> Fix:
-    """Return a Fix that the person does, one line a step; empty steps are dropped. ``remedy``: what would do it for them."""
+    """Return a Fix for the person, one line for each step; empty steps are dropped. ``remedy``: what would do it for
+    them.
+    """
     advice = "\n".join(step for step in steps if step)
     if remedy is not None:
         return Cure(title=title, advice=advice, restart=restart, its=remedy)

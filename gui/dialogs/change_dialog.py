@@ -1,4 +1,4 @@
-"""ChangeDialog: what would change, before and after; then progress, verification, and the result in words."""
+"""ChangeDialog: the changes, before and after; then progress, verification, and the result in words."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OUTCOME_SEVERITIES = {
 
 
 class ChangeDialog(QDialog):
-    """The frame of both dialogs: a body that is rebuilt for each phase, and Cancel, which is real in every one."""
+    """The frame of both dialogs: a body that is rebuilt for each phase, and a Cancel button that works in every phase."""
 
     def __init__(self, title: str, controller: Controller, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -74,7 +74,7 @@ class ChangeDialog(QDialog):
         self.resize(self._fitting(parent))
 
     def start(self) -> None:
-        """Begin, once it is open."""
+        """Start the work, after the dialog was opened."""
 
     def _fitting(self, parent: QWidget) -> QSize:
         em = QFontMetrics(self.font()).averageCharWidth()
@@ -110,7 +110,7 @@ class ChangeDialog(QDialog):
     def _phase(
         self, make: Callable[[QVBoxLayout], None], *, commit: str = "", close: str = "", working: bool = False
     ) -> None:
-        """Show a phase: its body, the button that goes on (if any), and the one that ends it."""
+        """Show a phase: its body, the button that continues (if any), and the button that closes."""
         body = QWidget()
         box = QVBoxLayout(body)
         box.setContentsMargins(28, 24, 28, 24)
@@ -146,7 +146,7 @@ class ChangeDialog(QDialog):
             self.saying.say(sentence + " ...")
 
     def reject(self) -> None:
-        """Cancel what is under way, and stay until it has ended; with nothing under way, close."""
+        """Cancel the running work, and stay open until it has ended; close at once if there is none."""
         if self._working:
             self.cancel.setEnabled(False)
             self.saying.say(_("Stopping; changes so far are rolled back") + " ...")
@@ -194,7 +194,7 @@ class ChangeDialog(QDialog):
 
 
 class FixDialog(ChangeDialog):
-    """A finding's fix: worked out and rehearsed at once; made only when the person says so."""
+    """A finding's fix: planned and rehearsed at once; carried out only when the person confirms."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class FixDialog(ChangeDialog):
         self._phase(self._planning, working=True)
 
     def start(self) -> None:
-        """Work the fix out."""
+        """Plan the fix."""
         self._controller.propose(self._finding, self._report, self._source)
 
     def _planning(self, box: QVBoxLayout) -> None:

@@ -1,4 +1,4 @@
-"""DiffView: a preview's lines, old ones struck through; and what to restart afterwards, in words."""
+"""DiffView: the lines of a preview, old ones struck through; and what to restart afterwards, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gui.widgets.text import MachineText, shown_text
 
 
 class DiffView(MachineText):
-    """A preview's lines: the old ones with a minus and struck through, the new ones with a plus."""
+    """The lines of a preview: old ones with a minus and struck through, new ones with a plus."""
 
     inset = 9
 

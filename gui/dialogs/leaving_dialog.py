@@ -14,10 +14,10 @@ MOST_KINDS = 4
 
 
 class LeavingDialog(QDialog):
-    """Lists what was taken out of a report and what stays in it; accepted by the button that copies or saves."""
+    """Lists what was removed from a report and what remains; its button copies or saves."""
 
     def __init__(self, clean: Report, act: str, parent: QWidget) -> None:
-        """``act``: what the button says."""
+        """``act``: the text of the button."""
         super().__init__(parent)
         self.setWindowTitle(_("What leaves this machine"))
         self.setModal(True)
@@ -55,7 +55,7 @@ class LeavingDialog(QDialog):
 
 
 def replaced_kinds(clean: Report) -> tuple[str, ...]:
-    """Return the kinds of names that were taken out, with the number of places, the most frequent first."""
+    """Return the kinds of names that were replaced, with the number of places, the most frequent first."""
     taken = sorted(clean.taken_out or (), key=lambda t: -t.places)
     if not taken:
         return (_("nothing: no names were found"),)

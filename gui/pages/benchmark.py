@@ -1,4 +1,4 @@
-"""BenchmarkPage: run convolutions on the GPU; a bar for each kind of number against what this card should reach."""
+"""BenchmarkPage: run convolutions on the GPU; a bar for each number type against what this card should reach."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ Run = Callable[[bool], None]
 
 
 class BenchmarkPage(StepPage):
-    """Never part of a scan: it runs when its button is pressed, and only after one. ``on_run`` gets whether it shall be quick."""
+    """Not part of a scan: the benchmark runs when its button is pressed, and only after a scan. ``on_run`` is called
+    with whether it is to be quick.
+    """
 
     def __init__(self, on_run: Run, acts: CardActions) -> None:
         super().__init__(Step.BENCHMARK, make_charts, acts)
@@ -113,7 +115,7 @@ def _chart(run: GpuRun, theme: Theme) -> QWidget:
 
 
 def _framework_lines(run: GpuRun, ours: Timing) -> Iterator[str]:
-    """Yield what the frameworks reach in the same convolution."""
+    """Yield the frameworks' speeds in the same convolution."""
     for its in run.frameworks or ():
         same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
         found = next((t for t in same if t.layout == ours.layout), same[0] if same else None)
@@ -133,7 +135,7 @@ def _remark(its: FrameworkRun) -> str:
 
 
 def largest_timings(run: GpuRun) -> tuple[Timing, ...]:
-    """Return the largest convolution's timing for each type of number."""
+    """Return the largest convolution's timing for each number type."""
     from core.benchmark.extent import usual_layout
     from core.benchmark.shapes import LARGE_SHAPE
 
@@ -142,7 +144,7 @@ def largest_timings(run: GpuRun) -> tuple[Timing, ...]:
 
 
 def measured_speed(timing: Timing, limit: RateLimit | None) -> tuple[str, float | None, float | None]:
-    """Return a timing in words, the part of the card's limit that it reached, and the part that is usual."""
+    """Return a timing in words, the fraction of the card's limit that it reached, and the usual fraction."""
     if timing.teraflops is None:
         return translate_fact(timing.problem) or _("not measured"), None, None
     if limit is None:
@@ -158,7 +160,7 @@ def measured_speed(timing: Timing, limit: RateLimit | None) -> tuple[str, float 
 
 
 class SpeedBar(QWidget):
-    """One bar against the card's limit, with a line at what is usual."""
+    """One bar relative to the card's limit, with a mark at the usual fraction."""
 
     def __init__(self, part: float, usual: float | None, says: str, theme: Theme) -> None:
         super().__init__()
@@ -171,11 +173,11 @@ class SpeedBar(QWidget):
         return QSize(160, QFontMetrics(self.font()).height())
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least that can be distinguished."""
+        """Return the smallest size at which bars can be told apart."""
         return QSize(60, QFontMetrics(self.font()).height())
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Draw the bar, its ground, and the line."""
+        """Draw the background, the bar and the mark."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         ground = QRectF(self.rect()).adjusted(1, 2, -1, -2)

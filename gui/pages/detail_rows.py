@@ -1,4 +1,4 @@
-"""What was seen, as rows of plain text: GPUs, toolkits, cuDNN copies, search paths, environments. No Qt widgets in here."""
+"""Observations as rows of plain text: GPUs, toolkits, cuDNN copies, search paths, environments. No Qt widgets here."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ BAD_MARKS = ("unreadable", "unexpanded", "quoted", "relative")
 
 
 def limit_severity(rows: tuple[TableRow, ...], page: Severity) -> tuple[TableRow, ...]:
-    """Return rows that are no worse than the page that they stand on: what the rules let pass is a note at most."""
+    """Return rows that are no worse than their page: what the rules accept is a note at most."""
     most = max(page, Severity.NOTE)
     return tuple(replace(r, severity=min(r.severity, most), inner=limit_severity(r.inner, page)) for r in rows)
 
 
 def size_text(count: int | None) -> str:
-    """Return a number of bytes in words: "245 MB"; empty for None."""
+    """Return a number of bytes as text: "245 MB"; empty for None."""
     if count is None:
         return ""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
@@ -37,7 +37,7 @@ def size_text(count: int | None) -> str:
 
 
 def memory_text(count: int | None) -> str:
-    """Return a GPU's memory in words, as its maker counts it: "24 GiB"."""
+    """Return a GPU's memory as text, in the unit that its maker uses: "24 GiB"."""
     return "" if count is None else f"{format_significant(count / 2**30)} GiB"
 
 
@@ -59,7 +59,7 @@ def file_word(state: str) -> str:
 
 
 def gpu_facts(gpu: Gpu, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
-    """Return what a GPU's card says under its name."""
+    """Return the facts on a GPU's card, below its name."""
     driver = snapshot.driver
     nvml = driver.nvml if driver else None
     newest = (driver.cuda.driver_cuda if driver and driver.cuda else None) or (nvml.driver_cuda if nvml else None)
@@ -73,7 +73,7 @@ def gpu_facts(gpu: Gpu, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
 
 
 def device_rows(snapshot: Snapshot) -> tuple[TableRow, ...]:
-    """Return NVIDIA's devices on the bus: all that is known where no driver answers."""
+    """Return NVIDIA's devices on the PCI bus: all that is known if no driver works."""
     driver = snapshot.driver
     found = [d for d in (driver.pci if driver else None) or () if d.vendor_id.lower() == "10de"]
     return tuple(TableRow((d.name or d.device_id, d.bound_driver or _("no driver"), d.address)) for d in found)
@@ -83,7 +83,7 @@ def device_rows(snapshot: Snapshot) -> tuple[TableRow, ...]:
 
 
 def toolkit_rows(found: tuple[Toolkit, ...]) -> tuple[TableRow, ...]:
-    """Return each toolkit, with its libraries inside."""
+    """Return each toolkit, with its libraries as inner rows."""
     return tuple(
         TableRow(
             (t.version or "?", t.folder or t.root, _origin(t.origin), ", ".join(t.named_by)),
@@ -113,7 +113,7 @@ def _file(f: LibraryFile) -> TableRow:
 
 
 def copy_rows(snapshot: Snapshot) -> tuple[TableRow, ...]:
-    """Return each copy of cuDNN, with its files and those that are missing inside."""
+    """Return each copy of cuDNN, with its present and missing files as inner rows."""
     first = first_for(snapshot)
     system = snapshot.machine.system
     return tuple(_copy(c, first.get(normalise(system, c.folder), "")) for c in snapshot.cudnn or ())
@@ -142,7 +142,7 @@ def first_for(snapshot: Snapshot) -> dict[str, str]:
 
 
 def _taken_library(snapshot: Snapshot, load: Load) -> str:
-    """Return the main library that a consumer really took, else the one that its loader would take."""
+    """Return the main library that a consumer really loaded, else the one that its loader would load."""
     if load.roll_call and load.roll_call.loaded:
         return load.roll_call.loaded
     search = main_resolution(snapshot, load)
@@ -161,7 +161,7 @@ def consumer_name(load: Load) -> str:
 
 
 def search_paths(snapshot: Snapshot) -> tuple[TableRow, ...]:
-    """Return every entry in the loader's order, with its remarks."""
+    """Return every entry in the loader's order, with remarks."""
     environment = snapshot.environment
     remarks = _remarks(snapshot)
     rows = []
@@ -176,7 +176,7 @@ def search_paths(snapshot: Snapshot) -> tuple[TableRow, ...]:
 
 
 def variable_rows(report: Report) -> tuple[TableRow, ...]:
-    """Return the variables beside the search paths, those that a finding is about first."""
+    """Return the variables other than search paths, those with findings first."""
     environment = report.snapshot.environment
     listed = {e.variable.upper() for e in environment.entries} & {"PATH", "LD_LIBRARY_PATH"} if environment else set()
     worst = {name.upper(): f.severity for f in reversed(report.findings) for name in f.all_subjects}
@@ -192,7 +192,7 @@ def variable_rows(report: Report) -> tuple[TableRow, ...]:
 
 
 def mark_word(mark: str) -> str:
-    """Return a mark of a search path's entry in words."""
+    """Return a mark of a search-path entry in words."""
     return {
         "missing": _("missing"),
         "not a folder": _("not a folder"),
@@ -210,7 +210,9 @@ def mark_word(mark: str) -> str:
 
 
 def _remarks(snapshot: Snapshot) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return (variable, folder) -> what the loader's searches say about it: that it shadows, or is for another machine."""
+    """Return (variable, folder) -> what the loader's searches show: the entry shadows another, or is for another
+    machine.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     system = snapshot.machine.system
     for load in snapshot.loads or ():
@@ -246,7 +248,9 @@ def _search_remarks(
 
 
 def environment_rows(report: Report) -> tuple[TableRow, ...]:
-    """Return each environment with the verdict and version of each framework, and the reasons inside; frameworks first."""
+    """Return each environment with the verdict and version of each framework, and the reasons as inner rows; those with
+    frameworks first.
+    """
     from core.report.grid import VERDICT_MARKS, verdict_word
     from core.report.standing import of_cell
 
@@ -276,14 +280,14 @@ def environment_rows(report: Report) -> tuple[TableRow, ...]:
 
 
 def _reason(row: GridRow, cell: GridCell) -> str:
-    """Return why a cell has its verdict, and what would decide one that is open."""
+    """Return why a cell has its verdict, and what would decide an open one."""
     is_open = cell.verdict == "not decided" and not cell.finding and not row.problem
     command = f"convalesce scan --try --python {row.executable or row.prefix}"
     return join_sentences(cell.reason, _("To decide it: {command}", command=command) if is_open else "")
 
 
 def choice_rows(grid: CompatibilityGrid) -> tuple[TableRow, ...]:
-    """Return for each framework which environment to use; nothing where there is no choice."""
+    """Return for each framework which environment to use; empty if there is no choice."""
     from core.report.grid import environment_choices
 
     if sum(bool(r.cells) for r in grid.rows) < 2:

@@ -1,4 +1,4 @@
-"""What was seen, per step, as widgets: GPU cards, and tables of toolkits, cuDNN copies, search paths, environments."""
+"""Observations for each step, as widgets: GPU cards, and tables of toolkits, cuDNN copies, search paths, environments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CARDS_ACROSS = 2
 
 
 def make_details(step: Step, report: Report, theme: Theme) -> QWidget | None:
-    """Return the table of a step, or None where nothing was seen."""
+    """Return the table of a step, or None if there are no observations."""
     makers = {
         Step.DRIVER: _driver,
         Step.TOOLKIT: _toolkits,
@@ -54,7 +54,7 @@ def _driver(report: Report, theme: Theme) -> QWidget | None:
 
 
 class GpuCards(QWidget):
-    """Each GPU as a card: its name, and what it can do."""
+    """Each GPU as a card: its name, and its properties."""
 
     def __init__(self, gpus: tuple[Gpu, ...], snapshot: Snapshot, theme: Theme) -> None:
         super().__init__()

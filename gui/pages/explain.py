@@ -23,7 +23,7 @@ MIN_LIKELY_SCORE = 0.03
 
 
 class ExplainPage(LazyPage):
-    """The second door. ``on_explain`` is called with the text, ``on_answer`` with what an answer makes of an explanation."""
+    """Error messages. ``on_explain`` is called with the text, ``on_answer`` with the explanation after an answer."""
 
     def __init__(
         self, on_explain: Callable[[str], None], on_answer: Callable[[Explanation], object], acts: CardActions
@@ -43,13 +43,13 @@ class ExplainPage(LazyPage):
         self.show_later(self._form)
 
     def _keep_apart(self) -> None:
-        """Keep what outlives a form out of it."""
+        """Take the widgets that outlive a form out of it."""
         for widget in (self.text, self.find_button, self._answer):
             widget.setParent(self)
             widget.hide()
 
     def apply_theme(self) -> None:
-        """Take the size of the application's text; what was typed stays."""
+        """Apply the application's text size; the typed text stays."""
         self._keep_apart()
         self.show_later(self._form)
         self.text.setFixedHeight(QFontMetrics(QApplication.font()).height() * 7 + 16)
@@ -81,7 +81,7 @@ class ExplainPage(LazyPage):
             self._on_explain(text)
 
     def show_waiting(self, sentence: str) -> None:
-        """Say that the text is being looked at."""
+        """Show that the text is being examined."""
         self._replace(lambda box: box.addWidget(plain_label(sentence, selectable=False)))
 
     def show_explanation(self, explanation: Explanation, theme: Theme) -> None:
@@ -164,14 +164,14 @@ class ExplainPage(LazyPage):
 
 
 def rank_after_answer(e: Explanation, number: int) -> Explanation:
-    """Return an explanation as it ranks after an answer."""
+    """Return an explanation, ranked again with an answer."""
     from core.explain import answer_question
 
     return answer_question(e, number)
 
 
 def verdict_sign(word: str, theme: Theme) -> tuple[str, str, str]:
-    """Return icon, colour and words of what the machine says to a cause."""
+    """Return icon, colour and words of the machine's verdict on a cause."""
     return {
         "proved": ("error", theme.error, _("Proved on this computer")),
         "may": ("unknown", theme.unknown, _("This computer can cause such a message; not proved")),
@@ -181,7 +181,7 @@ def verdict_sign(word: str, theme: Theme) -> tuple[str, str, str]:
 
 
 def reasons_label(because: tuple[str, ...]) -> QLabel:
-    """Return what in the text points to a cause."""
+    """Return a label with the parts of the text that suggest a cause."""
     head = n_("The text points to it:", "The text points to it:", len(because))
     return plain_label("\n".join((head, *(f"•  {reason}" for reason in because))), muted=True)
 

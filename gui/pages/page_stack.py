@@ -28,7 +28,7 @@ SEARCH_PATH = "search-path"
 
 @dataclass(frozen=True)
 class PageActions(CardActions):
-    """What the pages' buttons do."""
+    """The actions of the pages' buttons."""
 
     undo: Callable[[tuple[str, ...]], None]
     copy: Callable[[], None]
@@ -40,14 +40,14 @@ class PageActions(CardActions):
 
 
 def _details(step: Step, report: Report, theme: Theme) -> QWidget | None:
-    """Return what was seen of a step. Loaded with the first report: the window is there before it."""
+    """Return the observations of a step. Imported with the first report, so that the window appears first."""
     from gui.pages.details import make_details
 
     return make_details(step, report, theme)
 
 
 class PageStack(QStackedWidget):
-    """The steps' pages in their order, the summary last; the door for error messages beside them."""
+    """The steps' pages in their order, the summary last, and the page for error messages."""
 
     def __init__(self, verbs: PageActions) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class PageStack(QStackedWidget):
 
     @property
     def at_message(self) -> bool:
-        """Whether the second door is open."""
+        """Whether the page for error messages is open."""
         return self.currentWidget() is self.message
 
     def show_waiting(self, sentence: str) -> None:
@@ -77,7 +77,7 @@ class PageStack(QStackedWidget):
         self.refresh()
 
     def show_report(self, report: Report, theme: Theme) -> None:
-        """Show a report; ``refresh`` makes the visible page of it."""
+        """Show a report; ``refresh`` builds the visible page."""
         for page in self.steps:
             page.show_report(report, theme)
 
@@ -88,7 +88,7 @@ class PageStack(QStackedWidget):
             page.build()
 
     def subject(self) -> str:
-        """Return the word of the help page that goes with the visible page: its cause, else its step."""
+        """Return the word of the help page for the visible page: its cause, else its step."""
         page = self.currentWidget()
         causes = [c.finding.cause for c in page.cards if c.finding.primary] if isinstance(page, LazyPage) else []
         if causes and causes[0]:
@@ -96,7 +96,7 @@ class PageStack(QStackedWidget):
         return page.step.value if isinstance(page, StepPage) else SEARCH_PATH
 
     def cure(self) -> QPushButton | None:
-        """Return the button that cures the primary cause, if the visible page has it."""
+        """Return the button that cures the primary cause, if it is on the visible page."""
         page = self.currentWidget()
         cards = page.cards if isinstance(page, StepPage | SummaryPage) else []
         return cards[0].fix_button if cards and cards[0].finding.primary else None

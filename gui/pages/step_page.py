@@ -1,4 +1,4 @@
-"""StepPage: the one generic page of every step: verdict, what is this, findings, and what was seen."""
+"""StepPage: the one generic page for every step: verdict, explanation, findings, and observations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROOMY_CHARACTERS = 72
 
 
 class LazyPage(QScrollArea):
-    """A page that is built when it is first shown, and rebuilt whenever there is something new to show."""
+    """A page that is built when it is first shown, and rebuilt when there is something new to show."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -45,11 +45,11 @@ class LazyPage(QScrollArea):
         self.setAccessibleName(title)
 
     def show_later(self, make: Callable[[QVBoxLayout], None]) -> None:
-        """Let ``make`` fill the page once it is shown, or ``build`` is called."""
+        """Set ``make`` to fill the page once it is shown, or once ``build`` is called."""
         self._make = make
 
     def build(self) -> None:
-        """Make the page if there is something new to show."""
+        """Build the page if there is something new to show."""
         if self._make is None:
             return
         make, self._make = self._make, None
@@ -70,11 +70,11 @@ class LazyPage(QScrollArea):
         self.setWidget(body)
 
     def is_roomy(self) -> bool:
-        """Whether there is room for air around the text, and for words beside each other."""
+        """Whether there is space for margins around the text, and for texts side by side."""
         return self.width() > QFontMetrics(QApplication.font()).averageCharWidth() * ROOMY_CHARACTERS
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Make the page now."""
+        """Build the page now."""
         self.build()
         super().showEvent(event)
 
@@ -91,7 +91,7 @@ class LazyPage(QScrollArea):
             box.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _more(self, box: QVBoxLayout, more: MoreButton) -> None:
-        """Put the next cards where the button is, and the keyboard's focus on the first of them."""
+        """Replace the button with the next cards, and focus the first of them."""
         place = box.indexOf(more)
         new = [make() for make in more.rest[:FINDINGS_AT_ONCE]]
         for i, card in enumerate(new):
@@ -108,7 +108,7 @@ class LazyPage(QScrollArea):
 
 
 class MoreButton(QPushButton):
-    """Shows the next few of what is left."""
+    """Shows the next few of the remaining cards."""
 
     def __init__(self, rest: list[Callable[[], FindingCard]], last: FindingCard) -> None:
         super().__init__()
@@ -118,12 +118,12 @@ class MoreButton(QPushButton):
         self.say()
 
     def say(self) -> None:
-        """Say how many are left."""
+        """Show how many remain."""
         self.setText(n_("Show {n} more", "Show {n} more", len(self.rest)))
 
 
 def _tab_in_order(widgets: list[QWidget]) -> None:
-    """Let Tab walk through the controls of these widgets in this order."""
+    """Make Tab move through the controls of these widgets in this order."""
     controls = [w for widget in widgets for w in (widget, *widget.findChildren(QWidget)) if takes_tab(w)]
     for before, after in pairwise(controls):
         QWidget.setTabOrder(before, after)
@@ -135,7 +135,7 @@ def takes_tab(widget: QWidget) -> bool:
 
 
 class StepPage(LazyPage):
-    """The page of one step. Reports are immutable, so that there is nothing to lock."""
+    """The page of one step. Reports are immutable, so no locks are needed."""
 
     def __init__(self, step: Step, details: Details, acts: CardActions) -> None:
         super().__init__(texts.step_title(step))
@@ -144,7 +144,7 @@ class StepPage(LazyPage):
         self._acts = acts
 
     def show_waiting(self, sentence: str) -> None:
-        """Show that the step is being looked at."""
+        """Show that the step is being examined."""
         self.show_later(lambda box: self._waiting(box, sentence))
 
     def _waiting(self, box: QVBoxLayout, sentence: str, *, titled: bool = True) -> None:
@@ -154,7 +154,7 @@ class StepPage(LazyPage):
         box.addWidget(plain_label(sentence, selectable=False))
 
     def _actions(self, _box: QVBoxLayout) -> None:
-        """Add what the page can do beside its findings; most can do nothing."""
+        """Add the page's actions other than the findings'; most pages have none."""
 
     def _what_is_this(self, box: QVBoxLayout) -> None:
         box.addWidget(plain_label(texts.what_is_this(self.step), muted=True))

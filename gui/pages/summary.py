@@ -1,4 +1,4 @@
-"""SummaryPage: everything in one view: what was found, what was changed, what is left to do, and the report to export."""
+"""SummaryPage: everything in one view: results, changes, what remains to be done, and the report to export."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Undo = Callable[[tuple[str, ...]], None]
 
 
 class SummaryPage(LazyPage):
-    """The last step. Its buttons copy and save the report, and take changes back."""
+    """The last step. Its buttons copy and save the report, and undo changes."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class SummaryPage(LazyPage):
         self.show_later(waiting)
 
     def know_history(self, history: History) -> None:
-        """Take what was changed; shown with the next report."""
+        """Take the history; it is shown with the next report."""
         self._history = history
 
     def show_report(self, report: Report, theme: Theme) -> None:
@@ -178,7 +178,7 @@ def can_undo(entry: Entry | UnreadableEntry) -> bool:
 
 
 def in_words(entry: Entry | UnreadableEntry) -> tuple[Severity, str]:
-    """Return how an entry of the history stands, and a sentence about it."""
+    """Return an entry of the history in a sentence, with its severity."""
     from core.transaction.journal import UnreadableEntry
 
     if isinstance(entry, UnreadableEntry):

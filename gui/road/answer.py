@@ -1,5 +1,5 @@
-"""AnswerScreen: the headline, one sentence, and the one thing to do next. StepsScreen: what only a person can do, piece by
-piece. QuestionScreen: the one question whose answer decides about an error message.
+"""The screens with an answer. AnswerScreen: the headline, one sentence, and the next action. StepsScreen: a person's
+manual steps, one at a time. QuestionScreen: the one question whose answer decides the cause of an error message.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LAST = ("works", "no gpu", "fixed")
 
 @dataclass(frozen=True)
 class AnswerActions:
-    """What the buttons of an answer do."""
+    """The actions of an answer's buttons."""
 
     fix: Callable[[Finding], object]
     place: Callable[[Finding], object]
@@ -59,7 +59,7 @@ class AnswerActions:
 
 
 class AnswerScreen(Screen):
-    """Screens 2 and 4: an answer. ``again``: programs to start again; ``checked``: what was looked at afterwards."""
+    """Screens 2 and 4: an answer. ``again``: programs to restart; ``checked``: what was verified afterwards."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class AnswerScreen(Screen):
 
 
 def sentence_rows(sentences: tuple[str, ...]) -> QWidget:
-    """Return sentences one below the other."""
+    """Return sentences below each other."""
     body = QWidget()
     box = QVBoxLayout(body)
     box.setContentsMargins(0, 0, 0, 0)
@@ -158,7 +158,7 @@ def sentence_rows(sentences: tuple[str, ...]) -> QWidget:
 
 
 class StepsScreen(Screen):
-    """One piece of what the person does, ready to copy; then the computer is looked at again."""
+    """One of the person's steps, ready to copy; after the last one the computer is examined again."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class StepsScreen(Screen):
         onward: Callable[[], object],
         check: Callable[[], object] | None,
     ) -> None:
-        """``check`` looks whether it has helped; None where that cannot be seen from here."""
+        """``check`` tests whether the steps have helped; None if that cannot be tested from here."""
         steps = hand_steps(head.finding.fix if head.finding else None)
         title = head.finding.fix.title if head.finding and head.finding.fix else headline_word(head.kind)
         super().__init__(title, theme, help_word=help_word(head), back=back)
@@ -191,7 +191,7 @@ class StepsScreen(Screen):
 
 
 class QuestionScreen(Screen):
-    """One question in place of several causes that are near each other; each answer leaves one of them."""
+    """One question in place of several equally likely causes; each answer leaves one of them."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class QuestionScreen(Screen):
         self.add_button(_("&More about it"), more, primary=True)
 
     def start_focus(self) -> QWidget:
-        """Begin at the first answer."""
+        """Return the first answer's button."""
         return self.answers.buttons[0]
 
 

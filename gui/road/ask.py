@@ -34,7 +34,7 @@ FRAME_PIXELS = 8
 
 
 class Question(NamedTuple):
-    """What the person asked."""
+    """The person's question."""
 
     way: Way
     text: str = ""
@@ -42,7 +42,7 @@ class Question(NamedTuple):
 
 
 class AskScreen(Screen):
-    """The first screen. ``look`` gets the question; ``browse`` lets the person point to a folder."""
+    """The first screen. ``look`` is called with the question; ``browse`` lets the person select a folder."""
 
     def __init__(self, look: Callable[[Question], object], browse: Callable[[], object], theme: Theme) -> None:
         super().__init__(_("What does not work?"), theme, help_word="first-screen")
@@ -75,11 +75,11 @@ class AskScreen(Screen):
 
     @property
     def chosen_way(self) -> Way:
-        """Which of the three is chosen."""
+        """Which of the three options is selected."""
         return next(w for w, b in self.buttons.items() if b.isChecked())
 
     def choose(self, way: Way) -> None:
-        """Choose one, and go to what belongs to it."""
+        """Select an option, and focus its input."""
         self.buttons[way].setChecked(True)
         within = self.list if way == "named" else self.text if way == "message" else None
         (within or self.buttons[way]).setFocus()
@@ -125,7 +125,7 @@ class AskScreen(Screen):
         return self._add_part("message", self.text)
 
     def show_choices(self, known: tuple[Choice, ...]) -> None:
-        """Take what was found; the list shows it as soon as somebody wants to see it."""
+        """Take the environments and programs found; the list shows them once it is visible."""
         self._known = known
         if self.list is not None:
             self._fill()
@@ -155,7 +155,7 @@ class AskScreen(Screen):
     # --- the answer ----------------------------------------------------------------------------------------------
 
     def question(self) -> Question | None:
-        """Return what is asked; None while something is missing."""
+        """Return the question; None if something is missing."""
         if self.chosen_way == "named":
             row = self.list.currentRow() if self.list is not None and self._known else -1
             return Question("named", self._known[row].named) if self._known and row >= 0 else None
@@ -165,7 +165,7 @@ class AskScreen(Screen):
         return Question("whole")
 
     def resume(self, before: AskScreen) -> None:
-        """Take over what was chosen, typed and selected on the screen that this one replaces."""
+        """Restore what was chosen, typed and selected on the screen that this one replaces."""
         self.buttons[before.chosen_way].setChecked(True)
         if self.text is not None and before.text is not None:
             self.text.setPlainText(before.text.toPlainText())
@@ -173,11 +173,11 @@ class AskScreen(Screen):
             self.list.setCurrentRow(before.list.currentRow())
 
     def look(self) -> None:
-        """Ask it."""
+        """Submit the question."""
         asked = self.question()
         if asked is not None:
             self._look(asked)
 
     def start_focus(self) -> QWidget:
-        """Return the choice that is made."""
+        """Return the selected option."""
         return self.buttons[self.chosen_way]

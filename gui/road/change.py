@@ -1,4 +1,4 @@
-"""ChangeScreen: what will change, in words; whether it was tried; what has to be started again. The exact change is folded."""
+"""ChangeScreen: what will change, in words; whether it was rehearsed; what to restart. The exact changes are collapsed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_CHANGES = 3
 
 
 class ChangeScreen(Screen):
-    """Screen 3. Its button is the only one that changes the computer, and is named for what it does."""
+    """Screen 3. Only its button changes the computer, and the button says what it does."""
 
     def __init__(
         self, preview: Preview, theme: Theme, *, back: Callable[[], object], commit: Callable[[], object]
@@ -61,7 +61,7 @@ class ChangeScreen(Screen):
 
 
 def rehearsed_sentence(works: bool | None) -> str:
-    """Return what trying it out showed, in words."""
+    """Return the rehearsal's result in words."""
     if works is None:
         return _("It cannot be tested beforehand; it is checked afterwards, and rolled back if it does not help.")
     if works:

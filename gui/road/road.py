@@ -34,7 +34,7 @@ MOST_PROGRAMS = 4
 
 
 class Road(QWidget):
-    """Shows one screen at a time. ``report`` is what it answers from: of this computer, or of another one."""
+    """Shows one screen at a time. ``report`` is the basis of its answers: this computer's, or another one's."""
 
     shown = Signal(object)
     """A Screen that has just come up."""
@@ -108,7 +108,7 @@ class Road(QWidget):
         self._box.addWidget(screen)
 
     def show_screen(self, make: Callable[[], Screen]) -> None:
-        """Show a screen instead of the one that is there; ``make`` makes it again in other colours or words."""
+        """Replace the current screen; ``make`` builds it again in other colours or another language."""
         self._make = make
         old, self.current = self.current, make()
         self._put(self.current)
@@ -123,7 +123,7 @@ class Road(QWidget):
             announce(self, said)
 
     def rebuild(self, theme: Theme, *, other_language: bool = False) -> None:
-        """Rebuild the screen: colours, text size or language changed."""
+        """Rebuild the screen after a change of colours, text size or language."""
         self.theme = theme
         if other_language and self.report is not None:
             self._say_anew()
@@ -138,7 +138,7 @@ class Road(QWidget):
         self.current.unfold(unfolded)
 
     def _say_anew(self) -> None:
-        """Say the reports and the headline in another language."""
+        """Translate the reports and the headline into the new language."""
         from gui.language import said_anew
 
         assert self.report is not None
@@ -149,7 +149,7 @@ class Road(QWidget):
             self._head = self._word_head()
 
     def _plan_again(self) -> bool:
-        """Work out again what was worded in the language before, where that takes time; return whether it does."""
+        """Repeat the planning whose result is in the old language, if that takes time; return whether it does."""
         from gui.road.change import ChangeScreen
 
         if isinstance(self.current, ChangeScreen) and self._planned is not None:
@@ -177,12 +177,12 @@ class Road(QWidget):
         self.show_screen(make)
 
     def _same_finding(self, finding: Finding) -> Finding:
-        """Return a finding as it is worded now."""
+        """Return a finding in its present wording."""
         reports = [r for r in (self.before, self.report) if r is not None]
         return next((f for r in reports for f in r.findings if f.id == finding.id), finding)
 
     def ask(self) -> None:
-        """Screen 1."""
+        """Show screen 1."""
         self._head, self._word_head, self._done, self.explanation = None, None, None, None
         self.show_screen(self._ask_screen)
 
@@ -198,7 +198,7 @@ class Road(QWidget):
         screen.show_choices((*choices(report), *self.controller.running))
 
     def fill_in(self, question: Question) -> None:
-        """Put a question into screen 1."""
+        """Enter a question on screen 1."""
         if not isinstance(self.current, AskScreen):
             self.ask()
         if isinstance(self.current, AskScreen):
@@ -207,7 +207,7 @@ class Road(QWidget):
                 self.current.text.setPlainText(question.text)
 
     def answer(self) -> None:
-        """Screen 2, or 4: what the report comes to."""
+        """Show screen 2, or 4: the result of the report."""
         if self.report is not None:
             self._show_answer(self._head_of_report)
 
@@ -252,7 +252,7 @@ class Road(QWidget):
         )
 
     def _checks(self) -> tuple[str, ...]:
-        """Return what was looked at after a cure, in sentences."""
+        """Return what was verified after a cure, in sentences."""
         if self._done is None or self.report is None:
             return ()
         from core.doctor.verify import way_sentence
@@ -283,13 +283,13 @@ class Road(QWidget):
         )
 
     def session_code(self) -> str:
-        """Return the session code of what is shown."""
+        """Return the session code of the shown report."""
         from core.report.session_code import encode_report, summarise
 
         return encode_report(summarise(self.report)) if self.report else ""
 
     def _start_again(self) -> str:
-        """Return what to start again after a cure, by name."""
+        """Return the names of the programs to restart after a cure."""
         if self._done is None:
             return ""
         from core.report.programs import known_programs
@@ -326,7 +326,7 @@ class Road(QWidget):
             self.answer()
 
     def show_manual_steps(self, number: int) -> None:
-        """What only a person can do, piece by piece."""
+        """Show the steps that only a person can take, one at a time."""
         self.show_screen(partial(self._steps_screen, number))
 
     def _steps_screen(self, number: int) -> Screen:
@@ -346,12 +346,12 @@ class Road(QWidget):
     # --- verbs ---------------------------------------------------------------------------------------------------
 
     def start_scan(self) -> None:
-        """Look at the whole computer while the person reads the question."""
+        """Examine the whole computer while the person reads the question."""
         if not self.controller.busy:
             self.controller.scan()
 
     def look(self, question: Question) -> None:
-        """Go on from screen 1."""
+        """Continue from screen 1 with a question."""
         if question.way == "named":
             self.look_at(question.text)
         elif question.way == "message":
@@ -363,7 +363,7 @@ class Road(QWidget):
             self.look_at("")
 
     def look_at(self, named: str) -> None:
-        """Look at what the person named; at the whole computer for empty text."""
+        """Examine what the person named; the whole computer for empty text."""
         self.explanation, self._done, self._named = None, None, named
         under_way = self.controller.busy and not named and not self._awaited and self.report is None
         self.wait("look")
@@ -371,11 +371,11 @@ class Road(QWidget):
             self.controller.run_instead(partial(self.controller.scan, named))
 
     def look_again(self) -> None:
-        """Look once more at the same."""
+        """Repeat the last examination."""
         self.look_at(self._named)
 
     def check(self) -> None:
-        """Look whether what the person did has helped."""
+        """Test whether the person's steps have helped."""
         head = self._head
         self.wait("check")
         self._then = partial(self._checked, head.finding if head else None, self.report)
@@ -394,7 +394,7 @@ class Road(QWidget):
         self._show_answer(partial(self._head_of_change, finding, None))
 
     def take(self, *, path: str = "", text: str = "") -> None:
-        """Read a file or a text that the person gave."""
+        """Read a file or a text from the person."""
         self.wait("take")
         self.message = text
         if self.report is None:
@@ -402,7 +402,7 @@ class Road(QWidget):
         self.controller.take(path, text)
 
     def plan_fix(self, finding: Finding, source: str = "") -> None:
-        """Work out and rehearse what would change."""
+        """Plan and rehearse a fix."""
         if self.report is None or self.shows_other_computer:
             return
         self._planned = finding, source
@@ -410,7 +410,7 @@ class Road(QWidget):
         self.controller.propose(finding, self.report, source)
 
     def wait(self, what: Awaited) -> None:
-        """Show that something is under way, and where to go if it is cancelled."""
+        """Show that a task is running, and where to return if it is cancelled."""
         from gui.road.waiting import WaitingScreen
 
         if not self._awaited:
@@ -419,7 +419,7 @@ class Road(QWidget):
         self.show_screen(lambda: WaitingScreen(what, self.cancel, self.theme))
 
     def cancel(self) -> None:
-        """Stop what is under way."""
+        """Cancel the running task."""
         if self.controller.busy:
             self.controller.cancel()
         else:
@@ -428,7 +428,7 @@ class Road(QWidget):
     # --- what the controller says --------------------------------------------------------------------------------
 
     def _waiting(self, screen: Screen | None = None) -> WaitingScreen | None:
-        """Return a screen (the one that is shown, unless given) if it waits for something."""
+        """Return a screen (the current one by default) if it is a waiting screen."""
         from gui.road.waiting import WaitingScreen
 
         screen = screen or self.current

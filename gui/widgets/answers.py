@@ -13,8 +13,8 @@ from gui.widgets.text import plain_label, push_button, shown_text
 
 
 class AnswerRows(QWidget):
-    """The number is the button, so that long words can wrap, and its key while one of them has the keyboard. ``choose``
-    gets it, counted from 1.
+    """The number is a button, so that long texts can wrap, and its keyboard shortcut while one of them has the focus.
+    ``choose`` is called with the number, counted from 1.
     """
 
     def __init__(self, choices: tuple[str, ...], choose: Callable[[int], object]) -> None:

@@ -1,4 +1,4 @@
-"""Cards: a finding (what is wrong, why, what to do, how we know), with the evidence folded away and one key away."""
+"""Cards: a finding (what is wrong, why, what to do, how we know), with its evidence collapsed behind one key press."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CardActions:
-    """What the buttons of a finding do."""
+    """The actions of a finding's buttons."""
 
     fix: Callable[[Finding], object]
     place: Callable[[Finding, bool], object]
@@ -57,7 +57,7 @@ class CardActions:
 
 
 class Card(QFrame):
-    """An icon, a word over a title, and whatever else is added below."""
+    """An icon, a word above a title, and other widgets below."""
 
     def __init__(self, icon: QLabel, word: str, colour: str, title: str, *, large: bool = False) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Card(QFrame):
 
 
 class FindingCard(Card):
-    """One finding, and what can be done about it."""
+    """One finding, and its actions."""
 
     def __init__(self, finding: Finding, theme: Theme, acts: CardActions, word: str = "", who: str = "") -> None:
         """``who``: short names of the environments that it concerns."""
@@ -115,21 +115,21 @@ class FindingCard(Card):
 
 
 def _head_word(finding: Finding) -> str:
-    """Return the word above the card that the report leads with; empty for any other."""
+    """Return the word above the report's headline finding; empty for any other."""
     if finding.primary:
         return _("The cause")
     return _("The cause is not decided") if finding.headline else ""
 
 
 def about_button(finding: Finding, acts: CardActions) -> QPushButton:
-    """Return the button that explains a finding's cause to somebody who has never heard of it."""
+    """Return the button that explains a finding's cause to newcomers."""
     button = flat_button(_("What does this mean?"), partial(acts.help, finding.cause))
     button.setAccessibleDescription(shown_text(finding.title))
     return button
 
 
 def fix_button(finding: Finding, fix: Fix, acts: CardActions) -> QPushButton:
-    """Return the button that says what it does; the dots say that it asks first."""
+    """Return the fix's button, whose text says what it does; the dots mean that it asks first."""
     button = push_button(f"{as_label(texts.fix_verb(fix))}...", partial(acts.fix, finding), primary=finding.primary)
     button.setObjectName("fix")
     button.setToolTip(tooltip_text(fix.title))
@@ -138,7 +138,7 @@ def fix_button(finding: Finding, fix: Fix, acts: CardActions) -> QPushButton:
 
 
 def place_button(finding: Finding, acts: CardActions) -> QPushButton:
-    """Return the button for those who have downloaded cuDNN; what they name is checked before anything is done."""
+    """Return the button for a cuDNN that the person downloaded; it is checked before anything is changed."""
     button = QPushButton(_("Place cuDNN from a file..."))
     button.setObjectName("place")
     button.setAccessibleDescription(shown_text(finding.title))
@@ -168,7 +168,7 @@ class AdviceSteps(QWidget):
 
 
 class FoldedEvidence(QWidget):
-    """Evidence behind a button; Space or Enter opens it, Copy takes all of it."""
+    """Evidence behind a button; Space or Enter opens it, Copy copies all of it."""
 
     def __init__(self, evidence: tuple[Evidence, ...], about: str, theme: Theme) -> None:
         super().__init__()
@@ -213,7 +213,7 @@ class FoldedEvidence(QWidget):
 
 
 def observation_rows(evidence: tuple[Evidence, ...]) -> QWidget:
-    """Return each observation: what it is, its value, and where it was seen."""
+    """Return each observation: its label, value and source."""
     body = QWidget()
     box = QVBoxLayout(body)
     box.setContentsMargins(6, 0, 0, 0)

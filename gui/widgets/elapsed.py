@@ -1,4 +1,4 @@
-"""ElapsedLabel: the time that work has taken so far."""
+"""ElapsedLabel: the duration of a task so far."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TICK_MILLISECONDS = 500
 
 
 class ElapsedLabel(QLabel):
-    """Minutes and seconds since ``begin``; they stand still after ``stop``."""
+    """Minutes and seconds since ``begin``, until ``stop``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,18 +23,18 @@ class ElapsedLabel(QLabel):
         self._timer.timeout.connect(self._tick)
 
     def begin(self) -> None:
-        """Count from now."""
+        """Start counting."""
         self._clock.start()
         self._timer.start()
         self._tick()
 
     def resume(self, before: ElapsedLabel) -> None:
-        """Count from where another began."""
+        """Continue from another label's time."""
         self._clock = before._clock
         self._tick()
 
     def stop(self) -> None:
-        """Count no more."""
+        """Stop counting."""
         self._timer.stop()
 
     def _tick(self) -> None:

@@ -1,4 +1,4 @@
-"""FlowLayout: widgets side by side as far as the width goes, then in a further line."""
+"""FlowLayout: widgets side by side, wrapped to further lines where the width does not suffice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLayout, QLayoutItem
 
 
 class FlowLayout(QLayout):
-    """Puts widgets side by side, and into further lines where the width does not suffice; ``right`` aligns them there."""
+    """Places widgets side by side and wraps them to further lines; ``right`` aligns them there."""
 
     def __init__(self, *, right: bool = False) -> None:
         super().__init__()
@@ -17,23 +17,23 @@ class FlowLayout(QLayout):
         self.setSpacing(8)
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Take an item."""
+        """See QLayout."""
         self._items.append(item)
 
     def count(self) -> int:
-        """Return the number of items."""
+        """See QLayout."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
-        """Return an item."""
+        """See QLayout."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:
-        """Give an item up."""
+        """See QLayout."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def hasHeightForWidth(self) -> bool:
-        """Say that narrower is higher."""
+        """Return True: a narrower layout is higher."""
         return True
 
     def heightForWidth(self, width: int) -> int:

@@ -1,4 +1,4 @@
-"""HelpSheet: the newcomer's page of a step or a cause, beside the page it is about; offline, like everything else."""
+"""HelpSheet: the help page on a step or a cause, beside the page that it is about; available offline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIN_PAGE_CHARACTERS = 50
 
 
 class HelpSheet(QFrame):
-    """Hidden until help is asked for; Esc and its button close it."""
+    """Hidden until help is requested; Esc and its button close it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class HelpSheet(QFrame):
 
     @cached_property
     def body(self) -> QTextBrowser:
-        """The text; made when it is first wanted, for it would delay the window's first paint."""
+        """The text; created on first use, since it would delay the window's first paint."""
         body = QTextBrowser()
         body.setOpenLinks(False)
         body.setMinimumHeight(24)  # in a very small window the title comes first
@@ -49,7 +49,7 @@ class HelpSheet(QFrame):
         return body
 
     def explain(self, word: str) -> bool:
-        """Show the page of a step or a cause, and whether there is one."""
+        """Show the page on a step or a cause; return whether there is one."""
         from core.report.help_pages import find_page  # not at the start, where it is not needed
 
         if find_page(word) is None:
@@ -75,7 +75,7 @@ class HelpSheet(QFrame):
         self.body.setAccessibleName(found.title)
 
     def put_away(self) -> None:
-        """Close the sheet; the keyboard is where it was before."""
+        """Close the sheet and restore the keyboard focus."""
         if self.isHidden():
             return
         back, self._asked_from, self.word = self._asked_from, None, ""
@@ -87,7 +87,7 @@ class HelpSheet(QFrame):
             pass
 
     def apply_theme(self) -> None:
-        """Take the size of the application's text, and the theme's colours."""
+        """Apply the application's text size and the theme's colours."""
         self._title.setFont(QApplication.font())
         enlarge(self._title, 1.25)
         self.setAccessibleName(_("Help"))
@@ -97,7 +97,7 @@ class HelpSheet(QFrame):
 
 
 class HelpSplitter(QWidget):
-    """The page, and the sheet at its right; where there is no room for both, the sheet takes the page's place."""
+    """The page with the sheet on its right; if there is no room for both, the sheet replaces the page."""
 
     def __init__(self, page: QWidget, sheet: HelpSheet) -> None:
         super().__init__()
@@ -128,5 +128,5 @@ class HelpSplitter(QWidget):
 
     @property
     def sheet_covers_page(self) -> bool:
-        """Whether the sheet stands in the page's place."""
+        """Whether the sheet replaces the page."""
         return self._page.isHidden()

@@ -1,4 +1,4 @@
-"""RowModel: a read-only table over tuples whose rows may hold rows; nothing is created before it is shown."""
+"""RowModel: a read-only table over tuples, whose rows may contain rows; nothing is created before it is shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALWAYS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row's cells, the rows inside it, and how it stands; WARNING and worse get an icon in the first cell."""
+    """A row's cells, inner rows and severity; WARNING and worse get an icon in the first cell."""
 
     cells: tuple[str, ...]
     inner: tuple[TableRow, ...] = ()
@@ -31,7 +31,7 @@ class TableRow:
 
 
 class RowModel(QAbstractItemModel):
-    """Two levels of rows under named columns; ``paths`` are the columns of machine text."""
+    """Two levels of rows under named columns; ``paths`` are the columns with paths."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class RowModel(QAbstractItemModel):
         self._common = {i: common_folder([r.cells[i] for r in rows if i < len(r.cells)]) for i in paths}
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Order the outer rows by a column, numbers by their value; as they were given for a column below 0."""
+        """Sort the outer rows by a column, numbers by value; a column below 0 restores the original order."""
         self.beginResetModel()
         down = order == Qt.SortOrder.DescendingOrder
         given = self._given
@@ -61,7 +61,7 @@ class RowModel(QAbstractItemModel):
         self.endResetModel()
 
     def row(self, index: Index) -> TableRow:
-        """Return what stands at an index; its internal number is 0 for an outer row, else its outer row's place + 1."""
+        """Return the row at an index, whose internal id is 0 for an outer row, else its outer row's position + 1."""
         outer = index.internalId()
         return self._rows[outer - 1].inner[index.row()] if outer else self._rows[index.row()]
 
@@ -119,7 +119,7 @@ class RowModel(QAbstractItemModel):
         return None
 
     def _without_common(self, index: Index, column: int, text: str) -> str:
-        """Return a path without the folders that all rows of the column are in."""
+        """Return a path without the parent folders that all rows of the column share."""
         common = self._common.get(column, 0)
         return f"…{text[common:]}" if common and not index.internalId() else text
 
@@ -130,7 +130,7 @@ class RowModel(QAbstractItemModel):
 
 
 def common_folder(paths: list[str]) -> int:
-    """Return how many characters of leading folders several paths have in common; 0 where that saves nothing."""
+    """Return the number of leading characters of the folders that several paths share; 0 if that saves nothing."""
     if len(paths) < 2:
         return 0
     first, last = min(paths), max(paths)
@@ -140,6 +140,6 @@ def common_folder(paths: list[str]) -> int:
 
 
 def _sort_key(row: TableRow, column: int) -> list[tuple[int, int, str]]:
-    """Return by what a row is ordered: parts of digits by their value, all others as text."""
+    """Return a row's sort key: runs of digits by value, everything else as text."""
     text = row.cells[column] if column < len(row.cells) else ""
     return [(0, int(p), "") if p.isdecimal() else (1, 0, p.casefold()) for p in re.split(r"(\d+)", text) if p]

@@ -1,4 +1,4 @@
-"""SettingsButton: colours, text size, language and what else a menu holds; a setting takes effect at once."""
+"""SettingsButton: a menu with colours, text size, language and other entries; a setting takes effect at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Entry = tuple[str, str, Callable[[], object]]
 
 
 class SettingsButton(QToolButton):
-    """Made at once; its menu when it is first opened. ``entries`` stand above the settings."""
+    """Its menu is created when it is first opened. ``entries`` come before the settings."""
 
     changed = Signal()
 
@@ -77,6 +77,6 @@ class SettingsButton(QToolButton):
             group.addAction(action)
 
     def choose(self, key: str, value: str) -> None:
-        """Keep a setting, and tell."""
+        """Store a setting, and announce it."""
         self._settings.setValue(key, value)
         self.changed.emit()

@@ -1,4 +1,6 @@
-"""Table: rows under columns, as high as its content; long machine text is elided in the middle and available in full."""
+"""RowTable: rows under columns, as high as its content; long machine text is elided in the middle and available in
+full.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ SAMPLED_ROWS = 40
 
 
 class RowTable(QTreeView):
-    """A read-only table. Ctrl+C copies the selected row; a click on a column's title sorts by it."""
+    """A read-only table. Ctrl+C copies the selected row; a click on a column's header sorts by it."""
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class RowTable(QTreeView):
         self._fit()
 
     def _size_columns(self, columns: tuple[str, ...], rows: tuple[TableRow, ...], paths: tuple[int, ...]) -> None:
-        """Choose widths from the first rows: the widths of thousands would take longer than anybody waits."""
+        """Choose widths from the first rows: measuring thousands would take too long."""
         metrics = QFontMetrics(self.font())
         header = self.header()
         header.setStretchLastSection(not paths)
@@ -74,13 +76,13 @@ class RowTable(QTreeView):
             header.resizeSection(i, min(max(widest, metrics.horizontalAdvance(title)), most) + room)
 
     def _span(self, index: QModelIndex) -> None:
-        """Let an inner row of one cell, a sentence, have the whole width."""
+        """Make an inner row of one cell, a sentence, span all columns."""
         for i in range(self._rows.rowCount(index)):
             if len(self._rows.row(self._rows.index(i, 0, index)).cells) == 1:
                 self.setFirstColumnSpanned(i, index, True)
 
     def _fit(self, _index: QModelIndex | None = None) -> None:
-        """Be as high as the rows that are shown."""
+        """Adjust the height to the visible rows."""
         model = self._rows
         count = model.rowCount()
         for i in range(min(count, MAX_ROWS)):
@@ -94,7 +96,7 @@ class RowTable(QTreeView):
         self.setFixedHeight(frame + min(count, MAX_ROWS) * height + bar)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave room for the bar that scrolls sideways, where one is needed."""
+        """Leave room for a horizontal scroll bar, if one is needed."""
         super().resizeEvent(event)
         header = self.header()
         others = sum(header.sectionSize(i) for i in range(header.count()) if i not in self._paths)
@@ -105,11 +107,11 @@ class RowTable(QTreeView):
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
-        """Return a small width: the table scrolls sideways."""
+        """Return a small width: the table scrolls horizontally."""
         return QSize(120, self.minimumHeight())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy the current row; anything else is the view's."""
+        """Copy the current row; other keys go to the view."""
         if event.matches(QKeySequence.StandardKey.Copy) and self.currentIndex().isValid():
             row = self._rows.row(self.currentIndex())
             QGuiApplication.clipboard().setText("\t".join(row.cells))

@@ -1,4 +1,4 @@
-"""Text on screen: labels that show text as it is, machine text that breaks anywhere, headings, verdicts, buttons."""
+"""Text on screen: labels with literal text, machine text that breaks anywhere, headings, verdicts, buttons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_SHOWN_CHARACTERS = 4000
 
 
 def shown_text(text: str) -> str:
-    """Return text of the machine as it may stand on screen: printable, and not without end."""
+    """Return machine text for the screen: printable, and of limited length."""
     text = text[: MAX_SHOWN_CHARACTERS + 1]
     if not all(line.isprintable() for line in text.split("\n")):
         from core.common.text import printable  # not at the start: it loads the engine's rules
@@ -33,13 +33,13 @@ def shown_text(text: str) -> str:
 
 
 def tooltip_text(text: str) -> str:
-    """Return text for a tooltip, which Qt always takes for HTML where it has a tag."""
+    """Return text for a tooltip, which Qt interprets as HTML if it contains a tag."""
     text = shown_text(text)
     return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
 
 
 def plain_label(text: str, *, muted: bool = False, selectable: bool = True, strong: bool = False) -> QLabel:
-    """Return a label that shows text as it is: never as HTML, since most of it came from the machine."""
+    """Return a label with literal text, never HTML, since most of it comes from the machine."""
     label = QLabel(shown_text(text))
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
@@ -53,13 +53,13 @@ def plain_label(text: str, *, muted: bool = False, selectable: bool = True, stro
 
 
 def prose_label(text: str, *, muted: bool = False) -> QWidget:
-    """Return a label, or a MachineText where a word (a path) is too long for a label to break."""
+    """Return a label, or a MachineText if a word (a path) is too long for a label to break."""
     long = max((len(w) for w in text.split()), default=0) > MAX_WORD_CHARACTERS
     return MachineText(text, muted=muted, mono=False) if long else plain_label(text, muted=muted)
 
 
 class MachineText(QTextEdit):
-    """Selectable text of the machine that breaks anywhere, as high as its lines; nothing is added to what is copied."""
+    """Selectable machine text that breaks anywhere, as high as its lines; copying adds nothing to it."""
 
     inset = 0
     """Pixels of border and padding on each side, as the style sheet has them."""
@@ -87,7 +87,7 @@ class MachineText(QTextEdit):
         self.setSizePolicy(policy)
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of all lines at a width; measured on a copy, since the document itself is on show."""
+        """Return the height of all lines at a width; measured on a copy, since the document itself is displayed."""
         if width not in self._heights:
             if self._measure is None:
                 self._measure = QTextDocument(self.toPlainText())
@@ -101,19 +101,19 @@ class MachineText(QTextEdit):
         return self._heights[width]
 
     def changeEvent(self, event: QEvent) -> None:
-        """Measure again with another font."""
+        """Measure again with a changed font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._heights = {}
             self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        """Return a usual width, and the height that goes with it."""
+        """Return a usual width, and the height for it."""
         width = max(self.width(), 240) if self.isVisible() else 400
         return QSize(240, self.heightForWidth(width))
 
     def minimumSizeHint(self) -> QSize:
-        """Return a width at which the text can still be read."""
+        """Return a width at which the text is still readable."""
         return QSize(80, QFontMetrics(self.font()).height())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -122,7 +122,7 @@ class MachineText(QTextEdit):
 
 
 class ElidedLabel(QLabel):
-    """One line that gives way: elided at its end, with the whole of it at hand."""
+    """One line that is elided at its end; its tooltip has the whole text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class ElidedLabel(QLabel):
 
 
 class VerdictRow(QWidget):
-    """A severity's icon and a sentence; the icon's name says the word."""
+    """A severity's icon and a sentence; the icon's accessible name is the word."""
 
     def __init__(self, severity: Severity, sentence: str, theme: Theme) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ def severity_sign(theme: Theme, severity: Severity) -> QLabel:
 
 
 def picture_label(name: str, colour: str, says: str) -> QLabel:
-    """Return an icon as a label; ``says`` is its name for those who do not see it."""
+    """Return an icon as a label; ``says`` is its accessible name."""
     label = QLabel()
     side = max(ICON_PIXELS, QFontMetrics(label.font()).height() + 4)
     label.setPixmap(looks.make_icon(name, colour, side).pixmap(side))
@@ -176,7 +176,7 @@ def picture_label(name: str, colour: str, says: str) -> QLabel:
 
 
 def line_height(widget: QWidget) -> int:
-    """Return the side of an icon that stands in a line of text."""
+    """Return the size of an icon in a line of text."""
     return max(16, QFontMetrics(widget.font()).height())
 
 
@@ -213,19 +213,19 @@ def flat_button(text: str, act: Callable[[], object]) -> QPushButton:
 
 
 def announce(widget: QWidget, sentence: str) -> None:
-    """Let a screen reader say a sentence."""
+    """Make a screen reader say a sentence."""
     from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 
     QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, sentence))
 
 
 def as_label(text: str) -> str:
-    """Return text of the machine for a button: an ampersand is no shortcut there."""
+    """Return machine text for a button, with ampersands escaped."""
     return shown_text(text).replace("&", "&&")
 
 
 def copy_button(text: str, name: str, theme: Theme) -> QToolButton:
-    """Return a small button that puts ``text`` on the clipboard."""
+    """Return a small button that copies ``text`` to the clipboard."""
     button = QToolButton()
     button.setProperty("flat", True)
     side = line_height(button)
@@ -245,7 +245,7 @@ def copy_text_button(text: str) -> QPushButton:
 
 
 def _copy(button: QToolButton | QPushButton, text: str) -> None:
-    """Put a text on the clipboard, and say so where one looks."""
+    """Copy a text to the clipboard, and confirm it on the button."""
     QGuiApplication.clipboard().setText(text)
     announce(button, _("Copied"))
     if isinstance(button, QToolButton):

@@ -1,1 +1,1 @@
-"""The main window and what frames its pages."""
+"""The main window and the frame around its pages."""

@@ -15,7 +15,7 @@ from gui.widgets.text import announce, heading_label, plain_label, push_button
 
 
 def notices_text() -> str:
-    """Return whose work is in Convalesce, then every licence text, our own first."""
+    """Return whose work Convalesce contains, then every licence text, our own first."""
     folder = files("resources") / "notices"
     texts = {f.name[:-4]: f.read_text(encoding="utf-8").strip() for f in folder.iterdir() if f.name[-4:] == ".txt"}
     parts = [texts.pop("third-party")]
@@ -24,7 +24,7 @@ def notices_text() -> str:
 
 
 class AboutDialog(QDialog):
-    """Shows version, licence and notices. Escape closes it, and Tab goes through text and buttons."""
+    """Shows version, licence and notices. Escape closes it; Tab moves through text and buttons."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

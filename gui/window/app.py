@@ -1,4 +1,4 @@
-"""The wizard's start: the application, its look, and the window on this machine."""
+"""Starting the wizard: the application, its appearance, and the window on this machine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 class WindowLoader:
-    """What the frame holds, made once the frame was painted."""
+    """Loads the frame's content once the frame was painted."""
 
     def __init__(self, frame: Frame, settings: QSettings, engine: Engine | None = None) -> None:
         self._frame, self._settings, self._engine = frame, settings, engine
@@ -59,7 +59,7 @@ class WindowLoader:
         """Why nothing could be made (a file of the installation is missing); the wizard ends with it."""
 
     def load_window(self) -> None:
-        """Load the wizard, show it, answer further starts, and look at the machine."""
+        """Load the wizard, show it, handle further starts, and examine the machine."""
         try:
             from core.doctor.engine import ThisMachine
             from gui.controller import Controller
@@ -79,10 +79,10 @@ class WindowLoader:
 
 
 class FirstPaint(QObject):
-    """Calls a function once, after its window was painted for the first time: what it starts must not delay that.
+    """Calls a function once, after its window's first paint, which must not be delayed by what the function starts.
 
-    It waits for the system's word that the window is to be seen, which Qt answers by painting all of it at once; the
-    window's own widget gets no word of it where others cover it.
+    It waits for the system's expose event, which Qt answers by painting everything at once; the window's own widget
+    gets no paint event if others cover it.
     """
 
     def __init__(self, window: QWidget, then: Callable[[], None]) -> None:
@@ -99,20 +99,20 @@ class FirstPaint(QObject):
         return False
 
     def stop_waiting(self) -> None:
-        """Wait no longer."""
+        """Stop waiting."""
         if self._then:
             self._then.pop()()
 
 
 def stored_settings() -> QSettings:
-    """Return the window's settings: where the system keeps a user's, or in the folder of a portable copy."""
+    """Return the window's settings: in the system's place for a user's settings, or in the folder of a portable copy."""
     if folder := frozen.portable_folder():
         return QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat)
     return QSettings("convalesce", "convalesce")
 
 
 def make_application() -> QApplication:
-    """Return the application in the one style that the window's own colours are made for."""
+    """Return the application with the style that the window's colours are made for."""
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     app = QApplication([*sys.argv[:1], "-style", "Fusion"])
     app.setApplicationName("convalesce")
@@ -122,7 +122,7 @@ def make_application() -> QApplication:
 
 
 def _own_folder() -> str:
-    """Return a folder that nobody but this user can write, for the lock and the socket; empty where there is none."""
+    """Return a folder that only this user can write, for the lock and the socket; empty if there is none."""
     if sys.platform == "win32":
         return QDir.tempPath()  # each account has its own there
     kinds = QStandardPaths.StandardLocation
@@ -138,7 +138,7 @@ def _own_folder() -> str:
 
 
 def _server_name() -> str:
-    """Return the name of this user's window: a pipe's on Windows, else a socket's in a folder of the user's own."""
+    """Return the name for this user's window: a pipe's on Windows, else a socket's in a folder of the user's own."""
     return (
         f"{SERVER_NAME}-{os.environ.get('USERNAME', '')}"
         if sys.platform == "win32"
@@ -147,7 +147,7 @@ def _server_name() -> str:
 
 
 def lock_single_instance() -> QLockFile | None:
-    """Return the lock of the only wizard of this user; None where one is running, which comes to the front."""
+    """Return the lock of this user's only wizard; None if one is already running."""
     lock = QLockFile(f"{frozen.portable_folder() or _own_folder()}/{SERVER_NAME}.lock")
     lock.setStaleLockTime(0)  # however long it runs; one of a killed wizard is taken over all the same
     if lock.tryLock(0):
@@ -161,7 +161,7 @@ def lock_single_instance() -> QLockFile | None:
 
 
 def raise_first_window() -> bool:
-    """Ask a wizard that is already running to come to the front; return whether there is one that answers."""
+    """Ask a running wizard to come to the front; return whether one answers."""
     from PySide6.QtNetwork import QLocalSocket  # a second start alone pays for it
 
     socket = QLocalSocket()
@@ -170,7 +170,7 @@ def raise_first_window() -> bool:
 
 
 def _is_own(descriptor: int) -> bool:
-    """Whether the program at the other end is this user's (Linux; a Windows pipe takes this user's alone)."""
+    """Whether the program at the other end is this user's (Linux; a Windows pipe only admits this user)."""
     if sys.platform != "linux":
         return True
     import socket

@@ -1,4 +1,4 @@
-"""Banner: a sentence across the page that stays until it is read, such as an internal error or a saved file."""
+"""Banner: a sentence above the page that stays until it is dismissed, such as an internal error or a saved file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gui.widgets.text import ICON_PIXELS, plain_label, push_button, shown_text
 
 
 class Banner(QFrame):
-    """Hidden until it has something to say."""
+    """Hidden until it has a message."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Banner(QFrame):
         self.hide()
 
     def say(self, sentence: str, severity: Severity, theme: Theme, close: str = "") -> None:
-        """Show a sentence; ``close`` is what the button says."""
+        """Show a sentence; ``close`` is the button's text."""
         self.close_button.setText(close or _("Close"))
         self._sign.setPixmap(looks.severity_icon(theme, severity).pixmap(ICON_PIXELS))
         self._sign.setAccessibleName(looks.severity_word(severity))

@@ -1,6 +1,6 @@
-"""Frame: the wizard's window before there is anything in it. It is there at once; what it holds is loaded behind it.
+"""Frame: the wizard's window before it has any content. It appears at once; its content is loaded afterwards.
 
-Nothing here touches the namespace ``Qt`` before the frame is painted: PySide6 makes its hundred enumerations at the first
+Nothing here uses the namespace ``Qt`` before the frame is painted: PySide6 creates its hundred enumerations on first
 use, which took 17 ms where a bare window's whole start took 100.
 """
 
@@ -17,7 +17,7 @@ USUAL_WINDOW_SIZE = QSize(1000, 700)
 
 
 class Frame(QMainWindow):
-    """Title, size and colours; the wizard's name until ``hold`` is called."""
+    """Title, size and colours; the wizard's name until ``show_content`` is called."""
 
     def __init__(self, settings: QSettings) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Frame(QMainWindow):
         content.repaint()
 
     def come_to_front(self) -> None:
-        """Show the window above others: somebody started Convalesce a second time."""
+        """Raise the window: somebody started Convalesce a second time."""
         from PySide6.QtCore import Qt
 
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
@@ -51,7 +51,7 @@ class Frame(QMainWindow):
         self.activateWindow()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Let what is held end its work, and keep the window's size."""
+        """Let the content end its work, and store the window's size."""
         held = self.centralWidget()
         if held is not None and not held.close():
             event.ignore()  # it is asked first

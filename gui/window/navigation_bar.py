@@ -1,4 +1,6 @@
-"""NavigationBar: progress, the current activity, the time it has taken, Cancel, Back and Next; and the layout of the window's parts."""
+"""NavigationBar: progress, the current activity, elapsed time, Cancel, Back and Next; and the layout of the window's
+parts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ SECTIONS = len({s for sections in SECTIONS_OF_STEP.values() for s in sections})
 
 
 class NavigationBar(QFrame):
-    """While the parts of a scan end, progress is a part of a whole; other work has no known end, so the bar moves."""
+    """During a scan, the bar shows the fraction of parts that have ended; for other work it moves."""
 
     def __init__(self, cancel: Callable[[], None], go: Callable[[int], None]) -> None:
         super().__init__()
@@ -38,7 +40,7 @@ class NavigationBar(QFrame):
             row.addWidget(button)
 
     def set_busy(self, busy: bool) -> None:
-        """Show that work is under way, or that it has ended."""
+        """Show whether a task is running."""
         self.progress.setVisible(busy)
         self.progress.setRange(0, 0)
         self.elapsed.setVisible(busy)
@@ -55,7 +57,7 @@ class NavigationBar(QFrame):
         self.progress.setValue(ended)
 
     def enable_buttons(self, *, back: bool, forth: bool) -> None:
-        """Let Back and Next do what they can from here; the keyboard's focus goes to the other one at an end."""
+        """Enable Back and Next where they lead somewhere; at either end the focus moves to the other button."""
         lost = self.back.hasFocus() or self.next.hasFocus()
         self.back.setEnabled(back)
         self.next.setEnabled(forth)
@@ -64,7 +66,7 @@ class NavigationBar(QFrame):
 
 
 def arrange_parts(left: QWidget, top: QWidget, middle: QWidget, bottom: QWidget) -> QWidget:
-    """Return the window's parts in their places."""
+    """Return the window's parts, laid out."""
     right = QVBoxLayout()
     right.setSpacing(0)
     right.addWidget(top)

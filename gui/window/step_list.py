@@ -1,4 +1,4 @@
-"""StepList: the steps at the left with icon, word and colour, the two other entrances below them, and the settings."""
+"""StepList: the steps on the left with icon, word and colour, the two other entries below them, and the settings."""
 
 from __future__ import annotations
 
@@ -45,8 +45,10 @@ MIN_NARROW_ROOM_CHARACTERS = 36
 
 
 class StepList(QFrame):
-    """Shows where one is, and how each step stands. In a narrow window the names are broken into lines, and the buttons are
-    icons; only the narrowest get icons alone, whose names are told.
+    """Shows the current step, and the severity of each.
+
+    In a narrow window, names are wrapped and buttons are icons; in the narrowest, only icons remain, with accessible
+    names.
     """
 
     setting_changed = Signal()
@@ -58,7 +60,7 @@ class StepList(QFrame):
         doors: tuple[Callable[[], object], ...],
         leave: Callable[[], object] | None = None,
     ) -> None:
-        """``doors``: look again, and an error message. ``leave``: back to the four screens, where there are any."""
+        """``doors``: examine again, and an error message. ``leave``: back to the four screens, if there are any."""
         super().__init__()
         self._titles = titles
         self._says = [""] * len(titles)
@@ -108,7 +110,7 @@ class StepList(QFrame):
     # --- look -------------------------------------------------------------------------------------------------
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take a theme's colours, and the size of the application's text."""
+        """Apply a theme's colours, and the application's text size."""
         em = QFontMetrics(QApplication.font()).height()
         side = max(22, em)
         self.steps.setIconSize(QSize(side, side))
@@ -122,11 +124,13 @@ class StepList(QFrame):
         self._arrange()
 
     def choose(self, key: str, value: str) -> None:
-        """Keep a setting, and tell."""
+        """Store a setting, and announce it."""
         self.settings_button.choose(key, value)
 
     def fit(self, window: int, height: int = 1000) -> None:
-        """Choose between words and icons for a window of this size (pixels): where it is low, the steps keep their words."""
+        """Choose between words and icons for a window of this size (pixels); in a low window the steps keep their
+        words.
+        """
         low = height < QFontMetrics(QApplication.font()).height() * MIN_LINES
         room = QFontMetrics(QApplication.font()).averageCharWidth() * MIN_PAGE_ROOM_CHARACTERS
         narrow = window - self._full_width() < room
@@ -145,13 +149,13 @@ class StepList(QFrame):
         )
 
     def _narrow_width(self) -> int:
-        """Return the width at which the longest word of a name stands in one line."""
+        """Return the width at which the longest word of a name fits on one line."""
         metrics = QFontMetrics(QApplication.font())
         words = [w for title in self._titles for w in title.split()]
         return max(metrics.horizontalAdvance(w) for w in words) + NARROW_PADDING + self.steps.iconSize().width()
 
     def _break(self, title: str) -> str:
-        """Break a name into lines of the narrow rail: Qt shortens some of the names that it should break by itself."""
+        """Wrap a name into lines for the narrow list: Qt shortens some of the names that it should wrap."""
         metrics = QFontMetrics(QApplication.font())
         room = self._narrow_width() - NARROW_PADDING - self.steps.iconSize().width()
         lines = [""]
@@ -195,7 +199,7 @@ class StepList(QFrame):
             self.mark(row, "waiting", theme.muted, "")
 
     def show_section(self, section: str, state: str, ended: Collection[str], theme: Theme) -> None:
-        """Show that a section of the Snapshot is being looked at, was looked at, or could not be."""
+        """Show that a section of the Snapshot is being examined, was examined, or could not be."""
         for row, step in enumerate(texts.shown_steps()):
             if section in SECTIONS_OF_STEP[step]:
                 done = set(SECTIONS_OF_STEP[step]) <= set(ended)
@@ -204,7 +208,7 @@ class StepList(QFrame):
                 self.mark(row, icon, theme.muted, says)
 
     def show_report(self, report: Report, theme: Theme) -> None:
-        """Show how each step stands, and the whole on the last one."""
+        """Show the severity of each step, and of the whole on the last one."""
         for row, step in enumerate(texts.shown_steps()):
             if step is Step.BENCHMARK and report.snapshot.benchmark is None:
                 self.mark(row, "waiting", theme.muted, _("not run"))
@@ -216,7 +220,7 @@ class StepList(QFrame):
         self.mark(row, severity.word, theme.severity_colour(severity), looks.severity_word(severity))
 
     def mark(self, row: int, icon: str, colour: str, says: str) -> None:
-        """Show how a step stands: its icon in a colour, and a word."""
+        """Mark a step with an icon in a colour, and a word."""
         self._says[row] = says
         self.steps.item(row).setIcon(looks.make_icon(icon, colour, self.steps.iconSize().width()))
         self._write(row)

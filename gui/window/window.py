@@ -1,4 +1,4 @@
-"""All details: steps at the left, one page at a time, Back and Next. Next never changes anything."""
+"""Window: all details. Steps on the left, one page at a time, Back and Next. Next never changes anything."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 
 class Window(QWidget):
-    """Shows what the controller reports, step by step. Owns no thread, decides nothing about the machine."""
+    """Shows the controller's results, step by step. Owns no thread, decides nothing about the machine."""
 
     setting_changed = Signal()
 
     def __init__(self, controller: Controller, settings: QSettings, leave: Callable[[], object] | None = None) -> None:
-        """``leave`` leads back to the four screens, where the window is the details of those."""
+        """``leave`` returns to the four screens, if the window shows their details."""
         super().__init__()
         self._leave = leave
         self.resize(USUAL_WINDOW_SIZE)  # where it stands alone; in a frame it gets the frame's size
@@ -79,7 +79,7 @@ class Window(QWidget):
 
     @property
     def report(self) -> Report | None:
-        """What is shown; None before the first scan has ended."""
+        """The report that is shown; None before the first scan has ended."""
         return self.errands.report
 
     # --- building ----------------------------------------------------------------------------------------
@@ -216,18 +216,18 @@ class Window(QWidget):
         self._announce(page.title)
 
     def _make_room(self) -> None:
-        """Put the help away where it stands in the page's place: somebody wants to see the page."""
+        """Close the help if it covers the page that the person wants to see."""
         if self._beside.sheet_covers_page:
             self.sheet.put_away()
 
     def _enable_buttons(self) -> None:
-        """Let Back and Next do what they can from here."""
+        """Enable Back and Next where they lead somewhere."""
         elsewhere = self.stack.at_message
         row = self.steps.currentRow()
         self.bottom.enable_buttons(back=elsewhere or row > 0, forth=not elsewhere and row < len(self.pages) - 1)
 
     def open_message(self) -> None:
-        """Open the second door: an error message."""
+        """Open the page for error messages."""
         self._moved = True
         self._make_room()
         self.stack.setCurrentWidget(self.explain_page)
@@ -243,7 +243,7 @@ class Window(QWidget):
     # --- what the controller says ------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start looking at the machine."""
+        """Start examining the machine."""
         if self._controller.busy:
             return
         self._moved = self.stack.at_message
@@ -286,7 +286,7 @@ class Window(QWidget):
         self.show_report(report)
 
     def show_report(self, report: Report) -> None:
-        """Fill every page, and land on the one with the cause, or on the summary."""
+        """Fill every page, and show the one with the cause, or the summary."""
         self.errands.report, self._scanning = report, False
         self._fill(report)
         head = report.headline
@@ -345,7 +345,7 @@ class Window(QWidget):
         self.show_report(report)
 
     def _changed(self, done: ActionResult) -> None:
-        """Show what the machine looks like after a dialog."""
+        """Show the state of the machine after a dialog."""
         report = done.report or self.report
         if report is not None:
             self._moved = False

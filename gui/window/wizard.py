@@ -1,4 +1,4 @@
-"""Wizard: the content of the frame: the four screens, the details view, and the actions that both offer."""
+"""Wizard: the frame's content: the four screens, the details view, and the actions that both offer."""
 
 from __future__ import annotations
 
@@ -106,11 +106,11 @@ class Wizard(QWidget):
             QShortcut(QKeySequence(which), self.road, act, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def start(self) -> None:
-        """Begin to look while the person reads."""
+        """Start the scan while the person reads."""
         self.road.start_scan()
 
     def focus_first(self) -> None:
-        """Give the keyboard to what the screen begins with."""
+        """Focus the screen's first control."""
         self.road.current.start_focus().setFocus()
 
     # --- menu ----------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class Wizard(QWidget):
         return button
 
     def _dress_again(self) -> None:
-        """Take other colours, another text size or language."""
+        """Apply changed colours, text size or language."""
         self._theme = self.errands.theme = theme.dress_as_chosen(self._settings)
         language.use_chosen_language(self._settings)
         other = i18n.current_language() != self._language
@@ -149,14 +149,14 @@ class Wizard(QWidget):
     # --- details -------------------------------------------------------------------------------------------------
 
     def toggle_details(self) -> None:
-        """Go to all details, or back."""
+        """Switch between all details and the four screens."""
         if self.stack.currentWidget() is self.road:
             self.open_details()
         else:
             self.close_details()
 
     def open_details(self) -> Window:
-        """Show every step."""
+        """Show all steps."""
         from gui.window.window import Window
 
         if self.details is None:
@@ -182,7 +182,7 @@ class Wizard(QWidget):
             self.close_details()
 
     def open_message(self) -> None:
-        """Show all that is known of an error message."""
+        """Show everything known of an error message."""
         details = self.open_details()
         details.explain_page.text.setPlainText(self.road.message)
         details.open_message()
@@ -190,12 +190,12 @@ class Wizard(QWidget):
             details._show_explanation(self.road.explanation)
 
     def open_benchmark(self) -> None:
-        """Show the step that measures."""
+        """Show the benchmark step."""
         details = self.open_details()
         details.steps.setCurrentRow(list(Step).index(Step.BENCHMARK))
 
     def close_details(self) -> None:
-        """Go back to the four screens."""
+        """Return to the four screens."""
         self.stack.setCurrentWidget(self.road)
         shown = self.details.report if self.details else None
         is_news = shown is not None and not _is_same_look(shown, self.road.report)
@@ -211,7 +211,7 @@ class Wizard(QWidget):
     # --- what is said --------------------------------------------------------------------------------------------
 
     def tell(self, severity: Severity, sentence: str) -> None:
-        """Say a sentence above the screen; it stays until it is read."""
+        """Show a sentence above the screen until it is dismissed."""
         from gui.widgets.text import announce
         from gui.window.banner import Banner
 
@@ -226,7 +226,7 @@ class Wizard(QWidget):
             self.notice.hide()
 
     def _say_whose(self) -> None:
-        """Say above everything whose report it is, where it is another computer's."""
+        """Show whose report it is, above everything, if it is another computer's."""
         if not self.road.shows_other_computer or self.road.report is None:
             if self.whose is not None:
                 self.whose.hide()
@@ -263,7 +263,7 @@ class Wizard(QWidget):
         self.explain(self.road.current.help_word)
 
     def explain(self, word: str) -> None:
-        """Show a page of help beside the screen."""
+        """Show a help page beside the screen."""
         from gui.widgets.help_sheet import HelpSheet, HelpSplitter
 
         if self.sheet is None:
@@ -334,18 +334,18 @@ class Wizard(QWidget):
             self.tell(Severity.NOTE, _("Session code: {code} (copied)", code=code))
 
     def paste(self) -> None:
-        """Begin with what is on the clipboard."""
+        """Start with the clipboard's content."""
         text = QGuiApplication.clipboard().text()
         if text.strip() and isinstance(self.road.current, AskScreen):
             self.road.fill_in(Question("message", text))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files and texts."""
+        """Accept files and texts."""
         if event.mimeData().hasUrls() or event.mimeData().hasText():
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Look at a folder, read a file or a text."""
+        """Examine a folder, read a file or a text."""
         urls = [u.toLocalFile() for u in event.mimeData().urls() if u.isLocalFile()]
         event.acceptProposedAction()
         if urls:
@@ -354,7 +354,7 @@ class Wizard(QWidget):
             self.road.fill_in(Question("message", event.mimeData().text()))
 
     def open_dropped(self, path: str) -> None:
-        """Look at what was dropped: a file that can be read as text is read, everything else is looked at."""
+        """Handle a dropped path: read a file that contains text, examine anything else."""
         self.stack.setCurrentWidget(self.road)
         if path.lower().endswith((".json", ".txt", ".log", ".out", ".err", ".md")):
             self.road.take(path=path)
@@ -421,5 +421,5 @@ class Wizard(QWidget):
 
 
 def _is_same_look(one: Report | None, other: Report | None) -> bool:
-    """Whether two reports tell of the same look at a computer, in whatever language."""
+    """Whether two reports are of the same examination, in whatever language."""
     return one is other or (one is not None and other is not None and one.snapshot is other.snapshot)

@@ -177,7 +177,7 @@ def test_the_sentences_of_what_was_kept_can_be_translated(tmp_path: Path, monkey
     with using(store := EarlierReads()):
         problem = read_image(str(path)).problem
     data = store.to_bytes()
-    fact_text.taken_forms()
+    fact_text.take_forms()
     assert fact_text.form_of(problem) is None
     with using(later := EarlierReads(data)):
         assert earlier_reads.earlier_or_new(next(iter(later._kept)), identity_of(later), Image, dict).problem == problem

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.common.fact_text import fact_text, form_of, taken_forms
+from core.common.fact_text import fact_text, form_of, take_forms
 from core.loader.earlier_reads import EarlierReads, using
 from core.probes.kept_looks import kept_look
 from core.probes.sysroot import Sysroot
@@ -89,7 +89,7 @@ def test_a_sentence_that_was_kept_can_still_be_translated(tmp_path: Path):
 
     store = EarlierReads()
     for _run in range(2):
-        taken_forms()
+        take_forms()
         with using(store):
             found = kept_look("test", 1, tuple[str, ...], look, Sysroot("linux"))
         store = EarlierReads(store.to_bytes())

@@ -1,4 +1,4 @@
-"""Calling C functions that answer with a status: one wrapper for the driver, cuDNN, cuBLAS and NVRTC. Child only."""
+"""Calls of C functions that return a status: one wrapper for the driver, cuDNN, cuBLAS and NVRTC. Child process only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOAD_FUNCTIONS = ("dlopen", "LoadLibraryExW")
 
 
 class CallError(Exception):
-    """A call that failed: its name, its status (None when it could not be made) and what is known beside that."""
+    """A call that failed: its name, its status (None if it could not be made) and any further details."""
 
     def __init__(self, call: str, status: int | None, name: str = "", detail: str = "") -> None:
         super().__init__(f"{call}: {name or status or detail}")
@@ -34,7 +34,7 @@ class CallError(Exception):
 
 
 class Library:
-    """A loaded library and the forms of its functions: one letter for each argument (see ``_KINDS``)."""
+    """A loaded library and the signatures of its functions: one letter for each argument (see ``_KINDS``)."""
 
     def __init__(
         self, handle: Any, forms: Mapping[str, str], path: str = "", named: Callable[[Library, int], str] | None = None
@@ -69,7 +69,7 @@ class Library:
         """Call a function.
 
         Raises:
-            CallError: it is not there, or its status is not 0.
+            CallError: the library does not export it, or its status is not 0.
         """
         status = self.typed_function(function)(*arguments)
         if status != 0:
@@ -78,7 +78,7 @@ class Library:
 
 
 def system_loader(folders: tuple[str, ...] = ()) -> Loader:
-    """Return the running system's loader; on Windows with folders for add_dll_directory."""
+    """Return the running system's loader; on Windows, with folders for add_dll_directory."""
     if sys.platform == "win32":
         from core.probes.loading.roll_call.windows_loader import WindowsLoader
 
@@ -92,7 +92,7 @@ def load_first(
     """Load the first of some names or paths.
 
     Raises:
-        CallError: none loads; its detail is the loader's first complaint.
+        CallError: none can be loaded; its detail is the first error message of the loader.
     """
     first = ""
     for name in tries:
@@ -114,14 +114,14 @@ def call_string(function: Any, *arguments: Any) -> str:
 
 
 def context_is_lost(e: CallError) -> bool:
-    """Whether a failure leaves the GPU unusable for this process: a call of the driver, and not for want of memory.
+    """Whether a failure makes the GPU unusable for this process: a driver call failed, other than for lack of memory.
 
-    Those are the errors that CUDA calls sticky, such as 700 CUDA_ERROR_ILLEGAL_ADDRESS and 719 CUDA_ERROR_LAUNCH_FAILED.
+    CUDA calls such errors sticky, for example 700 CUDA_ERROR_ILLEGAL_ADDRESS and 719 CUDA_ERROR_LAUNCH_FAILED.
     """
     ours = re.match(r"cu(?!dnn|blas)", e.call) is not None
     return ours and e.status is not None and (e.status == 214 or 700 <= e.status < 800)
 
 
 def describe_call_error(e: CallError) -> str:
-    """Return a failure in one line: call, status and what is known beside it."""
+    """Return a failure in one line: call, status and details."""
     return " ".join(filter(None, (e.call, e.name or str(e.status or ""), e.detail)))

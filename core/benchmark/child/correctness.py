@@ -49,7 +49,7 @@ def check_exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
     """Convolve small integers by every interface and compare bit for bit with plain Python.
 
     Raises:
-        CallError: no way could do it at all, or the GPU failed.
+        CallError: no interface could do it, or the GPU failed.
     """
     shape, about = problem.shape, _about(problem, "exact")
     values = _values(shape)
@@ -94,13 +94,13 @@ def _values(shape: Shape) -> tuple[list[int], ...]:
 
 @cache
 def _true_result(shape: Shape, direction: Direction) -> list[int]:
-    """Return the right result, which every type and layout has in common."""
+    """Return the correct result, which is the same for every type and layout."""
     first, second = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[direction]
     return reference_result(shape, direction, _values(shape)[first], _values(shape)[second])
 
 
 def _is_refused(e: CallError) -> bool:
-    """Whether a launch was only declined (NOT_SUPPORTED of 7 to 9), so that another plan may do it."""
+    """Whether a launch was merely rejected (NOT_SUPPORTED in cuDNN 7 to 9), so that another plan may work."""
     return e.status is not None and (e.status == 9 or 3000 <= e.status < 4000)
 
 
@@ -123,7 +123,7 @@ def check_algorithms_agree(bench: CudnnSession, problem: Problem) -> tuple[Check
     """Convolve random numbers by several algorithms, each twice, and compare their results.
 
     Raises:
-        CallError: no algorithm could do it at all, or the GPU failed.
+        CallError: no algorithm could do it, or the GPU failed.
     """
     buffers = bench.buffers(problem)
     for which in range(3):

@@ -1,4 +1,6 @@
-"""The CUDA driver API as far as the benchmark needs it: one GPU, its memory, kernels, events and graphs. Child only."""
+"""The part of the CUDA driver API that the benchmark uses: one GPU, its memory, kernels, events and graphs. Child
+process only.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ def load_driver(library: str = "") -> Library:
     """Load the CUDA driver's library.
 
     Raises:
-        CallError: it does not load.
+        CallError: it cannot be loaded.
     """
     usual = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     return load_first((library or usual,), CUDA_FORMS, system_loader(), _name)
@@ -72,7 +74,8 @@ def _integer(cuda: Library, function: str, *rest: int) -> int:
 
 
 def find_device(cuda: Library, uuid: str, ordinal: int) -> int:
-    """Return the driver's handle of a GPU: by its UUID where one is given, since NVML and CUDA may count differently.
+    """Return the driver's handle of a GPU: by its UUID if one is given, since NVML and CUDA may number GPUs
+    differently.
 
     Raises:
         CallError: a call failed, or no visible GPU has this UUID or number.
@@ -95,7 +98,7 @@ def find_device(cuda: Library, uuid: str, ordinal: int) -> int:
 
 
 def uuid_of(cuda: Library, device: int) -> str:
-    """Return a GPU's UUID in NVML's form, in lower case; empty where the driver does not tell."""
+    """Return a GPU's UUID in NVML's format, in lower case; empty if the driver does not report it."""
     raw = ctypes.create_string_buffer(16)
     for function in ("cuDeviceGetUuid_v2", "cuDeviceGetUuid"):
         if cuda.exports(function) and cuda.typed_function(function)(raw, device) == 0:
@@ -105,7 +108,7 @@ def uuid_of(cuda: Library, device: int) -> str:
 
 
 class Device:
-    """One GPU with its primary context current in this thread: the context that cuDNN and cuBLAS use, too."""
+    """One GPU whose primary context is current in this thread; cuDNN and cuBLAS use the same context."""
 
     def __init__(self, cuda: Library, device: int) -> None:
         self.cuda, self.device = cuda, device
@@ -136,7 +139,7 @@ class Device:
         return free.value, total.value
 
     def allocate(self, size: int) -> int:
-        """Return the address of new memory."""
+        """Allocate memory and return its address."""
         out = ctypes.c_size_t()
         self.cuda.call("cuMemAlloc_v2", ctypes.byref(out), size)
         return out.value
@@ -150,7 +153,7 @@ class Device:
         self.cuda.call("cuMemcpyHtoD_v2", address, data, len(data))
 
     def download(self, address: int, size: int) -> bytes:
-        """Copy bytes from the GPU, after waiting for all computation."""
+        """Copy bytes from the GPU, after all computation has finished."""
         self.synchronize()
         buffer = ctypes.create_string_buffer(size)
         self.cuda.call("cuMemcpyDtoH_v2", buffer, address, size)
@@ -162,7 +165,7 @@ class Device:
         self.cuda.call("cuCtxSynchronize")
 
     def repeat(self, address: int, block: bytes, size: int) -> None:
-        """Fill ``size`` bytes with copies of a block, one after another."""
+        """Fill ``size`` bytes with consecutive copies of a block."""
         self.upload(address, block[:size])
         done = min(len(block), size)
         while done < size:
@@ -172,15 +175,15 @@ class Device:
         self.cuda.call("cuCtxSynchronize")
 
     def synchronize(self) -> None:
-        """Wait until everything was computed.
+        """Wait until all computation has finished.
 
         Raises:
-            CallError: something that was started before has failed on the GPU.
+            CallError: something started earlier has failed on the GPU.
         """
         self.cuda.call("cuStreamSynchronize", self.stream)
 
     def compile_kernel(self, code: bytes, name: str) -> Kernel:
-        """Let the driver compile PTX and return one of its kernels."""
+        """Have the driver compile PTX, and return one of its kernels."""
         module = ctypes.c_void_p()
         self.cuda.call("cuModuleLoadData", ctypes.byref(module), code)
         function = ctypes.c_void_p()
@@ -193,7 +196,7 @@ class Device:
         return launch
 
     def measure_milliseconds(self, work: Callable[[], None]) -> float:
-        """Return how long the GPU takes for what ``work`` starts on our stream, between two events."""
+        """Return the GPU time of the work that ``work`` starts on our stream, measured between two events."""
         self.cuda.call("cuEventRecord", self._begin, self.stream)
         work()
         self.cuda.call("cuEventRecord", self._end, self.stream)
@@ -203,10 +206,11 @@ class Device:
         return out.value
 
     def record_graph(self, work: Callable[[], None]) -> Recording:
-        """Record what ``work`` starts as a CUDA graph, which one launch replays without any work of the processor's.
+        """Record the work that ``work`` starts as a CUDA graph, which one launch replays without any processor time for
+        each call.
 
         Raises:
-            CallError: the driver is too old for it, or a call inside does not let itself be recorded.
+            CallError: the driver is too old, or a call inside cannot be recorded.
         """
         self.cuda.call("cuStreamBeginCapture_v2", self.stream, 2)  # CU_STREAM_CAPTURE_MODE_RELAXED
         graph, failed = ctypes.c_void_p(), None
@@ -231,10 +235,10 @@ class Recording:
         device.cuda.call("cuGraphInstantiateWithFlags", ctypes.byref(self._ready), graph, 0)
 
     def replay(self) -> None:
-        """Start everything that was recorded."""
+        """Launch everything that was recorded."""
         self._device.cuda.call("cuGraphLaunch", self._ready, self._device.stream)
 
     def close(self) -> None:
-        """Forget it."""
+        """Destroy the graph."""
         self._device.cuda.call("cuGraphExecDestroy", self._ready)
         self._device.cuda.call("cuGraphDestroy", self._graph)

@@ -1,4 +1,6 @@
-"""The ladder's lower part, in a child: driver, device, memory, a kernel of our own, NVRTC, cuBLAS. Each rung is checked."""
+"""The lower part of the ladder, in a child process: driver, device, memory, a kernel of our own, NVRTC, cuBLAS. Each
+rung is checked.
+"""
 
 from __future__ import annotations
 
@@ -79,11 +81,11 @@ RungRunner = Callable[[str, Layer, str, Step], bool]
 
 
 class WrongResultError(Exception):
-    """Every call succeeded, and the result is wrong."""
+    """Every call succeeded, but the result is wrong."""
 
 
 def rung_runner(emit: Callable[[BenchmarkEvent], None]) -> RungRunner:
-    """Return the function that takes one rung: says so before, and says what happened after."""
+    """Return the function that runs one rung: it reports the start, then the outcome."""
 
     def take(name: str, layer: Layer, call: str, step: Step) -> bool:
         emit(BenchmarkEvent(begin=name, id=call))
@@ -106,14 +108,14 @@ def rung_runner(emit: Callable[[BenchmarkEvent], None]) -> RungRunner:
 
 
 def failed_rung(name: str, layer: Layer, e: CallError) -> Rung:
-    """Return the rung that a call broke."""
+    """Return the rung for a call that failed."""
     return Rung(
         name=name, layer=layer, state="failed", call=e.call, status=e.status, status_name=e.name, meaning=e.detail
     )
 
 
 def run_ladder(request: LadderRequest, emit: Callable[[BenchmarkEvent], None]) -> None:
-    """Take one rung after another until one breaks. Runs in a child process: any step may end it."""
+    """Run one rung after another until one fails. Runs in a child process, which any step may end."""
     take, lower = rung_runner(emit), DriverLadder(request)
     for name, layer, call, step in lower.rungs():
         if not take(name, layer, call, step):
@@ -121,7 +123,7 @@ def run_ladder(request: LadderRequest, emit: Callable[[BenchmarkEvent], None]) -
 
 
 class DriverLadder:
-    """The steps of the lower part, and what each leaves for the next."""
+    """The steps of the lower part, and the state that each passes to the next."""
 
     cuda: Library
     device: Device
@@ -132,7 +134,7 @@ class DriverLadder:
         self._loader = system_loader(request.folders)
 
     def rungs(self) -> tuple[tuple[str, Layer, str, Step], ...]:
-        """Return name, layer, principal call and step of every rung."""
+        """Return name, layer, main call and step of every rung."""
         return (
             *self.opening(),
             (fact_text("the GPU's memory can be allocated"), "device", "cuMemAlloc_v2", self._allocate),

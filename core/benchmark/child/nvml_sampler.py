@@ -1,4 +1,6 @@
-"""What NVML says about one GPU before and while it works: clocks, power, heat, load, memory, neighbours. Child only."""
+"""NVML's data about one GPU before and during the benchmark: clocks, power, temperature, load, memory, other processes.
+Child process only.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ SAMPLE_INTERVAL_SECONDS = 0.25
 
 
 class SamplerRequest(Frozen, frozen=True, kw_only=True):
-    """Which GPU, by NVML's number, and for how long at most (seconds)."""
+    """The GPU, by NVML's index, and the maximum duration in seconds."""
 
     index: int
     seconds: float = 90.0
 
 
 def sample_gpu(request: SamplerRequest, emit: Callable[[BenchmarkEvent], None]) -> None:
-    """Describe the card, then say its state again and again until time is up or somebody ends this process."""
+    """Describe the card, then report its state repeatedly until time is up or the process is killed."""
     import pynvml
 
     try:
@@ -45,7 +47,7 @@ def sample_gpu(request: SamplerRequest, emit: Callable[[BenchmarkEvent], None]) 
 
 
 class _Asker:
-    """Asks NVML; what this card or this driver does not tell is None."""
+    """Queries NVML; what this card or this driver does not report is None."""
 
     def __init__(self, nvml: Any, handle: Any) -> None:
         self._nvml, self._handle = nvml, handle
@@ -127,7 +129,7 @@ def _watts(milliwatts: int | None) -> float | None:
 
 
 def on_battery(power: Path = Path("/sys/class/power_supply")) -> bool | None:
-    """Whether the computer runs on its battery; None where it has none, or does not say."""
+    """Whether the computer runs on battery power; None if it has no battery, or does not say."""
     if sys.platform == "win32":
         import ctypes
 

@@ -1,4 +1,4 @@
-"""The engine's bench: one GPU, one cuDNN handle, the ways of asking it, and memory that is used again. Child only."""
+"""The session of one GPU: a cuDNN handle, the interfaces to use, and reused memory. Child process only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_WORKSPACE_BYTES = 8 << 30
 
 
 class CudnnSession:
-    """What every check and every measurement shares."""
+    """What all checks and measurements share."""
 
     def __init__(
         self, device: Device, cudnn: Library, major: int, ways: tuple[Callable[[], ConvolutionApi], ...]
@@ -30,7 +30,7 @@ class CudnnSession:
         """Whether the GPU has worked long enough to have raised its clocks."""
 
     def reserve_memory(self, name: str, size: int) -> int:
-        """Return memory of at least ``size`` bytes; what had this name before is gone."""
+        """Return memory of at least ``size`` bytes; the memory that had this name before is freed."""
         address, has = self._memory.get(name, (0, 0))
         if has < size:
             if address:
@@ -51,10 +51,10 @@ class CudnnSession:
     def plans(
         self, problem: Problem, buffers: Buffers, enough: Callable[[str], bool] = lambda _way: False
     ) -> Iterator[tuple[str, Plan]]:
-        """Yield the plans of every way of asking, with the way's name, leaving out those that want too much memory.
+        """Yield the plans of every interface, with the interface's name, leaving out those that need too much memory.
 
-        Making a plan may mean compiling it: once a way is ``enough``, no more of its plans are made. fp32 without tensor
-        cores begins with the older functions: their FFT is ahead there (50 against 44 TFLOP/s on an H200).
+        Making a plan may mean compiling it: once ``enough`` says so, no more plans of that interface are made. fp32
+        without tensor cores starts with the legacy functions, whose FFT is faster (50 against 44 TFLOP/s on an H200).
         """
         self.refused.clear()
         limit = min(
@@ -74,7 +74,7 @@ class CudnnSession:
 
     @property
     def most_telling_error(self) -> CallError | None:
-        """The refusal that says most: one with a status."""
+        """The most informative error: one with a status."""
         return min(self.refused.values(), key=lambda e: not e.status, default=None)
 
     def run(self, plan: Plan) -> None:
@@ -86,6 +86,6 @@ class CudnnSession:
         return self.reserve_memory("workspace", plan.workspace) if plan.workspace else 0
 
     def close(self) -> None:
-        """Give back what the last problem's plans hold; memory stays for the next."""
+        """Free what the last problem's plans hold; memory stays for the next problem."""
         while self._open:
             self._open.pop().close()

@@ -15,7 +15,7 @@ MAX_PRODUCTS = 60_000
 
 
 def sample_positions(problem: Problem, seed: int = 5) -> list[tuple[int, int, int, int]]:
-    """Return some elements of the result, spread by chance, with its first and last; fewer where each costs more."""
+    """Return random elements of the result, including the first and the last; fewer if each is expensive."""
     dims = problem.shape.dimensions[problem.written_tensor]
     count = max(1, min(24, MAX_PRODUCTS // problem.terms_per_element))
     chance = random.Random(seed)  # noqa: S311 - no secret
@@ -29,7 +29,7 @@ Line = tuple[range, range]
 
 
 def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[Line]:
-    """Yield the products that make up one element of the result, many at a time: along the channels, filters or columns."""
+    """Yield the products that make up one element of the result, many at a time: along channels, filters or columns."""
     shape = problem.shape
     x, w, y = ((dims, problem.layout) for dims in shape.dimensions)
     per, filters = shape.c // shape.groups, shape.k // shape.groups
@@ -65,7 +65,7 @@ def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[L
 
 
 def _rows_inside(shape: Shape, tap: int) -> range:
-    """Return the rows (or columns) of the result for which a tap of the filter is within the data."""
+    """Return the rows (or columns) of the result for which a filter element lies within the data."""
     first = max(0, -((tap - shape.pad) // shape.stride))
     return range(first, min(shape.output_size, (shape.size - 1 + shape.pad - tap) // shape.stride + 1))
 
@@ -73,7 +73,7 @@ def _rows_inside(shape: Shape, tap: int) -> range:
 def _line(
     tensor: tuple[tuple[int, int, int, int], Layout], at: tuple[int, int, int, int], axis: int, count: int, by: int = 1
 ) -> range:
-    """Return the offsets of ``count`` elements that follow each other along an axis, ``by`` steps apart."""
+    """Return the offsets of ``count`` elements along an axis, ``by`` steps apart."""
     dims, layout = tensor
     start = element_offset(dims, layout, at)
     step = by * element_offset(dims, layout, (int(axis == 0), int(axis == 1), int(axis == 2), int(axis == 3)))
@@ -83,7 +83,7 @@ def _line(
 def true_value(
     problem: Problem, at: tuple[int, int, int, int], a: Sequence[float], b: Sequence[float]
 ) -> tuple[float, float]:
-    """Return an element's true value and the sum of its products' sizes; both inputs repeat with their period."""
+    """Return an element's true value and the sum of its products' magnitudes; both inputs are periodic."""
     products: list[float] = []
     for one, other in product_lines(problem, at):
         products.extend(map(operator.mul, _take_line(a, one), _take_line(b, other)))

@@ -1,4 +1,6 @@
-"""How fast: plans tried, the best measured in batches between events, some elements of its result checked. Child only."""
+"""Speed: try plans, time the best one in batches between events, and check some elements of its result. Child process
+only.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ MAX_LAUNCH_MILLISECONDS = 25.0
 
 
 def fit_shape(problem: Problem, bench: CudnnSession) -> Shape:
-    """Return the problem's shape with as many images as this card's memory and speed suit, the same for every type."""
+    """Return the problem's shape with a batch size that suits this card's memory and speed, the same for every type."""
     shape = problem.shape
     device = bench.device
     # two operations a clock on 64 lanes of each multiprocessor, half of which is reached: a card's slowest type
@@ -61,9 +63,9 @@ class _Try:
 def time_problem(
     bench: CudnnSession, problem: Problem, about: Timing, seconds: float, rest: float = 0.0
 ) -> Iterator[BenchmarkEvent]:
-    """Time one problem for at most about so many seconds; say its check and its timing.
+    """Time one problem for at most about ``seconds``; yield its check and its timing.
 
-    ``rest``: seconds without work before each measurement, beyond those.
+    ``rest``: seconds of idle time before each measurement, in addition to those.
 
     Raises:
         CallError: no plan could do it, or the GPU failed.
@@ -106,7 +108,7 @@ def time_problem(
 def _try_plans(
     bench: CudnnSession, problem: Problem, buffers: Buffers, end: float
 ) -> tuple[list[_Try], CallError | None]:
-    """Run each plan once to load it and then for a moment, until most of the time is gone; tell the last that failed, too."""
+    """Run each plan once to load it and then briefly, until most of the time is used; also return the last failure."""
     stop = time.monotonic() + 0.6 * (end - time.monotonic())
     tries: list[_Try] = []
     failed: CallError | None = None
@@ -150,7 +152,7 @@ def _batch(bench: CudnnSession, plan: Plan, count: int) -> float:
 
 
 def _measure(bench: CudnnSession, its: _Try, end: float) -> list[float]:
-    """Return the time of one launch in each of several batches; recorded as a graph where launching is the slower part."""
+    """Return the time of one launch in each of several batches; recorded as a graph if launching is the slower part."""
     count = max(1, min(1000, int(BATCH_MILLISECONDS / max(its.milliseconds, 1e-3))))
     start = time.perf_counter()
     times = [_batch(bench, its.plan, count)]
@@ -174,7 +176,7 @@ def _wants_more(times: Sequence[float]) -> bool:
 
 
 def _spread(times: Sequence[float]) -> float:
-    """Return half the distance between the quartiles over the median."""
+    """Return half the interquartile range divided by the median."""
     if len(times) < 2:
         return 0.0
     first, median, third = statistics.quantiles(times, n=4)
@@ -182,7 +184,9 @@ def _spread(times: Sequence[float]) -> float:
 
 
 def _record_batch(bench: CudnnSession, plan: Plan, count: int) -> Recording | None:
-    """Return a batch as a CUDA graph, so that small convolutions measure the GPU and not the processor; None if refused."""
+    """Return a batch as a CUDA graph, so that small convolutions measure the GPU and not the processor; None if
+    refused.
+    """
     address = bench.workspace(plan)
 
     def launches() -> None:

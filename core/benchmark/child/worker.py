@@ -1,4 +1,6 @@
-"""The engine, in a child: loads cuDNN as the consumer does, convolves, checks that it is right, and times it."""
+"""The main part of the benchmark, in a child process: load cuDNN as the consumer does, convolve, check the result, and
+time it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ NO_TIME = fact_text("not measured: the time was used up")
 
 
 def run_job(job: BenchmarkJob, emit: Callable[[BenchmarkEvent | None], None]) -> None:
-    """Do a job. Runs in a child process: any step may end it."""
+    """Do a job. Runs in a child process, which any step may end."""
     end = time.monotonic() + job.seconds
     upper = _Upper(job, emit)
     take = rung_runner(emit)
@@ -49,10 +51,10 @@ def run_job(job: BenchmarkJob, emit: Callable[[BenchmarkEvent | None], None]) ->
 
 
 def _steps(job: BenchmarkJob, bench: CudnnSession, end: float) -> Iterator[BenchmarkEvent]:
-    """Yield what is begun and what came of it.
+    """Yield the start and the outcome of each step.
 
     Raises:
-        CallError: the GPU failed so that nothing more can be done in this process.
+        CallError: the GPU failed so that this process can do nothing more.
     """
     for problem in job.exact:
         yield BenchmarkEvent(
@@ -77,7 +79,7 @@ def _steps(job: BenchmarkJob, bench: CudnnSession, end: float) -> Iterator[Bench
 def _make_check(
     look: Callable[[CudnnSession, Problem], tuple[Check, ...]], bench: CudnnSession, problem: Problem, end: float
 ) -> tuple[Check, ...]:
-    """Make a check; what cannot be done is a check that decides nothing."""
+    """Run a check; one that cannot be run decides nothing."""
     about = Check(
         kind="exact" if look is check_exact else "two algorithms",
         type=problem.type,
@@ -129,7 +131,7 @@ def _time_problem(
 
 
 class _Upper:
-    """The ladder's upper part: cuDNN loads, makes its handle, convolves."""
+    """The upper part of the ladder: load cuDNN, create its handle, convolve."""
 
     bench: CudnnSession
 
@@ -176,7 +178,7 @@ class _Upper:
         return ""
 
     def _convolve(self) -> str:
-        """One way of asking is enough: programs use either."""
+        """Use whichever interface works: programs use either."""
         try:
             checks = check_exact(self.bench, SIMPLEST_PROBLEM)
         finally:

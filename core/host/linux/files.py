@@ -1,4 +1,4 @@
-"""Readers of Linux's own files and variables below a root folder. They can be tested on any system, and none raises."""
+"""Readers of Linux's own files and variables below a root folder. They can be tested on any system, and never raise."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _MOST = 1 << 20
 
 
 class Root(Protocol):
-    """What stands for "/": a folder, or the root of a system that does not run here, which keeps its links inside."""
+    """What takes the place of "/": a folder, or the root of a system that is not running, whose links stay inside it."""
 
     def __truediv__(self, name: str, /) -> Path:
-        """Return where a path below it lies."""
+        """Return the path of something below it."""
         ...
 
 
 def read_small(path: Path) -> str | None:
-    """Return a regular file's first MiB as printable text; None when there is none or it can not be read."""
+    """Return a regular file's first MiB as printable text; None if there is none or it cannot be read."""
     data = read_start(path, _MOST)
     return None if data is None else path_text(data)
 
 
 def read_start(path: Path, most: int) -> bytes | None:
-    """Return a regular file's first bytes; None when there is none or it can not be read. Waits for no pipe's other end."""
+    """Return a regular file's first bytes; None if there is none or it cannot be read. Never blocks on a pipe."""
     try:
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         descriptor = call_patiently(os.open, os.fspath(path), flags)
@@ -54,7 +54,7 @@ def read_start(path: Path, most: int) -> bytes | None:
 
 
 def parse_assignments(content: str) -> list[tuple[str, str]]:
-    """Return NAME=value lines with quotes taken off, as os-release(5), environment.d(5) and pam_env(8) write them."""
+    """Return NAME=value lines without their quotes, as os-release(5), environment.d(5) and pam_env(8) write them."""
     found = []
     for line in content.splitlines():
         match = re.match(r"\s*(?:export\s+)?([A-Za-z_]\w*)=(.*)$", line, re.ASCII)
@@ -67,7 +67,7 @@ def parse_assignments(content: str) -> list[tuple[str, str]]:
 
 
 def pam_assignments(content: str) -> list[tuple[str, str]]:
-    """Return a pam_env.conf(5)'s "NAME DEFAULT=value OVERRIDE=value" lines; OVERRIDE wins where it is not empty."""
+    """Return the "NAME DEFAULT=value OVERRIDE=value" lines of a pam_env.conf(5); a non-empty OVERRIDE wins."""
     found = []
     for line in content.splitlines():
         match = re.match(r"\s*([A-Za-z_]\w*)\s++(.*\b(?:DEFAULT|OVERRIDE)=.*)$", line, re.ASCII)
@@ -79,7 +79,7 @@ def pam_assignments(content: str) -> list[tuple[str, str]]:
 
 
 def environment_file(path: Path, scope: Scope) -> list[Variable]:
-    """Return the variables that a file such as /etc/environment sets, raw; empty when there is no such file."""
+    """Return the variables that a file such as /etc/environment sets, raw; empty if there is no such file."""
     content = read_small(path)
     if content is None:
         return []
@@ -88,7 +88,7 @@ def environment_file(path: Path, scope: Scope) -> list[Variable]:
 
 
 def os_release(root: Root) -> str:
-    """Return the distribution's own words for itself (os-release(5): PRETTY_NAME); empty when nothing says so."""
+    """Return the distribution's name (os-release(5), PRETTY_NAME); empty if unknown."""
     for name in ("etc/os-release", "usr/lib/os-release"):
         content = read_small(root / name)
         if content is not None:
@@ -103,7 +103,7 @@ ASKED_FOR = ("sse4_1", "sse4_2", "avx", "avx2", "fma")
 
 
 def processor_instructions(root: Root) -> tuple[str, ...] | None:
-    """Return those of ``ASKED_FOR`` that the processor has, by the kernel's list; None on other processors."""
+    """Return which of ``ASKED_FOR`` the processor has, according to the kernel; None on other architectures."""
     start = read_start(root / "proc/cpuinfo", 1 << 14)
     found = re.search(r"(?m)^flags\s*:(.*)\n", (start or b"").decode("ascii", "replace"))
     if found is None:
@@ -117,9 +117,10 @@ _TEGRA = late_pattern(r"nvidia,(tegra\d{2,4})")
 
 
 def tegra_of(root: Root) -> str:
-    """Return which Jetson or its like this is: "L4T 36.4.0" by /etc/nv_tegra_release, else the chip by the device tree; else nothing.
+    """Return the Jetson or other Tegra system: "L4T 36.4.0" from /etc/nv_tegra_release, else the chip from the device
+    tree; else empty.
 
-    Servers with NVIDIA's processors (Grace) have neither: their driver is the usual one.
+    Servers with NVIDIA's processors (Grace) have neither: they use the ordinary driver.
     """
     told = _L4T.search(read_small(root / "etc/nv_tegra_release") or "")
     if told:
@@ -129,7 +130,7 @@ def tegra_of(root: Root) -> str:
 
 
 def is_wsl(root: Root) -> bool:
-    """Return whether this is the Windows Subsystem for Linux: its kernel names Microsoft in /proc/version."""
+    """Whether this is the Windows Subsystem for Linux: its kernel names Microsoft in /proc/version."""
     return "microsoft" in (read_small(root / "proc/version") or "").lower()
 
 
@@ -143,9 +144,9 @@ _CGROUPS = (
 
 
 def container_of(root: Root, environ: Mapping[bytes, bytes]) -> str | None:
-    """Return the container's kind, or None when none was recognised.
+    """Return the type of container, or None if none was recognised.
 
-    The marks: KUBERNETES_SERVICE_HOST, /.dockerenv, Podman's /run/.containerenv, Apptainer's variable, systemd's
+    Indications: KUBERNETES_SERVICE_HOST, /.dockerenv, Podman's /run/.containerenv, Apptainer's variable, systemd's
     /run/systemd/container and "container" variable, and the names in the first process' control groups.
     """
     if environ.get(b"KUBERNETES_SERVICE_HOST"):
@@ -164,7 +165,7 @@ def container_of(root: Root, environ: Mapping[bytes, bytes]) -> str | None:
 
 
 def pci_devices(root: Root) -> tuple[PciDevice, ...] | None:
-    """Return the display controllers (class 0x03....) of /sys/bus/pci/devices; None when it can not be listed."""
+    """Return the display controllers (class 0x03....) of /sys/bus/pci/devices; None if they cannot be listed."""
     folder = root / "sys/bus/pci/devices"
     try:
         found = sorted(folder.iterdir())
@@ -191,7 +192,7 @@ def _hex(content: str | None) -> str:
 
 
 def _bound_driver(device: Path) -> str | None:
-    """The name at the end of the driver link; empty when nothing holds the device, None when that can not be read."""
+    """The name of the driver bound to a device; empty if none is, None if that cannot be read."""
     try:
         return path_text((device / "driver").readlink().name)
     except FileNotFoundError:
@@ -204,10 +205,10 @@ _FROZEN = (b"_PYI_", b"_MEIPASS2")
 
 
 def without_bundle_variables(environ: Mapping[bytes, bytes], frozen: bool | None = None) -> dict[bytes, bytes]:
-    """Take back what PyInstaller's start-up code changed: LD_LIBRARY_PATH and its own variables.
+    """Return the environment without PyInstaller's changes: LD_LIBRARY_PATH and its own variables.
 
-    Its manual, "LD_LIBRARY_PATH / LIBPATH considerations": the original value is kept in LD_LIBRARY_PATH_ORIG, which
-    is not there when the variable was not set at all.
+    PyInstaller's manual, "LD_LIBRARY_PATH / LIBPATH considerations": the original value is in LD_LIBRARY_PATH_ORIG,
+    which is absent if the variable was not set.
     """
     if frozen is None:
         frozen = bool(getattr(sys, "frozen", False))
@@ -225,13 +226,13 @@ _LOGIN_GIVES = ("HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "XDG_RUNTIME
 
 
 def login_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what a log-in itself provides, before any start-up file ran (login(1))."""
+    """Return the variables that a log-in itself provides, before any start-up file runs (login(1))."""
     bare = {n: environment[n] for n in _LOGIN_GIVES if n in environment}
     return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **bare}
 
 
 def loader_architecture(machine: str) -> str:
-    """Return uname's machine as a loader names it: x86_64, aarch64, x86."""
+    """Return uname's machine in the loader's terms: x86_64, aarch64, x86."""
     return {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i586": "x86", "i686": "x86"}.get(
         machine.lower(), machine.lower()
     )

@@ -45,7 +45,7 @@ class LinuxHost:
 
     @property
     def root(self) -> Path:
-        """The folder that stands for "/"."""
+        """The folder that takes the place of "/"."""
         return self._root
 
     def machine(self) -> Machine:
@@ -69,7 +69,7 @@ class LinuxHost:
         )
 
     def variables(self) -> tuple[Variable, ...]:
-        """Our own environment, then the files that give every session its variables (pam_env, systemd)."""
+        """Our own environment, then the files that set variables for every session (pam_env, systemd)."""
         ours = (
             Variable(name=path_text(n), value=path_text(v), source="environment")
             for n, v in without_bundle_variables(self._environ).items()
@@ -88,9 +88,10 @@ class LinuxHost:
         return tuple(found)
 
     def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
-        """What the person's login shell gives its programs, on top of the files for every session (pam_env, systemd).
+        """The environment of programs started by the person's login shell, added to the files for every session
+        (pam_env, systemd).
 
-        None when it did not say so within ``timeout`` seconds; start-up files that set up conda or nvm take some.
+        None if the shell did not answer within ``timeout`` seconds; start-up files that set up conda or nvm take a few.
         """
         ours = self.fresh_environment()
         mark = "convalesce-variables-follow"
@@ -110,23 +111,23 @@ class LinuxHost:
         return {n: v for n, equals, v in pairs if equals and n not in ("_", "SHLVL", "PWD", "OLDPWD")}
 
     def fresh_environment(self) -> dict[str, str]:
-        """The environment that we were started with, a frozen application's own changes undone.
+        """The environment that we were started with, without a frozen application's own changes.
 
-        Bytes that are not UTF-8 are kept as surrogates, so that a child gets exactly the same; ``facts.text`` makes
-        a value printable.
+        Bytes that are not UTF-8 are kept as surrogates, so that a child gets exactly the same; ``facts.path_text``
+        makes a value printable.
         """
         return {os.fsdecode(n): os.fsdecode(v) for n, v in without_bundle_variables(self._environ).items()}
 
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
-        """Display and 3D controllers from /sys/bus/pci; None when it can not be listed."""
+        """Display and 3D controllers from /sys/bus/pci; None if it cannot be listed."""
         return pci_devices(self._root)
 
     def registered_pythons(self) -> tuple[str, ...]:
-        """None: Linux has no such list."""
+        """Empty: Linux has no such registry."""
         return ()
 
     def signature(self, _path: str) -> Signature:
-        """Nothing: libraries for Linux have none."""
+        """Empty: Linux libraries have no signature."""
         return ""
 
     def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
@@ -145,7 +146,7 @@ class LinuxHost:
 
 
 def _libc() -> str:
-    """The version of glibc, from confstr as getconf(1) says it; empty for another C library."""
+    """The version of glibc, from confstr as in getconf(1); empty for another C library."""
     with suppress(OSError, ValueError, AttributeError):
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
         return version if name == "glibc" else ""
@@ -153,14 +154,14 @@ def _libc() -> str:
 
 
 def _shell() -> str:
-    """The account's shell; that of the system where no account belongs to this user (containers)."""
+    """The account's shell; the system's default if no account belongs to this user (containers)."""
     with suppress(KeyError, OSError):
         return path_text(pwd.getpwuid(os.geteuid()).pw_shell) or "/bin/sh"
     return "/bin/sh"
 
 
 def _user(uid: int) -> str:
-    """The user's name; the number where no account belongs to it (containers)."""
+    """The user's name; the number if no account belongs to it (containers)."""
     with suppress(KeyError, OSError):
         return path_text(pwd.getpwuid(uid).pw_name)
     return str(uid)

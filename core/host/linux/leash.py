@@ -1,10 +1,11 @@
-"""A leash for foreign tools that we start (nvcc): no new privileges, no core files, and nothing that they start outlives them.
+"""Restrictions on foreign tools that we start (nvcc): no new privileges, no core files, and nothing that they start
+outlives them.
 
-A thread gives its privileges up and starts the tool, which inherits that. What leaves the tool's process group comes back to us
-when its parent ends (we are its subreaper for that time), and is known by the privileges that it cannot have. The number of
-its processes is limited where the kernel counts them apart: in a user namespace of their own, from Linux 5.14 on (elsewhere it
-counts those of the account: getrlimit(2), RLIMIT_NPROC), and for no administrator, whom it limits nowhere: an
-administrator's nvcc runs as nobody, where nobody can start it.
+A thread drops its privileges and starts the tool, which inherits that. A process that leaves the tool's process group
+is reparented to us when its parent ends (we are its subreaper meanwhile), and is recognised by the no-new-privileges
+flag. The number of processes is limited where the kernel counts them separately: in a user namespace of their own, from
+Linux 5.14 on (elsewhere it counts all of the account's: getrlimit(2), RLIMIT_NPROC). An administrator is never limited
+by that, so an administrator's nvcc runs as the account nobody, if that account may execute it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _tools: set[int] = set()
 
 
 def limit_processes() -> None:
-    """Limit the processes of this process and of what it starts. For a child between its fork and its program."""
+    """Limit the number of processes that this process can start. Call it in a child between fork and exec."""
     import resource
 
     if os.geteuid() == 0 or _kernel() < COUNTED_APART or ctypes.CDLL(None).unshare(OWN_ACCOUNTS) != 0:
@@ -53,7 +54,7 @@ def _kernel() -> tuple[int, ...]:
 
 
 def start(make: Start, *, leashed: bool) -> subprocess.Popen[bytes]:
-    """Start a program, on a leash if it is a tool. ``end`` it once it was collected.
+    """Start a program, restricted if it is a tool. Call ``end`` after waiting for it.
 
     Raises:
         OSError, ValueError: as ``make`` does.
@@ -67,7 +68,7 @@ def start(make: Start, *, leashed: bool) -> subprocess.Popen[bytes]:
 
 
 def end(process: int) -> None:
-    """Forget a program that was collected; end whatever it left behind, if it was a tool."""
+    """Forget a program that was waited for; if it was a tool, kill what it left behind."""
     leashed = process in _tools
     _ours.discard(process)
     for _ in range(MAX_ROUNDS if leashed else 0):
@@ -113,7 +114,9 @@ def _without_privileges(make: Start) -> subprocess.Popen[bytes]:
 
 
 def _left_behind() -> Iterator[int]:
-    """Yield our children that we did not start, and that have no privileges to gain: nobody else's children are so."""
+    """Yield our children that we did not start ourselves and that have the no-new-privileges flag: only a tool's
+    descendants do.
+    """
     if _prctl(ITS_STATE, 0) == 1:
         return  # so is everything here
     with suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as numbers:  # noqa: PTH123

@@ -1,4 +1,4 @@
-"""Other running programs, from /proc: which still have old variables, and which files a process has mapped."""
+"""Other running programs, from /proc: which ones still have old variables, and which files a process has mapped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class OwnProgram(NamedTuple):
 
 
 def own_programs(starts: tuple[str, ...], proc: str = "/proc") -> tuple[OwnProgram, ...]:
-    """Return this user's running programs whose names begin so, the newest first; none where the system does not tell."""
+    """Return this user's running programs whose names start with ``starts``, the newest first; empty if the system does
+    not tell.
+    """
     if sys.platform == "win32":
         return ()
     found = []
@@ -53,7 +55,7 @@ def _own_program(folder: Path, starts: tuple[str, ...]) -> list[OwnProgram]:
 
 
 def with_old_variables(changes: tuple[Change, ...], proc: str = "/proc") -> tuple[str, ...] | None:
-    """Return the programs' names, sorted; None where this system does not tell (Windows)."""
+    """Return the names of programs with old variables, sorted; None if this system does not tell (Windows)."""
     wanted: dict[str, str | None] = {}
     for change in changes:
         if not isinstance(change, SetVariable | EditPath):
@@ -75,7 +77,7 @@ def with_old_variables(changes: tuple[Change, ...], proc: str = "/proc") -> tupl
 
 
 def _name(process: Path, wanted: dict[str, str | None], *, same_is_old: bool) -> str:
-    """Return a process' name if it has the old variables; empty if not, and where it may not be asked."""
+    """Return a process' name if it has the old variables; empty if not, or if it may not be inspected."""
     try:
         with (process / "environ").open("rb") as stream:
             pairs = (pair.partition(b"=") for pair in stream.read(MAX_PROC_ENVIRONMENT_BYTES).split(b"\0") if pair)
@@ -91,9 +93,9 @@ def _name(process: Path, wanted: dict[str, str | None], *, same_is_old: bool) ->
 
 
 def mapped_files(process: int, proc: str = "/proc") -> Iterator[str]:
-    """Yield the files that a process and those that it started have mapped; nothing where the system does not let us look.
+    """Yield the files that a process and its children have mapped; nothing if the system does not allow it.
 
-    Those too, since an environment's interpreter may be a script that starts the real one.
+    Children count because an environment's interpreter may be a script that starts the real one.
     """
     with suppress(OSError), open(f"{proc}/{process}/maps", "rb") as maps:  # noqa: PTH123 - bytes, many times a scan
         rows = {line[73:].strip(): None for line in maps}  # a library has several rows

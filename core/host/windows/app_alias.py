@@ -1,4 +1,6 @@
-"""App Execution Aliases: files of 0 bytes in a WindowsApps folder that start an app of the Store. Testable anywhere."""
+"""App Execution Aliases: zero-byte files in a WindowsApps folder that start an app from the Store. Can be tested on any
+system.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _MOST_BYTES = 16 * 1024
 
 
 def target_in(data: bytes) -> str:
-    """Return the program that an alias's reparse data names; empty where it is no alias or names none."""
+    """Return the program named in an alias's reparse data; empty if it is no alias or names none."""
     if len(data) < 12:
         return ""
     tag, length = struct.unpack_from("<IH", data)
@@ -26,7 +28,7 @@ def target_in(data: bytes) -> str:
 
 
 def alias_target(kernel: Any, path: str) -> str:
-    """Return the program that an alias starts; empty where it is none or cannot be asked."""
+    """Return the program that an alias starts; empty if it is none or cannot be queried."""
     get_reparse_point, open_existing, itself_and_folders, all_shares = 0x900A8, 3, 0x00200000 | 0x02000000, 0x7
     kernel.CreateFileW.restype = ctypes.c_void_p
     kernel.CreateFileW.argtypes = (

@@ -1,4 +1,4 @@
-"""Ask Windows again with a larger buffer after ERROR_MORE_DATA. Pure, so it can be tested anywhere."""
+"""Repeat a Windows call with a larger buffer after ERROR_MORE_DATA. Pure, so it can be tested on any system."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ T = TypeVar("T")
 
 
 def whole_answer(ask: Callable[[int], tuple[T, int]], room: int, most: int) -> T:
-    """Return what ``ask`` answers once there is room for all of it, or for ``most``.
+    """Return the answer of ``ask`` once there is room for all of it, or for ``most``.
 
-    ``ask`` is given the room and returns its answer and the room that the whole one needs. (winreg asks again by itself.)
+    ``ask`` receives the room and returns its answer and the room that the complete answer needs. (winreg does this by
+    itself.)
     """
     while True:
         answer, needed = ask(room)

@@ -1,4 +1,6 @@
-"""The Windows console: switches escape sequences on and says what can be shown. kernel32 is a parameter, so it can be tested anywhere."""
+"""The Windows console: enables escape sequences and determines what can be shown. kernel32 is a parameter, so it can be
+tested on any system.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ _UTF8 = 65001
 
 @contextmanager
 def prepared_consoles(kernel: Any, env: Mapping[str, str] = os.environ) -> Iterator[tuple[Reader, Reader]]:
-    """Yield who reads standard output and standard error. A console has its mode back afterwards."""
+    """Yield the readers of standard output and standard error. A console's mode is restored afterwards."""
     page = kernel.GetConsoleOutputCP()
     with ExitStack() as afterwards:
         yield (

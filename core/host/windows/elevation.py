@@ -44,7 +44,8 @@ class _Execute(ctypes.Structure):
 def run_elevated(argv: Sequence[str], *, timeout: float) -> CompletedProcess:
     """Start a program by ShellExecuteExW's "runas", wait for it (seconds) and return its exit status. Never raises.
 
-    Its streams are not ours. A refusal is status None with a sentence; a program that outlives the time goes on.
+    We have no access to its streams. A refusal is status None with a sentence; a program that exceeds the time keeps
+    running.
     """
     handle, error = start_elevated(argv)
     if handle is None:
@@ -93,7 +94,7 @@ def start_elevated(argv: Sequence[str]) -> tuple[int | None, int]:
 
 
 def ask_in_box(text: str) -> bool:
-    """Show a text in a box of our own, above all windows, and return whether the person pressed Yes (No is the default)."""
+    """Show a text in a message box above all windows, and return whether the person pressed Yes (No is the default)."""
     yes_no, warning, second, front, yes = 0x4, 0x30, 0x100, 0x10000 | 0x40000, 6
     user = ctypes.WinDLL("user32")
     user.MessageBoxW.argtypes = (wintypes.HWND, wintypes.LPCWSTR, wintypes.LPCWSTR, wintypes.UINT)

@@ -1,4 +1,6 @@
-"""How Windows composes a new program's environment, and the names that its registry uses. Pure, so it can be tested anywhere."""
+"""How Windows composes a new program's environment, and the names that its registry uses. Pure, so it can be tested on
+any system.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ _JOINED = ("PATH", "LIBPATH", "OS2LIBPATH")
 
 
 class EnvironmentBlock:
-    """An environment block: names without regard to case, the first spelling kept."""
+    """An environment block: names are case-insensitive, and the first spelling is kept."""
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[str, str]] = {}
@@ -56,7 +58,7 @@ class EnvironmentBlock:
 
 
 def expand_variables(value: str, environment: EnvironmentBlock | Mapping[str, str]) -> str:
-    """Replace %NAME% as ExpandEnvironmentStringsW does: once, without regard to case, unknown names left alone."""
+    """Replace %NAME% as ExpandEnvironmentStringsW does: once, ignoring case, leaving unknown names as they are."""
     block = environment if isinstance(environment, EnvironmentBlock) else block_of(environment)
     pieces, rest = [], value
     while "%" in rest:
@@ -71,7 +73,7 @@ def expand_variables(value: str, environment: EnvironmentBlock | Mapping[str, st
 
 
 def block_of(environment: Mapping[str, str]) -> EnvironmentBlock:
-    """Return a mapping as a Block."""
+    """Return a mapping as an EnvironmentBlock."""
     block = EnvironmentBlock()
     for name, value in environment.items():
         block.set(name, value)
@@ -135,9 +137,9 @@ def release_name(values: Mapping[str, str]) -> str:
 
 
 def is_display(class_guid: str, ids: Iterable[str]) -> bool:
-    r"""Return whether a PCI device is a display or 3D controller: by its class, or its PCI class code (PCI\CC_03...).
+    r"""Whether a PCI device is a display or 3D controller: by its class, or its PCI class code (PCI\CC_03...).
 
-    A device without a driver has no class yet, only the identifiers that come from its hardware.
+    A device without a driver has no class yet, only the identifiers of its hardware.
     """
     display = "{4d36e968-e325-11ce-bfc1-08002be10318}"
     return class_guid.lower() == display or any(

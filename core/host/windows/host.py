@@ -48,7 +48,7 @@ Value = tuple[str, object, int]
 
 
 class WindowsHost:
-    """The running Windows. ``user_key`` is a parameter for tests, under HKEY_CURRENT_USER."""
+    """The running Windows. ``user_key`` is a parameter for tests, below HKEY_CURRENT_USER."""
 
     def __init__(self, user_key: str = USER_KEY) -> None:
         self._user_key = user_key
@@ -105,7 +105,7 @@ class WindowsHost:
         return self.fresh_environment()
 
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
-        """Display and 3D controllers that are present, from the registry's PCI branch; None when it can not be read."""
+        """Display and 3D controllers that are present, from the registry's PCI branch; None if it cannot be read."""
         models = _subkeys(winreg.HKEY_LOCAL_MACHINE, _PCI_KEY)
         if models is None:
             return None
@@ -117,11 +117,11 @@ class WindowsHost:
         return tuple(device for device in found if device is not None)
 
     def registered_pythons(self) -> tuple[str, ...]:
-        r"""Folders that Software\Python names, the user's before the machine's, in both views of the registry."""
+        r"""Folders listed below Software\Python, the user's before the machine's, in both views of the registry."""
         return registered_pythons()
 
     def signature(self, path: str) -> Signature:
-        """Ask WinVerifyTrust, and where it does not decide the file's own signed hash."""
+        """Ask WinVerifyTrust; where that is inconclusive, check the file's own signed hash."""
         return file_signature(path)
 
     def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
@@ -129,10 +129,10 @@ class WindowsHost:
         return process.run_program(argv, **options)
 
     def announce_environment(self, timeout: float = 5.0) -> bool:
-        """Tell all windows that variables changed (WM_SETTINGCHANGE); False when one did not answer in time (seconds).
+        """Tell all windows that variables changed (WM_SETTINGCHANGE); False if one did not answer in time (seconds).
 
-        Only what listens takes note (Explorer, and so what it starts later); running programs keep their environment.
-        The system's own time-out starts again for each window, so the call gets a thread and the wait ends for all.
+        Only programs that listen react (Explorer, and so what it starts later); others keep their environment. The
+        system's time-out applies to each window, so the call runs in a thread, and the wait covers all of them.
         """
         answered = threading.Event()
 
@@ -159,7 +159,7 @@ def _open(root: int, key: str) -> winreg.HKEYType:
 
 
 def _values(root: int, key: str) -> tuple[Value, ...] | None:
-    """All values of a key: name, data, kind; None when the key can not be read."""
+    """All values of a key: name, data, type; None if the key cannot be read."""
     try:
         with _open(root, key) as opened:
             return tuple(_each(opened))
@@ -197,7 +197,7 @@ def _variables(root: int, short: str, key: str, scope: Scope) -> tuple[Variable,
 
 
 def _device(model: str, instance: str) -> PciDevice | None:
-    """One instance of a PCI device, if it is a display controller and really there."""
+    """One instance of a PCI device, if it is a display controller and is present."""
     key = rf"{_PCI_KEY}\{model}\{instance}"
     values = {n: v for n, v, _ in _values(winreg.HKEY_LOCAL_MACHINE, key) or ()}
     ids = [str(i) for name in ("CompatibleIDs", "HardwareID") for i in _as_list(values.get(name))]
@@ -226,8 +226,8 @@ def _readable_end(value: object) -> str:
 def _is_present(instance_id: str) -> bool:
     """Whether the device is plugged in now: the registry remembers every one that ever was.
 
-    CM_Locate_DevNodeW finds only present ones (CR_NO_SUCH_DEVNODE = 13 for others); whatever else it answers does
-    not decide, and then the registry is believed.
+    CM_Locate_DevNodeW finds only present ones (CR_NO_SUCH_DEVNODE = 13 for others); with any other error the registry
+    is believed.
     """
     no_such_device = 13
     try:
@@ -240,7 +240,7 @@ def _is_present(instance_id: str) -> bool:
 
 
 def is_elevated() -> bool | None:
-    """Whether our own process has an administrator's rights; None when the system does not say."""
+    """Whether our own process has an administrator's rights; None if the system does not say."""
     try:
         return bool(ctypes.WinDLL("shell32").IsUserAnAdmin())
     except (OSError, AttributeError):

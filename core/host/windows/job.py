@@ -1,4 +1,4 @@
-"""Windows job objects: a process and all that it starts end together, and never outlive us."""
+"""Windows job objects: a process and all its descendants end together, and never outlive us."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _starting = threading.Lock()
 
 
 class _Limits(ctypes.Structure):
-    """JOBOBJECT_EXTENDED_LIMIT_INFORMATION (winnt.h); only LimitFlags is ours."""
+    """JOBOBJECT_EXTENDED_LIMIT_INFORMATION (winnt.h); we set only LimitFlags."""
 
     _fields_ = (
         ("times", ctypes.c_int64 * 2),
@@ -49,7 +49,7 @@ class _Processes(ctypes.Structure):
 
 
 def _kernel32() -> ctypes.WinDLL:
-    """Return a kernel32 of our own, so that nobody else's argtypes disturb ours."""
+    """Return a private kernel32, so that nobody else's argtypes conflict with ours."""
     kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
     kernel32.CreateJobObjectW.restype = wintypes.HANDLE
     kernel32.CreateJobObjectW.argtypes = (ctypes.c_void_p, wintypes.LPCWSTR)
@@ -66,12 +66,12 @@ def _kernel32() -> ctypes.WinDLL:
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str:
-    """Return where a program named without a folder is on the given PATH.
+    """Return the path of a program named without a folder, by the given PATH.
 
-    CreateProcess itself would look in our own folder, the current one and our own PATH instead.
+    CreateProcess itself would search our own folder, the working directory and our own PATH.
 
     Raises:
-        FileNotFoundError: it is in none of its folders.
+        FileNotFoundError: it is in none of the folders.
     """
     if os.path.dirname(name):  # noqa: PTH120  # text, not a path: "tool" and ".\\tool" differ
         return name
@@ -124,7 +124,7 @@ def start_process(
 
 
 class Job:
-    """A started process in a job that dies with its last handle, and so with us."""
+    """A started process in a job that ends with its last handle, and so with us."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -140,7 +140,7 @@ class Job:
             self._kernel32.AssignProcessToJobObject(self._handle, int(process._handle))  # type: ignore[attr-defined]  # the only way to the handle
 
     def kill(self) -> None:
-        """End the process and everything that it started."""
+        """Kill the process and all that it started."""
         with self._lock:
             if self._handle:
                 self._kernel32.TerminateJobObject(self._handle, 1)

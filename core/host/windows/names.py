@@ -29,7 +29,7 @@ _MORE_DATA = 234
 
 
 def folder_owners(folders: Iterable[str]) -> Iterator[str]:
-    """Yield the accounts that folders belong to, each once; Windows' own are left out."""
+    """Yield the accounts that own the folders, each once; Windows' own accounts are left out."""
     from core.host.windows.ownership import owner_and_rights
 
     seen: set[str] = set()
@@ -65,14 +65,14 @@ def _name(sid: str) -> Iterator[str]:
 
 
 def _share(network: ctypes.WinDLL, drive: str, room: int) -> tuple[str, int]:
-    """Return what a drive is mapped to, and the letters that its name needs room for."""
+    """Return what a drive is mapped to, and the number of characters that its name needs."""
     share, size = ctypes.create_unicode_buffer(room), wintypes.DWORD(room)
     said = network.WNetGetConnectionW(drive, share, ctypes.byref(size))
     return share.value if said == 0 else "", size.value if said == _MORE_DATA else 0
 
 
 def mapped_shares() -> Iterator[str]:
-    r"""Yield what drives are mapped to (\\server\share): those of this session, and those that the person keeps."""
+    r"""Yield what drives are mapped to (\\server\share): this session's mappings and the persistent ones."""
     kernel = ctypes.WinDLL("kernel32")
     network = ctypes.WinDLL("mpr")
     for letter in string.ascii_uppercase:

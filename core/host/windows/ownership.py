@@ -44,10 +44,10 @@ class _AclHeader(ctypes.Structure):
 
 
 def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the owner, who else may write, and who else may replace what is in it (or the thing itself).
+    """Return the owner, who else may write, and who else may replace its content (or the thing itself).
 
-    Every entry that allows counts, whatever one that denies says; CREATOR OWNER stands for no one. No list at all
-    allows everyone.
+    Every entry that allows counts, even if another denies; CREATOR OWNER stands for nobody. Without an access list,
+    everyone may.
 
     Raises:
         OSError: the access list cannot be read.
@@ -83,7 +83,9 @@ def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], 
 
 
 def _allowing_entries(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
-    """Return (who, rights) of every entry that allows something here, not only to what is made below."""
+    """Return (who, rights) of every entry that allows something on the object itself, not only on children created in
+    it.
+    """
     advapi = ctypes.WinDLL("advapi32")
     advapi.GetAce.argtypes = (ctypes.c_void_p, wintypes.DWORD, ctypes.c_void_p)
     rows = []
@@ -102,7 +104,7 @@ def _allowing_entries(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
 
 
 def _text(sid: ctypes.c_void_p) -> str:
-    """Return a security identifier in its form as text."""
+    """Return a security identifier in text form."""
     advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
     advapi.ConvertSidToStringSidW.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
     kernel.LocalFree.argtypes = (ctypes.c_void_p,)
@@ -116,7 +118,7 @@ def _text(sid: ctypes.c_void_p) -> str:
 
 
 def own_account() -> str:
-    """Return the security identifier of the account that this process runs as; empty where Windows does not say."""
+    """Return the security identifier of the account that this process runs as; empty if Windows does not say."""
     advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
     kernel.GetCurrentProcess.restype = wintypes.HANDLE
     kernel.CloseHandle.argtypes = (wintypes.HANDLE,)
@@ -137,9 +139,9 @@ def own_account() -> str:
 
 
 def consents_for_itself() -> bool:
-    """Whether the consent to elevate is this account's own: it is an administrator whose rights are held back.
+    """Whether consent to elevation comes from this account: it is an administrator with a filtered token.
 
-    Anybody else's elevation is another account's (TokenElevationType of winnt.h: 3 is TokenElevationTypeLimited).
+    Any other account elevates to a different account (TokenElevationType of winnt.h: 3 is TokenElevationTypeLimited).
     """
     advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
     kernel.GetCurrentProcess.restype = wintypes.HANDLE
@@ -160,7 +162,7 @@ def consents_for_itself() -> bool:
 
 
 def is_protected(path: str) -> bool:
-    """Whether a folder inherits nothing: its access list is its own."""
+    """Whether a folder's access list is its own, with nothing inherited."""
     advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
     kernel.LocalFree.argtypes = (ctypes.c_void_p,)
     advapi.GetNamedSecurityInfoW.argtypes = (
@@ -179,10 +181,10 @@ def is_protected(path: str) -> bool:
 
 
 def make_protected(path: str, sddl: str = MACHINE_HISTORY) -> None:
-    """Make a folder that has its access list from its first instant on; nothing happens where one is there.
+    """Create a folder with this access list from the start; nothing happens if it already exists.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
 
     class Attributes(ctypes.Structure):

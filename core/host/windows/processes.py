@@ -1,4 +1,4 @@
-"""Other running programs on Windows: which have a file open or loaded, and which still have an old variable."""
+"""Other running programs on Windows: which ones have a file open or loaded, and which still have an old variable."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class _ProcessInfo(ctypes.Structure):
 def programs_using(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return the programs that have one of the files open or loaded as a DLL, as "python.exe (4711)", sorted.
 
-    The Restart Manager knows both; where it says nothing (it is a part that may be missing), the modules of every
-    process that this user may look into are compared.
+    The Restart Manager knows both; if it is missing or fails, the modules of every process that this user may inspect
+    are compared.
     """
     if not paths:
         return ()
@@ -64,7 +64,7 @@ def programs_using(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _by_restart_manager(paths: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Yield (process, name). Nothing where the Restart Manager is not there or refuses."""
+    """Yield (process, name). Nothing if the Restart Manager is missing or refuses."""
     try:
         manager = ctypes.WinDLL("rstrtmgr")
         start, register, listed = manager.RmStartSession, manager.RmRegisterResources, manager.RmGetList
@@ -112,7 +112,7 @@ def _kernel() -> ctypes.WinDLL:
 
 
 def running_processes(room: int = USUAL_PROCESSES) -> tuple[int, ...]:
-    """Return the numbers of all processes. ``room``: for how many there is at first."""
+    """Return the ids of all processes. ``room``: how many the first buffer holds."""
 
     def ask(room: int) -> tuple[tuple[int, ...], int]:
         numbers, told = (wintypes.DWORD * room)(), wintypes.DWORD()
@@ -126,7 +126,7 @@ def running_processes(room: int = USUAL_PROCESSES) -> tuple[int, ...]:
 
 @contextmanager
 def _open_process(process: int, access: int) -> Iterator[int | None]:
-    """Open a process; None when this user may not, or it has ended."""
+    """Open a process; None if this user may not, or it has ended."""
     kernel = _kernel()
     handle = kernel.OpenProcess(access, False, process)
     try:
@@ -137,9 +137,8 @@ def _open_process(process: int, access: int) -> Iterator[int | None]:
 
 
 def loaded_modules(process: int, room: int = USUAL_MODULES) -> tuple[str, ...]:
-    """Return the files that a process has loaded; empty when this user may not look into it.
-
-    ``room``: for how many there is at first.
+    """Return the files that a process has loaded; empty if this user may not inspect it. ``room``: how many the first
+    buffer holds.
     """
     kernel, buffer = _kernel(), ctypes.create_unicode_buffer(MAX_PATH_CHARACTERS)
     with _open_process(process, _QUERY | _READ) as handle:
@@ -162,7 +161,7 @@ def loaded_modules(process: int, room: int = USUAL_MODULES) -> tuple[str, ...]:
 
 
 def program_name(process: int) -> str:
-    """Return the file name of a process's program; empty when it can not be determined."""
+    """Return the file name of a process's program; empty if it cannot be determined."""
     buffer, size = ctypes.create_unicode_buffer(MAX_PATH_CHARACTERS), wintypes.DWORD(MAX_PATH_CHARACTERS)
     with _open_process(process, _LIMITED) as handle:
         if handle is None or not _kernel().QueryFullProcessImageNameW(handle, 0, buffer, ctypes.byref(size)):
@@ -171,9 +170,9 @@ def program_name(process: int) -> str:
 
 
 def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
-    """Return the running programs whose search path ``name`` has no entry ``entry``, as "explorer.exe (4711)".
+    """Return the running programs whose search path ``name`` lacks ``entry``, as "explorer.exe (4711)".
 
-    Only those that this user may look into: an administrator's and the system's own are left out.
+    Only those that this user may inspect: elevated programs and the system's own are left out.
     """
     wanted = path_list.entry_key(entry, "windows")
     found = []
@@ -187,9 +186,9 @@ def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
 
 
 def variables_of(process: int) -> dict[str, str]:
-    """Return a running 64-bit program's own variables, their names in capitals; empty when they may not be read.
+    """Return the variables of a running 64-bit program, names in upper case; empty if they may not be read.
 
-    Its PEB leads to them: ProcessParameters at 0x20, in those Environment at 0x80 and its size at 0x3f0
+    They are found through its PEB: ProcessParameters at 0x20, in those Environment at 0x80 and its size at 0x3f0
     (winternl.h and the public symbols of ntdll for 64-bit Windows).
     """
 
@@ -225,7 +224,7 @@ def _memory(handle: int, address: int, size: int) -> bytes:
 
 
 def may_change(folder: str) -> bool:
-    """Whether this user may put files into a folder: it is opened for that, and nothing is made."""
+    """Whether this user may create files in a folder: the folder is opened for that, and nothing is created."""
     add_file, all_shares, open_existing, folders_too = 0x2, 0x7, 3, 0x02000000
     kernel = _kernel()
     kernel.CreateFileW.argtypes = (

@@ -1,4 +1,4 @@
-r"""What Windows itself records: registered Pythons (PEP 514), installed programs, long paths, a file's signature."""
+"""Windows' own records: registered Pythons (PEP 514), installed programs, long paths, a file's signature."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def listed_programs() -> tuple[Program, ...]:
 
 
 def windows_display_language() -> str:
-    """Return the language that Windows shows its own texts in: "de-DE"; empty where it does not say."""
+    """Return Windows' display language, "de-DE"; empty if it does not say."""
     kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
     name = ctypes.create_unicode_buffer(85)  # LOCALE_NAME_MAX_LENGTH
     kernel32.LCIDToLocaleName(kernel32.GetUserDefaultUILanguage(), name, len(name), 0)
@@ -69,7 +69,7 @@ def windows_display_language() -> str:
 
 
 def long_paths_enabled() -> bool | None:
-    """Whether programs that are made for it may use paths of more than 260 characters without a prefix; None if unknown."""
+    """Whether programs that support it may use paths of more than 260 characters without a prefix; None if unknown."""
     try:
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, r"SYSTEM\CurrentControlSet\Control\FileSystem") as key:
             return bool(winreg.QueryValueEx(key, "LongPathsEnabled")[0])
@@ -86,7 +86,9 @@ SSSE3 = 36
 
 
 def enabled_instructions() -> tuple[str, ...] | None:
-    """Return which instruction sets the processor has and Windows lets programs use; None where Windows cannot tell."""
+    """Return the instruction sets that the processor has and Windows allows programs to use; None if Windows cannot
+    tell.
+    """
     present = ctypes.WinDLL("kernel32").IsProcessorFeaturePresent
     if not present(SSSE3):
         return None
@@ -102,7 +104,7 @@ class _Memory(ctypes.Structure):
 
 
 def commit_memory() -> tuple[int, int] | tuple[None, None]:
-    """Return the bytes that Windows can promise at all (memory and page file), and what of it is left."""
+    """Return Windows' commit limit (memory and page file) and what is left of it, in bytes."""
     memory = _Memory(length=ctypes.sizeof(_Memory))
     if not ctypes.WinDLL("kernel32").GlobalMemoryStatusEx(ctypes.byref(memory)):
         return None, None
@@ -110,7 +112,7 @@ def commit_memory() -> tuple[int, int] | tuple[None, None]:
 
 
 def machine_values(path: str) -> dict[str, object]:
-    """Return the values of a key of HKEY_LOCAL_MACHINE by their names; none where the key is not there."""
+    """Return the values of a key of HKEY_LOCAL_MACHINE by name; empty if there is no such key."""
     found: dict[str, object] = {}
     with suppress(OSError), winreg.OpenKey(REGISTRY_ROOTS[1], path, 0, winreg.KEY_READ | REGISTRY_VIEWS[0]) as key:
         for index in range(winreg.QueryInfoKey(key)[1]):
@@ -186,7 +188,7 @@ class _Data(ctypes.Structure):
 
 
 def file_signature(path: str) -> Signature:
-    """Ask WinVerifyTrust about a file's embedded signature, without a window and without asking the network."""
+    """Check a file's embedded signature with WinVerifyTrust, without a window or network access."""
     no_window, choose_file, ignore_state, cache_only = 2, 1, 0, 0x1000
     generic = _Guid(0x00AAC56B, 0xCD44, 0x11D0, (ctypes.c_ubyte * 8)(0x8C, 0xC2, 0x00, 0xC0, 0x4F, 0xC2, 0x95, 0xEE))
     file = _File(size=ctypes.sizeof(_File), path=path)

@@ -1,1 +1,3 @@
-"""Where glibc's ld.so looks for a library: its policy, its cache, its search, and what a process then has loaded."""
+"""How glibc's ld.so finds libraries: its policy, its cache, its search, and the libraries that a process then has
+loaded.
+"""

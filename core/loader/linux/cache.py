@@ -1,7 +1,7 @@
-"""Reads ld.so.cache and ld.so.conf: the libraries that glibc's loader has cached, and the folders that it searches.
+"""Read ld.so.cache and ld.so.conf: the libraries in the loader's cache, and the folders that ldconfig searches.
 
 Format after glibc's dl-cache.h and cache.c: the old table (magic "ld.so-1.7.0"), the new one ("glibc-ld.so.cache1.1"),
-alone or behind an old one, with its list of glibc-hwcaps folders in an extension.
+alone or after an old one, with its list of glibc-hwcaps folders in an extension.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CACHE_ARCHITECTURES = {
 
 
 class CacheEntry(Frozen, frozen=True, kw_only=True):
-    """One line of the cache: a library's name and the one file that it stands for."""
+    """One entry of the cache: a library's name and the file that it refers to."""
 
     name: str
     path: str
@@ -55,7 +55,7 @@ CACHE_FILE = "/etc/ld.so.cache"
 
 
 def read_cache(path: str = CACHE_FILE, *, root: str = "/") -> tuple[CacheEntry, ...] | None:
-    """Return the cache's entries in its own order; None when there is no cache that could be read."""
+    """Return the cache's entries in its own order; None if there is no readable cache."""
     return _read_cache(path, root=root)
 
 
@@ -72,7 +72,7 @@ def _read_cache(path: str, *, root: str) -> tuple[CacheEntry, ...] | None:
 
 
 def parse_cache(data: bytes) -> tuple[CacheEntry, ...] | None:
-    """Return the entries of a cache file's bytes; None when it is no cache. Entries that make no sense are left out."""
+    """Return the entries of a cache file's bytes; None if it is no cache. Invalid entries are left out."""
     if data.startswith(NEW_MAGIC):
         return tuple(_new(data, 0))
     if not data.startswith(OLD_MAGIC) or len(data) < 16:
@@ -106,7 +106,9 @@ def _old(data: bytes, count: int, strings: int) -> Iterator[CacheEntry]:
 
 
 def _new(data: bytes, base: int) -> Iterator[CacheEntry]:
-    """Yield the entries of the table at ``base``: its strings count from there, its extension from the file's start."""
+    """Yield the entries of the table at ``base``: its strings are relative to that, its extension to the start of the
+    file.
+    """
     if len(data) < base + 48:
         return
     order = ">" if data[base + 28] & 3 == 3 else "<"
@@ -141,7 +143,7 @@ def _hwcaps(data: bytes, base: int, order: str) -> list[str]:
 
 
 class ConfFolder(Frozen, frozen=True, kw_only=True):
-    """A folder that ldconfig puts into the cache, and the line that says so."""
+    """A folder that ldconfig puts into the cache, and the line that names it."""
 
     path: str
     source: str
@@ -149,7 +151,9 @@ class ConfFolder(Frozen, frozen=True, kw_only=True):
 
 
 def conf_folders(path: str = "/etc/ld.so.conf", *, root: str = "/") -> tuple[ConfFolder, ...]:
-    """Return the folders of ld.so.conf in order, with its includes (globs, relative to the including file)."""
+    """Return the folders of ld.so.conf in order, including those of included files (globs, relative to the including
+    file).
+    """
     return tuple(_conf(path, root, set()))
 
 

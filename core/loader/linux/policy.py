@@ -13,7 +13,7 @@ from core.loader.linux.cache import CacheEntry, read_cache
 
 
 class LdSo(msgspec.Struct, frozen=True):
-    """The policy of glibc's loader for one kind of program, as data. ``ld_so_policy()`` makes the usual one."""
+    """The policy of glibc's loader for one kind of program. ``ld_so_policy()`` makes the usual one."""
 
     library_path: str = ""
     """LD_LIBRARY_PATH as set; empty counts as not set."""
@@ -33,7 +33,7 @@ class LdSo(msgspec.Struct, frozen=True):
 
 
 def platform_of(flags: Iterable[str], *, architecture: str = "x86_64", vendor: str = "") -> str:
-    """Return what glibc's loader calls this processor ($PLATFORM): Intel's have names of their own.
+    """Return glibc's name for this processor ($PLATFORM): Intel's have names of their own.
 
     Source: glibc, sysdeps/x86/cpu-features.c, the end of init_cpu_features.
     """
@@ -49,10 +49,10 @@ def platform_of(flags: Iterable[str], *, architecture: str = "x86_64", vendor: s
 def hwcaps_folders(
     flags: Iterable[str], *, architecture: str = "x86_64", vendor: str = "", legacy: bool = False
 ) -> tuple[str, ...]:
-    """Return the sub-folders that a processor with these /proc/cpuinfo flags is given, best first.
+    """Return the sub-folders for a processor with these /proc/cpuinfo flags, best first.
 
-    ``legacy``: also the ones of glibc before 2.37 (tls, the processor's name, avx512_1, x86_64, and each of their
-    combinations). Levels after the x86-64 psABI.
+    ``legacy``: also those of glibc before 2.37 (tls, the processor's name, avx512_1, x86_64, and each of their
+    combinations). Levels are those of the x86-64 psABI.
     """
     have = set(flags)
     levels: list[str] = []

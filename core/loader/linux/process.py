@@ -1,7 +1,7 @@
 """A process as ld.so populates it: what each opened library brings in, what is missing, and what does not fit.
 
-After glibc's elf/dl-open.c and dl-load.c: a name that is loaded already (as it was asked for, or as DT_SONAME) is taken again
-whoever asks; an open that lacks one file fails as a whole, and nothing of it stays.
+After glibc's elf/dl-open.c and dl-load.c: a name that is already loaded (as it was requested, or as DT_SONAME) is
+reused, whoever asks; an open that lacks one file fails completely, and loads nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_GAPS = 8
 
 
 class LoadedLibrary:
-    """A library in the process: the file, and how the search came to it."""
+    """A library in the process: the file, and how the search found it."""
 
     def __init__(self, file: LoadedFile, chain: Sequence[LoadedFile], taken: Attempt | None, name: str) -> None:
         self.file = file
@@ -71,7 +71,9 @@ class Process:
     def open(
         self, name: str, by: Sequence[LoadedFile] = (), *, optional: bool = False
     ) -> tuple[list[LoadedLibrary], list[Edge]]:
-        """Open a library by its path or name; return what it brings in, and what it lacks. With a lack nothing stays."""
+        """Open a library by path or name; return the libraries that it brings in, and its missing dependencies. If one
+        is missing, nothing is loaded.
+        """
         new: dict[str, LoadedLibrary] = {}
         names = dict(self._names)
         edges: list[Edge] = []
@@ -106,7 +108,9 @@ class Process:
         return list(new.values()), edges
 
     def preload(self, names: str) -> None:
-        """Open what LD_PRELOAD names, separated by spaces or colons, before all else; ld.so goes on without what it cannot open."""
+        """Open the libraries named in LD_PRELOAD, separated by spaces or colons, before all others; ld.so ignores those
+        that it cannot open.
+        """
         for name in re.split("[ :]+", names.strip()):
             for one in self.open(name)[0] if name else ():
                 if one.taken and one.name == name and one.file.path in self.loaded:
@@ -145,12 +149,12 @@ class Process:
     # --- what was found must fit ---------------------------------------------------------------------------
 
     def provider(self, name: str) -> LoadedLibrary | None:
-        """Return the loaded library that answers to a name."""
+        """Return the loaded library that satisfies a name."""
         path = self._names.get(name)
         return self.loaded.get(path) if path else None
 
     def unmet_versions(self, library: LoadedLibrary, *, optional: bool = False) -> list[Gap]:
-        """Return the versions that a loaded library wants of others and that they do not offer."""
+        """Return the symbol versions that a loaded library requires of others and that they do not define."""
         tables = self._version_tables(library)
         gaps = []
         for want in tables.wanted if tables else ():
@@ -169,9 +173,9 @@ class Process:
     def unmet_symbols(
         self, library: LoadedLibrary, scope: Iterable[LoadedLibrary], *, everything: bool, optional: bool = False
     ) -> list[Gap]:
-        """Return the symbols that a loaded library wants and that no library of its scope exports.
+        """Return the symbols that a loaded library requires and that no library in its scope exports.
 
-        ``everything``: all of its symbols; else those that NVIDIA's libraries offer, by their names.
+        ``everything``: all of its symbols; else only NVIDIA's, recognised by their prefixes.
         """
         path, together = library.file.path, (library, *scope)
         identities = [self._identity(one.file.path) for one in together]
@@ -188,7 +192,7 @@ class Process:
         return gaps[:MAX_GAPS]
 
     def _unmet(self, path: str, scope: Iterable[str], named: re.Pattern[str] | None) -> tuple[Undefined, ...] | None:
-        """Return the symbols that no file of the scope exports; None where that cannot be told."""
+        """Return the symbols that no file in the scope exports; None if that cannot be determined."""
         root = self._search.policy.root
         undefined = undefined_symbols(path, root=root, named=named)
         if undefined is None:
@@ -212,7 +216,7 @@ class Process:
         return self._identities[path]
 
     def scope(self, roots: Iterable[LoadedLibrary]) -> list[LoadedLibrary]:
-        """Return all loaded libraries that these depend on, directly or not."""
+        """Return all loaded libraries that these depend on, directly or indirectly."""
         seen: dict[str, LoadedLibrary] = {}
         queue = list(roots)
         while queue:
@@ -243,7 +247,9 @@ class Process:
 
 
 def _family(symbol: str, needed: Sequence[str]) -> str:
-    """Return the library among the needed ones that a function of NVIDIA's belongs to, by their names; empty for none."""
+    """Return the needed library that exports one of NVIDIA's functions, judged by the function's name; empty if none
+    does.
+    """
     low = symbol.lstrip("_").lower()
     stems = {n.removeprefix("lib").partition(".so")[0].removesuffix("rt").lower(): n for n in needed if ".so" in n}
     fit = [stem for stem in stems if len(stem) > 3 and low.startswith(stem)]
@@ -251,7 +257,7 @@ def _family(symbol: str, needed: Sequence[str]) -> str:
 
 
 def _unfit(found: Resolution) -> tuple[Attempt | None, EdgeState]:
-    """Return the file that the loader passed over, and why; none for a name that is nowhere."""
+    """Return the file that the loader skipped, and why; nothing for a name that was not found."""
     for at in found.attempts:
         if at.outcome == "unreadable":
             return at, "unreadable"

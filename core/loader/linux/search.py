@@ -1,9 +1,9 @@
 """Where glibc's ld.so looks for a library, in its order, with the outcome of every candidate.
 
 After glibc's elf/dl-load.c (_dl_map_object, open_path, open_verify), checked against the running loader in the tests.
-What stops the search and what is passed over was found by experiment (glibc 2.36): a file of another architecture,
-an unreadable or dangling one is passed over; an empty, cut or foreign one ends the search with an error; a loop of links
-ends the list of folders that it is in.
+Which candidates end the search and which are skipped was found by experiment (glibc 2.36): a file of another
+architecture, an unreadable or dangling one is skipped; an empty, truncated or foreign one ends the search with an
+error; a loop of links ends the list of folders that it is in.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MAX_LIBRARIES = 2000
 
 
 class LoadedFile(msgspec.Struct, frozen=True):
-    """A file in the chain of loaders: where it is, and its headers. ``path`` is as the loader sees it."""
+    """A file in the chain of dependents: its path as the loader sees it, and its headers."""
 
     path: str
     image: Image
@@ -53,7 +53,7 @@ class LoadedFile(msgspec.Struct, frozen=True):
 
 
 def judge_library(image: Image, architecture: str) -> tuple[Outcome, str]:
-    """Return what ld.so makes of a file that it finds under the wanted name, and one sentence on why."""
+    """Return the loader's reaction to a file of the wanted name, and why in one sentence."""
     match image.state:
         case "missing":
             return "not there", ""
@@ -90,7 +90,7 @@ class SearchPlace(msgspec.Struct, frozen=True):
 
 
 class LibrarySearch:
-    """One policy together with what was looked at, so that no file is read twice in one scan."""
+    """One policy with a cache of what was examined, so that no file is read twice in one scan."""
 
     def __init__(self, policy: LdSo) -> None:
         self.policy = policy
@@ -109,25 +109,25 @@ class LibrarySearch:
 
     @property
     def looked_at(self) -> Iterator[str]:
-        """Yield every path whose state the answers so far depend on, absent ones included."""
+        """Yield every path on whose state the results so far depend, missing ones included."""
         yield from self._images
         heads = {sub.split("/", 1)[0] for sub in self.policy.subfolders}
         for folder in self._subfolders:
             yield from (posixpath.join(folder, head) for head in heads)
 
     def load(self, path: str) -> LoadedFile:
-        """Return a file as the head of a chain: a program or a library that was loaded by its path."""
+        """Return a file as the first of a chain: a program, or a library that was loaded by its path."""
         return LoadedFile(path, self.read_headers(path))
 
     def program(self, path: str) -> LoadedFile:
-        """Return a program as the end of a chain; its links are followed, for its $ORIGIN is where it really is."""
+        """Return a program as the end of a chain; its links are resolved, since $ORIGIN is its real folder."""
         return self.load(_real(path) if path_under_root(self.policy.root, path) == path else path)
 
     def resolve(self, name: str, chain: Sequence[LoadedFile] = (), *, first: bool = False) -> Resolution:
-        """Return every candidate for ``name``, in order; ``first``: up to the one that the loader takes.
+        """Return every candidate for ``name``, in order; with ``first``, up to the one that the loader takes.
 
-        ``chain``: who asks, then who loaded that, up to the program itself; empty for a program without search paths
-        of its own. Works for DT_NEEDED and for dlopen alike: glibc searches both in the same way.
+        ``chain``: the file that needs it, then the file that loaded that, up to the program itself; empty for a program
+        without search paths of its own. DT_NEEDED and dlopen are searched alike in glibc.
         """
         wanted_by = path_text(chain[0].path) if chain else ""
         if "/" in name:
@@ -156,7 +156,7 @@ class LibrarySearch:
             yield self._folders(self.policy.folders, How.DEFAULT, "", ())
 
     def _folders(self, entries: Iterable[str], how: How, label: str, chain: Sequence[LoadedFile]) -> list[SearchPlace]:
-        """Return the folders of one list with their sub-folders, each once, as the loader makes it."""
+        """Return the folders of one list with their sub-folders, each once, in the loader's order."""
         key = (tuple(entries), how, label, chain[0].path if chain else "")
         if key not in self._places:
             self._places[key] = self._places_of(key[0], how, label, chain)
@@ -184,7 +184,7 @@ class LibrarySearch:
         return list(places.values())
 
     def _existing(self, folder: str) -> tuple[str, ...]:
-        """Return the policy's sub-folders that a folder really has; most have none, which one listing shows."""
+        """Return the policy's sub-folders that exist in a folder; one listing shows that most folders have none."""
         if folder not in self._subfolders:
             heads = {sub.split("/", 1)[0] for sub in self.policy.subfolders}
             real = path_under_root(self.policy.root, folder)
@@ -194,7 +194,9 @@ class LibrarySearch:
         return self._subfolders[folder]
 
     def _from_cache(self, name: str) -> list[SearchPlace]:
-        """Return what the cache names: the best that this processor is fit for, then what the loader never tries."""
+        """Return the cache's entries for a name: the best one for this processor, then those that the loader never
+        tries.
+        """
         ranks = [sub.removeprefix("glibc-hwcaps/") for sub in self.policy.subfolders if sub.startswith("glibc-hwcaps/")]
         fit = [
             entry
@@ -210,13 +212,13 @@ class LibrarySearch:
         return places
 
     def _unless_default(self, place: SearchPlace) -> SearchPlace:
-        """Refuse a file of the default folders: who asks was linked with -z nodefaultlib."""
+        """Reject a file in the default folders: the file that needs it was linked with -z nodefaultlib."""
         if any(place.path.startswith(folder.rstrip("/") + "/") for folder in self.policy.folders):
             return replace(place, refused=fact_text("lies in a default folder, which is switched off (nodefaultlib)"))
         return place
 
     def _try(self, name: str, places: Iterable[SearchPlace]) -> Iterator[Attempt]:
-        """Look at one list; a link that leads to itself ends it, and the loader goes on with the next list."""
+        """Try one list; a link that refers to itself ends the list, and the loader continues with the next one."""
         ended = False
         for place in places:
             path = place.path if place.how is How.LD_CACHE else posixpath.join(place.path, name)
@@ -246,7 +248,7 @@ class LibrarySearch:
         return whole.rstrip("/") or "/"
 
     def _expand(self, entry: str, chain: Sequence[LoadedFile]) -> str:
-        """Replace $ORIGIN, $LIB and $PLATFORM; without a known origin, $ORIGIN stays as it is and finds nothing."""
+        """Replace $ORIGIN, $LIB and $PLATFORM; if the origin is unknown, $ORIGIN stays and finds nothing."""
         words = {"LIB": self.policy.lib, "PLATFORM": self.policy.platform}
         if chain:
             words["ORIGIN"] = posixpath.dirname(self._absolute(chain[0].path))
@@ -254,7 +256,7 @@ class LibrarySearch:
 
 
 def _as_far_as_taken(attempts: Iterable[Attempt]) -> Iterator[Attempt]:
-    """Yield attempts up to the one that ends the search; no file behind it is looked at."""
+    """Yield attempts up to the one that ends the search, so that no later file is examined."""
     for attempt in attempts:
         yield attempt
         if attempt.stops or attempt.outcome in ("found", "damaged"):
@@ -279,7 +281,7 @@ def _is_folder(path: str) -> bool:
 
 
 def resolve_library(name: str, chain: Sequence[LoadedFile], policy: LdSo) -> Resolution:
-    """Return every candidate for one name; for several names, one Search saves reading files twice."""
+    """Return every candidate for one name; for several names, a shared LibrarySearch avoids reading files twice."""
     return LibrarySearch(policy).resolve(name, chain)
 
 
@@ -290,10 +292,11 @@ def library_closure(
     chain: Sequence[LoadedFile] = (),
     opens: Callable[[str], Iterable[str]] = lambda _path: (),
 ) -> tuple[Resolution, ...]:
-    """Return what loading ``start`` (a library's or a program's path, or a bare name) brings with it, breadth first.
+    """Return all libraries that loading ``start`` (a path of a library or program, or a bare name) brings in, breadth
+    first.
 
-    ``chain``: who loads it. ``opens(path)``: names that a loaded file may open by itself later; they are resolved
-    after all that is needed, as dlopen by that file. A name that is loaded already gets one attempt, LOADED.
+    ``chain``: who loads it. ``opens(path)``: names that a loaded file may open itself later; they are resolved after
+    all dependencies, as dlopen by that file. A name that is already loaded gets one attempt, LOADED.
     """
     first = search.resolve(start, chain)
     program = search.program(start) if "/" in start else None
@@ -332,12 +335,12 @@ def library_closure(
 
 
 def _is_program(image: Image, architecture: str) -> bool:
-    """Whether a file is a whole program of this architecture, which is started and not loaded."""
+    """Whether a file is a complete program of this architecture, which is started and not loaded."""
     return image.format == "ELF" and not image.library and image.mappable and image.architecture == architecture
 
 
 def _names(link: LoadedFile) -> dict[str, str]:
-    """Return the name under which a loaded file answers, beside the one that it was asked for by."""
+    """Return the name under which a loaded file can be found, besides the one that was requested."""
     return {link.image.soname: link.path} if link.image.soname else {}
 
 

@@ -1,1 +1,1 @@
-"""Where Windows looks for a DLL, by which policy, and what a file's signature says."""
+"""How Windows finds DLLs: its search, the policies, and a file's signature."""

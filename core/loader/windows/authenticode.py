@@ -1,7 +1,7 @@
-"""Whether a Windows library still has the bytes that its maker signed: its Authenticode hash, computed on any system.
+"""Whether a Windows library still has the bytes that were signed: its Authenticode hash, computed on any system.
 
 After Microsoft's "Windows Authenticode Portable Executable Signature Format" (version 1.0). The certificate itself is
-not judged, which only Windows can do; a file that was damaged after it was signed is recognised all the same.
+not examined, which only Windows can do; a file that was damaged after signing is recognised all the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_SIGNATURE_BYTES = 1 << 20
 
 
 def is_intact(path: str, *, root: str = "/", tick: Callable[[], None] = lambda: None) -> bool | None:
-    """Return whether the file has the hash that its own signature holds; None: not signed so, or not readable.
+    """Whether the file matches the hash in its own signature; None if it has no such signature or cannot be read.
 
     ``tick`` is called for every megabyte and may raise.
     """
@@ -30,9 +30,9 @@ def is_intact(path: str, *, root: str = "/", tick: Callable[[], None] = lambda: 
 
 
 def signature_by_hash(path: str, otherwise: Signature = "undecided", *, root: str = "/") -> Signature:
-    """Return "altered" or "intact" by the file's own signed hash, on any system; ``otherwise`` where it has none.
+    """Return "altered" or "intact" by the file's own signed hash, on any system; ``otherwise`` if it has none.
 
-    What Windows said of the signer ("not trusted") stays as it is for a file with the right hash.
+    Windows' verdict on the signer ("not trusted") stays for a file that matches its hash.
     """
     same = is_intact(path, root=root)
     if same is False:

@@ -94,23 +94,24 @@ class DllPolicy(msgspec.Struct, frozen=True):
     root: str = "/"
 
     def for_bare_name(self) -> DllPolicy:
-        """Return the policy of a LoadLibrary call with a bare name made later inside this program, as cuDNN makes it.
+        """Return the policy for a later LoadLibrary call with a bare name inside this program, as cuDNN makes it.
 
-        Flags and altered search paths belong to one call: what was added by add_dll_directory does not reach this one
-        (seen with cuDNN 8.9.7 and 9.1.0).
+        Flags and altered search paths apply to one call only: folders added by add_dll_directory do not affect this one
+        (observed with cuDNN 8.9.7 and 9.1.0).
         """
         return replace(self, flags=0, altered=False, loading="")
 
 
 def plain_policy(application: str, path: str, *, current: str = "", root: str = "/") -> DllPolicy:
-    """Return the policy of any program: the standard order with safe search."""
+    """Return the policy of any program: the standard search order with safe search mode."""
     return DllPolicy(application=application, path=path, current=current, root=root)
 
 
 def cpython_policy(application: str, path: str = "", *, added: Iterable[str] = (), root: str = "/") -> DllPolicy:
-    """Return CPython's policy since 3.8 for extension modules and ctypes: LoadLibraryEx with DLL_LOAD_DIR | DEFAULT_DIRS.
+    """Return CPython's policy since 3.8 for extension modules and ctypes: LoadLibraryEx with DLL_LOAD_DIR |
+    DEFAULT_DIRS.
 
-    PATH is kept for ``bare()`` alone: imports do not look there.
+    PATH is kept only for ``for_bare_name()``: imports do not search it.
     """
     return DllPolicy(
         application=application, path=path, added=tuple(added), flags=DLL_LOAD_DIR | DEFAULT_DIRS, root=root
@@ -121,10 +122,10 @@ CONDA_FOLDERS = ("Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin",
 
 
 def conda_folders(prefix: str) -> tuple[str, ...]:
-    """Return the folders that conda's Python gives to AddDllDirectory when it starts, whatever variables say.
+    """Return the folders that conda's Python passes to AddDllDirectory at start-up, whatever the variables are.
 
-    After conda-forge/python-feedstock, recipe/patches/0007-Add-CondaEcosystemModifyDllSearchPath.patch; its variable that
-    added PATH was taken out with Python 3.11.
+    After conda-forge/python-feedstock, recipe/patches/0007-Add-CondaEcosystemModifyDllSearchPath.patch; its variable
+    that added PATH was removed with Python 3.11.
     """
     return tuple(ntpath.join(prefix, tail) for tail in CONDA_FOLDERS)
 
@@ -176,7 +177,7 @@ def _current(policy: DllPolicy) -> Iterator[DllFolder]:
 
 
 def _path(policy: DllPolicy) -> Iterator[DllFolder]:
-    """Yield PATH's entries; empty ones are left out, odd ones are looked up as they stand, as the loader does."""
+    """Yield PATH's entries without the empty ones; unusual ones are looked up unchanged, as the loader does."""
     for entry in searched_entries(policy.path, "windows"):
         bare = entry.strip()
         if not bare:

@@ -1,7 +1,7 @@
-r"""Where Windows looks for a DLL, in its order, with the outcome of every candidate. Runs on either system.
+"""Where Windows looks for a DLL, in its order, with the outcome of every candidate. Runs on either system.
 
-Unlike ld.so, Windows takes the first file of the wanted name, whatever it is: one for another processor, an empty or a
-damaged one ends the search with error 193 (ERROR_BAD_EXE_FORMAT), one that may not be read with error 5.
+Unlike ld.so, Windows takes the first file of the wanted name, whatever it is: one for another architecture, an empty or
+damaged one ends the search with error 193 (ERROR_BAD_EXE_FORMAT), an unreadable one with error 5.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ MAX_NAMES = 200_000
 
 
 def is_api_set(name: str) -> bool:
-    """Whether a name is a contract (api-ms-win-..., ext-ms-...), which the loader maps to a system DLL, not to a file."""
+    """Whether a name is an API set (api-ms-win-..., ext-ms-...), which the loader maps to a system DLL, not to a file."""
     return name.lower().startswith(("api-ms-", "ext-ms-"))
 
 
 def judge_dll(image: Image, architecture: str) -> tuple[Outcome, str, bool]:
-    """Return what Windows makes of the first file of the wanted name, one sentence on why, and whether it stops there."""
+    """Return Windows' reaction to the first file of the wanted name, why in one sentence, and whether the search ends
+    there.
+    """
     if image.state in ("missing", "dangling"):
         told = image.state == "dangling" or image.really == "not asked"
         return "not there", image.problem if told else "", False
@@ -66,7 +68,7 @@ def judge_dll(image: Image, architecture: str) -> tuple[Outcome, str, bool]:
 
 
 class DllSearch:
-    """One policy together with what was looked at, so that no file is read twice in one scan."""
+    """One policy with a cache of what was examined, so that no file is read twice in one scan."""
 
     def __init__(self, policy: DllPolicy, *, others: DllSearch | None = None) -> None:
         self.policy = policy
@@ -74,7 +76,7 @@ class DllSearch:
         self._names: dict[str, dict[str, str]] = others._names if others else {}
 
     def read_headers(self, path: str) -> Image:
-        """Return the headers of a file in Windows' form of its path, read once; letter case does not matter."""
+        """Return the headers of a file by its Windows path, read once; case does not matter."""
         key = ntpath.normcase(path)
         if key not in self._images:
             if path.startswith(("\\\\", "//")):  # a server that is away would hold the scan up for a minute
@@ -85,7 +87,7 @@ class DllSearch:
         return self._images[key]
 
     def real_path(self, path: str) -> str:
-        """Return the path for the running system: on Windows as it is, else with the letter case that is there."""
+        """Return the path for the running system: unchanged on Windows, else with the actual case of the names."""
         whole = path_under_root(self.policy.root, path)
         if os.name == "nt" or whole == path:
             return whole
@@ -105,8 +107,8 @@ class DllSearch:
     def resolve(self, name: str, *, wanted_by: str = "", loaded: Mapping[str, str] | None = None) -> Resolution:
         """Return every candidate for ``name``, in order.
 
-        ``loaded``: names in lower case that the program has loaded already, and their paths; such a name is taken from
-        there, wherever it is.
+        ``loaded``: names in lower case that the program has already loaded -> their paths; such a name is reused,
+        wherever it is.
         """
         wanted = name if ntpath.splitext(name)[1] else name.rstrip(".") + ("" if name.endswith(".") else ".dll")
         base = ntpath.basename(wanted).lower()
@@ -149,7 +151,7 @@ class DllSearch:
 
 
 def resolve_dll(name: str, policy: DllPolicy) -> Resolution:
-    """Return every candidate for one name; for several names, one Search saves reading files twice."""
+    """Return every candidate for one name; for several names, a shared DllSearch avoids reading files twice."""
     return DllSearch(policy).resolve(name)
 
 
@@ -160,12 +162,12 @@ def dll_closure(
     opens: Callable[[str], Iterable[str]] = lambda _path: (),
     loaded: dict[str, str] | None = None,
 ) -> tuple[Resolution, ...]:
-    """Return what loading ``start`` (a full path, or a bare name) brings with it, breadth first.
+    """Return all DLLs that loading ``start`` (a full path, or a bare name) brings in, breadth first.
 
     Imports are searched under the policy of the call, with the folder of ``start`` as the folder of the loading DLL;
-    delay imports, and the names that ``opens(path)`` says a file may open by itself later, after them as bare names. Those
-    are calls of their own: what such a library imports is searched as it was itself. ``loaded``: what the process has loaded
-    before, name in lower case -> path; what this call loads is added.
+    after them, as bare names, delay imports and the names that ``opens(path)`` says a file may open itself later. Those
+    are calls of their own: the imports of such a library are searched as the library was. ``loaded``: what the process
+    loaded before, name in lower case -> path; what this call loads is added.
     """
     first = search.resolve(start)
     folder = ntpath.dirname(start) if ntpath.isabs(start) else ""

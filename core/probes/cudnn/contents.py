@@ -1,4 +1,4 @@
-"""One cuDNN on disk: its files with their true versions, what it lacks, and what it was built for."""
+"""One cuDNN on disk: its files with their true versions, missing files, and the CUDA that it was built for."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ FILE_CODE_SECONDS = 0.5
 
 
 def choose_files(found: CudnnFolder, major: int, where: Sysroot) -> dict[str, str]:
-    """Return role -> name of the file that answers for it, by the order in which cuDNN itself asks.
+    """Return role -> name of the file that serves as it, in the order in which cuDNN itself searches.
 
-    The main library's entry is under the empty role. Renamed (hashed) copies count as main libraries only.
+    The main library has the empty role. Renamed (hashed) copies count as main libraries only.
     """
     by_role: dict[str, list[str]] = {}
     for name in found.names:
@@ -66,9 +66,10 @@ def describe_library(
     until: float,
     signature: Signature = "",
 ) -> LibraryFile:
-    """Return what one file's headers and data tell. ``row``: its line in a wheel's RECORD.
+    """Return what one file's headers and data say.
 
-    ``sha256`` and ``signature`` are there with --thorough alone; the second for files that no RECORD knows.
+    ``row``: its line in a wheel's RECORD. ``sha256`` and ``signature`` are determined with --thorough only, the
+    signature for files without a RECORD.
     """
     path = where.join(folder, name)
     what = parse_cudnn_name(name, where.system)
@@ -116,7 +117,7 @@ def describe_library(
 
 
 def _by_real_name(real: str, where: Sysroot) -> str:
-    """Return the version in a real file's name where it is a whole one: libcudnn.so.8.9.7."""
+    """Return the version in the name of a real file, if it is complete: libcudnn.so.8.9.7."""
     what = parse_cudnn_name(where.name(real), where.system)
     return what.release if what and what.release.count(".") >= 2 else ""
 
@@ -124,7 +125,7 @@ def _by_real_name(real: str, where: Sysroot) -> str:
 def assemble_copy(
     found: CudnnFolder, major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, RecordRow], where: Sysroot
 ) -> CudnnCopy:
-    """Return the copy that ``files`` make up."""
+    """Return the copy that consists of ``files``."""
     missing, missing_source = missing_names(major, files, recorded, where.system)
     by_role = {what.role: f for f in files if (what := parse_cudnn_name(f.name, where.system))}
     first = by_role.get(VERSION_LIBRARY.get(major, VERSION_LIBRARY[max(VERSION_LIBRARY)])) or LibraryFile(
@@ -158,11 +159,11 @@ def assemble_copy(
 def missing_names(
     major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, RecordRow], system: System
 ) -> tuple[tuple[str, ...], str]:
-    """Return the names of the set that are not there, and who names them.
+    """Return the missing names of the set, and the source that names them.
 
-    cuDNN's own binaries name every part that they open or need, and nothing else of cuDNN: so in each of the 43 wheels
-    from 8.5.0.96 to 9.28.0.42 whose names were listed. The one exception, cuDNN 9.20.0 (in every wheel of it the graph
-    library names engines_tensor_ir, which the wheel lacks), is a known faulty release.
+    cuDNN's own binaries name every part that they open or need, and nothing else of cuDNN: true of each of the 43
+    wheels from 8.5.0.96 to 9.28.0.42 whose names were listed. The one exception, cuDNN 9.20.0 (the graph library in all
+    of its wheels names engines_tensor_ir, which they lack), is a known faulty release.
     """
     there = {what.role for f in files if f.state != "missing" and (what := parse_cudnn_name(f.name, system))}
     named: dict[str, str] = {}
@@ -178,7 +179,7 @@ def missing_names(
 
 
 def _common(sets: Iterable[tuple[int, ...] | None]) -> tuple[int, ...] | None:
-    """Return what all sets that hold anything have in common; None when none was looked at."""
+    """Return the common elements of all non-empty sets; None if nothing was examined."""
     known = [s for s in sets if s is not None]
     holding = [set(s) for s in known if s]
     if not holding:
@@ -187,7 +188,7 @@ def _common(sets: Iterable[tuple[int, ...] | None]) -> tuple[int, ...] | None:
 
 
 def with_owner(copy: CudnnCopy, owner: str, cuda: int | None) -> CudnnCopy:
-    """Return the copy with its owner; the owner's name decides about CUDA's major where no file does."""
+    """Return the copy with its owner; the owner's name determines CUDA's major version if no file does."""
     if copy.cuda_major is None and cuda is not None:
         return replace(
             copy, owner=owner, cuda_major=cuda, cuda_major_source=fact_text("the package's name, {owner}", owner=owner)
@@ -196,7 +197,7 @@ def with_owner(copy: CudnnCopy, owner: str, cuda: int | None) -> CudnnCopy:
 
 
 def pages_deadline(seconds: float) -> float:
-    """Return the moment until which pages are looked at."""
+    """Return the moment at which the examination of pages stops."""
     return time.monotonic() + seconds
 
 
@@ -212,16 +213,16 @@ ZERO_START = bytes(32)
 
 
 def find_zeroed_page(path: str, root: str = "/", *, until: float) -> str:
-    """Return one sentence on the first page of code that is all zeros, to follow the file's name; empty when none is.
+    """Return a sentence, to follow the file's name, about the first page of code that is all zeros; empty if there is
+    none.
 
-    A failing disk or a broken copy leaves such pages. No page of 4096 bytes in .text or .nv_fatbin is all zeros in any
-    file of cuDNN 8.9.7, 9.1.0, 9.10.2, 9.20.0 (Linux), 9.21.1 (Linux), and 8.9.7 and 9.1.0 for Windows (.text,
-    .nv_fatb): every page of those was read once to make sure. In .rodata and .data such pages are normal. So one zeroed
-    page of code proves damage; none found proves nothing: one page in each stretch is looked at, and a flipped bit is
-    seen only by its hash (--thorough).
-
-    ``until`` (of time.monotonic) ends the look on a slow disk: what was not looked at counts as not found. A look that came
-    to its end and found nothing is kept for later scans: thousands of reads all over a file are most of a cold scan's time.
+    A failing disk or an incomplete copy leaves such pages. No page of 4096 bytes in .text or .nv_fatbin is all zeros in
+    any file of cuDNN 8.9.7, 9.1.0, 9.10.2, 9.20.0 (Linux), 9.21.1 (Linux), and 8.9.7 and 9.1.0 for Windows (.text,
+    .nv_fatb): every page of those was read once to verify that. In .rodata and .data such pages are normal. So one
+    zeroed page of code proves damage, but finding none proves nothing: only one page in each stretch is examined, and
+    only a hash reveals a flipped bit (--thorough). ``until`` (of time.monotonic) ends the search on a slow disk; pages
+    not examined by then count as sound. A completed search without a result is cached for later scans, since thousands
+    of reads all over a file are most of a cold scan's time.
     """
     key, identity = f"{__name__} {path_text(path)}", lasting_identity(path, root)
     found = earlier_or_new(key, identity, str, lambda: _zeroed_page(path, root, until), lambda told: told == "")
@@ -229,7 +230,7 @@ def find_zeroed_page(path: str, root: str = "/", *, until: float) -> str:
 
 
 def _zeroed_page(path: str, root: str, until: float) -> str | None:
-    """Return the sentence, empty when every page that was to be looked at was; None for a look without an end."""
+    """Return the sentence, or empty text if all pages were examined; None if the search was not completed."""
     try:
         with open_layout(path_under_root(root, path)) as file:
             hop = file.source.hop

@@ -22,10 +22,10 @@ _WANTED_DLL = late_pattern(rb"cudnn\w{0,40}64_(\d+)\.dll", re.IGNORECASE)
 
 
 def find_header(folder: str, where: Sysroot) -> tuple[str | None, str]:
-    r"""Return the version in cudnn_version.h that belongs to a folder of libraries, and the header's path.
+    r"""Return the version in the cudnn_version.h that belongs to a folder of libraries, and the header's path.
 
-    Looked for in include beside the folder and one or two levels up (Debian: /usr/include, also below its multiarch
-    folder; NVIDIA's installer: include\12.6 beside bin\12.6).
+    Searched in include beside the folder and one or two levels up (Debian: /usr/include, also its multiarch folder;
+    NVIDIA's installer: include\12.6 beside bin\12.6).
     """
     for base in _include_folders(folder, where):
         for name in HEADER_NAMES:
@@ -49,7 +49,7 @@ def _include_folders(folder: str, where: Sysroot) -> list[str]:
 
 
 def find_links(found: CudnnFolder, where: Sysroot) -> tuple[LibraryFile, ...]:
-    """Return the unversioned links and import libraries beside a copy, with the version that each stands for."""
+    """Return the unversioned links and import libraries beside a copy, with the version that each refers to."""
     folder = found.spot.folder
     beside = [where.join(folder, name) for name in found.links]
     if where.system == "windows":
@@ -91,9 +91,9 @@ def _link(path: str, where: Sysroot) -> LibraryFile:
 def stale_cache_path(
     folder: str, major: int, cache: tuple[CacheEntry, ...], where: Sysroot, system: System = "linux"
 ) -> str:
-    """Return the path under which ld.so.cache knows this copy's main library although that file is gone or another.
+    """Return the path at which ld.so.cache lists this copy's main library although that file was removed or replaced.
 
-    Empty when the cache is in order for this name, or does not know it at all.
+    Empty if the cache is correct for this name, or does not list it.
     """
     name = shipped_name("", major, system)
     for entry in cache:

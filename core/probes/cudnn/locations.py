@@ -1,4 +1,4 @@
-r"""Where cuDNN may be: environments, frameworks, search paths, distributions, installers; each folder once."""
+"""Possible places of cuDNN: environments, frameworks, search paths, distributions, installers; each folder once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OVERRIDE_VARIABLES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CU
 
 
 class CudnnSpot(Frozen, frozen=True, kw_only=True):
-    """A folder to look into, and how one comes to it."""
+    """A folder to examine, and why."""
 
     folder: str
     origin: Origin
@@ -66,7 +66,9 @@ class CudnnFolder(Frozen, frozen=True, kw_only=True):
 
 
 def find_folders(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> tuple[CudnnFolder, ...]:
-    """Return every folder with cuDNN files, in the order of the steps. ``listed``: cached paths, records' folders."""
+    """Return every folder with cuDNN files, in the order of the steps. ``listed``: paths in the loader's cache, folders
+    in records.
+    """
     seen: set[str] = set()
     found = []
     for spot in _spots(request, where, listed):
@@ -100,7 +102,7 @@ def _spots(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> It
 
 
 def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[CudnnSpot]:
-    """Yield the folders of one environment: NVIDIA's wheels, packages with libraries of their own, conda's."""
+    """Yield the folders of one environment: NVIDIA's wheels, packages with bundled libraries, conda's."""
     for site in python.site_packages:
         nvidia = where.join(site, "nvidia")
         for name in where.names(nvidia) or ():
@@ -137,7 +139,7 @@ def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[CudnnS
 
 
 def _spot_at(folder: str, source: str, where: Sysroot) -> CudnnSpot:
-    """Return a spot whose origin follows from where it is."""
+    """Return a spot whose origin is determined by its path."""
     origin: Origin = "folder"
     low = folder.lower()
     if where.system == "windows":
@@ -221,7 +223,7 @@ def _overrides(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
 
 
 def bundler_of(python: PythonEnvironment, folder: str, where: Sysroot) -> Distribution | None:
-    """Return the distribution whose package holds ``folder``, as far as the package's name tells."""
+    """Return the distribution whose package contains ``folder``, judged by the package's name."""
     for distribution in python.distributions:
         base = where.path_module.normcase(distribution.location)
         inner = where.path_module.normcase(folder)
@@ -233,7 +235,7 @@ def bundler_of(python: PythonEnvironment, folder: str, where: Sysroot) -> Distri
 
 
 def conda_package(prefix: str, where: Sysroot) -> str:
-    """Return conda's own package of cuDNN as "cudnn 9.1.0"; empty when its records name none."""
+    """Return conda's package of cuDNN as "cudnn 9.1.0"; empty if its records name none."""
     for name in where.names(where.join(prefix, "conda-meta")) or ():
         m = re.fullmatch(r"(cudnn|libcudnn)-(\d[\w.]*)-[^-]+\.json", name)
         if m:
@@ -242,7 +244,7 @@ def conda_package(prefix: str, where: Sysroot) -> str:
 
 
 def debian_package(path: str, where: Sysroot) -> str:
-    """Return the Debian package that owns ``path`` with its version; empty when dpkg's lists name none."""
+    """Return the Debian package that owns ``path`` with its version; empty if dpkg's lists name none."""
     info = "/var/lib/dpkg/info"
     for name in where.names(info) or ():
         if not (name.endswith(".list") and "cudnn" in name):

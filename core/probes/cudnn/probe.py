@@ -1,4 +1,4 @@
-"""cuDNN probe: every copy on this machine, in the usual places and wherever a search path points; nothing is run."""
+"""cuDNN probe: every copy on this machine, in the usual places and on all search paths; nothing is run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WHEEL = late_pattern(r"nvidia_cudnn(?:_cu(?P<cuda>\d+))?-(?P<version>[\w.]+)\.d
 
 
 class CudnnSurvey(msgspec.Struct, frozen=True):
-    """What one look has at hand everywhere."""
+    """What all functions of one examination share."""
 
     request: ProbeRequest
     where: Sysroot
@@ -85,7 +85,7 @@ def _copies(found: CudnnFolder, survey: CudnnSurvey) -> Iterator[CudnnCopy]:
 
 
 def _copy(found: CudnnFolder, major: int, recorded: Mapping[str, RecordRow], survey: CudnnSurvey) -> CudnnCopy | None:
-    """Return one major's copy in a folder; None when there is neither a file nor a record of one."""
+    """Return a folder's copy of one major version; None if there is neither a file nor a record of one."""
     where, folder = survey.where, found.spot.folder
     names = [*choose_files(found, major, where).values()]
     # what RECORD lists and the folder's listing lacks may still be there: in a folder that may not be listed
@@ -115,7 +115,7 @@ def _copy(found: CudnnFolder, major: int, recorded: Mapping[str, RecordRow], sur
 
 
 def _signature(path: str, survey: CudnnSurvey) -> Signature:
-    """Return what the system says of a file's signature; where it does not decide, what the file's own hash says."""
+    """Return the system's verdict on a file's signature; if that is inconclusive, the verdict by the file's own hash."""
     said = survey.request.host.signature(path)
     return signature_by_hash(path, said, root=survey.where.root) if said in ("undecided", "not trusted") else said
 
@@ -128,9 +128,9 @@ def _wheels(site: str, where: Sysroot) -> Iterator[Distribution]:
 
 
 def _wheel_of(folder: str, where: Sysroot) -> tuple[Distribution | None, Mapping[str, RecordRow]]:
-    """Return the wheel that a folder's cuDNN came with, and file name -> what its RECORD says.
+    """Return the wheel that a folder's cuDNN came with, and file name -> its row in RECORD.
 
-    Two wheels may claim the same folder (cu11 and cu12 overwrite each other): the one whose sizes agree is meant.
+    Two wheels may claim the same folder (cu11 and cu12 overwrite each other): the one whose sizes agree is chosen.
     """
     m = re.fullmatch(r"(.+)[\\/]nvidia[\\/].+", folder)
     best: tuple[Distribution | None, Mapping[str, RecordRow]] = (None, {})
@@ -149,7 +149,7 @@ def _wheel_of(folder: str, where: Sysroot) -> tuple[Distribution | None, Mapping
 
 
 def _emptied_folders(request: ProbeRequest, found: list[CudnnFolder], where: Sysroot) -> list[CudnnFolder]:
-    """Return the wheels' folders that RECORD speaks of and that hold no cuDNN file any more, or cannot be listed."""
+    """Return the wheels' folders that RECORD lists and that contain no cuDNN file any more, or cannot be listed."""
     seen = {where.path_module.normcase(one.spot.folder) for one in found}
     gone = []
     for python in request.seen.pythons or ():
@@ -167,7 +167,7 @@ def _emptied_folders(request: ProbeRequest, found: list[CudnnFolder], where: Sys
 def _owner(
     found: CudnnFolder, copy: CudnnCopy, wheel: Distribution | None, survey: CudnnSurvey
 ) -> tuple[str, int | None]:
-    """Return the package that a copy belongs to, with its version, and the CUDA major in the package's name."""
+    """Return the package that a copy belongs to, with its version, and the CUDA major version in the package's name."""
     spot, request, where = found.spot, survey.request, survey.where
     python = next((p for p in request.seen.pythons or () if p.prefix == spot.environment), None)
     if wheel is not None:

@@ -1,4 +1,4 @@
-"""The driver's cache of compiled kernels: whose it is, and whether this user may use it."""
+"""The driver's cache of compiled kernels: its owner, and whether this user may use it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from core.probes.sysroot import Sysroot
 
 
 def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> ComputeCache | None:
-    """Describe the cache folder without writing to it; None when no place for it is known.
+    """Describe the cache folder without writing to it; None if its path is unknown.
 
-    Places: CUDA C++ Programming Guide, section on environment variables (CUDA_CACHE_PATH). ``writable`` of a folder
-    that does not exist yet says whether the driver could make it.
+    Paths: CUDA C++ Programming Guide, section on environment variables (CUDA_CACHE_PATH). ``writable`` of a missing
+    folder says whether the driver could create it.
     """
     path, source = cache_folder(env, machine, where)
     if not path:
@@ -58,7 +58,9 @@ CACHE_FOLDERS = frozenset({"ComputeCache", "GLCache"})
 
 
 def _movable_folder(path: str, where: Sysroot) -> str:
-    """Return the cache, or the .nv that holds nothing but caches, whichever is in a folder that this user may change."""
+    """Return the cache, or the .nv folder if it contains only caches, whichever is in a folder that this user may
+    change.
+    """
     above = where.parent(path)
     if _is_writable(above, where) is not False:
         return path
@@ -67,7 +69,7 @@ def _movable_folder(path: str, where: Sysroot) -> str:
 
 
 def cache_folder(env: Mapping[str, str], machine: Machine, where: Sysroot) -> tuple[str, str]:
-    """Return the cache's folder and what says so."""
+    """Return the cache's folder and what determines it."""
     if env.get("CUDA_CACHE_PATH"):
         return env["CUDA_CACHE_PATH"], "CUDA_CACHE_PATH"
     if where.system == "windows":
@@ -86,7 +88,7 @@ def _nearest(path: str, where: Sysroot) -> str:
 
 
 def _is_writable(folder: str, where: Sysroot) -> bool | None:
-    """Whether this user may make files there, asked without making one. Windows' access lists are not read."""
+    """Whether this user may create files there, tested without creating one. Windows' access lists are not read."""
     if os.name == "nt":
         return None
     real = where.local_path(folder)
@@ -101,7 +103,7 @@ def _owner(seen: os.stat_result) -> str:
 
 
 def owner_name(uid: int) -> str:
-    """Return a user's name; the number where no account belongs to it, empty on Windows."""
+    """Return a user's name; the number if no account belongs to it, empty on Windows."""
     if os.name == "nt":
         return ""
     import pwd
@@ -113,7 +115,7 @@ def owner_name(uid: int) -> str:
 
 
 def group_name(gid: int) -> str:
-    """Return a group's name; the number where there is none, empty on Windows."""
+    """Return a group's name; the number if there is none, empty on Windows."""
     if os.name == "nt":
         return ""
     import grp

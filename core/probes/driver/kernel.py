@@ -48,7 +48,7 @@ _RELEASE = late_pattern(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
 
 
 def look_at_kernel(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
-    """Return the fields of Driver that only Linux has."""
+    """Return the fields of Driver that exist on Linux only."""
     modules = loaded_modules(where)
     booted = boot_time(where)
     alive = not request.seen.machine.other_root  # the nodes and the log of another system are not ours to open
@@ -69,7 +69,7 @@ def look_at_kernel(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
 
 
 def loaded_modules(where: Sysroot) -> tuple[str, ...] | None:
-    """Return those of MODULES that are loaded; None when /proc/modules is not there or cannot be read."""
+    """Return which of MODULES are loaded; None if /proc/modules cannot be read."""
     content = where.text("/proc/modules", 1 << 20)
     if content is None:
         return None
@@ -78,7 +78,7 @@ def loaded_modules(where: Sysroot) -> tuple[str, ...] | None:
 
 
 def module_version(modules: tuple[str, ...] | None, where: Sysroot) -> str | None:
-    """Return the loaded NVIDIA module's version; empty text when none is loaded, None when that is not known."""
+    """Return the loaded NVIDIA module's version; empty if none is loaded, None if unknown."""
     version = where.text("/sys/module/nvidia/version", 128)
     if version and version.strip():
         return path_text(version.strip())
@@ -89,10 +89,10 @@ def module_version(modules: tuple[str, ...] | None, where: Sysroot) -> str | Non
 
 
 def device_nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
-    """Return the /dev/nvidia* nodes and whether each opens; None when /dev cannot be listed.
+    """Return the /dev/nvidia* nodes and whether each can be opened; None if /dev cannot be listed.
 
-    The nodes of /dev/nvidia-caps are left out: they are the administrator's, and CUDA does without them.
-    Opening is done in a thread: a sick GPU may never answer, and then ``opened`` stays None.
+    The nodes of /dev/nvidia-caps are left out: they are the administrator's, and CUDA works without them. Nodes are
+    opened in a thread: a failing GPU may never respond, and then ``opened`` stays None.
     """
     names = where.names("/dev")
     if names is None:
@@ -116,7 +116,7 @@ def device_nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
 
 
 def expected_nodes(where: Sysroot) -> tuple[ExpectedNode, ...] | None:
-    """Return the nodes that the loaded kernel module serves, by its own lists; None where it does not say.
+    """Return the nodes that the loaded kernel module serves, by its own lists; None if it does not say.
 
     The first name of the module's main device was nvidia-frontend, and is nvidia since driver 550.
     """
@@ -149,7 +149,7 @@ def cdi_specifications(where: Sysroot) -> tuple[CdiSpecification, ...]:
 
 
 def fabric_manager(where: Sysroot) -> bool | None:
-    """Return whether the fabric manager runs; None where it is not installed."""
+    """Return whether the fabric manager runs; None if it is not installed."""
     number = whole_number((where.text(FABRIC_MANAGER_PID, 64) or "").strip())
     if number and where.exists(f"/proc/{number}"):
         return True
@@ -187,7 +187,7 @@ def open_device_node(path: str, where: Sysroot) -> DeviceNode:
 
 
 def secure_boot(where: Sysroot) -> bool | None:
-    """Return whether Secure Boot is on. A machine that did not start through EFI has none; None = cannot be seen."""
+    """Return whether Secure Boot is on. A machine not started through EFI has none; None = unknown."""
     value = where.read(SECURE_BOOT, 16)
     if value is not None and len(value) >= 5:
         return value[4] == 1
@@ -204,7 +204,7 @@ def boot_time(where: Sysroot) -> float | None:
 
 
 def seconds_asleep() -> float | None:
-    """Return how many seconds the system has slept since it started: CLOCK_BOOTTIME counts them, CLOCK_MONOTONIC not."""
+    """Return how long the system has slept since it started: CLOCK_BOOTTIME includes that, CLOCK_MONOTONIC does not."""
     if not hasattr(time, "CLOCK_BOOTTIME"):
         return None
     try:

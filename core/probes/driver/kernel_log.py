@@ -34,16 +34,17 @@ _START = late_pattern(r"\bLinux version \d")
 
 
 class KernelLog(msgspec.Struct, frozen=True):
-    """The lines that matter, and the kernel's time of the last resume that they name (seconds since boot)."""
+    """The relevant lines, and the kernel's time of the last resume that they mention (seconds since boot)."""
 
     lines: tuple[str, ...]
     resumed: float | None = None
 
 
 def kernel_log(request: ProbeRequest, where: Sysroot) -> KernelLog | None:
-    """Return what the kernel log says; None when this user may not read it.
+    """Return the content of the kernel log; None if this user may not read it.
 
-    /dev/kmsg first, then dmesg (it asks another way and may be allowed what the file is not), then the log files.
+    First /dev/kmsg, then dmesg (which uses a system call and may be allowed although the file is not), then the log
+    files.
     """
     raw = _kmsg(where)
     if raw is None:
@@ -57,7 +58,7 @@ def kernel_log(request: ProbeRequest, where: Sysroot) -> KernelLog | None:
 
 
 def sift_lines(raw: Iterable[str]) -> KernelLog:
-    """Keep the lines that matter, printable, and the time of the last resume."""
+    """Keep the relevant lines, printable, and the time of the last resume."""
     resumed = None
     kept = []
     for line in raw:
@@ -69,13 +70,16 @@ def sift_lines(raw: Iterable[str]) -> KernelLog:
 
 
 def since_start(lines: list[str]) -> list[str]:
-    """Drop what a log file tells of earlier starts of the system."""
+    """Drop a log file's lines from earlier starts of the system."""
     starts = [n for n, line in enumerate(lines) if _START.search(line)]
     return lines[starts[-1] :] if starts else lines
 
 
 def format_record(raw: str) -> list[str]:
-    """Return a record of /dev/kmsg as dmesg shows it. Form: Documentation/ABI/testing/dev-kmsg of the kernel."""
+    """Return a record of /dev/kmsg in dmesg's format.
+
+    Format: Documentation/ABI/testing/dev-kmsg of the kernel.
+    """
     head, semicolon, message = raw.partition(";")
     fields = head.split(",")
     microseconds = whole_number(fields[2]) if semicolon and len(fields) >= 3 else None
@@ -85,7 +89,7 @@ def format_record(raw: str) -> list[str]:
 
 
 def _kmsg(where: Sysroot) -> list[str] | None:
-    """Read all records without waiting for new ones; None when it is not there or not allowed."""
+    """Read all records without waiting for new ones; None if it does not exist or may not be read."""
     try:
         descriptor = os.open(where.local_path("/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError):
@@ -131,11 +135,11 @@ def _tail(path: str, where: Sysroot) -> str | None:
 def resumed_at(
     log: KernelLog | None, booted: float | None, where: Sysroot, *, now: float, asleep: float | None
 ) -> float | None:
-    """Return when the system last resumed; 0.0 when it has not slept since it started, None when that is not known.
+    """Return when the system last resumed; 0.0 if it has not slept since it started, None if unknown.
 
-    ``asleep``: seconds that the system has slept in all. The kernel log's "PM: suspend exit" gives the moment (its clock stands still
-    in sleep, so it is counted back from now only where the log has it). Without it the earliest possible moment is
-    given: the start of the system and all its sleep.
+    ``asleep``: the total seconds of sleep. The kernel log's "PM: suspend exit" gives the moment (its clock stops during
+    sleep, so the time is only counted back from now if the log has that line). Otherwise the earliest possible moment
+    is returned: the start of the system plus all its sleep.
     """
     count = where.text("/sys/power/suspend_stats/success", 64)
     slept = asleep is not None and asleep > CLOCK_TOLERANCE_SECONDS

@@ -30,7 +30,7 @@ _STUB_WORDS = (b"is a stub library", b"CUDA driver is a stub library")
 
 
 class DriverFolder(NamedTuple):
-    """A folder that may hold the driver, and why it is looked at."""
+    """A folder that may contain the driver, and why it is examined."""
 
     path: str
     source: str
@@ -83,7 +83,7 @@ def driver_libraries(folders: Iterable[DriverFolder], where: Sysroot) -> tuple[D
 
 
 def describe_driver_library(path: str, source: str, where: Sysroot) -> DriverLibrary:
-    """Return what the file at ``path`` tells from outside."""
+    """Return what can be seen of the file at ``path`` without loading it."""
     real = where.real_path(path)
     image = read_image.read_image(where.local_path(path))
     version = _VERSION.search(real)
@@ -100,7 +100,7 @@ def describe_driver_library(path: str, source: str, where: Sysroot) -> DriverLib
 
 
 def is_stub(path: str, real: str, size: int | None, where: Sysroot) -> bool | None:
-    """Whether a file is the toolkit's link-time stub. None for a small file that does not say so itself."""
+    """Whether a file is the toolkit's link-time stub. None for a small file that does not identify itself as one."""
     if "stubs" in path.split("/") or "stubs" in real.split("/"):
         return True
     if size is None or size >= MAX_STUB_BYTES:

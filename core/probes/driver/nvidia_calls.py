@@ -1,7 +1,7 @@
-"""What a child process asks of NVML and of the CUDA driver. Nothing here runs in our own process.
+"""A child process's calls of NVML and of the CUDA driver. Nothing here runs in our own process.
 
-Each function emits what it knows after every step, so that a library that kills or hangs the child leaves behind which
-file it was and how far it came. The parent takes the last of each kind.
+Each function emits what it knows after every step, so that when a library kills or hangs the child, the file and the
+progress are known. The parent uses the last event of each kind.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
 
 
 def _ask_part(cuda: Any, name: str, cuda_file: str, emit: Callable[[DriverEvent], None]) -> None:
-    """Load a library as libcuda does: by its name, else from libcuda's own folder, which its RUNPATH may lead to."""
+    """Load a library as libcuda does: by its name, else from libcuda's own folder, which may be in its RUNPATH."""
     emit(DriverEvent(part=DriverPart(name=name, problem=fact_text("It gave no answer."))))
     file = problem = ""
     for path in (name, cuda_file.rpartition("/")[0] + "/" + name):
@@ -119,7 +119,7 @@ def _version_in(path: str) -> str | None:
 
 
 def _load_ptx(cuda: Any) -> int | None:
-    """Load a kernel in PTX on the first GPU and return the status; None where it does not come to it."""
+    """Load a kernel in PTX on the first GPU and return the status; None if an earlier call fails."""
     device, context, module = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
     if not _is_working(cuda, "cuDeviceGet", ctypes.byref(device), 0):
         return None
@@ -141,7 +141,7 @@ def _load_cuda(name: str) -> Any:
 
 
 def mapped_file(library: Any, function: str, name: str) -> str:
-    """Return the file that answers for ``function``: the one that this process has mapped at its address."""
+    """Return the file that contains ``function``: the one that this process has mapped at its address."""
     if sys.platform == "win32":
         buffer = ctypes.create_unicode_buffer(32768)
         length = ctypes.WinDLL("kernel32").GetModuleFileNameW(ctypes.c_void_p(library._handle), buffer, len(buffer))
@@ -167,12 +167,12 @@ def mapped_file(library: Any, function: str, name: str) -> str:
 
 
 def _text(path: str | bytes) -> str:
-    """Return ``facts.text`` of a path, without the facts."""
+    """Return ``facts.path_text`` of a path, without importing the facts."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _reason(error: OSError) -> str:
-    """Return the loader's own words, printable and of one line; on Windows the number, for the words hide it."""
+    """Return the loader's own message, printable and in one line; on Windows the number, which the message hides."""
     if sys.platform == "win32":
         # ctypes says FileNotFoundError, without a number, for ERROR_MOD_NOT_FOUND alone
         number = 126 if isinstance(error, FileNotFoundError) else error.winerror or 0
@@ -182,7 +182,7 @@ def _reason(error: OSError) -> str:
 
 
 def _integer(cuda: Any, function: str, *before: int) -> int | None:
-    """Call ``function(int *out, ...)`` and return the number; None when it fails or is not there."""
+    """Call ``function(int *out, ...)`` and return the number; None if it fails or does not exist."""
     out = ctypes.c_int()
     entry = getattr(cuda, function, None)
     if entry is None or entry(ctypes.byref(out), *before) != 0:
@@ -233,7 +233,7 @@ def _is_working(cuda: Any, function: str, *arguments: Any) -> bool:
 
 
 def ask_nvml(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
-    """Load NVML, ask it for driver and GPUs, in this process. Call it in a child only."""
+    """Load NVML, query the driver and the GPUs, in this process. Call it in a child only."""
     said = Nvml(problem=fact_text("It gave no answer."))
     try:
         # opened here first: pynvml calls every failure "not found", the loader says which
@@ -281,7 +281,7 @@ def _load_nvml(library: str) -> ctypes.CDLL:
 
 
 def _nvml(pynvml: Any, call: Callable[[], T]) -> T | None:
-    """Return what ``call`` returns; None when NVML refuses, does not know the function, or answers with garbage."""
+    """Return the result of ``call``; None if NVML refuses, does not know the function, or returns garbage."""
     try:
         return call()
     except (pynvml.NVMLError, UnicodeDecodeError):

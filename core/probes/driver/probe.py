@@ -1,4 +1,4 @@
-"""Driver probe: GPUs, what NVML and cuInit answer, and what stands between them."""
+"""Driver probe: GPUs, the results of NVML and cuInit, and what prevents them from working."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ Event = TypeVar("Event", Nvml, CudaInit, DriverPart)
 
 
 class DriverAnswers(msgspec.Struct, frozen=True):
-    """What one child said."""
+    """One child's answers."""
 
     nvml: Nvml | None = None
     cuda: CudaInit | None = None
@@ -87,7 +87,7 @@ class DriverAnswers(msgspec.Struct, frozen=True):
 
 
 def look(request: ProbeRequest) -> Driver:
-    """Ask NVML and the CUDA driver, each in a child of the consumer's environment, and look at the files meanwhile."""
+    """Query NVML and the CUDA driver, each in a child with the consumer's environment, and examine the files meanwhile."""
     start = time.monotonic()
     where = sysroot_of(request.host)
     if request.seen.machine.other_root:
@@ -125,7 +125,9 @@ def look(request: ProbeRequest) -> Driver:
 
 
 def _begin(work: Callable[[], DriverAnswers]) -> Callable[[], DriverAnswers]:
-    """Start ``work`` in a thread, and return what waits for its value. (concurrent.futures costs more than the work.)"""
+    """Start ``work`` in a thread, and return a function that waits for its result. (concurrent.futures costs more than
+    the work.)
+    """
     values: SimpleQueue[DriverAnswers | BaseException] = SimpleQueue()
 
     def run() -> None:
@@ -146,7 +148,7 @@ def _begin(work: Callable[[], DriverAnswers]) -> Callable[[], DriverAnswers]:
 
 
 def _files(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
-    """Return the fields of Driver that files tell; those of Linux stay None on Windows."""
+    """Return the fields of Driver that come from files; Linux's own stay None on Windows."""
     found: dict[str, Any] = {
         "pci": request.host.pci_devices(),
         "libraries": driver_libraries(search_folders(request.env, where), where),
@@ -167,13 +169,13 @@ def _clean(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _search_path(env: Mapping[str, str], where: Sysroot) -> tuple[str, ...]:
-    """Return the folders of LD_LIBRARY_PATH; none on Windows, where it means nothing."""
+    """Return the folders of LD_LIBRARY_PATH; none on Windows, where it has no effect."""
     value = env.get("LD_LIBRARY_PATH", "") if where.system == "linux" else ""
     return tuple(folder for folder in searched_entries(value, "linux", LIBRARY_VARIABLE) if folder)
 
 
 def brings_driver(env: Mapping[str, str], where: Sysroot) -> bool:
-    """Whether a folder of LD_LIBRARY_PATH holds a libcuda: its answer and the system's are then both wanted."""
+    """Whether a folder of LD_LIBRARY_PATH contains a libcuda: then both its result and the system's are needed."""
     return any(where.exists(where.join(folder, "libcuda.so.1")) for folder in _search_path(env, where))
 
 
@@ -196,11 +198,11 @@ def _nvml(request: ProbeRequest) -> DriverAnswers:
 def two_worlds(
     request: ProbeRequest, asked: Sequence[DriverAnswers | None], until: float
 ) -> tuple[CudaInit | None, tuple[str, ...]]:
-    """Return what cuInit answers without this session's variables, and those that keep it from starting.
+    """Return cuInit's result without this session's variables, and the variables that prevent it from starting.
 
-    Asked where the library is there and CUDA starts in no way so far. The variables are halved until one is left: a cuInit for
-    each half, at most MAX_HALVES of them, and none after ``until`` (of the monotonic clock). Where only several together do it,
-    all that are left are reported.
+    Called if the library exists and CUDA has not started in any way so far. The variables are bisected until one is
+    left: one cuInit for each half, at most MAX_HALVES, and none after ``until`` (of the monotonic clock). If only
+    several together cause the failure, all the remaining ones are reported.
     """
     answers = [a.cuda for a in asked if a and a.cuda]
     if not answers or not answers[0].library or any(a.status == 0 and a.device_count != 0 for a in answers):
@@ -248,7 +250,7 @@ def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False)
 
 
 def _proved(part: DriverPart, request: ProbeRequest, env: Mapping[str, str]) -> DriverPart:
-    """Return a part that killed the process which loaded it, with what becomes of a program's kernel in PTX."""
+    """Return a part that crashed the process which loaded it, with the result of loading a PTX kernel."""
     answer = ask_child(
         ask_cuda,
         DriverQuery(kernel=True),
@@ -276,7 +278,7 @@ def last_answers(answer: ChildAnswer[DriverEvent]) -> DriverAnswers:
 
 
 def with_child_end(said: Event, answer: ChildAnswer[DriverEvent], call: str) -> Event:
-    """Return ``said`` with how its child ended as its problem, if it ended badly."""
+    """Return ``said`` with its child's exit as its problem, if that was abnormal."""
     if not answer.ended:
         return said
     how = fact_text("gave no answer in time") if answer.timed_out else answer.ended
@@ -287,7 +289,7 @@ def with_child_end(said: Event, answer: ChildAnswer[DriverEvent], call: str) -> 
 
 
 def merge_gpus(nvml: DriverAnswers, shown: DriverAnswers, cuda: DriverAnswers) -> tuple[Gpu, ...] | None:
-    """Return NVML's GPUs; where NVML is silent, those of cuInit, unhidden first; None when neither answered."""
+    """Return NVML's GPUs; without NVML, those of cuInit, unhidden first; None if neither answered."""
     if nvml.nvml is not None and nvml.nvml.status == 0:
         known = {g.uuid: g.compute_capability for g in (*shown.gpus, *cuda.gpus)}
         return tuple(replace(g, compute_capability=g.compute_capability or known.get(g.uuid)) for g in nvml.gpus)
@@ -298,7 +300,7 @@ def merge_gpus(nvml: DriverAnswers, shown: DriverAnswers, cuda: DriverAnswers) -
 
 
 def stubs_told(found: tuple[DriverLibrary, ...] | None, cuda: CudaInit | None) -> tuple[DriverLibrary, ...] | None:
-    """Return the libraries with the one that answered 34 (CUDA_ERROR_STUB_LIBRARY) marked as a stub."""
+    """Return the libraries, with the one that returned 34 (CUDA_ERROR_STUB_LIBRARY) marked as a stub."""
     if found is None or cuda is None or cuda.status != 34:
         return found
     return tuple(replace(lib, stub=True) if cuda.library in (lib.path, lib.real_path) else lib for lib in found)

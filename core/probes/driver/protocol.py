@@ -6,7 +6,7 @@ from core.model.facts import CudaInit, DriverPart, Frozen, Gpu, Nvml
 
 
 class DriverQuery(Frozen, frozen=True, kw_only=True):
-    """Which library to ask."""
+    """The library to query."""
 
     library: str = ""
     """Name or path to load; empty for the name that programs use."""
@@ -17,7 +17,7 @@ class DriverQuery(Frozen, frozen=True, kw_only=True):
 
 
 class DriverEvent(Frozen, frozen=True, kw_only=True):
-    """One step's answer."""
+    """The answer of one step."""
 
     nvml: Nvml | None = None
     cuda: CudaInit | None = None

@@ -1,4 +1,4 @@
-"""Which CUDA a framework was built for, as its own files say it."""
+"""The CUDA version that a framework was built for, according to its own files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ BUILT_FOR = late_pattern(r"""(?<![\w.])cuda(?:_version)?['"]?\s*(?::[^=\n]*)?[=,
 
 
 def built_for(row: GpuFramework, name: str, folders: Iterable[str], where: Sysroot) -> str:
-    """Return the CUDA version that a framework was built for ("12.8", "12"); empty where it is not told.
+    """Return the CUDA version that a framework was built for ("12.8", "12"); empty if unknown.
 
-    ``name``: the distribution's. ``folders``: those of packages.
+    ``name``: the distribution's. ``folders``: folders of packages.
     """
     if row.cuda == "name":
         m = re.search(r"cuda(\d\d)", name)

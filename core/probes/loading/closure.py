@@ -1,6 +1,6 @@
-"""Closures probe: every GPU binary of every framework and extension, and what its own loader finds for it.
+"""Closures probe: every GPU binary of every framework and extension, and its dependencies as its own loader finds them.
 
-Nothing is judged here, and nothing is loaded: see ``openings`` for the child that opens what a framework opens.
+Nothing is judged here, and nothing is loaded: ``openings`` has the child that opens a framework's libraries.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 def look_again(request: ProbeRequest) -> tuple[Closure, ...]:
-    """Return the closures with the variables of another way of starting. What finds the same files is not opened again."""
+    """Return the closures with the variables of another way of starting. Unchanged results are not opened again."""
     return look(request, {c.consumer.full_id: c for c in request.seen.closures or ()})
 
 
@@ -98,7 +98,7 @@ def look(request: ProbeRequest, known: Mapping[str, Closure] = {}) -> tuple[Clos
 
 
 def environment_closures(setting: Setting) -> Iterator[Closure]:
-    """Yield the closures of one environment: each framework in its own process, its extensions behind it."""
+    """Yield the closures of one environment: each framework in a process of its own, followed by its extensions."""
     known = gpu_binaries()
     its = setting.python.distributions
     rows = [(d, row) for d in its for row in known.frameworks if re.fullmatch(row.distribution, d.name)]
@@ -160,7 +160,7 @@ def _requires(distribution: Distribution, name: str) -> bool:
 
 
 class Walk:
-    """One consumer's binaries, opened one after the other in the process that was made for it."""
+    """One consumer's binaries, opened one after the other in its own process."""
 
     def __init__(
         self, setting: Setting, process: Process, distribution: Distribution, base: Walk | None = None
@@ -184,7 +184,7 @@ class Walk:
 
     @cached_property
     def altered(self) -> frozenset[str]:
-        """Libraries of the distribution whose size is not the one that its RECORD has; conda rewrites what it packs."""
+        """Libraries of the distribution whose size differs from its RECORD; conda rewrites the files that it packages."""
         what, request = self._distribution, self._setting.request
         if installed_by_conda(what, self._setting.where):
             return frozenset()
@@ -199,7 +199,7 @@ class Walk:
         return frozenset(kept_look("altered", given, tuple[str, ...], look, self._setting.where, known=known))
 
     def closure(self) -> Closure:
-        """Return what was found."""
+        """Return the result."""
         what = self._distribution
         newer = is_beyond_horizon(release_family(what.name), what.version)
         return Closure(
@@ -212,7 +212,7 @@ class Walk:
         )
 
     def _opened_in_child(self) -> tuple[Opening, ...] | None:
-        """Open it for real: always where that is cheap, else where something looks wrong or everything is asked for."""
+        """Really open it: always if that is cheap, else if something looks wrong or a thorough scan was requested."""
         request = self._setting.request
         suspect = bool(self.edges or self.gaps)
         if not (suspect or self._setting.python.is_wanted):
@@ -290,7 +290,7 @@ class Walk:
                 self.global_scope += opened
 
     def _first_lacking(self, edges: Sequence[Edge], depth: int = 0) -> Iterator[Edge]:
-        """Yield what is lacking in the end: a library that was opened before without success is there, and lacks something."""
+        """Yield the root of each failure: a library that failed to open earlier exists, but lacks a dependency."""
         for edge in edges:
             before = self._passed_over.get(edge.name, ()) if edge.state == "absent" and depth < MOST_STEPS_BACK else ()
             yield from self._first_lacking(before, depth + 1) if before else (edge,)
@@ -312,7 +312,7 @@ class Walk:
     # --- an extension that brings its own binaries ----------------------------------------------------------
 
     def open_extensions(self, cuda: str) -> None:
-        """Open the extension modules and libraries that name the GPU's libraries, as their package brings them."""
+        """Open the extension modules and libraries that name the GPU's libraries, as their package loads them."""
         where, what = self._setting.where, self._distribution
         paths = [p for p in record_rows(what, r"\.so(?:\.\d+)*\"?,", where) if where.is_file(p)]
         own = {where.name(p) for p in paths}
@@ -348,7 +348,7 @@ class Walk:
             self.steps.append(OpeningStep(found.file.path, work="compile" if compiler else ""))
 
     def _add(self, opened: list[LoadedLibrary], edges: list[Edge]) -> None:
-        """Keep what was opened, none where the open fails, and what it lacks."""
+        """Record the opened libraries (none if the open fails), and what is missing."""
         known = {(e.name, e.wanted_by) for e in self.edges}
         self.edges += [e for e in edges if (e.name, e.wanted_by) not in known and not DRIVERS_OWN.fullmatch(e.name)]
         self._files |= dict.fromkeys(one.file.path for one in opened)
@@ -364,7 +364,7 @@ class Walk:
                 self.gaps += self._process.unmet_symbols(one, scope, everything=mine)
 
     def _elsewhere(self, edge: Edge) -> tuple[str, ...]:
-        """Return files of the wanted name in this environment's packages and in the toolkits, which the search does not come to."""
+        """Return files of the wanted name in this environment's packages and in the toolkits, outside the search path."""
         if edge.state != "absent":
             return ()
         where, out = self._setting.where, []

@@ -1,4 +1,4 @@
-"""The closures of an environment on Windows: what each framework's own DLLs import, and offer, under the way in which it loads them."""
+"""The closures of an environment on Windows: imports and exports of each framework's own DLLs, as it loads them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NOT_FOUND = 126
 
 
 def windows_closures(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[Closure]:
-    """Yield one closure for each framework of the table; what comes behind another one is loaded into its process."""
+    """Yield one closure for each framework of the table; extensions are loaded into their framework's process."""
     rows = [(d, row) for d in python.distributions for row in gpu_binaries().frameworks if _fits(row, d.name)]
     verdicts: list[Verdict] = []
     for distribution, row in rows:
@@ -80,7 +80,7 @@ def application_folder(python: PythonEnvironment, where: Sysroot) -> str:
 
 
 class DllWalk:
-    """One framework's DLLs, loaded one after the other in the process that it starts in."""
+    """One framework's DLLs, loaded one after the other in its process."""
 
     def __init__(
         self,
@@ -131,7 +131,9 @@ class DllWalk:
             self._open_names(names, number.partition(".")[0])
 
     def closure(self, verdicts: list[Verdict]) -> Closure:
-        """Return what was found, and what a child met; what the child has loaded lacks nothing, whatever was predicted."""
+        """Return the result, including a child's; dependencies that the child could load are not missing, whatever was
+        predicted.
+        """
         what = self._distribution
         consumer = self._python.consumer(f"{what.name} {what.version}")
         openings = self._opened(consumer.full_id, verdicts)
@@ -151,7 +153,7 @@ class DllWalk:
         )
 
     def _strays(self) -> Iterator[str]:
-        """Yield the unfit files in a folder of a package that no package installed."""
+        """Yield the unusable files in a package's folder that no package installed."""
         unfit = dict.fromkeys([*(e.path for _by, e in self.edges), *(g.provider for _by, g in self.gaps)])
         for path in filter(None, unfit):
             site = next((f for f in self._python.site_packages if is_inside("windows", path, f)), "")
@@ -206,9 +208,9 @@ class DllWalk:
                 self.steps.append(LoadStep(path=name, flags=policy.flags, wants=wants))
 
     def _followed(self, start: str, by: str, policy: DllPolicy) -> tuple[list[Edge], list[Gap], tuple[str, ...]]:
-        """Return what a load lacks, the functions that do not fit, and the files that the start imports itself.
+        """Return a load's missing dependencies, its missing functions, and the files that the start imports itself.
 
-        What it brings is loaded from then on, unless it fails.
+        All that it brings in counts as loaded from then on, unless it fails.
         """
         self._search = search = DllSearch(policy, others=self._search)
         loaded = dict(self._loaded)
@@ -238,7 +240,7 @@ class DllWalk:
         return bad, gaps, tuple(direct)
 
     def _behind(self, absent: Sequence[Edge], search: DllSearch) -> Iterator[Edge]:
-        """Yield what files that are only elsewhere need in turn, and that is not found either: a cure needs their folders, too."""
+        """Yield the missing dependencies of files found only elsewhere: a cure needs their folders, too."""
         known = {e.name.lower() for e in absent}
         queue = [e.elsewhere[0] for e in absent if e.elsewhere]
         while queue:
@@ -269,12 +271,12 @@ class DllWalk:
     # --- a child ---------------------------------------------------------------------------------------------
 
     def _order(self) -> LoadOrder:
-        """Return what a child does, with all that comes before it."""
+        """Return the child's instructions, with all that must be loaded before."""
         folders = tuple(dict.fromkeys((*self._before.folders, *self.folders)))
         return LoadOrder(folders=folders, steps=(*self._before.steps, *self.steps))
 
     def _opened(self, consumer: str, verdicts: list[Verdict]) -> tuple[Opening, ...] | None:
-        """Load it for real: always where that is cheap, else where something looks wrong or everything is asked for."""
+        """Really load it: always if that is cheap, else if something looks wrong or a thorough scan was requested."""
         suspect = bool(self.edges or self.gaps)
         if not (suspect or (self._python.is_wanted and (self._request.thorough or not self._row.heavy))):
             return None
@@ -298,7 +300,7 @@ class DllWalk:
         return []
 
     def _lost(self, pattern: str) -> None:
-        """Tell of a file that the package installed and that is no longer there."""
+        """Record a file that the package installed and that is missing now."""
         if "*" in pattern or pattern not in read_record(self._distribution, self._where):
             return
         lost = self._where.join(self._distribution.location, *pattern.split("/"))
@@ -306,7 +308,7 @@ class DllWalk:
         self.binaries.append(lost)
 
     def _folders(self) -> tuple[str, ...]:
-        """Return the folders that the environment and the framework make known for DLLs."""
+        """Return the folders that the environment and the framework register for DLLs."""
         row, where = self._row, self._where
         added = [*added_folders(self._python)]
         finds = bool(row.windows_finds) and is_older(self._distribution.version, row.windows_finds) is False
@@ -326,14 +328,16 @@ class DllWalk:
         return [e for e in searched_entries(self._variables.get("PATH", ""), "windows") if ntpath.isabs(e)]
 
     def _compiler(self) -> str:
-        """Return the toolkit whose nvcc PATH leads to; empty where CUDA_PATH names a folder that is there."""
+        """Return the toolkit whose nvcc is on PATH; empty if CUDA_PATH names an existing folder."""
         named = self._variables.get("CUDA_PATH", "")
         if named and self._where.names(named) is not None:
             return ""
         return next((ntpath.dirname(f) for f in self._on_path() if self._where.is_file(ntpath.join(f, "nvcc.exe"))), "")
 
     def _policy(self, path: str) -> DllPolicy:
-        """Return how the framework loads this file: as an extension module and by ctypes, or with an altered search path."""
+        """Return how the framework loads this file: as an extension module and by ctypes, or with an altered search
+        path.
+        """
         application = application_folder(self._python, self._where)
         variable = self._variables.get("PATH", "")
         if self._row.windows_way == "altered search path":
@@ -344,7 +348,7 @@ class DllWalk:
         return replace(policy, loading=ntpath.dirname(path))
 
     def _elsewhere(self, name: str) -> tuple[str, ...]:
-        """Return files of this name in the packages, which the search does not come to: nvidia's wheels keep them in bin."""
+        """Return files of this name in the packages, outside the search path: nvidia's wheels keep them in bin."""
         where, sites = self._where, self._python.site_packages
         folders = [*nvidias_folders(sites, where), *(where.join(base, "torch", "lib") for base in sites)]
         return tuple(where.join(f, n) for f in folders for n in where.names(f) or () if n.lower() == name.lower())

@@ -1,4 +1,4 @@
-"""One consumer's roll calls: as it really starts, and once more without its search path where that made a difference."""
+"""One consumer's roll calls: with its real environment, and again without its search path if that made a difference."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def test_load(
 
 
 def replace_env(setting: LoadContext, env: Mapping[str, str]) -> LoadContext:
-    """Return the setting with another environment of variables."""
+    """Return the setting with other environment variables."""
     return LoadContext(setting.request, setting.where, setting.known, env)
 
 
 def is_callable(its: LoadPlan, setting: LoadContext) -> bool:
-    """Whether there is something to call: files of the running system, and a main library."""
+    """Whether a roll call is possible: files of the running system, and a main library."""
     return its.roll is not None and runs_here(setting.where)
 
 
 def _run_roll_call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> RollCall | None:
-    """Make a roll call; None where there is nothing to call, or others can change it and nobody named it."""
+    """Make a roll call; None if there is nothing to call, or if others can change it and nobody named it."""
     if its.roll is None or not is_callable(its, setting):
         return None
     main = next((r.winner.path for r in its.resolutions if r.winner), its.roll.main)
@@ -82,7 +82,7 @@ def _run_roll_call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> Rol
 
 
 def _pipe(its: LoadPlan, where: Sysroot) -> str:
-    """Return the first pipe, socket or device that the loader would open under a library's name; empty for none."""
+    """Return the first pipe, socket or device that the loader would open in place of a library; empty if there is none."""
     for resolution in its.resolutions:
         for attempt in resolution.attempts:
             if attempt.outcome == "found":
@@ -100,7 +100,9 @@ def _own_files(prefix: str, setting: LoadContext) -> dict[str, str]:
 
 
 def _path_mattered(its: LoadPlan, called: RollCall) -> bool:
-    """Whether the variable hid another candidate, or stands behind a call that failed: only then it proves something."""
+    """Whether the variable hid another candidate, or may explain a call that failed: only then does a second test prove
+    anything.
+    """
     by_variable = How.LD_LIBRARY_PATH
     hid = any(
         r.winner is not None and r.winner.how is by_variable and any(a.how is not by_variable for a in r.found)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CudnnRequirement(Frozen, frozen=True, kw_only=True):
-    """One framework's wish for one cuDNN major; with an empty framework, a wheel that nothing here asks for."""
+    """One framework's requirement for a major version of cuDNN; with an empty framework, a wheel that nothing requests."""
 
     framework: str = ""
     """Name and version of the distribution."""
@@ -38,7 +38,7 @@ class CudnnRequirement(Frozen, frozen=True, kw_only=True):
 def cudnn_requirements(
     python: PythonEnvironment, where: Sysroot, known: CudnnKnowledge, architecture: str = "x86_64"
 ) -> tuple[CudnnRequirement, ...]:
-    """Return every wish of an environment's frameworks. ``architecture``: the machine's processor."""
+    """Return every requirement of an environment's frameworks. ``architecture``: the machine's."""
     return tuple(
         wish
         for distribution in python.distributions
@@ -71,7 +71,7 @@ def _cudnn_requirement(
 def _binaries(
     distribution: Distribution, framework: FrameworkRow, where: Sysroot
 ) -> tuple[tuple[str, ...], int | None]:
-    """Return the framework's binaries that are there, the one that needs cuDNN last, and the major that it needs."""
+    """Return the framework's existing binaries, the one that needs cuDNN last, and the major version that it needs."""
     there: list[str] = []
     for pattern in framework.windows if where.system == "windows" else framework.linux:
         folder, name = where.join(distribution.location, *pattern.split("/")[:-1]), pattern.split("/")[-1]
@@ -86,7 +86,7 @@ def _binaries(
 
 
 def _links_without(askers: tuple[str, ...], where: Sysroot) -> bool:
-    """Whether a framework for Windows links cuBLAS and no cuDNN: it loads without one, and opens it only where it is asked to.
+    """Whether a framework for Windows links cuBLAS but not cuDNN: it loads without cuDNN, and opens it on demand.
 
     ONNX Runtime does so since its pull request 29252 (read in 1.31.1).
     """
@@ -99,9 +99,9 @@ def _links_without(askers: tuple[str, ...], where: Sysroot) -> bool:
 
 
 def pinned_cudnn(distribution: Distribution, system: System, architecture: str) -> tuple[str | None, str, int | None]:
-    """Return the cuDNN version that a distribution's requirements fix, the requirement's words, and its major.
+    """Return the cuDNN version that a distribution's requirements pin, the requirement's text, and its major version.
 
-    Only ``==`` fixes a version; of a range the words and the major of its lower end are returned.
+    Only ``==`` pins a version; for a range, the text and the major version of its lower end are returned.
     """
     for raw in distribution.requires:
         if not re.match(r"nvidia[-_.]cudnn", raw, re.IGNORECASE):
@@ -134,7 +134,7 @@ SYSTEM_FACTS = {
 
 
 def _marker_applies(wish: Requirement, system: System, architecture: str) -> bool:
-    """Whether a requirement's marker holds on the examined system; for extras, as if they had been asked for."""
+    """Whether a requirement's marker holds on the examined system; extras count as requested."""
     facts = {
         **SYSTEM_FACTS[system],
         "platform_machine": platform_machine(system, architecture),

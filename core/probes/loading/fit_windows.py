@@ -1,4 +1,6 @@
-"""Whether the DLLs that were found have the functions that are imported from them: a program without one is refused with error 127."""
+"""Whether the DLLs that were found export the functions that are imported from them: without one, Windows refuses the
+program with error 127.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ FUNCTIONS_TOLD = 3
 def unmet_functions(
     found: Resolution, search: DllSearch, importer: str, elsewhere: Iterable[str] = ()
 ) -> Iterator[Gap]:
-    """Yield the functions that ``importer`` imports and that the file found for it does not have. Windows' own are not asked.
+    """Yield the functions that ``importer`` imports and that the file found for it lacks. Windows' own DLLs are not
+    checked.
 
-    ``elsewhere``: files of the same name that the search does not come to.
+    ``elsewhere``: files of the same name outside the search path.
     """
     winner = found.winner
     if winner is None or winner.outcome != "found" or not winner.path or not importer:
@@ -37,6 +40,6 @@ def unmet_functions(
 
 
 def _is_windows_own(name: str) -> bool:
-    """Whether a DLL in Windows' folders belongs there: CUDA's do not, but for the driver's."""
+    """Whether a DLL in Windows' folders belongs there: CUDA's do not, except the driver's."""
     known = parse_library_name(name.lower())
     return known is None or known.family in ("driver", "nvml", "libcuda", "vcruntime")

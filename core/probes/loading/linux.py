@@ -1,4 +1,4 @@
-"""What a consumer's cuDNN leads to on Linux: every library that it wants, with all candidates in ld.so's order."""
+"""A consumer's cuDNN dependencies on Linux: every library that it needs, with all candidates in ld.so's order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def consumer_policy(env: Mapping[str, str], machine: Machine, where: Sysroot) ->
 
 
 class Tracer:
-    """Follows one consumer's load. ``chain``: who asks for cuDNN, then who loaded that, up to the program."""
+    """Follows one consumer's load. ``chain``: the file that needs cuDNN, then the file that loaded that, up to the
+    program.
+    """
 
     def __init__(
         self, search: LibrarySearch, major: int, chain: Sequence[LoadedFile], loaded: Mapping[str, str]
@@ -51,7 +53,7 @@ class Tracer:
         self.resolutions: list[Resolution] = []
 
     def trace(self, main: str) -> None:
-        """Resolve the main library (a bare name or a path) and everything that it leads to."""
+        """Resolve the main library (a bare name or a path) and all its dependencies."""
         first = self._wish(main, self._chain)
         shim = self._take(first, self._chain)
         if shim is None:
@@ -67,7 +69,7 @@ class Tracer:
             queue += self._needs(chain)
 
     def _needs(self, chain: list[LoadedFile]) -> Iterator[list[LoadedFile]]:
-        """Resolve what one loaded file needs and opens; yield the cuDNN files that this brings in."""
+        """Resolve what one loaded file needs and opens; yield the resulting cuDNN files."""
         path, image = chain[0].path, chain[0].image
         for name in image.needed:
             what = parse_cudnn_name(name, "linux")
@@ -96,7 +98,7 @@ class Tracer:
                         self._wish(inner, taken)
 
     def _names_opened(self, names: tuple[str, ...]) -> Iterator[str]:
-        """Yield the CUDA libraries among the names that a file opens by itself, with NVRTC's number filled in."""
+        """Yield the CUDA libraries among the names that a file opens itself, with NVRTC's number filled in."""
         cuda = {m[1] for n in names if (m := re.fullmatch(r"lib(?:cublas|cublasLt|nvrtc)\.so\.(\d+)[\d.]*", n))}
         for name in names:
             if CUDA_LIBRARY.fullmatch(name):
@@ -105,7 +107,7 @@ class Tracer:
                 yield f"libnvrtc.so.{'11.2' if number == '11' else number}"
 
     def _cuda(self, here: set[str]) -> str:
-        """Return the CUDA major: from this file's names, else from those of what was resolved already."""
+        """Return the CUDA major version: from this file's names, else from those resolved before."""
         if len(here) == 1:
             return next(iter(here))
         names = (re.fullmatch(r"libcublas(?:Lt)?\.so\.(\d+)", r.name) for r in self.resolutions)
@@ -121,9 +123,9 @@ class Tracer:
                 yield taken
 
     def _part(self, role: str, version: str | None, chain: list[LoadedFile]) -> Resolution:
-        """Return one sub-library's candidates under all names that are asked for, in order, as one resolution.
+        """Return one sub-library's candidates under all names that are tried, in order, as one resolution.
 
-        Of the other names only those candidates are kept that exist, to keep the list readable.
+        Of the other names, only existing candidates are kept, so that the list stays readable.
         """
         name = shipped_name(role, self._major, "linux")
         known = self._earlier_resolution(name)
@@ -150,13 +152,13 @@ class Tracer:
         return resolution
 
     def _keep(self, resolution: Resolution) -> None:
-        """Keep a resolution; the same search for the same name by a second file tells nothing new."""
+        """Keep a resolution; the same search for the same name by a second file adds nothing."""
         places = [a.path for a in resolution.attempts]
         if not any(r.name == resolution.name and [a.path for a in r.attempts] == places for r in self.resolutions):
             self.resolutions.append(resolution)
 
     def _earlier_resolution(self, name: str) -> Resolution | None:
-        """Return what a name was resolved to before: ld.so takes a loaded library again, whoever asks."""
+        """Return a name's earlier resolution: ld.so reuses a loaded library, whoever asks."""
         return next((r for r in self.resolutions if r.name == name and r.winner), None)
 
     def _take(self, resolution: Resolution, chain: Sequence[LoadedFile]) -> list[LoadedFile] | None:
@@ -167,7 +169,7 @@ class Tracer:
 def preloaded_libraries(
     askers: Sequence[LoadedFile], program: Sequence[LoadedFile], search: LibrarySearch
 ) -> dict[str, str]:
-    """Return the CUDA libraries (name -> path) that a framework's own binaries bring with them before cuDNN asks."""
+    """Return the CUDA libraries (name -> path) that a framework's own binaries load before cuDNN needs them."""
     loaded: dict[str, str] = {}
     for asker in askers:
         for name in asker.image.needed:

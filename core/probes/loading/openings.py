@@ -1,8 +1,9 @@
-"""Opens what a framework opens at its start, once: in the environment's own interpreter, in the cage, with immediate binding.
+"""Open the libraries that a framework opens at its start, once: in the environment's own interpreter, in the sandbox,
+with immediate binding.
 
-No Python code of the environment's packages runs: the interpreter starts without them (-I -S: no .pth line, no sitecustomize), and
-imports its own standard library alone. What the libraries' search depends on is the program and the variables: those are the
-person's. A healthy child takes 20 ms and the libraries' own time.
+No Python code of the environment's packages runs: the interpreter starts without them (-I -S: no .pth line, no
+sitecustomize), and imports only its own standard library. The search for libraries depends on the program and the
+variables, and those are the person's. A healthy child takes 20 ms plus the libraries' own time.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class OpeningStep(msgspec.Struct, frozen=True):
 
 
 class OpeningEvent(msgspec.Struct, frozen=True):
-    """One line that the script emitted."""
+    """One line of the script's output."""
 
     library: str
     begun: bool = False
@@ -115,9 +116,9 @@ def open_libraries(
     request: ProbeRequest,
     verdict_of: Callable[[], Verdict],
 ) -> tuple[Opening, ...] | None:
-    """Return what happened at every step; None where nothing may be run here, or the interpreter does not start.
+    """Return the result of every step; None if nothing may be run here, or the interpreter does not start.
 
-    ``verdict_of``: whether that may be run.
+    ``verdict_of``: whether it may be run.
     """
     steps, where = tuple(steps), sysroot_of(request.host)
     if not steps or not python.executable or not runs_here(where) or where.system != "linux":

@@ -1,6 +1,7 @@
-"""What a framework loads when it starts, loaded once on Windows: in the environment's own interpreter, with its flags and folders.
+"""Load the DLLs that a framework loads at its start, once, on Windows: in the environment's own interpreter, with its
+flags and folders.
 
-None of the framework's Python code runs; the interpreter does what its own start does (.pth files, sitecustomize).
+None of the framework's Python code runs; the interpreter runs its own start-up code (.pth files, sitecustomize).
 """
 
 from __future__ import annotations
@@ -104,14 +105,14 @@ class LoadStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoadOrder(msgspec.Struct, frozen=True):
-    """What the child does: add folders, then load."""
+    """The child's instructions: folders to add, then DLLs to load."""
 
     folders: tuple[str, ...] = ()
     steps: tuple[LoadStep, ...] = ()
 
 
 class LoadEvent(msgspec.Struct, frozen=True):
-    """One line that the script emitted."""
+    """One line of the script's output."""
 
     library: str
     begun: bool = False
@@ -122,9 +123,9 @@ class LoadEvent(msgspec.Struct, frozen=True):
 def load_libraries(
     python: PythonEnvironment, order: LoadOrder, consumer: str, request: ProbeRequest, verdicts: list[Verdict]
 ) -> tuple[Opening, ...] | None:
-    """Return what happened at every step; None where nothing may be run here, or the interpreter does not start.
+    """Return the result of every step; None if nothing may be run here, or the interpreter does not start.
 
-    ``verdicts``: whether that interpreter may be run, asked at the first call.
+    ``verdicts``: whether that interpreter may be run, determined at the first call.
     """
     where = sysroot_of(request.host)
     if not order.steps or not python.executable or not runs_here(where) or where.system != "windows":
@@ -156,7 +157,7 @@ def load_libraries(
 
 
 def in_words(event: LoadEvent) -> str:
-    """Return what LoadLibraryExW left, and the function that a DLL in memory does not have; empty for a load that worked."""
+    """Return the error of LoadLibraryExW, and the function that a loaded DLL lacks; empty for a successful load."""
     if not event.number:
         return ""
     name = WINDOWS_ERRORS.get(event.number, "")

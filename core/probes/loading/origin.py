@@ -1,4 +1,4 @@
-"""Where a loaded file came from, in words, and whether the examined system is the running one."""
+"""The origin of a loaded file, in words, and whether the examined system is the running one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One consumer's load, planned: what its loader will find, and the roll call that follows from it."""
+"""One consumer's load, planned: what its loader will find, and the resulting roll call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SYSTEMS: tuple[System, ...] = ("linux", "windows")
 
 
 class LoadPlan(msgspec.Struct, frozen=True):
-    """What will be asked of a child for one consumer and one major."""
+    """The request to a child for one consumer and one major version."""
 
     consumer: Consumer
     wish: CudnnRequirement
@@ -37,7 +37,7 @@ class LoadPlan(msgspec.Struct, frozen=True):
 
 
 class LoadContext(msgspec.Struct, frozen=True):
-    """What a plan is made from beside the wish: request, places, knowledge, and the environment of variables."""
+    """The other input of a plan: request, places, knowledge, and environment variables."""
 
     request: ProbeRequest
     where: Sysroot
@@ -48,7 +48,7 @@ class LoadContext(msgspec.Struct, frozen=True):
 def plan_load(
     consumer: Consumer, wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext
 ) -> LoadPlan:
-    """Return the plan for one wish. ``wish.main``, if set, is loaded by its path; else by its name."""
+    """Return the plan for one requirement. ``wish.main``, if set, is loaded by path; else by name."""
     resolve = _on_windows if setting.where.system == "windows" else _on_linux
     resolutions = resolve(wish, python, setting)
     main = _main(wish, resolutions, setting)
@@ -82,22 +82,22 @@ def _on_windows(
 
 
 def added_folders(python: PythonEnvironment | None) -> tuple[str, ...]:
-    """Return the folders that an environment on Windows makes known for DLLs: its own settings' and conda's."""
+    """Return the folders that an environment on Windows registers for DLLs: from its own settings, and conda's."""
     if python is None:
         return ()
     return (*python.dll_folders, *(conda_folders(python.prefix) if python.kind == "conda" else ()))
 
 
 def _folders(wish: CudnnRequirement, where: Sysroot) -> tuple[str, ...]:
-    """Return the folders of a framework's own DLLs, or of a wheel that is loaded by its path."""
+    """Return the folders of a framework's own DLLs, or of a wheel that is loaded by path."""
     return tuple(dict.fromkeys(where.parent(path) for path in (*wish.askers, wish.main) if path))
 
 
 def _preload(wish: CudnnRequirement, where: Sysroot) -> tuple[str, ...]:
-    """Return the cuDNN DLLs that a consumer on Windows loads by their paths before anything asks for them by name.
+    """Return the cuDNN DLLs that a consumer on Windows loads by path before anything requests them by name.
 
-    PyTorch and CTranslate2 load every DLL of their folder; who uses the bare wheel has to do the same, because cuDNN
-    opens its parts by name and add_dll_directory does not reach that.
+    PyTorch and CTranslate2 load every DLL of their folder; users of the bare wheel must do the same, because cuDNN
+    opens its parts by name and add_dll_directory does not affect that.
     """
     if where.system != "windows" or not (wish.main or (wish.askers and wish.way == "whole folder")):
         return ()
@@ -109,7 +109,7 @@ def _preload(wish: CudnnRequirement, where: Sysroot) -> tuple[str, ...]:
 def _main(wish: CudnnRequirement, resolutions: tuple[Resolution, ...], setting: LoadContext) -> str:
     """Return what the child loads: the path that the search predicts, or the bare name for a plain program.
 
-    A framework's main library that is not found is not looked for by another way: the search has the answer.
+    If a framework's main library is not found, no other way is tried: the search is the result.
     """
     if not wish.main and not wish.askers:
         return shipped_name("", wish.major, setting.where.system)
@@ -121,9 +121,9 @@ FOUND_BY_NAME = (How.PATH, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.LOADED, Ho
 
 
 def _name_for_child(resolution: Resolution) -> str:
-    """Return how the child asks for a library so that it gets the file that the consumer gets.
+    """Return the name or path with which the child loads the same file as the consumer.
 
-    cuDNN for Windows asks by bare name, and the child can do the same. On Linux the answer depends on who asks (RPATH,
+    cuDNN for Windows uses bare names, and so can the child. On Linux the result depends on the requesting file (RPATH,
     RUNPATH), which a child cannot imitate: it loads the file that the search predicts.
     """
     winner = resolution.winner
@@ -153,9 +153,9 @@ def _roll(
 def crash_risk(
     resolutions: tuple[Resolution, ...], checks: tuple[RollCallCheck, ...], needed: Mapping[str, tuple[str, ...]]
 ) -> dict[str, int]:
-    """Return the functions and parts that are likely to end a process: 1 for their own fault, 2 for a need's.
+    """Return the functions and parts that may crash the process: 1 for their own fault, 2 for a dependency's.
 
-    A function suffers from a part that is missing or broken; loading a missing part only fails, a broken one may kill.
+    A function suffers from a part that is missing or broken; loading a missing part only fails, a broken one may crash.
     ``needed``: a file's path -> the names that it is linked against.
     """
     paths = {r.name: r.winner.path for r in resolutions if r.winner}

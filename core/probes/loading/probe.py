@@ -1,4 +1,4 @@
-"""Loading probe: who wants cuDNN, where each consumer's loader finds it, and what really happens when it is loaded."""
+"""Loading probe: who needs cuDNN, where each consumer's loader finds it, and what happens when it is really loaded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOADING_THREADS = 2
 
 
 class ConsumerRequirement(msgspec.Struct, frozen=True):
-    """A consumer, what it wishes for, and the environment that it lives in."""
+    """A consumer, its requirement, and its environment."""
 
     consumer: Consumer
     wish: CudnnRequirement
@@ -30,9 +30,10 @@ class ConsumerRequirement(msgspec.Struct, frozen=True):
 
 
 def look(request: ProbeRequest) -> tuple[Load, ...]:
-    """Return one Load for each framework's wish, each wheel that nothing asks for, and each major of a plain program.
+    """Return one Load for each framework's requirement, each wheel that nothing requests, and each major version for a
+    plain program.
 
-    Roll calls are made where the examined system is the running one.
+    Roll calls are made only if the examined system is the running one.
     """
     where = sysroot_of(request.host)
     known = cudnn_knowledge()
@@ -48,7 +49,7 @@ def look(request: ProbeRequest) -> tuple[Load, ...]:
 
 
 def look_again(request: ProbeRequest) -> tuple[Load, ...]:
-    """Return the loads with the variables of another way of starting. What finds the same files is not loaded again."""
+    """Return the loads with the variables of another way of starting. Unchanged results are not loaded again."""
     where = sysroot_of(request.host)
     known = cudnn_knowledge()
     setting = LoadContext(request, where, known, request.env)
@@ -63,7 +64,7 @@ def look_again(request: ProbeRequest) -> tuple[Load, ...]:
 
 
 def find_consumers(request: ProbeRequest, where: Sysroot, known: CudnnKnowledge) -> Iterator[ConsumerRequirement]:
-    """Yield who wants which cuDNN on this machine."""
+    """Yield the consumers on this machine, with the cuDNN that each needs."""
     copies = request.seen.cudnn or ()
     for python in request.seen.pythons or ():
         asked = cudnn_requirements(python, where, known, request.seen.machine.architecture)
@@ -80,12 +81,12 @@ def find_consumers(request: ProbeRequest, where: Sysroot, known: CudnnKnowledge)
 
 
 def _main(copy: CudnnCopy, where: Sysroot) -> str:
-    """Return the path of a copy's main library; empty when that is missing, since nothing can be loaded then."""
+    """Return the path of a copy's main library; empty if it is missing, since nothing can be loaded then."""
     names = ((f.name, parse_cudnn_name(f.name, where.system)) for f in copy.files)
     return next((where.join(copy.folder, name) for name, what in names if what and not what.role), "")
 
 
 def _is_everyones(copy: CudnnCopy) -> bool:
-    """Whether a copy is no Python environment's own, or is on the search path of every program."""
+    """Whether a copy belongs to no Python environment, or is on every program's search path."""
     on_path = copy.source in ("LD_LIBRARY_PATH", "PATH", "ld.so.cache")
     return on_path or (not copy.environment and copy.origin not in ("wheel", "framework"))

@@ -1,4 +1,4 @@
-r"""What a consumer's cuDNN leads to on Windows: every DLL that it wants, with all candidates in the loader's order."""
+"""A consumer's cuDNN dependencies on Windows: every DLL that it needs, with all candidates in the loader's order."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ NVRTC_ASKERS = ("ops_infer", "engines_precompiled")
 def consumer_dll_policy(
     env: Mapping[str, str], application: str, way: LoadingMode | None, folders: tuple[str, ...], where: Sysroot
 ) -> DllPolicy:
-    """Return the policy under which a consumer's call to load cuDNN is searched.
+    """Return the policy for a consumer's search for cuDNN.
 
-    ``way``: a framework's; None for a plain program. ``folders``: those of its DLLs, which it makes known, and those
-    that the environment adds for DLLs.
+    ``way``: a framework's way of loading; None for a plain program. ``folders``: the folders of its DLLs, which it
+    registers, and those that the environment adds.
     """
     path = next((value for name, value in env.items() if name.upper() == "PATH"), "")
     if way in ("whole folder", "added folders"):
@@ -52,9 +52,9 @@ def consumer_dll_policy(
 def trace_dlls(
     main: str, major: int, policy: DllPolicy, known: Zlibwapi, where: Sysroot, *, preload: tuple[str, ...] = ()
 ) -> tuple[Resolution, ...]:
-    """Resolve the main library (a bare name or a path) and all of cuDNN and CUDA that it leads to.
+    """Resolve the main library (a bare name or a path) and all its cuDNN and CUDA dependencies.
 
-    ``preload``: DLLs that the consumer has loaded by their paths before; their names are then taken from there.
+    ``preload``: DLLs that the consumer has loaded by path before; their names then refer to these.
     """
     search = DllSearch(policy)
 
@@ -74,9 +74,9 @@ def trace_dlls(
 
 
 def imported_dlls(askers: Sequence[str], way: LoadingMode, policy: DllPolicy) -> tuple[Resolution, ...]:
-    """Resolve what a framework's own DLLs import of CUDA and of Microsoft's C++ runtime.
+    """Resolve the CUDA libraries and Microsoft's C++ runtime that a framework's own DLLs import.
 
-    An extension module (.pyd) is loaded by CPython, which leaves PATH out; other DLLs as the framework loads them.
+    An extension module (.pyd) is loaded by CPython, which does not search PATH; other DLLs as the framework loads them.
     """
     search = DllSearch(policy)
     found: dict[str, Resolution] = {}
@@ -106,7 +106,7 @@ def _dlls_opened_by_name(path: str, major: int, search: DllSearch, where: Sysroo
 
 
 def _with_loaded_first(resolution: Resolution, path: str) -> Resolution:
-    """Put the file that is loaded already in front of the others."""
+    """Put the file that is already loaded before the others."""
     if not path:
         return resolution
     first = Attempt(path=path, how=How.LOADED, outcome="found")
@@ -115,9 +115,9 @@ def _with_loaded_first(resolution: Resolution, path: str) -> Resolution:
 
 
 def needs_zlibwapi(found: Sequence[Resolution], major: int, known: Zlibwapi, where: Sysroot) -> bool:
-    """Whether the cuDNN that was found is of a release that opens zlibwapi.dll, or of one that could not be read.
+    """Whether the cuDNN that was found is of a release that opens zlibwapi.dll, or of an unknown one.
 
-    Its true version decides, no name of a file or folder.
+    Only its true version decides, not the name of a file or folder.
     """
     if major != 8:
         return False

@@ -1,1 +1,1 @@
-"""Programs that the person named: what they start in the end, and what that needs."""
+"""Programs that the person named: what they finally start, and its dependencies."""

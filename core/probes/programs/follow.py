@@ -1,4 +1,4 @@
-"""From what a person names to the executable that runs in the end: links, scripts, .desktop files, batch files, shortcuts."""
+"""From what a person names to the executable that finally runs: links, scripts, .desktop files, batch files, shortcuts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Followed(msgspec.Struct, frozen=True):
 
 
 def find_named(named: str, env: Mapping[str, str], where: Sysroot, here: str) -> str:
-    """Return the path of what a person names: a path, or a command that PATH leads to; empty where there is none."""
+    """Return the path of what a person names: a path, or a command on PATH; empty if there is none."""
     if "/" in named or "\\" in named or where.is_file(where.join(here, named)):
         path = named if where.path_module.isabs(named) else where.path_module.normpath(where.join(here, named))
         return path if where.exists(path) else ""
@@ -204,7 +204,7 @@ def _batch(path: str, text: str, env: dict[str, str], where: Sysroot) -> Followe
 
 
 def shortcut_target(data: bytes) -> str:
-    """Return where a Windows shortcut leads: LocalBasePath ([MS-SHLLINK] 2.1 to 2.3); empty where it says none."""
+    """Return the target of a Windows shortcut: LocalBasePath ([MS-SHLLINK] 2.1 to 2.3); empty if it has none."""
     if len(data) < 78 or data[:4] != b"\x4c\0\0\0":
         return ""
     flags = int.from_bytes(data[20:24], "little")

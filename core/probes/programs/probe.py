@@ -1,4 +1,4 @@
-"""Programs probe: each program that the person named, what it needs in its own search order, and what it has mapped."""
+"""Programs probe: each program that the person named, its dependencies in its own search order, and what it has mapped."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NEVER_OPENED = ("driver", "nvml", "libcuda", "vcruntime", "zlibwapi")
 
 
 def look(request: ProbeRequest) -> tuple[ExaminedProgram, ...] | None:
-    """Return each program that was named; None where none was."""
+    """Return each program that was named; None if none was."""
     if not request.programs:
         return None
     where = sysroot_of(request.host)
@@ -100,7 +100,7 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
 
 
 def _not_started(known: ExaminedProgram, path: str, its: Followed, where: Sysroot) -> ExaminedProgram:
-    """Return a program that is none; what is called .exe and holds something else is damaged."""
+    """Return the result for a file that is no program; one that is named .exe but contains something else is damaged."""
     state = read_image(path, root=where.root).state
     if state in ("good", "not a library"):
         state = "damaged" if path.lower().endswith(".exe") else "not a library"
@@ -109,7 +109,7 @@ def _not_started(known: ExaminedProgram, path: str, its: Followed, where: Sysroo
 
 
 def _linked(closure: Iterable[Resolution], path: str, where: Sysroot) -> tuple[str, ...]:
-    """Return the names that a loaded file is linked against; a PE's delayed ones are opened at their first call."""
+    """Return the names that a loaded file is linked against; a PE's delay imports are opened at their first call."""
     names: dict[str, None] = {}
     for r in closure:
         image = read_image(r.wanted_by or path, root=where.root)
@@ -141,7 +141,7 @@ def _libraries(its: Followed, request: ProbeRequest, where: Sysroot) -> tuple[Re
 
 
 def _plugins(path: str, where: Sysroot) -> list[str]:
-    """Return the libraries of a program's own folders that name a library of CUDA's: what it opens by path."""
+    """Return the libraries in a program's own folders that name a CUDA library: it opens them by path."""
     folder, name = posixpath.split(path)
     places = [f"{folder}/_internal", f"{posixpath.dirname(folder)}/lib/{name}"]
     places += [f"{p}/{sub}" for p in places for sub in where.names(p) or () if where.is_folder(f"{p}/{sub}")]
@@ -157,7 +157,7 @@ def _plugins(path: str, where: Sysroot) -> list[str]:
 
 
 def _opened(path: str, where: Sysroot) -> tuple[str, ...]:
-    """Return the libraries of CUDA's that a file opens by name, as far as its own strings name a release."""
+    """Return the CUDA libraries that a file opens by name, if its strings name a release."""
     name = where.name(path)
     own = parse_cudnn_name(name, where.system)
     if own is None and parse_library_name(name.lower()) is not None and name != path and _is_nvidias(name):
@@ -209,7 +209,7 @@ def _process(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgr
 
 
 def _if_started_now(own: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
-    """Return the process' variables with the loader's as this session has them."""
+    """Return the process's variables, with the loader's variables of this session."""
     names = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH")
     kept = {n: v for n, v in own.items() if n not in names}
     return kept | {n: env[n] for n in names if n in env}
@@ -221,7 +221,7 @@ def _variables(data: bytes) -> dict[str, str]:
 
 
 def _mapped(text: str) -> tuple[tuple[Mapped, ...], tuple[str, ...]]:
-    """Return the CUDA and cuDNN files that /proc/PID/maps names, and those of them that are gone."""
+    """Return the CUDA and cuDNN files in /proc/PID/maps, and those of them that were deleted."""
     found: dict[str, Mapped] = {}
     gone: dict[str, None] = {}
     for line in text.splitlines():

@@ -34,7 +34,9 @@ Opens = Callable[[str], Iterable[str]]
 def dlls_of(
     path: str, variables: Mapping[str, str], where: Sysroot, opens: Opens
 ) -> tuple[tuple[Resolution, ...], tuple[Gap, ...], tuple[str, ...]]:
-    """Return what a program's DLLs are, the functions that what was found does not have, and what is near and not found."""
+    """Return the resolutions of a program's DLLs, the functions that are missing from them, and files nearby that are
+    not found.
+    """
     env = {name.upper(): value for name, value in variables.items()}
     folder = where.parent(path)
     bundle = ntpath.join(folder, "_internal")
@@ -58,7 +60,7 @@ def dlls_of(
 
 
 def _plugins(path: str, search: DllSearch, where: Sysroot) -> Iterator[str]:
-    """Yield the DLLs of a program's own folders that name a library of CUDA's, but for those of NVIDIA's own."""
+    """Yield the DLLs in a program's own folders that name a CUDA library, except NVIDIA's own."""
     looked = 0
     for place in _own_folders(path, where):
         for each in sorted(where.names(place) or ()):
@@ -95,7 +97,7 @@ def _folders(top: str, depth: int, where: Sysroot) -> Iterator[str]:
 
 
 def _added(bundle: str, env: Mapping[str, str], where: Sysroot) -> tuple[str, ...]:
-    """Return the folders that frameworks in a bundle give to AddDllDirectory at their import."""
+    """Return the folders that frameworks in a bundle pass to AddDllDirectory when imported."""
     toolkit = env.get("CUDA_PATH", "")
     folders = (ntpath.join(bundle, "torch", "lib"), ntpath.join(toolkit, "bin") if toolkit else "")
     return tuple(f for f in folders if f and where.is_folder(f))

@@ -26,7 +26,9 @@ _FOLDER = late_pattern(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
 
 
 def read_toolkits(draft: ToolkitDraft, known: Locations, where: Sysroot) -> Iterator[Toolkit]:
-    """Yield the toolkit of a draft; none when nothing of CUDA is there, one per CUDA major for wheels side by side."""
+    """Yield the toolkits of a draft: none without CUDA files, one for each CUDA major version if wheels are side by
+    side.
+    """
     found = tuple(toolkit_libraries(draft, known, where))
     if not found and not draft.kept:
         return
@@ -40,7 +42,7 @@ def read_toolkits(draft: ToolkitDraft, known: Locations, where: Sysroot) -> Iter
 
 
 def read_toolkit(draft: ToolkitDraft, found: tuple[LibraryFile, ...], where: Sysroot) -> Toolkit:
-    """Return what a draft and its libraries tell."""
+    """Return the toolkit that a draft and its libraries describe."""
     record = _versions(draft.root, where) if draft.origin != "wheel" else {}
     version, source = _version(draft, found, record, where)
     compiler = draft.nvcc or _nvcc(draft, where)
@@ -69,7 +71,7 @@ def _nvcc(draft: ToolkitDraft, where: Sysroot) -> str:
 
 
 def toolkit_libraries(draft: ToolkitDraft, known: Locations, where: Sysroot) -> Iterator[LibraryFile]:
-    """Yield one LibraryFile per real file, under the name that loaders look for."""
+    """Yield one LibraryFile for each real file, with the name that loaders look for."""
     done: set[str] = set()
     for folder in draft.folders:
         names = [n for n in where.names(folder) or () if library_family(n, where.system, known)]
@@ -82,7 +84,7 @@ def toolkit_libraries(draft: ToolkitDraft, known: Locations, where: Sysroot) -> 
 def _chosen_names(folder: str, names: Iterable[str], where: Sysroot) -> Iterator[tuple[str, str]]:
     """Yield a name and its real path: of the links to one file the shortest with a number, as sonames are.
 
-    Links for compilers (libcudart.so) are left out beside a numbered name; dangling ones are each listed.
+    Links for compilers (libcudart.so) are left out beside a numbered name; dangling ones are all listed.
     """
     groups: dict[str, list[str]] = {}
     for name in names:
@@ -93,7 +95,7 @@ def _chosen_names(folder: str, names: Iterable[str], where: Sysroot) -> Iterator
 
 
 def toolkit_library(path: str, real: str, draft: ToolkitDraft, known: Locations, where: Sysroot) -> LibraryFile:
-    """Return what the headers, the name and the owner of one library tell."""
+    """Return what the headers, the name and the owner of one library say."""
     name = where.name(path)
     image = read_image.read_image(where.local_path(path))
     family = library_family(name, where.system, known) or ""
@@ -127,7 +129,7 @@ def toolkit_library(path: str, real: str, draft: ToolkitDraft, known: Locations,
 def _owner(
     family: str, major: int | None, installed: tuple[Distribution, ...], known: Locations
 ) -> Distribution | None:
-    """Return the only distribution that brings a library; None where several might."""
+    """Return the only distribution that contains a library; None if several might."""
     package = next((f.package for f in known.families if f.family == family), "")
     names = {f"nvidia-{package}-cu{major}", f"nvidia-{package}"} if major else None
     fits = [
@@ -149,7 +151,7 @@ def _suffix(name: str) -> int | None:
 def _version(
     draft: ToolkitDraft, found: tuple[LibraryFile, ...], record: dict[str, str], where: Sysroot
 ) -> tuple[str | None, str]:
-    """Return the toolkit's version and what says so, the surest first."""
+    """Return the toolkit's version and its source, the most reliable first."""
     if record.get("cuda"):
         return record["cuda"], record["source"]
     for family in ("cudart", "nvrtc", "nvJitLink", "cublas"):
@@ -172,7 +174,7 @@ def _version(
 
 
 def _versions(root: str, where: Sysroot) -> dict[str, str]:
-    """Return what version.json (CUDA 11 on) or version.txt (before) say: "cuda", "cuda_nvcc" and the "source"."""
+    """Return the content of version.json (CUDA 11 on) or version.txt (before): "cuda", "cuda_nvcc" and the "source"."""
     content = where.read(where.join(root, "version.json"), 1 << 18)
     if content is not None:
         found = {name: v for name in ("cuda", "cuda_nvcc") if (v := _field(content, name))}

@@ -1,4 +1,4 @@
-"""Where CUDA toolkits and runtime libraries are looked for: steps as a tuple of plain functions, each yielding drafts."""
+"""The places of CUDA toolkits and runtime libraries: steps as a tuple of plain functions, each yielding drafts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ToolkitDraft(msgspec.Struct, frozen=True):
 
 
 class ToolkitSearch(msgspec.Struct, frozen=True):
-    """What every step needs."""
+    """The input of every step."""
 
     request: ProbeRequest
     where: Sysroot
@@ -102,7 +102,7 @@ def from_conda(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
 
 
 def _conda_package(prefix: str, where: Sysroot) -> str:
-    """Return the package of conda-meta that brings cudart, with its version: NAME-VERSION-BUILD.json."""
+    """Return the package in conda-meta that contains cudart, with its version: NAME-VERSION-BUILD.json."""
     for name in where.names(where.join(prefix, "conda-meta")) or ():
         if m := re.fullmatch(r"(cuda-cudart|cudatoolkit|cuda-runtime)-([^-]+)-[^-]+\.json", name):
             return f"{m[1]} {m[2]}"
@@ -132,7 +132,7 @@ def from_wheels(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
 
 
 def from_frameworks(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
-    """Yield the libraries that a framework brings inside its own package."""
+    """Yield the libraries that a framework bundles in its own package."""
     where = hunt.where
     for env, site in _sites(hunt):
         for bundle in hunt.known.folders_of_frameworks:
@@ -155,7 +155,7 @@ def _sites(hunt: ToolkitSearch) -> Iterator[tuple[PythonEnvironment, str]]:
 
 
 def from_variables(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
-    """Yield what CUDA_PATH and its like name. A folder that is not there shows in the environment's entries."""
+    """Yield the folders named by CUDA_PATH and similar variables. A missing folder shows in the environment's entries."""
     for name, value in sorted(hunt.request.env.items()):
         if (
             TOOLKIT_VARIABLES.fullmatch(name.upper())
@@ -171,7 +171,7 @@ def _toolkit(hunt: ToolkitSearch, root: str, origin: Origin, named_by: str) -> T
 
 
 def from_nvcc(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
-    """Yield the toolkit of the nvcc that a program finds on PATH; small scripts that only start another one are seen through."""
+    """Yield the toolkit of the nvcc on PATH; small wrapper scripts are followed."""
     where = hunt.where
     name = "nvcc.exe" if where.system == "windows" else "nvcc"
     for folder in _entries("PATH", hunt.variable("PATH"), where):
@@ -221,7 +221,7 @@ TOOLKIT_STEPS: tuple[Step, ...] = (
 
 
 def find_toolkits(hunt: ToolkitSearch, steps: tuple[Step, ...] = TOOLKIT_STEPS) -> tuple[ToolkitDraft, ...]:
-    """Follow every step; one root, and one folder of libraries, is one draft, with all that named it."""
+    """Run every step; each root, and each folder of libraries, becomes one draft, with all that named it."""
     drafts: dict[str, ToolkitDraft] = {}
     covered: dict[str, str] = {}
     for step in steps:

@@ -1,4 +1,4 @@
-"""Toolkit probe: every CUDA toolkit and set of runtime libraries, whoever brought it."""
+"""Toolkit probe: every CUDA toolkit and set of runtime libraries, whatever installed it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def look(request: ProbeRequest) -> tuple[Toolkit, ...]:
 
 
 def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
-    """Ask the nvcc that programs find on PATH for its version, and no other: it is theirs to run."""
+    """Query the version of the nvcc that programs find on PATH, and of no other."""
     if "nvcc on PATH" not in toolkit.named_by or toolkit.nvcc_version or request.seen.machine.other_root:
         return toolkit
     where = sysroot_of(request.host)

@@ -1,1 +1,1 @@
-"""What compiles, links and starts containers on this machine."""
+"""Compilers, linkers and container engines on this machine."""

@@ -1,4 +1,6 @@
-"""Tools probe: host compilers, container engines, and what a linker finds of the driver, from their files alone (Linux)."""
+"""Tools probe: host compilers, container engines, and the driver's libraries that a linker finds, from files alone
+(Linux).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ LINKER_FOLDERS = (
 
 
 def look(request: ProbeRequest) -> Tools | None:
-    """Return what is there; None on Windows, where the files do not tell."""
+    """Return what is installed; None on Windows, where files do not show it."""
     where = sysroot_of(request.host)
     if where.system != "linux":
         return None
@@ -56,7 +58,7 @@ def _find(name: str, folders: tuple[str, ...] | list[str], where: Sysroot) -> st
 
 
 def host_compilers(request: ProbeRequest, programs: list[str], where: Sysroot) -> Iterator[HostCompiler]:
-    """Yield what variables name, then what is first on PATH, each file once."""
+    """Yield the compilers that variables name, then the first ones on PATH, each file once."""
     named = [(v, request.env[v].split()[0]) for v in COMPILER_VARIABLES if request.env.get(v, "").strip()]
     told: set[str] = set()
     for source, asked in (*named, *(("PATH", name) for name in ON_PATH)):
@@ -76,7 +78,7 @@ def host_compilers(request: ProbeRequest, programs: list[str], where: Sysroot) -
 
 
 def _own_folder(kind: str, real: str, where: Sysroot) -> int | None:
-    """Return the major by the folders that a compiler keeps beside it: lib/gcc/TARGET/13; None where they tell of several."""
+    """Return the major version from a compiler's own folder, lib/gcc/TARGET/13; None if there are several."""
     if kind != "gcc":
         return None
     base = where.join(where.parent(where.parent(real)), "lib", "gcc")

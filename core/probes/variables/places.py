@@ -1,4 +1,4 @@
-"""The files, folders and programs that variables with a contract name, and what stands in their way."""
+"""The files, folders and programs named by variables with a contract, and what prevents their use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_NAMES = 256
 
 
 def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
-    """Yield the files and folders that variables name whose contract wants them to be there."""
+    """Yield the files and folders that variables name and whose contract requires them to exist."""
     by_name = {name.upper(): value for name, value in env.items()}
     for contract in contracts():
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
@@ -47,7 +47,7 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
 
 
 def _found(name: str, search: str, where: Sysroot) -> str:
-    """Return what a command leads to; the name itself where nothing on PATH has it."""
+    """Return the path of a command; the name itself if nothing on PATH has it."""
     if "/" in name or "\\" in name:
         return name
     endings = ("", ".exe", ".bat", ".cmd") if where.system == "windows" else ("",)
@@ -60,7 +60,7 @@ def _found(name: str, search: str, where: Sysroot) -> str:
 
 
 def _blocked(folder: str, where: Sysroot) -> str:
-    """Return what keeps a folder from being written to: the nearest thing on the way that is there, if it does."""
+    """Return what prevents writing to a folder: its nearest existing ancestor, if that does."""
     at = folder
     while not where.exists(at):
         above = where.parent(at)
@@ -73,7 +73,7 @@ def _blocked(folder: str, where: Sysroot) -> str:
 
 
 def _may(path: str, wish: int, where: Sysroot) -> bool:
-    """Whether this user may; of another system's files nobody can tell."""
+    """Whether this user may; unknown for another system's files."""
     if not where.is_running_system:
         return True
     try:

@@ -23,7 +23,7 @@ _PASSWORD_IN_URL = late_pattern(r"//[^/@\s]*:[^/@\s]*@")
 
 
 class KnownLimit(Frozen, frozen=True, kw_only=True):
-    """A length that something in the system cannot exceed."""
+    """A length limit of some part of the system."""
 
     system: System
     measure: Literal["variable", "PATH"]
@@ -45,7 +45,7 @@ class EnvironmentKnowledge(Frozen, frozen=True, kw_only=True):
 
 
 def look(request: ProbeRequest) -> Environment:
-    """Return what the consumer's environment says. Variables that name a single folder (CUDA_PATH) are entries, too."""
+    """Return the consumer's environment. Variables that name a single folder (CUDA_PATH) are entries, too."""
     known = tables.read_table("environment", EnvironmentKnowledge)
     variables = tuple(v for v in request.host.variables() if is_relevant(v, known))
     system = request.host.system
@@ -67,7 +67,7 @@ def look(request: ProbeRequest) -> Environment:
 
 
 def is_relevant(variable: Variable, known: EnvironmentKnowledge) -> bool:
-    """Whether a variable has to do with CUDA, Python or loaders, and cannot hold a secret."""
+    """Whether a variable concerns CUDA, Python or loaders, and cannot contain a secret."""
     name = variable.name.upper()
     if name not in known.names and not name.startswith(known.prefixes):
         return False
@@ -83,10 +83,10 @@ def folder_variables(env: Mapping[str, str], system: System, known: EnvironmentK
 
 
 def raw_entries(name: str, env: Mapping[str, str], variables: Sequence[Variable], system: System) -> list[RawEntry]:
-    """Return the entries of the consumer's variable ``name`` with the scope and raw text that each came from.
+    """Return the entries of the consumer's variable ``name``, each with its scope and raw text.
 
-    On Windows PATH is the machine's entries and then the user's. Where these, expanded, do not give what a new
-    program gets, the consumer's value is what counts and the scope is "process".
+    On Windows, PATH is the machine's entries followed by the user's. If these, expanded, differ from what a new program
+    gets, the consumer's value counts and the scope is "process".
     """
     value = next((v for n, v in env.items() if n.upper() == name), "")
     if name not in ("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH"):
@@ -117,7 +117,7 @@ def _scope_of(name: str, value: str, variables: Sequence[Variable], env: Mapping
 def exceeded_lengths(
     env: Mapping[str, str], variables: Sequence[Variable], system: System, known: EnvironmentKnowledge
 ) -> tuple[Limit, ...]:
-    """Return one row per exceeded limit (the largest only) and per registry value of a wrong kind."""
+    """Return one row for each exceeded limit (the largest only) and for each registry value of a wrong type."""
     found = []
     for name, value in sorted(env.items()):
         upper = name.upper()
@@ -165,10 +165,10 @@ def _printable(variable: Variable) -> Variable:
 
 
 def look_at(folder: str, where: Sysroot) -> EntryOnDisk:
-    """Ask the disk about one entry. A relative one depends on the current folder, so nothing is said about it.
+    """Examine one entry on disk. A relative one depends on the working directory, so nothing is said about it.
 
     "writable by others": anybody may put a file there, which includes folders such as /tmp whose sticky bit only
-    keeps people from removing what others have put there. Windows' access lists are not read.
+    prevents people from removing each other's files. Windows' access lists are not read.
     """
     if not where.path_module.isabs(folder) or folder.startswith("~"):
         return EntryOnDisk(state="unknown")

@@ -1,4 +1,6 @@
-"""Which values Python code can take from a variable, by the code itself: ``int(os.environ["X"])`` takes a whole number."""
+"""The values that Python code accepts from a variable, judged by the code itself: ``int(os.environ["X"])`` accepts an
+integer.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ class CodeValue(Frozen, frozen=True, kw_only=True):
 
 
 def values_read(text: str) -> Iterator[CodeValue]:
-    """Yield what a module's code converts variables to; a module that cannot be parsed tells nothing."""
+    """Yield the conversions that a module's code applies to variables; nothing if the module cannot be parsed."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -61,7 +63,7 @@ def values_read(text: str) -> Iterator[CodeValue]:
 
 
 def takes_value(code: CodeValue, value: str) -> bool:
-    """Whether the conversion succeeds. An empty value is left to the code: most of it asks for that before."""
+    """Whether the conversion succeeds. An empty value counts as accepted: most code tests for it first."""
     text = value.strip()
     match code.takes:
         case "whole number":

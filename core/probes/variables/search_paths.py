@@ -1,4 +1,4 @@
-"""Search-path variables taken apart: pure functions for both systems, testable on either."""
+"""Search-path variables split into entries: pure functions for both systems, testable on either."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _STATE_MARKS: dict[FolderState, Mark] = {
 
 
 class EntryOnDisk(Frozen, frozen=True, kw_only=True):
-    """What the disk said about one entry."""
+    """What the disk shows of one entry."""
 
     state: FolderState = "folder"
     others_write: bool = False
 
 
 class RawEntry(Frozen, frozen=True, kw_only=True):
-    """One raw entry of a variable, before the disk was asked."""
+    """One raw entry of a variable, before the disk is examined."""
 
     raw: str
     expanded: str
@@ -42,13 +42,13 @@ class RawEntry(Frozen, frozen=True, kw_only=True):
 
 
 def expand_percent(value: str, env: Mapping[str, str]) -> str:
-    """Return ``value`` with Windows' %VAR% replaced; one that is not set stays as it is, as Windows leaves it."""
+    """Return ``value`` with Windows' %VAR% replaced; unset variables stay, as in Windows."""
     known = {name.upper(): v for name, v in env.items()}
     return _PERCENT.sub(lambda m: known.get(m[1].upper(), m[0]), value)
 
 
 def text_marks(raw: str, expanded: str, variable: str, system: System) -> Iterator[Mark]:
-    """Yield the marks that the entry's text alone tells."""
+    """Yield the marks that follow from the entry's text alone."""
     bare = expanded.strip('"') if system == "windows" else expanded
     if '"' in raw:
         yield "quoted"
@@ -65,7 +65,7 @@ def text_marks(raw: str, expanded: str, variable: str, system: System) -> Iterat
 
 
 def is_absolute(path: str, system: System) -> bool:
-    r"""Whether a loader may use the path from any folder. ``\tools`` and ``C:tools`` depend on the current one."""
+    r"""Whether a loader can use the path from any working directory, unlike ``\tools`` and ``C:tools``."""
     if system == "linux":
         return path.startswith(("/", "~"))
     drive, rest = ntpath.splitdrive(path)
@@ -73,7 +73,7 @@ def is_absolute(path: str, system: System) -> bool:
 
 
 def is_unexpanded(expanded: str, variable: str, system: System) -> bool:
-    """Whether a variable's name or a tilde is still in the text, which no loader expands."""
+    """Whether the text still contains a variable's name or a tilde, which no loader expands."""
     if system == "windows":
         return bool(_PERCENT.search(expanded))
     if expanded.startswith("~"):
@@ -90,7 +90,7 @@ def _is_top(path: str, system: System) -> bool:
 def path_entries(
     variable: str, parts: list[RawEntry], system: System, look: Callable[[str], EntryOnDisk], *, start: int = 0
 ) -> tuple[PathEntry, ...]:
-    """Return one PathEntry per part, in order, with its marks. ``look`` is asked once per different folder."""
+    """Return one PathEntry for each part, in order, with its marks. ``look`` is called once for each distinct folder."""
     first: dict[str, int] = {}
     known: dict[str, EntryOnDisk] = {}
     found = []

@@ -1,7 +1,7 @@
-"""Vocabularies probe: words of a variable's values against those that stand in the files of the framework that reads it.
+"""Vocabularies probe: words of a variable's values, compared with those in the files of the framework that reads it.
 
-A library that takes options by their names holds these names as text, so the installed release itself tells which it knows. No
-file is opened unless such a variable is set, here or in another way of starting.
+A library that accepts options by name contains these names as text, so the installed release itself shows which it
+knows. No file is opened unless such a variable is set, here or in another way of starting.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ MOST_TEXT = 4 << 20
 
 
 def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
-    """Return what each near environment's readers know of the words that variables have."""
+    """Return, for each relevant environment, which words of the variables its readers know."""
     where = sysroot_of(request.host)
     words = (found for contract in contracts() if contract.known for found in _of(contract, request, where))
     return (*words, *_by_code(request, where))
 
 
 def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield the values that a framework's own code cannot convert; variables with a row of their own are left to it."""
+    """Yield the values that a framework's own code cannot convert, except for variables with a row of their own."""
     told = {c.variable for c in contracts()}
     given: dict[str, dict[str, None]] = {}
     for env in (request.env.items(), *(((v.name, v.value) for v in s.variables) for s in request.seen.starts or ())):
@@ -88,7 +88,7 @@ def _values(variable: str, request: ProbeRequest) -> Iterator[str]:
 def _compared(
     variable: str, source: WordSource, words: tuple[str, ...], python: PythonEnvironment, where: Sysroot
 ) -> Vocabulary | None:
-    """Return the words in two parts; None where the files do not tell."""
+    """Return the words in two parts, known and unknown; None if the files do not show it."""
     if source.plugins and _has_plugins(source, python, where):
         return None
     if any("{word}" in f for f in source.files):
@@ -132,7 +132,7 @@ def _matching(pattern: str, python: PythonEnvironment, where: Sysroot) -> Iterat
 
 
 def _written(path: str, source: WordSource, words: tuple[str, ...], where: Sysroot) -> frozenset[str] | None:
-    """Return those of the words that stand in a file; None where it cannot be read whole."""
+    """Return which of the words occur in a file; None if it cannot be read completely."""
     forms = {source.written.format(word=w): w for w in words}
     if path.endswith(".py"):
         text = where.text(path, MOST_TEXT)
@@ -144,7 +144,7 @@ def _written(path: str, source: WordSource, words: tuple[str, ...], where: Sysro
 
 
 def _has_plugins(source: WordSource, python: PythonEnvironment, where: Sysroot) -> bool:
-    """Whether some package may bring words of its own: it has an entry point of the group, or lies in its folder."""
+    """Whether some package may add words of its own: it has an entry point of the group, or is in its folder."""
     for site in python.site_packages:
         for name in where.names(site) or ():
             if not name.endswith(".dist-info") or re.fullmatch(source.known_plugins, name.split("-")[0].lower()):

@@ -1,4 +1,4 @@
-"""Rules about the frameworks beside cuDNN alone: one that fails, that leaves the GPU alone, or that maps other files."""
+"""Rules about the frameworks' benchmark: one fails, does not use the GPU, or maps other files than cuDNN alone does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.rules.wording import ERROR, NOTE, WARNING, make_finding, observation
 
 
 def framework_results(seen: Snapshot) -> Iterator[Finding]:
-    """The framework fails, errs, or leaves the GPU alone where cuDNN alone is right."""
+    """A framework fails, computes wrongly, or does not use the GPU, although cuDNN alone is correct."""
     for run in gpu_runs(seen):
         alone = any(c.right for c in run.checks) and not any(c.right is False for c in run.checks)
         for its in run.frameworks or ():
@@ -65,7 +65,7 @@ def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
 
 
 def framework_files(seen: Snapshot) -> Iterator[Finding]:
-    """The framework mapped cuDNN files of two folders, or others than the search predicts for it."""
+    """The framework mapped cuDNN files from two folders, or other files than the search predicts."""
     system = seen.machine.system
     for run in gpu_runs(seen):
         for its in run.frameworks or ():

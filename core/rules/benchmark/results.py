@@ -1,4 +1,4 @@
-"""Rules about the benchmark: the first rung that breaks, wrong results, other files than predicted, too slow, and why."""
+"""Rules about the benchmark: the first rung that fails, wrong results, other files than predicted, too slow, and why."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def nothing_run(seen: Snapshot) -> Iterator[Finding]:
 
 
 def broken_rung(seen: Snapshot) -> Iterator[Finding]:
-    """The first rung that breaks names the layer."""
+    """The first rung that fails names the layer."""
     for run in gpu_runs(seen):
         # a wrong convolution has its own finding
         broken = [r for r in run.rungs if r.state == "failed" and not (r.layer == "cudnn" and r.status == 0)]
@@ -83,7 +83,7 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _xids(run: GpuRun) -> list[Evidence]:
-    """Return what the kernel wrote meanwhile: it often says more than the call."""
+    """Return the kernel's messages during the run: they often explain more than the call does."""
     return [observation(_("Kernel log during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
 
 
@@ -114,7 +114,7 @@ def _call(rung: Rung) -> list[Evidence]:
 
 
 def process_died(seen: Snapshot) -> Iterator[Finding]:
-    """The process died or hung beyond the ladder."""
+    """The process crashed or hung after the ladder."""
     for run in gpu_runs(seen):
         if run.ended and not any(r.state == "failed" for r in run.rungs):
             what = re.sub(r"^(\w)", lambda m: m[1].lower(), translate_fact(run.during)) or _("working")
@@ -138,7 +138,7 @@ def process_died(seen: Snapshot) -> Iterator[Finding]:
 
 
 def one_way(seen: Snapshot) -> Iterator[Finding]:
-    """One of cuDNN's two interfaces does not convolve at all, while the other does: some programs fail, others do not."""
+    """Only one of cuDNN's two interfaces can convolve, so that some programs fail and others do not."""
     for run in gpu_runs(seen):
         every = [c for c in run.checks if c.kind == "exact" and c.type == "fp32" and c.layout == "NCHW"]
         works = any(c.right for c in every)
@@ -198,7 +198,7 @@ def wrong_results(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _blamed_cause(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause, str, list[Evidence]]:
-    """Return the cause of wrong results as far as the evidence separates them, and that evidence."""
+    """Return the cause of wrong results as far as the evidence determines it, and that evidence."""
     rungs = {r.name: r.state for r in run.rungs if r.layer in ("device", "toolkit")}
     plain = [name for name, state in rungs.items() if state == "failed"]
     errors = run.card.ecc_uncorrected if run.card else None
@@ -289,7 +289,7 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
 
 
 def right_results(seen: Snapshot) -> Iterator[Finding]:
-    """Everything that could be checked is right."""
+    """Everything that could be checked is correct."""
     for run in gpu_runs(seen):
         told = [c for c in run.checks if c.right is not None]
         whole = not run.ended and all(r.state != "failed" for r in run.rungs) and len(cudnn_folders(run, seen)) < 2

@@ -1,4 +1,4 @@
-"""Rules about the benchmark's speed: slower than such a card should be, and what was seen that explains it; memory."""
+"""Rules about the benchmark's speed: slower than such a card should be, and the observed reasons; memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOWERED_CLOCK_SHARE = 0.9
 
 
 def slow_card(seen: Snapshot) -> Iterator[Finding]:
-    """The card reaches much less than such cards do; with what was seen that explains it."""
+    """The card is much slower than cards of its kind; with the observed reasons."""
     known = gpu_rates()
     for run in gpu_runs(seen):
         reached = limit_fractions(run)
@@ -127,7 +127,7 @@ def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evi
 
 
 def card_memory_full(seen: Snapshot) -> Iterator[Finding]:
-    """Nearly all of the card's memory is taken, though the run came through."""
+    """Nearly all of the card's memory is in use, although the run completed."""
     for run in gpu_runs(seen):
         failed = any(r.state == "failed" for r in run.rungs)
         if memory_short(run) and not failed:
@@ -148,7 +148,7 @@ def card_memory_full(seen: Snapshot) -> Iterator[Finding]:
 
 
 def memory_errors(seen: Snapshot) -> Iterator[Finding]:
-    """The card's memory had errors that could not be corrected, though the results are right."""
+    """The card's memory had uncorrectable errors, although the results are correct."""
     for run in gpu_runs(seen):
         errors = run.card.ecc_uncorrected if run.card else None
         if errors and not any(c.right is False for c in run.checks):
@@ -174,7 +174,7 @@ RULES = (slow_card, card_memory_full, memory_errors)
 
 
 def slowness_reasons(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
-    """Yield what makes a card slow: others on it, clocks held down, less power, no tensor cores."""
+    """Yield the reasons why a card is slow: other users, throttled clocks, a lower power limit, no tensor cores."""
     states = working_states(run)
     card = run.card
     if is_busy(run):
@@ -226,13 +226,15 @@ def slowness_reasons(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
 
 
 def _has_tensor_cores(run: GpuRun) -> bool:
-    """Whether the limits of this card are its tensor cores': more than twice that of fp32."""
+    """Whether this card's limits are those of its tensor cores: more than twice the fp32 limit."""
     limits = {limit.type: limit.teraflops for limit in run.limits}
     return limits.get("fp16", 0.0) > 3 * limits.get("fp32", 0.0) > 0
 
 
 def run_circumstances(run: GpuRun, seen: Snapshot) -> Iterator[Evidence]:
-    """Yield what is no explanation for slow convolutions but worth knowing: the link, the desktop, a laptop, Windows."""
+    """Yield circumstances that do not explain slow convolutions but are worth knowing: the PCIe link, the desktop, a
+    laptop, Windows.
+    """
     card = run.card
     if card is None:
         return

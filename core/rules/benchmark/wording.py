@@ -1,4 +1,4 @@
-"""Causes and reasons for the benchmark's rules: why a rung broke, why a card is slow, who else uses it."""
+"""Causes and reasons for the benchmark's rules: why a rung failed, why a card is slow, who else uses it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CUDNN_CAUSES: dict[int, Cause] = {
 
 
 def cause_of(rung: Rung, run: GpuRun, seen: Snapshot) -> OptionalCause:
-    """Return the cause that a broken rung proves; empty where its status leaves several open."""
+    """Return the cause that a failed rung proves; empty if its status leaves several open."""
     if rung.status == 0:
         # every call succeeded and the result is wrong; below cuDNN only our own kernel and plain copies are at work
         return "hardware_fault" if rung.layer == "device" else ""
@@ -58,7 +58,7 @@ def cause_of(rung: Rung, run: GpuRun, seen: Snapshot) -> OptionalCause:
 
 
 def _driver_cause(cause: OptionalCause, seen: Snapshot) -> OptionalCause:
-    """Return the cause that a status of the driver names, as far as the counter-experiments of this machine allow it."""
+    """Return the cause that a driver's status names, unless this machine's counter-experiments refute it."""
     driver = seen.driver
     if cause == "gpu_hidden_by_env":
         outcome = of_cuda(driver.cuda, driver.cuda_unhidden) if driver else CounterOutcome.OPEN
@@ -73,19 +73,19 @@ def _driver_cause(cause: OptionalCause, seen: Snapshot) -> OptionalCause:
 
 
 def hiding_variable(seen: Snapshot) -> str:
-    """Return CUDA_VISIBLE_DEVICES as programs get it, with its name; empty when it is not set."""
+    """Return the name and value of CUDA_VISIBLE_DEVICES in programs' environment; empty if it is not set."""
     variables = seen.environment.variables if seen.environment else ()
     return next((f"{v.name}={v.value}" for v in variables if v.name.upper() == "CUDA_VISIBLE_DEVICES"), "")
 
 
 def memory_short(run: GpuRun) -> bool:
-    """Whether nearly all of the card's memory was taken before we began."""
+    """Whether nearly all of the card's memory was in use before the benchmark started."""
     free, total = run.before.memory_free if run.before else None, run.card.memory_total if run.card else None
     return free is not None and bool(total) and (free < NEARLY_FULL_SHARE * (total or 1) or free < GIB // 4)
 
 
 def gpu_holders(run: GpuRun) -> list[Evidence]:
-    """Return the processes that were on the GPU before we came, the greediest first."""
+    """Return the processes that used the GPU before the benchmark, the largest first."""
     before = run.before
     if before is None:
         return []
@@ -115,17 +115,17 @@ def _process(p: GpuProcess) -> tuple[str, str]:
 
 
 def is_busy(run: GpuRun) -> bool:
-    """Whether somebody else computed on the GPU before we began."""
+    """Whether other programs computed on the GPU before the benchmark started."""
     return bool(run.before and run.before.load is not None and run.before.load >= BUSY_PERCENT)
 
 
 def working_states(run: GpuRun) -> tuple[GpuState, ...]:
-    """Return the looks that were made while the card worked."""
+    """Return the samples taken while the card was computing."""
     return tuple(s for s in run.states if s.load is not None and s.load >= WORKING_PERCENT)
 
 
 def limit_fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:
-    """Return the large convolution's timing, limit and fraction of it, for each type that has both."""
+    """Return the large convolution's timing, limit and fraction of the limit, for each type that has both."""
     found = []
     for limit in run.limits:
         timing = next(
@@ -142,7 +142,7 @@ def limit_fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:
 
 
 def is_large(timing: Timing) -> bool:
-    """Whether a timing is of the large shape, which fills the multiplying units."""
+    """Whether a timing is of the large shape, which keeps all multipliers busy."""
     return timing.label == "3x3, 256 channels"
 
 
@@ -157,7 +157,7 @@ def gpu_name(run: GpuRun) -> str:
 
 
 def run_subject(run: GpuRun) -> str:
-    """Return what a finding about a run is about."""
+    """Return the subject of a finding about a run."""
     return f"GPU {run.index}"
 
 

@@ -1,4 +1,4 @@
-"""Rules about the copies of cuDNN as files: those that nothing loads, headers that mislead, a stale loader cache."""
+"""Rules about copies of cuDNN as files: unused ones, misleading headers, a stale loader cache."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observat
 
 
 def unused_copies(seen: Snapshot) -> Iterator[Finding]:
-    """Faults in a copy that nothing loads: a warning at most, and never the root cause."""
+    """Faults in a copy that no consumer loads: a warning at most, and never the root cause."""
     if seen.cudnn is None:
         return
     used = used_folders(seen)
@@ -39,7 +39,7 @@ def unused_copies(seen: Snapshot) -> Iterator[Finding]:
 
 
 def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
-    """No cuDNN at all, and no framework that was seen to ask for one."""
+    """There is no cuDNN, and no framework that requests one."""
     if seen.cudnn is None or seen.cudnn or any(c.is_requested or c.copy for c in consumer_loads(seen)):
         return
     usable = seen.driver is not None and driver_works(seen.driver)
@@ -90,7 +90,7 @@ SEARCH_VARIABLES = (
 
 
 def _searched_places(seen: Snapshot) -> list[Evidence]:
-    """Return the places that were searched: each variable's folders, each environment, and the usual ones."""
+    """Return the places that were searched: each variable's folders, each environment, and the usual folders."""
     system = seen.machine.system
     rows = []
     for name in SEARCH_VARIABLES:
@@ -111,7 +111,7 @@ def _searched_places(seen: Snapshot) -> list[Evidence]:
 
 
 def lone_main_libraries(seen: Snapshot) -> Iterator[Finding]:
-    """A main library alone uses whatever parts the search path offers."""
+    """A main library without its parts uses whichever parts the search path offers."""
     for copy in seen.cudnn or ():
         if is_lone_main_library(copy):
             yield make_finding(
@@ -126,7 +126,7 @@ def lone_main_libraries(seen: Snapshot) -> Iterator[Finding]:
 
 
 def misleading_headers(seen: Snapshot) -> Iterator[Finding]:
-    """What a compiler would build against is not what is there."""
+    """A compiler would build against another release than the installed one."""
     for copy in seen.cudnn or ():
         if is_beyond_horizon("cudnn", copy.major) or not versions_differ(copy.header_version, copy.version):
             continue
@@ -164,7 +164,7 @@ def misleading_headers(seen: Snapshot) -> Iterator[Finding]:
 
 
 def stale_cache(seen: Snapshot) -> Iterator[Finding]:
-    """The loader's cache lists a cuDNN that is gone or another."""
+    """The loader's cache lists a cuDNN that was removed or replaced."""
     for copy in seen.cudnn or ():
         if copy.cached_elsewhere:
             yield make_finding(
@@ -187,7 +187,7 @@ def stale_cache(seen: Snapshot) -> Iterator[Finding]:
 
 
 def misleading_links(seen: Snapshot) -> Iterator[Finding]:
-    """Links and import libraries for compilers that lead to another release: a note for those who link."""
+    """Links and import libraries for compilers that refer to another release: a note for those who link."""
     for copy in seen.cudnn or ():
         odd = [f for f in copy.links if versions_differ(f.version, copy.version) or f.state in ("dangling", "missing")]
         if odd:

@@ -1,4 +1,4 @@
-"""Why cuDNN loads and still cannot work: CUDA's own libraries absent, of another CUDA, or of two releases; zlib."""
+"""Why cuDNN loads but cannot work: CUDA's own libraries are missing, of another CUDA, or of two releases; zlib."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNFIT_STATES = (*BROKEN_STATES, "unreadable")
 
 
 def family_and_major(name: str) -> tuple[str, int] | None:
-    """Return family and CUDA major of a library's name: ("cublasLt", 12); None for another library."""
+    """Return family and CUDA major version of a library's name: ("cublasLt", 12); None for another library."""
     found = _CUDA.fullmatch(name)
     if not found:
         return None
@@ -52,7 +52,7 @@ def family_and_major(name: str) -> tuple[str, int] | None:
 
 
 class AbsentLibrary(msgspec.Struct, frozen=True):
-    """A CUDA library that is wanted, and that the loader does not find."""
+    """A CUDA library that is needed and that the loader does not find."""
 
     search: Resolution
     family: str
@@ -62,10 +62,10 @@ class AbsentLibrary(msgspec.Struct, frozen=True):
 
 
 def absent_libraries(c: ConsumerLoad, *families: str) -> list[AbsentLibrary]:
-    """Return the wanted libraries of these families that no search finds, a framework's wishes first.
+    """Return the needed libraries of these families that no search finds, a framework's first.
 
-    What is there and unfit (closed to this user, damaged) is not absent: the toolkit's own rule tells it. What belongs to a
-    CUDA that is newer than the tables is not judged.
+    A library that is there but unusable (unreadable, damaged) is not missing: the toolkit's own rule reports it.
+    Libraries of a CUDA newer than the tables are not judged.
     """
     found: dict[str, list[Resolution]] = {}
     for search in c.load.resolutions:
@@ -83,7 +83,7 @@ def absent_libraries(c: ConsumerLoad, *families: str) -> list[AbsentLibrary]:
 
 
 def framework_cuda(c: ConsumerLoad) -> set[int]:
-    """Return the CUDA majors that the consumer's framework was built for, as its version and requirements tell."""
+    """Return the CUDA major versions that the consumer's framework was built for, from its version and requirements."""
     python = python_of(c.seen, c.load.consumer.prefix) if c.load.consumer.prefix else None
     name, _, version = c.load.consumer.framework.partition(" ")
     if python is None or not name:
@@ -101,12 +101,12 @@ def _by_cudnn(c: ConsumerLoad, search: Resolution) -> bool:
 
 
 def on_disk(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
-    """Return the sound files of a family (of one CUDA major, or of any) that this consumer might be given."""
+    """Return the intact files of a family (of one CUDA major version, or any) that this consumer could use."""
     return [pair for pair in _candidates(c, what, major) if pair[1].state == "good"]
 
 
 def unfit_libraries(c: ConsumerLoad, what: str, major: int) -> list[LibraryFile]:
-    """Return the files of a family in the consumer's own environment that it cannot load as they are."""
+    """Return the files of a family in the consumer's own environment that it cannot load in their present state."""
     return [f for toolkit, f in _candidates(c, what, major) if is_own(c, toolkit) and f.state in UNFIT_STATES]
 
 
@@ -130,13 +130,13 @@ def is_own(c: ConsumerLoad, toolkit: Toolkit) -> bool:
 
 
 def wanted_by(c: ConsumerLoad, gone: AbsentLibrary) -> Evidence:
-    """Return which file names the library, as evidence."""
+    """Return the file that needs the library, as evidence."""
     by = gone.search.wanted_by or (c.winner.path if c.winner else "")
     return observation(_("Required"), gone.search.name, _("named by {by}", by=by) if by else "")
 
 
 def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
-    """Libraries of another major CUDA version are there, those that are wanted are not."""
+    """Libraries of another major CUDA version are installed instead of the needed ones."""
     for gone in absent_libraries(c, "cublas", "cublasLt", "cudart"):
         if on_disk(c, gone.family, gone.major):
             continue
@@ -222,7 +222,7 @@ def _other_build(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list[E
 
 
 def install_library(c: ConsumerLoad, gone: AbsentLibrary) -> Fix:
-    """Return how to install the package or the toolkit that brings a library."""
+    """Return how to install the package or the toolkit that contains a library."""
     prefix = c.load.consumer.prefix
     middle = LIBRARY_PACKAGES.get(gone.family, gone.family)
     wish = pinned_package(c.seen, prefix, f"nvidia-{middle}")
@@ -255,13 +255,13 @@ def install_library(c: ConsumerLoad, gone: AbsentLibrary) -> Fix:
 
 
 def _install(c: ConsumerLoad, wanted: str) -> InstallPackages:
-    """Return how to add a package to the consumer's environment, and with it all others that its frameworks lack."""
+    """Return how to add a package to the consumer's environment, together with all others that its frameworks lack."""
     prefix = c.load.consumer.prefix
     return InstallPackages(prefix=prefix, install=missing_packages(c.seen, prefix, wanted))
 
 
 def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
-    """CuBLAS and cuBLASLt of two releases."""
+    """The releases of cuBLAS and cuBLASLt differ."""
     winners: dict[tuple[str, int], tuple[Resolution, Attempt]] = {}
     for search in c.load.resolutions:
         what = family_and_major(search.name)
@@ -305,7 +305,9 @@ def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def half_away(c: ConsumerLoad) -> TakeOut | None:
-    """Return how an environment gets both halves of cuBLAS of its own: without the folder of the variable that brings one."""
+    """Return how an environment gets both parts of cuBLAS from its own packages: without the variable's folder that
+    supplies one.
+    """
     prefix = c.load.consumer.prefix
     halves = [
         s.winner for s in c.load.resolutions if (family_and_major(s.name) or ("", 0))[0] in ("cublas", "cublasLt")
@@ -316,7 +318,7 @@ def half_away(c: ConsumerLoad) -> TakeOut | None:
 
 
 def runtime_not_found(c: ConsumerLoad) -> Iterator[Finding]:
-    """CUDA's libraries are off the search path, or nowhere."""
+    """CUDA's libraries are not on the search path, or not installed."""
     gone = absent_libraries(c, "cudart", "cublas", "cublasLt", "nvrtc")
     if c.winner is None or not gone:
         return

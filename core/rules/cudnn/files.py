@@ -1,4 +1,4 @@
-"""What is wrong with the files of one copy of cuDNN, whoever loads it: the surest cause first."""
+"""Faults in the files of one copy of cuDNN, whoever loads it: the most certain cause first."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAIN_NAME_TEXT = N_("Programs open cuDNN's main library by this name, but no fil
 
 
 def file_faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """Yield every fault of a copy's files as an error; who loads it decides later how much it matters."""
+    """Yield every fault of a copy's files as an error; its importance depends on who loads it, and is decided later."""
     kinds = (
         (unreadable_files, other_architecture, damaged_files, unlisted_files)
         if is_beyond_horizon("cudnn", copy.major)
@@ -62,7 +62,7 @@ def _error(
 
 
 def published_fault(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """A release that was published with a fault: a note, as long as no load suffers from it."""
+    """A release that was published with a fault: a note, unless a load suffers from it."""
     row = faulty_release(copy)
     if row is None:
         return
@@ -90,7 +90,7 @@ def _file_names(files: list[LibraryFile]) -> str:
 
 
 def unreadable_files(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """Files or a folder that are closed to this user."""
+    """Files or a folder that this user may not read."""
     shut = [f for f in copy.files if f.state == "unreadable"]
     if shut:
         yield make_finding(
@@ -123,7 +123,7 @@ def unreadable_files(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def other_architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """Files for another kind of processor."""
+    """Files for another architecture."""
     mine = seen.machine.architecture
     other = [f for f in copy.files if _is_for_other_processor(f, mine)]
     if other:
@@ -153,12 +153,12 @@ def other_architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def _is_for_other_processor(file: LibraryFile, mine: str) -> bool:
-    """Whether a file's header names another processor; what such a header says of the rest does not matter then."""
+    """Whether a file's header names another architecture; the rest of such a header does not matter then."""
     return bool(mine and file.architecture and file.architecture != mine) and file.state in ("good", "damaged")
 
 
 def damaged_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """Files that are empty, cut short or not libraries at all."""
+    """Files that are empty, truncated or not libraries at all."""
     broken = [
         f for f in copy.files if f.state in BROKEN_STATES and not _is_for_other_processor(f, seen.machine.architecture)
     ]
@@ -187,7 +187,7 @@ def damaged_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def signature_evidence(copy: CudnnCopy) -> Iterator[Evidence]:
-    """Yield what the files' signatures say, where they were looked at; a file that has none proves nothing."""
+    """Yield the state of the files' signatures, if examined; a file without one proves nothing."""
     sure = [f for f in copy.files if f.signature in ("valid", "intact")]
     if any(f.signature for f in copy.files):
         known = all(f.signature == "valid" for f in sure)
@@ -197,7 +197,7 @@ def signature_evidence(copy: CudnnCopy) -> Iterator[Evidence]:
 
 
 def release_of(copy: CudnnCopy) -> str | None:
-    """Return the release that a copy is meant to be: its package's, else that of most of its files."""
+    """Return the release that a copy should be: its package's, else that of most of its files."""
     package = nvidia_package(copy.owner)
     if package and package[0].startswith("nvidia-cudnn") and package[1].startswith(f"{copy.major}."):
         return ".".join(package[1].split(".")[:3])
@@ -206,7 +206,7 @@ def release_of(copy: CudnnCopy) -> str | None:
 
 
 def renamed_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """Files of another major version, or another part, under the name of this one: links and copies with a new name."""
+    """Files of another major version, or another part, under this one's name: renamed links and copies."""
     other = [(f, name) for f in copy.files if f.state == "good" and (name := true_name(f))]
     if not other:
         return
@@ -247,7 +247,7 @@ def renamed_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def foreign_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """Files of another release in one folder: their versions differ, or an intact file has another size than RECORD says."""
+    """Files of another release in one folder: their versions differ, or an intact file's size differs from RECORD."""
     base = release_of(copy)
     other = [f for f in copy.files if f.state == "good" and versions_differ(f.version, base) and not true_name(f)]
     exchanged = [
@@ -298,7 +298,7 @@ def foreign_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def unlisted_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """Files that differ from what the package's own list says."""
+    """Files that differ from the package's own record."""
     changed = [
         f
         for f in copy.files
@@ -324,7 +324,7 @@ def unlisted_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def missing_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """Files that the set names and that are not in the folder."""
+    """Files of the set that are missing from the folder."""
     gone = files_lost(copy)
     dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
@@ -357,15 +357,16 @@ def missing_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def is_lone_main_library(copy: CudnnCopy) -> bool:
-    """Whether a copy is the main library alone, as some programs ship it to use the parts that the machine has."""
+    """Whether a copy consists of the main library only, as some programs ship it to use the machine's parts."""
     roles = {role_of(f.name) for f in copy.files if f.state == "good"}
     return copy.major >= 8 and roles == {""} and copy.origin not in ("wheel", "conda", "distribution")
 
 
 def completing_remedy(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
-    """Return what a set lacks, and what does not belong in it, with the identical, sound set that has it; None without one.
+    """Return the missing and the unsuitable files of a set, with an identical, intact set that has them; None without
+    one.
 
-    What does not belong: files that are damaged, of another release, or for another kind of processor.
+    Unsuitable files are damaged, of another release, or for another architecture.
     """
     if copy.origin == "distribution":
         return None
@@ -377,7 +378,7 @@ def completing_remedy(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
 
 
 def put_back(copy: CudnnCopy) -> PutPackageBack | None:
-    """Return the package that brought a copy, where it is a wheel of an environment."""
+    """Return how to restore the package that a copy belongs to, if it is a wheel of an environment."""
     package = nvidia_package(copy.owner)
     special = any(
         f.state == "not a library" and not f.size for f in copy.files
@@ -394,7 +395,9 @@ def _is_spoilt(f: LibraryFile, copy: CudnnCopy, architecture: str) -> bool:
 
 
 def _is_trusted(donor: CudnnCopy, seen: Snapshot) -> bool:
-    """Whether nobody else can change a set; without an administrator's rights one that programs take anyway will do, too."""
+    """Whether nobody else can change a set; without an administrator's rights, a set that programs use anyway is
+    accepted, too.
+    """
     if donor.changeable is None:
         return True
     wanted = any(p.prefix == donor.environment and p.is_wanted for p in seen.pythons or ())
@@ -402,7 +405,7 @@ def _is_trusted(donor: CudnnCopy, seen: Snapshot) -> bool:
 
 
 def _can_supply(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
-    """Whether a set is sound, of the same release, and has every wanted file."""
+    """Whether a set is intact, of the same release, and has every needed file."""
     version = release_of(copy)
     sound = {
         f.name.lower() for f in donor.files if f.state == "good" and f.record not in ("size differs", "hash differs")
@@ -421,7 +424,7 @@ def _can_supply(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> b
 
 
 def _is_same_build(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
-    """Whether every file that stays has the donor's size: a release has one build for each CUDA major."""
+    """Whether every file that stays has the donor's size: a release has one build for each CUDA major version."""
     sizes = {f.name.lower(): f.size for f in donor.files}
     staying = [f for f in copy.files if f.name not in wanted]
     return bool(staying) and all(sizes.get(f.name.lower()) == f.size for f in staying)

@@ -1,4 +1,4 @@
-"""What cuDNN opens late: NVRTC with its built-ins, and on Windows the zlib of older releases."""
+"""Libraries that cuDNN opens late: NVRTC with its built-ins, and zlib for older releases on Windows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from core.rules.wording import ERROR, NOTE, UNKNOWN, WARNING, make_finding, manu
 
 
 def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
-    """NVRTC, with which cuDNN compiles kernels at run time: nowhere, or without its built-ins of the same version."""
+    """NVRTC, which compiles cuDNN's kernels at run time, is missing, or lacks its built-ins of the same version."""
     for gone in absent_libraries(c, "nvrtc"):
         if on_disk(c, "nvrtc", gone.major):
             continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
@@ -75,14 +75,14 @@ RENAMED_BUILTINS = late_pattern(
 
 
 def plain_name(system: System, builtins: LibraryFile, compiler_file: LibraryFile) -> GivePlainName | None:
-    """Return the plain name of a compiler's built-ins that a packager renamed; None where their version differs."""
+    """Return the plain name for built-ins of NVRTC that a packager renamed; None if their version differs."""
     found = RENAMED_BUILTINS.fullmatch(file_name(system, builtins.path))
     same = bool(builtins.version) and compiler_file.version == builtins.version and builtins.state == "good"
     return GivePlainName(file=builtins.path, name="".join(g for g in found.groups() if g)) if found and same else None
 
 
 def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFile) -> Iterator[Finding]:
-    """Compare a compiler with the built-ins in its folder; those that the loader finds elsewhere count, too."""
+    """Compare a compiler with the built-ins in its folder; built-ins that the loader finds elsewhere count, too."""
     folder = parent(c.system, compiler_file.path)
     beside = [
         f
@@ -163,7 +163,7 @@ def _compiler_again(c: ConsumerLoad, toolkit: Toolkit, file: LibraryFile) -> Fix
 
 
 def missing_zlibwapi(c: ConsumerLoad) -> Iterator[Finding]:
-    """The zlibwapi.dll that cuDNN 8.3 to 8.9.3 open on Windows; from 8.9.4 on it is never the reason."""
+    """zlibwapi.dll, which cuDNN 8.3 to 8.9.3 opens on Windows; from 8.9.4 on it is never the reason."""
     if c.system != "windows" or c.load.major != 8 or c.winner is None:
         return
     search = find_resolution(c.load, "zlibwapi.dll")
@@ -211,7 +211,7 @@ MSVC_RUNTIME = late_pattern(r"(vcruntime140|msvcp140|concrt140|vcomp140)\w*\.dll
 
 
 def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
-    """Microsoft's C++ runtime, which a framework's own DLLs import, is nowhere that they look (Windows)."""
+    """Microsoft's C++ runtime, which a framework's own DLLs import, is not found (Windows)."""
     gone = [s for s in c.load.resolutions if MSVC_RUNTIME.fullmatch(s.name) and s.winner is None]
     if not gone:
         return

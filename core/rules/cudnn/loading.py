@@ -1,4 +1,4 @@
-"""Rules about loading: for every consumer, does cuDNN really load, and if not, the one reason why."""
+"""Rules about loading: for every consumer, whether cuDNN really loads, and if not, the one reason why."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Reason = Callable[[ConsumerLoad], Iterator[Finding]]
 
 
 def copy_faults(c: ConsumerLoad) -> Iterator[Finding]:
-    """Faults in the files of the consumer's own copy, else of the copy that it takes."""
+    """Faults in the files of the consumer's own copy, or else of the copy that it takes."""
     for copy in (c.own, c.copy):
         for fault in file_faults(c.seen, copy) if copy else ():
             if fault.id == "cudnn.sublibrary-missing" and copy and put_together(c, copy):
@@ -63,7 +63,7 @@ def _leaked_files(c: ConsumerLoad) -> list[Evidence]:
 
 
 def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
-    """The roll call failed, and nothing that was seen explains it."""
+    """The roll call failed, and no observation explains it."""
     rows = load_failures(c)
     roll = c.load.roll_call
     by_path = roll is not None and file_name(c.system, roll.library) != roll.library  # a wheel's, without any search
@@ -87,7 +87,9 @@ def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def untrusted_copy(c: ConsumerLoad) -> Iterator[Finding]:
-    """Others can change what would be loaded, and nobody named it, or it would get an administrator's rights."""
+    """Others can change what would be loaded, and either nobody named it, or it would run with an administrator's
+    rights.
+    """
     at = c.load.changeable
     if not c.load.refused or at is None:
         return
@@ -118,7 +120,7 @@ def untrusted_copy(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def changeable_copy(c: ConsumerLoad) -> Iterator[Finding]:
-    """Others can change what was loaded: it was named, is active or is on a search path, so it was tried."""
+    """Others can change what was loaded; it was tried because it was named, is active or is on a search path."""
     at = c.load.changeable
     if at is None or c.load.roll_call is None:
         return
@@ -141,7 +143,7 @@ def changeable_copy(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def not_tried(c: ConsumerLoad) -> Iterator[Finding]:
-    """The search was made, the roll call was not."""
+    """The search was made, but not the roll call."""
     if c.winner and c.load.roll_call is None and not c.load.refused:
         yield make_finding(
             Step.CUDNN,
@@ -159,7 +161,7 @@ def not_tried(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def without_driver(c: ConsumerLoad) -> Iterator[Finding]:
-    """Parts that wait for the driver's own library, which a machine without its driver, or an image, does not have."""
+    """Parts that need the driver's own library, which a machine or image without a driver lacks."""
     parts = calls_waiting_for_driver(c)
     if not parts or load_failures(c):
         return
@@ -193,7 +195,7 @@ def without_driver(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def loads_completely(c: ConsumerLoad) -> Iterator[Finding]:
-    """Everything loaded and answered."""
+    """Everything loaded, and every call succeeded."""
     roll = c.load.roll_call
     if roll is None or not (roll.calls or roll.version) or load_failures(c) or calls_waiting_for_driver(c):
         return
@@ -257,7 +259,7 @@ OF_CUDA = (
 
 
 def applicable_reasons(c: ConsumerLoad) -> tuple[Reason, ...]:
-    """Return what can be judged of a load: all, or what is not beyond the tables."""
+    """Return the reasons that apply to a load: all, or only those independent of the tables for a newer release."""
     copy = c.copy or c.own
     if is_beyond_horizon("cudnn", c.load.major):
         return NEWER_CUDNN
@@ -267,7 +269,7 @@ def applicable_reasons(c: ConsumerLoad) -> tuple[Reason, ...]:
 
 
 def judge_loads(seen: Snapshot) -> Iterator[Finding]:
-    """Judge every load; the same fault for several consumers is one finding that names them all."""
+    """Judge every load; the same fault of several consumers is one finding that names them all."""
     told: dict[tuple[str, str], Finding] = {}
     for c in by_importance(seen):
         for found in judge_load(c):
@@ -285,7 +287,7 @@ def judge_loads(seen: Snapshot) -> Iterator[Finding]:
 
 
 def judge_load(c: ConsumerLoad) -> Iterator[Finding]:
-    """Yield the reason why one load fails, or that it works; notes beside it."""
+    """Yield the reason why one load fails, or that it works, and any notes."""
     for reason in (changeable_copy, *applicable_reasons(c)):
         for found in reason(c):
             yield found

@@ -1,4 +1,6 @@
-"""Why a consumer takes the wrong cuDNN, or none: overridden, shadowed, of another major, not on the path, not there."""
+"""Why a consumer finds the wrong cuDNN, or none: overridden, shadowed, another major version, not on the path, not
+installed.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ ROLL_CALL_SOURCE = N_("roll call in a child process")
 
 
 def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
-    """LD_LIBRARY_PATH puts another folder before the libraries that the program brings."""
+    """LD_LIBRARY_PATH puts another folder before the libraries in the program's own environment."""
     clean = c.load.clean_roll_call
     outcome = counter_test(c)
     proved = outcome is CounterOutcome.PROVED
@@ -96,7 +98,7 @@ def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def _needs_overridden(c: ConsumerLoad) -> Finding:
-    """Return the finding that LD_LIBRARY_PATH, with whatever is there, keeps a cuDNN that is found rightly from loading."""
+    """Return the finding that something in LD_LIBRARY_PATH prevents a correctly found cuDNN from loading."""
     named = [(r.name, r.winner) for r in c.load.resolutions if r.winner and found_by_ld_library_path(r.winner)]
     folders = list(dict.fromkeys(parent(c.system, w.path) for _name, w in named))
     return make_finding(
@@ -121,19 +123,19 @@ def _needs_overridden(c: ConsumerLoad) -> Finding:
 
 
 def overriding_entries(c: ConsumerLoad) -> tuple[Place, ...]:
-    """Return the entries of LD_LIBRARY_PATH that lead a consumer away from its own copy, as they are written there."""
+    """Return the entries of LD_LIBRARY_PATH, as written, that divert a consumer from its own copy."""
     away = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if w and found_by_ld_library_path(w)]
     return _places(c, [w for w in away if not (c.own and lies_in(c, w.path, c.own))])
 
 
 def _places(c: ConsumerLoad, found: list[Attempt]) -> tuple[Place, ...]:
-    """Return the entries of LD_LIBRARY_PATH that led to these files."""
+    """Return the entries of LD_LIBRARY_PATH through which these files were found."""
     entries = (w.via if w.via.startswith("/") else parent(c.system, w.path) for w in found)
     return tuple(Place(folder=e, prefix=c.load.consumer.prefix) for e in dict.fromkeys(entries))
 
 
 def all_overriding(seen: Snapshot, prefix: str = "") -> TakeOut | None:
-    """Return how every environment (or one) gets its own copy back; None where LD_LIBRARY_PATH leads none away."""
+    """Return how every environment (or one) gets its own copy back; None if LD_LIBRARY_PATH diverts none."""
     mine = [c for c in consumer_loads(seen) if c.own and prefix in ("", c.load.consumer.prefix)]
     places = tuple(dict.fromkeys(place for c in mine for place in overriding_entries(c)))
     return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places else None
@@ -161,7 +163,7 @@ STOP_REASONS: dict[str, tuple[str, Cause, str]] = {
 
 
 def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
-    """The loader stops at a file that does not serve, although another may be further on."""
+    """The loader stops at an unusable file, although a usable one may follow."""
     for search in c.load.resolutions:
         winner = search.winner
         if winner is None or winner.outcome not in STOP_REASONS or search.name.startswith(("libcuda.", "nvcuda")):
@@ -190,7 +192,7 @@ def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def not_found(c: ConsumerLoad) -> Iterator[Finding]:
-    """No file serves as the main library."""
+    """There is no usable main library."""
     if c.main is None or c.winner is not None:
         return
     closed = [a for a in c.main.attempts if a.outcome in ("unreadable", "wrong architecture")]
@@ -243,7 +245,7 @@ def _unusable_file(c: ConsumerLoad, attempt: Attempt) -> Finding:
 
 
 def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
-    """Yield that a complete copy is off the search path: calm if nothing needs it."""
+    """Yield that a complete copy is not on the search path: only a note if nothing needs it."""
     best = max(here, key=lambda x: (bool(c.own and x.folder == c.own.folder), x.version or ""))
     calm = not misses_cudnn(c)
     yield make_finding(
@@ -324,7 +326,9 @@ def _cudnn_nowhere(c: ConsumerLoad) -> Finding:
 
 
 def _behind_another(c: ConsumerLoad) -> tuple[str, ...]:
-    """Return the folder of cuDNN's wheel where a copy outside the environment is taken, and the program does not search that folder."""
+    """Return the folder of cuDNN's wheel if a copy outside the environment is taken and the program does not search
+    that folder.
+    """
     system, prefix = c.system, c.load.consumer.prefix
     python = python_of(c.seen, prefix)
     if system != "linux" or c.winner is None or is_inside(system, c.winner.path, prefix):

@@ -1,4 +1,4 @@
-"""Why a consumer gets the wrong files although some are found: shadowed, too old, of two releases, odd paths."""
+"""Why a consumer gets the wrong files although some are found: shadowed, too old, of two releases, unusual paths."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ FIRST_SEARCHED = (*SYSTEM_FOLDERS, How.APPLICATION)
 
 
 def shadowed_copy(c: ConsumerLoad) -> Iterator[Finding]:
-    """Two copies, and the wrong one is found first."""
+    """There are two copies, and the wrong one is found first."""
     right, certain = _right_copy(c)
     if right is not None:
         yield _shadowed_finding(c, right, certain=certain)
 
 
 def _right_copy(c: ConsumerLoad) -> tuple[CudnnCopy | None, bool]:
-    """Return the copy that should win, and whether that is certain."""
+    """Return the copy that should be found first, and whether that is certain."""
     if c.winner is None or c.main is None:
         return None, False
     version = c.copy.version if c.copy else None
@@ -72,7 +72,7 @@ def _right_copy(c: ConsumerLoad) -> tuple[CudnnCopy | None, bool]:
 
 
 def behind_foreign(c: ConsumerLoad) -> CudnnCopy | None:
-    """Return the sound copy behind a folder of PATH whose files are all for another processor, at which Windows stops."""
+    """Return the intact copy after a folder of PATH whose files are all for another architecture, where Windows stops."""
     if c.system != "windows" or c.winner is None or c.main is None or c.winner.how is not How.PATH:
         return None
     mine = c.seen.machine.architecture
@@ -83,7 +83,7 @@ def behind_foreign(c: ConsumerLoad) -> CudnnCopy | None:
 
 
 def past_foreign(c: ConsumerLoad) -> Fix | None:
-    """Return how the sound copy is found first; the other one stays for programs of its kind."""
+    """Return how the intact copy is found first; the other one stays for programs of its architecture."""
     right = behind_foreign(c)
     if right is None or c.winner is None:
         return None
@@ -138,7 +138,7 @@ def _shadowed_finding(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Fi
 
 
 def preferring_remedy(c: ConsumerLoad, right: CudnnCopy) -> PreferFolder | None:
-    """Return how the loader comes to the right copy before the one that it takes; None where no search path leads to that."""
+    """Return how the loader finds the right copy before the one that it takes; None if no search path contains it."""
     ways: dict[How, Literal["PATH", "LD_LIBRARY_PATH", "loader"]] = {
         How.PATH: "PATH",
         How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH",
@@ -152,20 +152,20 @@ def preferring_remedy(c: ConsumerLoad, right: CudnnCopy) -> PreferFolder | None:
 
 
 def removing_remedy(*copies: CudnnCopy) -> PutAside | None:
-    """Return that stray copies are put aside; None where something owns one, or it is where it was put on purpose."""
+    """Return that stray copies are quarantined; None if a package owns one, or it was placed there deliberately."""
     stray = all(not x.owner and x.origin in ("system", "folder") for x in copies)
     return PutAside(folders=tuple(dict.fromkeys(x.folder for x in copies))) if copies and stray else None
 
 
 def parts_aside(c: ConsumerLoad) -> PutAside | None:
-    """Return that single files are put aside that are taken before any search path in the place of parts of the set."""
+    """Return that single files are quarantined which are found before any search path in place of the set's parts."""
     strays = [s.winner for _role, s in c.parts if c.winner and s.winner and s.winner.how in FIRST_SEARCHED]
     copies = [x for w in strays if (x := copy_in(c.seen, parent(c.system, w.path))) is not None and x is not c.copy]
     return removing_remedy(*copies)
 
 
 def _unnaming_steps(c: ConsumerLoad, winner: Attempt) -> list[str]:
-    """Return how the loader no longer comes to a file first (Linux): the exact line that names its folder, where known."""
+    """Return how to stop the loader from finding a file first (Linux): the exact line that names its folder, if known."""
     folder = parent(c.system, winner.path)
     named = re.fullmatch(r"(/[\w./+-]+):(\d+)", c.copy.source) if c.copy else None
     if winner.how is How.LD_CACHE and named:
@@ -183,7 +183,7 @@ def _unnaming_steps(c: ConsumerLoad, winner: Attempt) -> list[str]:
 
 
 def too_old(c: ConsumerLoad) -> Iterator[Finding]:
-    """The only copy is older than what the program was built with."""
+    """The only copy is older than the release that the program was built with."""
     wanted = c.load.wanted_version
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
     if not wanted or not is_older(version, wanted):
@@ -214,7 +214,7 @@ def too_old(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def parts_missing(c: ConsumerLoad) -> Iterator[Finding]:
-    """The main library is found, and parts of it are not."""
+    """The main library is found, but not all of its parts."""
     row = faulty_release(c.copy) if c.copy else None
     gone = [s for _, s in c.parts if s.winner is None and not is_never_there(row, s.name)]
     if c.winner is None or not gone:
@@ -247,7 +247,7 @@ def parts_missing(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def mixed_releases(c: ConsumerLoad) -> Iterator[Finding]:
-    """The parts come from another folder, and from another release, than the main library."""
+    """The parts come from another folder, and another release, than the main library."""
     away = parts_elsewhere(c)
     folders = mapped_folders(c)
     if not away and len(folders) < 2:
@@ -306,7 +306,7 @@ LONG_PATHS_ON = r'reg add "HKLM\SYSTEM\CurrentControlSet\Control\FileSystem" /v 
 
 
 def path_too_long(c: ConsumerLoad) -> Iterator[Finding]:
-    """Files whose whole path is longer than Windows' loader takes while long paths are not switched on."""
+    """Files with paths longer than Windows' loader accepts while long paths are disabled."""
     copy = c.own or c.copy
     if copy is None or c.system != "windows" or c.seen.machine.long_paths is not False:
         return
@@ -340,7 +340,7 @@ def path_too_long(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
-    """Characters in the folder's name on which programs that search for libraries stumble."""
+    """Characters in the folder's name with which programs that search for libraries fail."""
     copy = c.own or c.copy
     if copy is None:
         return
@@ -378,7 +378,7 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def plain_link(folder: str, seen: Snapshot) -> str:
-    """Return a path of plain letters that may lead to a folder: in the home folder, or at the top of its drive (Windows)."""
+    """Return an ASCII path for a link to a folder: in the home folder, or at the top of its drive (Windows)."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", file_name(seen.machine.system, folder)).strip("-").lower() or "environment"
     if seen.machine.system == "windows":
         return f"{folder[:2]}\\convalesce-{name}" if folder[1:2] == ":" else ""

@@ -1,4 +1,6 @@
-"""Rules about whether driver, CUDA and cuDNN suit this GPU: driver too old, machine code for other GPUs only."""
+"""Rules about whether driver, CUDA and cuDNN suit this GPU: the driver is too old, or there is no machine code for the
+GPU.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, o
 
 
 def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
-    """The newest CUDA that the driver runs is older than what a program brings or the machine has installed."""
+    """The newest CUDA that the driver supports is older than what a program contains or the machine has installed."""
     driver = seen.driver
     if driver is None:
         return
@@ -87,7 +89,7 @@ def _too_old(
 
 
 def _needs(seen: Snapshot) -> Iterator[tuple[str, str, str, Severity]]:
-    """Yield CUDA version, who uses it, where it was seen, and how bad it is when the driver cannot run it."""
+    """Yield CUDA version, who uses it, where it was seen, and the severity if the driver does not support it."""
     for c in by_importance(seen):
         copy = c.own or c.copy
         if copy and copy.cuda_major and (c.load.consumer.kind != "plain" or c.is_requested or c.copy):
@@ -129,7 +131,7 @@ def _newer_driver(seen: Snapshot, floor: str, major: str) -> Fix:
 
 
 def machine_code(seen: Snapshot) -> Iterator[Finding]:
-    """A copy of cuDNN that somebody loads has no machine code for a GPU of this machine."""
+    """A copy of cuDNN that a consumer loads has no machine code for a GPU of this machine."""
     if seen.driver is None:
         return
     told: set[tuple[str, str]] = set()
@@ -143,7 +145,9 @@ def machine_code(seen: Snapshot) -> Iterator[Finding]:
 
 
 def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, str]:
-    """Return the machine code that every GPU library of a copy has, from its files, else from the tables."""
+    """Return the architectures for which all GPU libraries of a copy have machine code, from its files, else from the
+    tables.
+    """
     if copy.sass:
         return copy.sass, _("machine code in the files")
     wanted = (version_tuple(copy.version)[:3], copy.cuda_major, seen.machine.system, seen.machine.architecture)
@@ -158,7 +162,7 @@ TEGRA_CAPABILITIES = (53, 62, 72, 87, 101, 110)
 
 
 def is_tegra(seen: Snapshot) -> bool:
-    """Whether this is a Jetson or its like: its release file or device tree, its kernel's name or the kind of its GPU says so."""
+    """Whether this is a Jetson or other Tegra system: by its release file or device tree, its kernel's name or its GPU."""
     gpus = (seen.driver.gpus or ()) if seen.driver else ()
     return seen.machine.architecture == "aarch64" and (
         bool(seen.machine.tegra)
@@ -168,10 +172,10 @@ def is_tegra(seen: Snapshot) -> bool:
 
 
 def code_runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool | None:
-    """Whether machine code serves a GPU: the same major version, and a minor version that is not higher.
+    """Whether machine code runs on a GPU: the same major version, and no higher minor version.
 
-    What is ``bound`` to one architecture (sm_100a) serves that one alone. None: newer than the tables, or a Tegra without
-    code of its own, for which the rule does not hold.
+    Code ``bound`` to one architecture (sm_100a) runs only there. None: newer than the tables, or a Tegra without code
+    of its own, for which the rule does not hold.
     """
     if is_beyond_horizon("gpu", f"{gpu // 10}.{gpu % 10}"):
         return None
@@ -183,7 +187,9 @@ def code_runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> b
 
 
 def ptx_compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool:
-    """Whether the driver makes machine code of PTX: for any newer GPU, of a family's for that, of an architecture's for it alone."""
+    """Whether the driver can compile PTX for a GPU: for any newer one; family-specific PTX within the family,
+    architecture-specific PTX only there.
+    """
     return any(
         code == gpu
         or (
@@ -291,7 +297,7 @@ def _other_release(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, capability: int, 
 
 
 def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
-    """The toolkit's compiler makes no machine code for this GPU: only for those who compile."""
+    """The toolkit's compiler does not support this GPU, which matters only to those who compile."""
     if seen.driver is None or not driver_works(seen.driver):
         return
     rows = {version_tuple(r.cuda)[:2]: r for r in compatibility_table().toolkits}

@@ -1,4 +1,4 @@
-"""Facts about the GPU and its driver, as the rules about them need them."""
+"""Facts about the GPU and its driver, in the form that the rules about them need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WSL_FOLDER = "/usr/lib/wsl/lib"
 
 
 def on_bus(seen: Snapshot) -> bool | None:
-    """Whether the machine has an NVIDIA GPU; None where that could not be seen."""
+    """Return whether the machine has an NVIDIA GPU; None if that could not be determined."""
     driver = seen.driver
     if driver is None:
         return None
@@ -42,12 +42,12 @@ def on_bus(seen: Snapshot) -> bool | None:
 
 
 def driver_works(driver: Driver) -> bool:
-    """Whether the driver answered for at least one GPU."""
+    """Whether the driver works for at least one GPU."""
     return cuda_starts(driver.cuda)
 
 
 def is_unloaded(driver: Driver) -> bool:
-    """Whether no NVIDIA module is loaded, as the kernel says, or else NVML or the card that no driver holds."""
+    """Whether no NVIDIA module is loaded, according to the kernel, or else to NVML or to a card without a driver."""
     if driver.module_version is not None:
         return not driver.module_version
     cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
@@ -56,18 +56,20 @@ def is_unloaded(driver: Driver) -> bool:
 
 
 def answer_unhidden(driver: Driver) -> CudaInit | None:
-    """Return what cuInit answers once no variable hides GPUs: what is left to explain where that is another failure."""
+    """Return cuInit's result without the variables that hide GPUs: if that is another failure, it is the one to
+    explain.
+    """
     changed = of_cuda(driver.cuda, driver.cuda_unhidden) is CounterOutcome.CHANGED
     return driver.cuda_unhidden if changed else driver.cuda
 
 
 def cuda_libraries(driver: Driver) -> tuple[DriverLibrary, ...]:
-    """Return the files that stand for the driver's CUDA library."""
+    """Return the files of the driver's CUDA library."""
     return tuple(lib for lib in driver.libraries or () if re.search(r"(libcuda\.so|nvcuda\.dll)", lib.path, re.I))
 
 
 def driver_answers(driver: Driver) -> list[Evidence]:
-    """Return what the driver and the kernel said, as evidence."""
+    """Return the results from the driver and the kernel, as evidence."""
     rows = []
     calls = (
         ("cuInit", driver.cuda),
@@ -115,7 +117,7 @@ def driver_error(
     subject: str = "",
     remedy: Remedy | None = None,
 ) -> Finding:
-    """Return an error of this step."""
+    """Return an error in the driver step."""
     return make_finding(
         Step.DRIVER,
         ERROR,

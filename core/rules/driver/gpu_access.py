@@ -1,4 +1,4 @@
-"""Rules about the GPU as programs get it: hidden, forbidden, divided, full, too new or too old for its driver."""
+"""Rules about programs' access to the GPU: hidden, forbidden, partitioned, full, too new or too old for its driver."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def hides_all(value: str, count: int | None) -> bool | None:
 
 
 def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """A variable hides every GPU: the driver answers without it, or its value says so and nothing speaks against it."""
+    """A variable hides every GPU: the driver works without it, or its value implies that and nothing refutes it."""
     outcome = of_cuda(driver.cuda, driver.cuda_unhidden)
     count = driver.nvml.device_count if driver.nvml else None
     names = _hiding(seen, count if count is not None else len(driver.gpus or ()) or None)
@@ -66,12 +66,12 @@ def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def _of_another_way(driver: Driver) -> bool:
-    """Whether the driver answered without the variable alone: it is one that programs of another way get."""
+    """Whether the driver answered only without the variable: it belongs to programs started in another way."""
     return driver.cuda is None and cuda_starts(driver.cuda_unhidden)
 
 
 def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
-    """A variable would hide every GPU, where no driver could be asked (no GPU, or the driver does not start)."""
+    """A variable would hide every GPU, but no driver could be queried (no GPU, or the driver does not start)."""
     driver = seen.driver
     if seen.environment is None or (driver and (driver_works(driver) or tuple(hidden_gpus(seen, driver)))):
         return
@@ -131,7 +131,7 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
 
 
 def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
-    """Code that an environment's interpreter runs at every start hides every GPU from its programs."""
+    """Code that an environment's interpreter runs at every start hides all GPUs from its programs."""
     driver = seen.driver
     count = driver.nvml.device_count if driver and driver.nvml else None
     works = bool(driver and driver_works(driver))
@@ -168,7 +168,9 @@ def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
 
 
 def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The kernel refuses the GPU's device nodes although their mode lets everybody in: a container or a job has no right to them."""
+    """The kernel refuses access to the GPU's device nodes although their mode allows everybody: a container or job has
+    no right to them.
+    """
     refused = [n for n in driver.nodes or () if _refusal(n) == "EPERM" and re.search(r"[67]$", n.mode)]
     if not refused or driver_works(driver):
         return
@@ -240,7 +242,7 @@ def closed_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """A device node of the driver is absent, is no device, or leads to another device than the loaded module's."""
+    """A device node of the driver is missing, is no device, or refers to another device than the loaded module's."""
     if driver_works(driver) or seen.machine.wsl or not driver.expected_nodes or driver.nodes is None:
         return
     wrong = list(_unfit_nodes(driver))
@@ -280,13 +282,13 @@ def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 class UnfitNode(NamedTuple):
-    """A node that the driver expects, and what is in its place."""
+    """A node that the driver expects, and what is there instead."""
 
     wanted: ExpectedNode
     node: DeviceNode | None
 
     def evidence(self) -> Evidence:
-        """Return what is there and what should be."""
+        """Return the actual and the expected node."""
         numbers = f"{self.wanted.major}:{self.wanted.minor}"
         if self.node is None:
             words = _("not there; the driver serves it as {numbers}", numbers=numbers)
@@ -303,9 +305,9 @@ def _said(node: DeviceNode) -> str:
 
 
 def _unfit_nodes(driver: Driver) -> Iterator[UnfitNode]:
-    """Yield each expected node that is absent, no device, or another device.
+    """Yield each expected node that is missing, no device, or another device.
 
-    A node whose numbers were not seen (older reports) is none of them.
+    A node whose numbers were not recorded (older reports) is not among them.
     """
     there = {n.path: n for n in driver.nodes or ()}
     for wanted in driver.expected_nodes or ():
@@ -319,7 +321,7 @@ def _unfit_nodes(driver: Driver) -> Iterator[UnfitNode]:
 
 
 def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
-    """CUDA gives a program fewer GPUs than the machine has: each that is left out is named, with what leaves it out."""
+    """CUDA gives a program fewer GPUs than the machine has: each missing one is named, with the reason."""
     driver = seen.driver
     if driver is None or not driver_works(driver) or driver.cuda is None or driver.cuda.device_count is None:
         return
@@ -377,7 +379,7 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
 
 
 def blamed_variable(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """CUDA starts once some of this session's variables are gone: found by halving them."""
+    """CUDA starts without some of this session's variables, which were found by bisection."""
     bare = driver.cuda_bare
     if of_cuda(driver.cuda, bare) is not CounterOutcome.PROVED:
         return
@@ -422,13 +424,13 @@ REFUSAL_CODES = {"Permission denied": "EACCES", "Operation not permitted": "EPER
 
 
 def _refusal(node: DeviceNode) -> str:
-    """Return how the kernel refused a node: EACCES by its mode or list of rights, EPERM by a control group; else nothing."""
+    """Return how the kernel refused a node: EACCES by its mode or access list, EPERM by a control group; else nothing."""
     found = node.errno or REFUSAL_CODES.get(node.problem, "")
     return found if node.opened is False and found in REFUSAL_CODES.values() else ""
 
 
 def mig_without_instance(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """A divided GPU of which no part exists or is named."""
+    """A GPU in MIG mode has no instance, or none is selected."""
     divided, cuda = [g for g in driver.gpus or () if g.mig], answer_unhidden(driver)
     if divided and cuda and (cuda.status == 100 or cuda.device_count == 0):
         yield make_finding(
@@ -448,7 +450,7 @@ def mig_without_instance(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
-    """Other programs hold nearly all of a GPU's memory."""
+    """Other programs use nearly all of a GPU's memory."""
     gpus = [g for g in (seen.driver.gpus if seen.driver else ()) or () if not _is_left_out(g, seen)]
     for gpu in gpus:
         if _is_full(gpu):
@@ -495,7 +497,7 @@ def _is_full(gpu: Gpu) -> bool:
 
 
 def _is_left_out(gpu: Gpu, seen: Snapshot) -> bool:
-    """Whether CUDA_VISIBLE_DEVICES names GPUs by their UUIDs, and not this one."""
+    """Whether CUDA_VISIBLE_DEVICES selects GPUs by UUID, but not this one."""
     named = effective_variable(seen, "CUDA_VISIBLE_DEVICES")
     words = [w.strip() for w in named.value.split(",")] if named else []
     by_uuid = bool(words) and all(w.startswith("GPU-") and len(w) > len("GPU-") for w in words)
@@ -540,7 +542,7 @@ SAID_BY_THE_CARD = ("unknown", "restart_computer", "check_power")
 
 
 def kernel_log(seen: Snapshot) -> Iterator[Finding]:
-    """The kernel logged a fault of the GPU itself."""
+    """The kernel logged a hardware fault of the GPU."""
     log = (seen.driver.kernel_log if seen.driver else ()) or ()
     table = kernel_log_table()
     for known in (row for row in table.xids if row.cause == "hardware_fault"):

@@ -1,6 +1,4 @@
-"""Why the GPU's driver does not start, on the kernel's side: one function a reason,
-each a generator of at most one finding.
-"""
+"""Why the GPU's driver does not start, in the kernel: one function for each reason, which yields at most one finding."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ TOO_OLD = late_pattern(
 
 
 def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The kernel module itself says that this GPU needs another one: the open module, or that of an older branch."""
+    """The kernel module reports that this GPU needs another one: the open module, or an older branch."""
     lines = [line for line in driver.kernel_log or () if "NVRM" in line]
     start = max((n for n, line in enumerate(lines) if LOADED_MODULE.search(line)), default=0)
     lines = lines[start:]
@@ -102,7 +100,7 @@ NO_MEMORY_WINDOW = late_pattern(r"PCI I/O region assigned to your NVIDIA device 
 
 
 def memory_windows(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The kernel module itself says that the firmware assigned the GPU no memory windows."""
+    """The kernel module reports that the firmware assigned no memory windows (BARs) to the GPU."""
     lines = driver.kernel_log or ()
     start = max((n for n, line in enumerate(lines) if LOADED_MODULE.search(line)), default=0)
     told = [line for line in lines[start:] if NO_MEMORY_WINDOW.search(line)]
@@ -139,7 +137,7 @@ SWITCHED = late_pattern(r"\bSXM\d?\b|\bHBM3|\bH[128]00\b(?!.*PCIe)|\bB[123]00\b|
 
 
 def fabric_not_ready(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """CUDA waits for the fabric of GPUs, and the service that starts it does not run."""
+    """CUDA waits for the GPU fabric, whose service does not run."""
     answer = answer_unhidden(driver)
     if answer is None or answer.status != SYSTEM_NOT_READY or driver.fabric_manager:
         return
@@ -181,7 +179,7 @@ def fabric_not_ready(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The kernel's half of the driver is not loaded, or another driver holds the GPU."""
+    """The kernel module is not loaded, or another driver holds the GPU."""
     if not on_bus(seen) or seen.machine.wsl:
         return
     cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
@@ -309,7 +307,7 @@ def _secure_boot(seen: Snapshot, evidence: list[Evidence]) -> Finding:
 
 
 def version_mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The kernel module and the driver's libraries are of two versions."""
+    """The kernel module and the driver's libraries have different versions."""
     nvml = driver.nvml.status if driver.nvml else None
     answer = answer_unhidden(driver)
     cuda = answer.status if answer else None
@@ -357,7 +355,7 @@ def version_mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def stale_uvm(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """After a suspend NVML answers, and cuInit does not."""
+    """After a suspend, NVML works and cuInit does not."""
     cuda = answer_unhidden(driver)
     if not (cuda and cuda.status in (3, 999) and driver.nvml and driver.nvml.status == 0):
         return

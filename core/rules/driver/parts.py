@@ -1,4 +1,4 @@
-"""Rules about the libraries that come with the driver beside libcuda: those that a container or a partial installation lacks."""
+"""Rules about the driver's libraries other than libcuda: those missing in a container or a partial installation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPILES_ALWAYS = ("numba", "numba-cuda")
 
 
 def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
-    """The driver's compiler for PTX does not load, or is of another version than the driver."""
+    """The driver's PTX compiler cannot be loaded, or its version differs from the driver's."""
     driver = seen.driver
     if driver is None or not driver_works(driver) or seen.machine.wsl:
         return
@@ -63,7 +63,7 @@ def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
 
 
 def lost_management(seen: Snapshot) -> Iterator[Finding]:
-    """CUDA starts and NVML does not: its library is absent, damaged or another release's."""
+    """CUDA starts but NVML does not: its library is missing, damaged or of another release."""
     driver = seen.driver
     if driver is None or not driver_works(driver) or driver.nvml is None or not driver.nvml.asked:
         return
@@ -104,7 +104,7 @@ def lost_management(seen: Snapshot) -> Iterator[Finding]:
 
 
 def unfit_files(seen: Snapshot) -> Iterator[Finding]:
-    """A library that comes with the driver is there and is damaged, or of another version than the module: nobody was seen to use it."""
+    """A library of the driver is damaged, or its version differs from the module's; nothing was seen to use it."""
     driver = seen.driver
     if driver is None or not driver_works(driver) or seen.machine.wsl:
         return
@@ -166,7 +166,9 @@ def _file_rows(files: list[DriverLibrary], driver: Driver) -> list[Evidence]:
 
 
 def _compilers(seen: Snapshot) -> Iterator[Consumer]:
-    """Yield whoever lets the driver compile PTX for a GPU of this machine: no machine code for it, or always."""
+    """Yield the consumers for which the driver compiles PTX on a GPU of this machine: without machine code for it, or
+    always.
+    """
     driver = seen.driver
     gpus = [n for g in (driver.gpus if driver else ()) or () if (n := capability_number(g.compute_capability))]
     environments = {e.prefix: e for e in seen.pythons or ()}
@@ -186,7 +188,7 @@ def _has_ptx_alone(build: FrameworkBuild, gpus: list[int]) -> bool:
 
 
 def whole_driver(seen: Snapshot, driver: Driver, name: str) -> Fix:
-    """Return how the library comes back: by the container's start, or by the driver's own package."""
+    """Return how to restore the library: by the container's start options, or by the driver's own package."""
     version = driver.module_version or ""
     if seen.machine.container:
         return manual_fix(
@@ -215,13 +217,15 @@ CDI_COMMAND = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
 
 
 def driver_library_steps(seen: Snapshot, version: str, name: str) -> list[str]:
-    """Return the commands of this distribution that put the driver's libraries back, each with its check."""
+    """Return this distribution's commands that restore the driver's libraries, each with its check."""
     steps = numbered_steps("driver-libraries", seen, branch=version.split(".", maxsplit=1)[0])
     return steps or [_("Reinstall the package of your distribution that holds {name}.", name=name), "sudo ldconfig"]
 
 
 def stale_specification(seen: Snapshot) -> Iterator[Finding]:
-    """Containers are given files of a driver that is no longer installed: the CDI specification is of before an update."""
+    """Containers get files of a driver that is no longer installed: the CDI specification is older than the last
+    update.
+    """
     driver = seen.driver
     if driver is None or seen.machine.container or not driver.module_version:
         return

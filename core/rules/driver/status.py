@@ -1,4 +1,4 @@
-"""Rules about the driver: is there a GPU, does its driver start, and if not, what stands in the way."""
+"""Rules about the driver: whether there is a GPU, whether its driver starts, and if not, why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.rules.wording import GOOD, NOTE, UNKNOWN, changeable_evidence, make_fi
 
 
 def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
-    """No GPU is one calm note; a GPU that works is good; a bus that cannot be read is not decided."""
+    """No GPU: one note; a working GPU: good; an unreadable bus: undecided."""
     driver = seen.driver
     if driver is None:
         return
@@ -68,7 +68,7 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _changeable(one: Execution) -> Finding:
-    """Others can change a library of the driver that was asked: it lies on a search path, so programs take it."""
+    """Others can change a library of the driver that was queried: it is on a search path, so programs use it."""
     at = one.changeable
     return make_finding(
         Step.DRIVER,

@@ -1,6 +1,4 @@
-"""Why the GPU's driver does not start, on the programs' side: one function a reason,
-each a generator of at most one finding.
-"""
+"""Why the GPU's driver does not start, in user mode: one function for each reason, which yields at most one finding."""
 
 from __future__ import annotations
 
@@ -80,7 +78,9 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def damaged_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The driver's own library for CUDA is cut or damaged: the process that loads it dies, or the loader refuses it."""
+    """The driver's own CUDA library is truncated or damaged: the process that loads it crashes, or the loader rejects
+    it.
+    """
     cuda = driver.cuda
     if cuda is None or not cuda.asked or cuda.status is not None or seen.machine.system != "linux":
         return
@@ -176,7 +176,7 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The driver starts as soon as LD_LIBRARY_PATH is gone, whatever is in its folders."""
+    """The driver starts without LD_LIBRARY_PATH, whatever its folders contain."""
     cuda, clean = driver.cuda, driver.cuda_clean
     if of_cuda(cuda, clean) is not CounterOutcome.PROVED or cuda is None or clean is None:
         return
@@ -211,18 +211,18 @@ def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def _take_out(named: list[PathEntry]) -> TakeOut | None:
-    """Return how these entries go out of LD_LIBRARY_PATH; None for none."""
+    """Return how to remove these entries from LD_LIBRARY_PATH; None if there are none."""
     places = tuple(Place(folder=e.expanded or e.text) for e in named)
     return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places else None
 
 
 def _is_compat(path: str) -> bool:
-    """Whether a libcuda is where NVIDIA's and conda's packages for forward compatibility put it."""
+    """Whether a libcuda is in the folder that NVIDIA's and conda's forward-compatibility packages use."""
     return bool({"compat", "cuda-compat"} & set(path.split("/")[:-1]))
 
 
 def _as_found(driver: Driver, path: str) -> str:
-    """Return the name under which the loader comes to a mapped file: a link's, where one leads there."""
+    """Return the name under which the loader finds a mapped file: a link's, if there is one."""
     libraries = cuda_libraries(driver)
     return next((lib.path for lib in libraries if path and path in (lib.path, lib.real_path)), path)
 
@@ -240,7 +240,7 @@ def _out_of_variable(named: list[PathEntry]) -> list[str]:
 
 
 def _off_the_cache(folder: str) -> list[str]:
-    """Return how every program stops looking into a folder that LD_LIBRARY_PATH does not name."""
+    """Return how to stop all programs from searching a folder that is not in LD_LIBRARY_PATH."""
     if not re.fullmatch(r"/[\w./+-]+", folder):
         words = _("Remove the folder {folder} from the search path, or move that file away.", folder=folder)
         return [words] if folder else []
@@ -265,7 +265,7 @@ def _is_found_first(seen: Snapshot, lib: DriverLibrary) -> bool:
 
 
 def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """A container that was started without the GPU."""
+    """A container was started without the GPU."""
     kind = seen.machine.container
     if not kind or seen.machine.wsl or not (on_bus(seen) or driver.module_version):
         return
@@ -358,7 +358,7 @@ def wsl_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The kernel's half is there, the user's half is not."""
+    """The kernel module is there, but the user-mode library is not."""
     if driver.module_version and driver.libraries is not None and not cuda_libraries(driver):
         yield driver_error(
             "library-missing",
@@ -378,7 +378,7 @@ def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def lost_gpu(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The GPU itself no longer answers."""
+    """The GPU itself no longer responds."""
     status = driver.nvml.status if driver.nvml else None
     known = status_code("nvml", status) if status in (15, 16) else None
     if known is None:
@@ -402,7 +402,7 @@ def lost_gpu(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def unexplained_failure(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """CUDA does not start, and nothing that was seen says why."""
+    """CUDA does not start, and no observation explains why."""
     cuda = driver.cuda
     if cuda is None:
         return

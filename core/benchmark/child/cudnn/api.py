@@ -1,4 +1,4 @@
-"""Shared by both of cuDNN's convolution interfaces: functions, types, buffers, plans. Child only."""
+"""Shared by both of cuDNN's convolution interfaces: functions, types, buffers, plans. Child process only."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CUDNN_DATA_TYPES: dict[NumberType, int] = {"fp32": FLOAT, "tf32": FLOAT, "fp16":
 
 @dataclass(frozen=True)
 class Plan:
-    """One way of computing a problem: an algorithm with all that it needs but the workspace."""
+    """One way to compute a problem: an algorithm with everything that it needs except the workspace."""
 
     name: str
     launch: Callable[[int, int], None]
@@ -84,7 +84,7 @@ class ConvolutionApi(Protocol):
         """Yield plans that this GPU and this cuDNN can run.
 
         Raises:
-            CallError: cuDNN cannot do this problem, or failed.
+            CallError: cuDNN cannot compute this problem, or failed.
         """
         ...
 
@@ -94,10 +94,11 @@ class ConvolutionApi(Protocol):
 
 
 def is_supported(problem: Problem, capability: int, major: int) -> bool:
-    """Whether a GPU of this compute capability (times 10) and this cuDNN's major compute with such numbers at all.
+    """Whether a GPU of this compute capability (times 10) and this major version of cuDNN support the problem's number
+    type.
 
     cuDNN's support matrix: tf32 and bf16 from Ampere and cuDNN 8 on, fp16 from 5.3 on, int8 from 6.1 on, forward and
-    with channels last only (its NCHW engines want filters in their own order).
+    with channels last only (its NCHW engines need reordered filters).
     """
     least = {"fp32": 0, "tf32": 80, "fp16": 53, "bf16": 80, "int8": 61}[problem.type]
     if problem.type == "int8" and (problem.direction, problem.layout) != ("forward", "NHWC"):
@@ -109,7 +110,7 @@ def load_cudnn(tries: tuple[str, ...], by: Loader) -> Library:
     """Load cuDNN.
 
     Raises:
-        CallError: it does not load.
+        CallError: it cannot be loaded.
     """
     return load_first(tries, CUDNN_FORMS, by, _name)
 
@@ -141,7 +142,7 @@ def create_handle(cudnn: Library) -> ctypes.c_void_p:
     """Return a new handle.
 
     Raises:
-        CallError: cuDNN could not be started; the detail is its own last word.
+        CallError: cuDNN could not be initialised; the detail is its own error message.
     """
     handle = ctypes.c_void_p()
     try:

@@ -1,4 +1,6 @@
-"""cuDNN's graph interface (backend descriptors, from 8 on): what frameworks use today, and often the faster one. Child only."""
+"""cuDNN's graph interface (backend descriptors, from 8 on), which frameworks use today and which is often the faster
+one. Child process only.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ _MODES = (3, 1, 0, 2)
 
 
 class GraphApi:
-    """Asks by an operation graph with one convolution in it."""
+    """Computes a convolution as an operation graph with one node."""
 
     name = "graph"
 
@@ -93,7 +95,7 @@ class GraphApi:
         return self._finalize(out)
 
     def _graph(self, problem: Problem, *, turned: bool = False) -> ctypes.c_void_p:
-        """Return a problem's graph; ``turned``: a data gradient as the forward convolution that ``can_turn`` speaks of."""
+        """Return a problem's graph; ``turned``: a data gradient expressed as a forward convolution (see ``can_turn``)."""
         kind, first, names = _OPERATION["forward" if turned else problem.direction]
         operation = self._make(kind)
         tensors = [self._tensor(which, problem) for which in range(3)]
@@ -112,7 +114,7 @@ class GraphApi:
         return self._finalize(graph)
 
     def _configurations(self, graph: ctypes.c_void_p) -> Iterator[ctypes.c_void_p]:
-        """Yield engine configurations of all of cuDNN's heuristics, the best of each first."""
+        """Yield the engine configurations of all of cuDNN's heuristics, the best of each first."""
         failed: CallError | None = None
         count = 0
         for mode in _MODES:
@@ -132,7 +134,7 @@ class GraphApi:
             raise failed or CallError("cudnnBackendGetAttribute", None, detail=fact_text("no engine can do this"))
 
     def _offers(self, problem: Problem) -> Iterator[tuple[bool, ctypes.c_void_p]]:
-        """Yield the configurations of a problem, and whether each computes it as a forward convolution."""
+        """Yield the configurations for a problem, and whether each computes it as a forward convolution."""
         if not can_turn(problem):
             yield from ((False, c) for c in self._configurations(self._graph(problem)))
             return
@@ -183,7 +185,7 @@ class GraphApi:
             )
 
     def _notes(self, configuration: ctypes.c_void_p) -> tuple[int, frozenset[int], bool]:
-        """Return an engine's number, its numerical notes, and whether it wants reordered int8 filters."""
+        """Return an engine's number, its numerical notes, and whether it needs reordered int8 filters."""
         engine = self._make(_ENGINE)
         self._get(configuration, 300, _DESCRIPTOR, slot := _pointers(engine))
         engine = ctypes.c_void_p(slot[0])
@@ -197,7 +199,7 @@ class GraphApi:
         return number[0], frozenset(notes[:count]), bool({1, 2} & set(behaviour[:wants]))
 
     def _knobs(self, configuration: ctypes.c_void_p) -> tuple[tuple[int, int], ...]:
-        """Return the choices of a configuration, so that two heuristics' same answer is tried once."""
+        """Return the knob settings of a configuration, so that the same proposal of two heuristics is tried once."""
         with suppress(CallError):
             slots = _pointers(*(self._make(7) for _ in range(16)))
             found = []
@@ -232,7 +234,7 @@ class GraphApi:
 
 
 class _Launch:
-    """Starts a plan; the pack of addresses is made once for each workspace."""
+    """Starts a plan; the variant pack of addresses is built once for each workspace."""
 
     def __init__(self, cudnn: Library, handle: ctypes.c_void_p, plan: ctypes.c_void_p, pack: Any) -> None:
         self._cudnn, self._handle, self._plan, self._pack = cudnn, handle, plan, pack
@@ -245,10 +247,10 @@ class _Launch:
 
 
 def can_turn(problem: Problem) -> bool:
-    """Whether a data gradient is the forward convolution of the result's gradient with the filter turned round.
+    """Whether a data gradient equals a forward convolution of the result's gradient with the flipped filter.
 
-    It is where stride and padding keep the size and each channel has a filter of its own: with more channels the filter's
-    two channel dimensions would have to be exchanged as well. XLA computes it so.
+    This holds where stride and padding keep the size and each channel has its own filter: with more channels the
+    filter's two channel dimensions would have to be swapped as well. XLA computes it this way.
     """
     shape = problem.shape
     each = shape.groups == shape.c == shape.k

@@ -1,4 +1,4 @@
-"""cuDNN's convolution functions of 7, 8 and 9: descriptors, the list of algorithms, and the call. Child only."""
+"""cuDNN's convolution functions of 7, 8 and 9: descriptors, the list of algorithms, and the call. Child process only."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _ORDER: dict[Direction, tuple[int, int, int]] = {
 
 
 class _Performance(ctypes.Structure):
-    """cudnnConvolutionFwdAlgoPerf_t and its like, the same in 7, 8 and 9."""
+    """cudnnConvolutionFwdAlgoPerf_t and its counterparts, identical in 7, 8 and 9."""
 
     _fields_ = (
         ("algo", ctypes.c_int),
@@ -80,14 +80,14 @@ class _Performance(ctypes.Structure):
 
 
 def math_type(type: NumberType, major: int) -> int:
-    """Return the cudnnMathType_t that makes cuDNN use exactly this kind of number."""
+    """Return the cudnnMathType_t that makes cuDNN use exactly this number type."""
     if type == "fp32":
         return FMA_MATH if major >= 8 else DEFAULT_MATH
     return DEFAULT_MATH if type == "tf32" else TENSOR_OP_MATH
 
 
 class LegacyApi:
-    """Asks by cudnnConvolutionForward and its two siblings."""
+    """Computes a convolution with cudnnConvolutionForward and its two counterparts for gradients."""
 
     name = fact_text("convolution functions")
 

@@ -1,6 +1,7 @@
-"""Roll call, in the child: load cuDNN as a consumer does, call it, open every part; let the parent look at what was mapped.
+"""Roll call, in the child: load cuDNN as a consumer does, call it, open every part; let the parent read what was
+mapped.
 
-Nothing here is judged. Each step is announced before it is taken (``begin``), because it may be the child's last.
+Nothing is judged here. Each step is announced (``begin``), because it may crash the child.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ LOAD_FUNCTION: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryEx
 
 
 def answer_roll_call(roll: RollCallRequest, emit: Callable[[RollCallEvent | None], None]) -> None:
-    """Do one roll call. Runs in a child process: any step may end it."""
+    """Do one roll call. Runs in a child process, which any step may end."""
     loader = _loader(roll.folders)
 
     def step(name: str, act: Callable[..., tuple[RollCallEvent, int | None]], *arguments: object) -> int | None:
@@ -69,7 +70,7 @@ def _load_main(loader: Loader, load: str, path: str) -> tuple[RollCallEvent, int
 
 
 def _open_part(loader: Loader, load: str, part: LaterLibrary) -> tuple[RollCallEvent, int | None]:
-    """Load a part under the first of its names that works; otherwise the first failure is reported."""
+    """Load a part by the first of its names that works; otherwise report the first failure."""
     number, problem = None, ""
     for path in part.tries:
         handle, failed, reason = loader.load(path)

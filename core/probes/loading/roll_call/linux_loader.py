@@ -1,4 +1,4 @@
-"""The loader of the running system as a child asks it: open and call."""
+"""The running system's loader as a child uses it: open and call."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ _DLLS = ("cudnn", "cublas", "cudart", "nvrtc", "nvcuda", "nvjitlink", "zlibwapi"
 
 
 def is_cuda_file(name: str) -> bool:
-    """Whether a mapped file is worth listing, by its name without folders, on either system."""
+    """Whether a mapped file is relevant, judged by its name without folders, on either system."""
     low = name.lower()
     return low.startswith(_OBJECTS) or (low.startswith(_DLLS) and low.endswith(".dll"))
 
 
 class Loader:
-    """What both systems' loaders can be asked. Handles are integers."""
+    """The operations of both systems' loaders. Handles are integers."""
 
     def load(self, path: str) -> tuple[int | None, int | None, str]:
-        """Return a handle, or None with the loader's error number (Windows) and text."""
+        """Return a handle, or None with the loader's error number (Windows) and message."""
         raise NotImplementedError
 
     def symbol(self, handle: int, name: str) -> int:
-        """Return a function's address; 0 when the library does not export it."""
+        """Return a function's address; 0 if the library does not export it."""
         raise NotImplementedError
 
     def path(self, handle: int) -> str:
-        """Return the file behind a handle."""
+        """Return the file of a handle."""
         raise NotImplementedError
 
 
@@ -48,7 +48,7 @@ class DynamicLoader(Loader):
         self._c.dlerror.restype = ctypes.c_char_p
 
     def load(self, path: str) -> tuple[int | None, int | None, str]:
-        """What dlopen gives; its error is a text without a number."""
+        """See Loader. dlopen's error is a message without a number."""
         self._c.dlerror()
         handle = self._c.dlopen(path.encode("utf-8", "surrogateescape"), self.RTLD_NOW)
         if handle:
@@ -56,11 +56,11 @@ class DynamicLoader(Loader):
         return None, None, (self._c.dlerror() or b"dlopen failed and did not say why").decode("utf-8", "replace")
 
     def symbol(self, handle: int, name: str) -> int:
-        """What dlsym finds."""
+        """See Loader."""
         return int(self._c.dlsym(ctypes.c_void_p(handle), name.encode()) or 0)
 
     def path(self, handle: int) -> str:
-        """The link map's name."""
+        """See Loader. The path comes from the link map."""
         found = ctypes.POINTER(_LinkMap)()
         if self._c.dlinfo(ctypes.c_void_p(handle), 2, ctypes.byref(found)) != 0 or not found:  # 2 = RTLD_DI_LINKMAP
             return ""

@@ -1,4 +1,6 @@
-"""The roll call, in the parent: asks children until every call was made or is known to crash, and turns answers into facts."""
+"""The roll call, in the parent: run children until every call was made or is known to crash, and turn answers into
+facts.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ SPARED_TEXT = fact_text("Not tried: what it needs is missing or broken, and anot
 
 
 class _Tally(msgspec.Struct):
-    """What the children of one roll call said so far."""
+    """The answers so far of one roll call's children."""
 
     calls: list[Call] = []
     mapped: dict[str, None] = {}
@@ -47,11 +49,11 @@ Ask = Callable[[RollCallRequest], ChildAnswer[RollCallEvent]]
 
 
 def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: CudnnKnowledge, asking: Ask) -> RollCall:
-    """Make a roll call and return what happened.
+    """Make a roll call and return the results.
 
-    ``fragile``: functions and parts that are likely to end the process, because a file that they need is missing or
-    broken. They come last, lower numbers first, and after the first that does, no more of its kind are tried.
-    ``asking`` runs one child.
+    ``fragile``: functions and parts that may crash the process, because a file that they need is missing or broken.
+    They come last, lower numbers first, and after the first crash no more of that kind are tried. ``asking`` runs one
+    child.
     """
     tally, load = _Tally(), LOAD_FUNCTION[roll.system]
     functions = sorted(roll.functions, key=lambda f: fragile.get(f, 0))  # stable: the healthy ones keep their order
@@ -88,7 +90,7 @@ def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: Cudn
 
 
 def ask_roll_call(host: Host, env: Mapping[str, str], watch: Progress, account: Account | None = None) -> Ask:
-    """Return the function that asks a real child with the consumer's environment, with the rights of ``account``."""
+    """Return the function that runs a real child in the consumer's environment, with the rights of ``account``."""
     return lambda roll: ask_child(
         *(answer_roll_call, roll, RollCallEvent),
         host=host,
@@ -100,7 +102,7 @@ def ask_roll_call(host: Host, env: Mapping[str, str], watch: Progress, account: 
 
 
 def _count(said: ChildAnswer[RollCallEvent], tally: _Tally, roll: RollCallRequest, known: CudnnKnowledge) -> str:
-    """Add one child's answer to the tally; return what it was about to do when it died, empty when it did not."""
+    """Add one child's answers to the tally; return the step in which it crashed, empty if it did not."""
     begun = ""
     for event in said.events:
         match event.kind:

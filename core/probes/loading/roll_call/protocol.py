@@ -8,7 +8,7 @@ from core.model.facts import Frozen, System
 
 
 class LaterLibrary(Frozen, frozen=True, kw_only=True):
-    """A library to load after the calls: its paths or bare names, the first that loads counts."""
+    """A library to load after the calls: its paths or bare names, of which the first that loads counts."""
 
     name: str
     """File name, for the answer."""
@@ -16,7 +16,7 @@ class LaterLibrary(Frozen, frozen=True, kw_only=True):
 
 
 class RollCallRequest(Frozen, frozen=True, kw_only=True):
-    """What a child is asked to do. Paths are those of the running system."""
+    """The request to a child. Paths are the running system's."""
 
     system: System
     major: int
@@ -31,7 +31,7 @@ class RollCallRequest(Frozen, frozen=True, kw_only=True):
 
 
 class RollCallEvent(Frozen, frozen=True, kw_only=True):
-    """One step of a child. ``begin`` stands before each ``call``; a begin without its call is where the child died."""
+    """One step of a child. ``begin`` precedes each ``call``; a begin without its call is where the child crashed."""
 
     kind: Literal["begin", "call", "loaded"]
     name: str = ""
