@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, Required, TypedDict, Unpack, runtime_checkable
+from typing import Literal, Protocol, Required, TypedDict, Unpack
 
 from core.common.progress import Progress
 from core.model.facts import Frozen, Machine, PciDevice, Signature, System, Variable
@@ -119,16 +119,10 @@ class Host(Protocol):
         ...
 
 
-@runtime_checkable
-class PlannedFiles(Protocol):
-    """What a Host has that shows a machine as it would be: texts of small files that are not there yet, and what is gone."""
+def planned_files(host: Host) -> tuple[Mapping[str, str], frozenset[str]]:
+    """Return what a Host tells that shows a machine as it would be: texts of small files that are not there yet, and what is gone.
 
-    @property
-    def planned(self) -> Mapping[str, str]:
-        """Full path -> text."""
-        ...
-
-    @property
-    def gone(self) -> frozenset[str]:
-        """Full paths of files and folders."""
-        ...
+    Both by full path, and empty for any other Host.
+    """
+    # no Protocol that is checked at run time: the first check loads the module inspect, a hundredth of a scan
+    return getattr(host, "planned", {}), getattr(host, "gone", frozenset())
