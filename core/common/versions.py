@@ -7,12 +7,9 @@ number in foreign text is read here.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from packaging.requirements import Requirement
-    from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
@@ -43,36 +40,6 @@ def parse_python_version(text: str) -> Version | None:
     try:
         return Version(text)
     except ValueError:  # InvalidVersion is a ValueError; a number of 5,000 digits raises another
-        return None
-
-
-@lru_cache(maxsize=1024)  # each rule asks for the same ones; nobody changes them
-def parse_requirement(text: str) -> Requirement | None:
-    """Parse a PEP 508 requirement; None for other text."""
-    from packaging.requirements import Requirement
-
-    try:
-        return Requirement(text)
-    except (ValueError, RecursionError):  # a marker may be nested more deeply than the parser goes
-        return None
-
-
-def marker_applies(wish: Requirement, facts: dict[str, str]) -> bool:
-    """Whether a requirement's marker holds; one that cannot be evaluated does not."""
-    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
-
-    try:
-        return wish.marker is None or wish.marker.evaluate(facts)
-    except (ValueError, RecursionError, UndefinedComparison, UndefinedEnvironmentName):
-        return False
-
-
-def is_in_specifier(specifier: SpecifierSet, version: str) -> bool | None:
-    """Whether a version satisfies a specifier, pre-releases too; None if they cannot be compared."""
-    its = parse_python_version(version)
-    try:
-        return None if its is None else specifier.contains(its, prereleases=True)
-    except ValueError:
         return None
 
 

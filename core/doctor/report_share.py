@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import re
 from pathlib import Path
 
 from core.common.i18n import _
 from core.host.policy import Policy
 from core.model.findings import Report
-from core.report.json_form import to_json
-from core.report.redact import redact
 
 
 def share_report(report: Report, policy: Policy) -> str:
@@ -19,6 +16,11 @@ def share_report(report: Report, policy: Policy) -> str:
     """
     if not policy.report_share:
         return ""
+    import platform  # few machines have such a policy
+
+    from core.report.json_form import to_json
+    from core.report.redact import redact
+
     name = re.sub(r"[^\w.-]", "_", platform.node()) or "computer"
     file = Path(policy.report_share, f"{name}.json")
     half = file.with_suffix(".part")

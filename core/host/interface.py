@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, Required, TypedDict, Unpack, runtime_checkable
+from typing import Literal, Protocol, Required, TypedDict, Unpack
 
 from core.common.progress import Progress
 from core.model.facts import Frozen, Machine, PciDevice, Signature, System, Variable
@@ -119,18 +119,10 @@ class Host(Protocol):
         ...
 
 
-@runtime_checkable
-class PlannedFiles(Protocol):
-    """The part of a Host that shows a planned machine: the small files that a plan would write, and the paths that it
-    would move.
+def planned_files(host: Host) -> tuple[Mapping[str, str], frozenset[str]]:
+    """Return the small files that a planned machine has (path -> text), and the paths that it no longer has.
+
+    Both are full paths, and empty for a Host that shows a machine as it is.
     """
-
-    @property
-    def planned(self) -> Mapping[str, str]:
-        """Full path -> text."""
-        ...
-
-    @property
-    def gone(self) -> frozenset[str]:
-        """Full paths of files and folders."""
-        ...
+    # no Protocol that is checked at run time: the first check loads the module inspect, a hundredth of a scan
+    return getattr(host, "planned", {}), getattr(host, "gone", frozenset())

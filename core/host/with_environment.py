@@ -8,7 +8,7 @@ from typing import Unpack
 
 import msgspec
 
-from core.host.interface import CompletedProcess, Host, PlannedFiles, RunOptions
+from core.host.interface import CompletedProcess, Host, RunOptions, planned_files
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -33,12 +33,12 @@ class HostWithEnvironment(msgspec.Struct, frozen=True):
     @property
     def planned(self) -> Mapping[str, str]:
         """The real one's, where it shows a machine as it would be: every way of starting is seen on that machine."""
-        return self.host.planned if isinstance(self.host, PlannedFiles) else {}
+        return planned_files(self.host)[0]
 
     @property
     def gone(self) -> frozenset[str]:
         """The real one's, as above."""
-        return self.host.gone if isinstance(self.host, PlannedFiles) else frozenset()
+        return planned_files(self.host)[1]
 
     def machine(self) -> Machine:
         """The real one's."""

@@ -15,7 +15,7 @@ from types import ModuleType
 import msgspec
 
 from core.common.patience import call_patiently, is_silent
-from core.host.interface import Host, PlannedFiles
+from core.host.interface import Host, planned_files
 from core.loader.files import OtherRoot, extended_path, is_whole
 from core.model import paths
 from core.model.facts import System
@@ -180,6 +180,6 @@ def without_silent_folders(env: Mapping[str, str], where: Sysroot) -> dict[str, 
 
 def sysroot_of(host: Host) -> Sysroot:
     """Return the host's Sysroot."""
-    planned, gone = (host.planned, host.gone) if isinstance(host, PlannedFiles) else ({}, frozenset())
+    planned, gone = planned_files(host)
     root = getattr(host, "sysroot", None) or os.fspath(host.root)
     return Sysroot(system=host.system, root=root, planned=planned, gone=gone)

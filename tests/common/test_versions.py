@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from packaging.specifiers import SpecifierSet
 
 from core.common import versions
 
@@ -57,22 +56,3 @@ def test_nothing_raises(one: str, other: str) -> None:
     assert all(part < 10**9 for part in (*versions.version_tuple(one), *versions.all_numbers(one)))
     version = versions.parse_python_version(one)
     assert version is None or str(version)
-    for wish in (
-        versions.parse_requirement(f"torch{other}"),
-        versions.parse_requirement(f"torch; python_version >= '{other}'"),
-    ):
-        if wish is not None:
-            versions.marker_applies(wish, {"python_version": one, "extra": ""})
-            versions.is_in_specifier(wish.specifier, one)
-
-
-def test_versions_that_cannot_be_compared_are_neither_in_nor_out() -> None:
-    assert versions.is_in_specifier(SpecifierSet(">=2"), "2.1") is True
-    assert versions.is_in_specifier(SpecifierSet(">=2"), "1.9") is False
-    assert versions.is_in_specifier(SpecifierSet(f">={LONG}"), "1.9") is None
-    assert versions.is_in_specifier(SpecifierSet(">=2"), LONG) is None
-    nested = "torch; " + "(" * 5000 + "extra == 'a'" + ")" * 5000
-    assert str(versions.parse_requirement(nested)) in (
-        "None",
-        'torch; extra == "a"',
-    )  # as deep as the interpreter lets it read

@@ -104,7 +104,7 @@ from core.model.facts.machine import (
     ProbeError,
     Program,
     Unexamined,
-    platform_machine,
+    marker_facts,
 )
 from core.model.facts.snapshot import Snapshot
 from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartedPython, StartKind, StartLine, StartLook
@@ -207,7 +207,7 @@ __all__ = [
     "Way",
     "cuda_in_name",
     "full_id",
+    "marker_facts",
     "path_text",
-    "platform_machine",
     "split_id",
 ]

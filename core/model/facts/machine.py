@@ -55,11 +55,20 @@ class Machine(Frozen, frozen=True, kw_only=True):
     """On Windows: whether paths of more than 260 characters may be used without a prefix."""
 
 
-def platform_machine(system: System, architecture: str) -> str:
-    """Return a processor in the words of Python's platform.machine(), which requirements ask for: AMD64 for x86_64 on Windows."""
-    return (
-        {"x86_64": "AMD64", "aarch64": "ARM64"}.get(architecture, architecture) if system == "windows" else architecture
-    )
+def marker_facts(system: System, architecture: str, version: str = "") -> dict[str, str]:
+    """Return what the markers of requirements ask for, in Python's own words, of a CPython; 3.11 where its version is not known."""
+    windows = system == "windows"
+    own_words = {"x86_64": "AMD64", "aarch64": "ARM64"} if windows else {}
+    return {
+        "platform_system": "Windows" if windows else "Linux",
+        "sys_platform": "win32" if windows else "linux",
+        "os_name": "nt" if windows else "posix",
+        "platform_machine": own_words.get(architecture, architecture),
+        "python_version": ".".join(version.split(".")[:2]) or "3.11",
+        "python_full_version": version or "3.11.0",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+    }
 
 
 class Unexamined(Frozen, frozen=True, kw_only=True):

@@ -15,13 +15,14 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.common.versions import is_older, marker_applies, parse_requirement
+from core.common.requirements import marker_applies, parse_requirement
+from core.common.versions import is_older
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.loader.linux.process import LoadedLibrary, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.read_image import read_image
-from core.model.facts import Distribution, PythonEnvironment, path_text
+from core.model.facts import Distribution, PythonEnvironment, marker_facts, path_text
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.probes.kept_looks import kept_look
 from core.probes.loading.built_for import built_for
@@ -121,7 +122,9 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
             if walk.binaries:
                 yield walk.closure()
         if distribution.name in known.extensions_of:
-            needing = [d for d in extensions if _requires(d, distribution.name)]
+            its_own, machine = setting.python, setting.request.seen.machine
+            facts = marker_facts(machine.system, its_own.architecture or machine.architecture, its_own.version)
+            needing = [d for d in extensions if _requires(d, distribution.name, facts)]
             for other in needing[:MAX_EXTENSIONS]:
                 walk = Walk(setting, process, other, base=first)
                 walk.open_extensions(first.cuda_version(row))
@@ -148,13 +151,13 @@ def _process(setting: Setting) -> Process:
     return made
 
 
-def _requires(distribution: Distribution, name: str) -> bool:
+def _requires(distribution: Distribution, name: str, facts: Mapping[str, str]) -> bool:
     """Whether a distribution requires another one, outside its extras."""
     for raw in (*distribution.requires, *distribution.pins):
         if not re.match(re.escape(name) + r"(?![\w.-])", raw, re.IGNORECASE):
             continue
         wish = parse_requirement(raw)
-        if wish and (wish.marker is None or marker_applies(wish, {"extra": ""})):
+        if wish and marker_applies(wish, {**facts, "extra": ""}):
             return True
     return False
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from core.common.fact_text import fact_text
-from core.common.versions import marker_applies, parse_python_version, parse_requirement, whole_number
+from core.common.requirements import Requirement, clauses, is_in_specifier, marker_applies, parse_requirement
+from core.common.versions import version_tuple, whole_number
 from core.knowledge.cudnn import CudnnKnowledge, FrameworkRow, LoadingMode, MajorSince
 from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.loader import read_image
-from core.model.facts import Distribution, Frozen, PythonEnvironment, System, platform_machine
+from core.model.facts import Distribution, Frozen, PythonEnvironment, System, marker_facts
 from core.probes.sysroot import Sysroot
-
-if TYPE_CHECKING:
-    from packaging.requirements import Requirement
 
 
 class CudnnRequirement(Frozen, frozen=True, kw_only=True):
@@ -120,34 +117,21 @@ def pinned_cudnn(distribution: Distribution, system: System, architecture: str) 
             name2=wish.name,
             specifier=wish.specifier,
         )
-        fixed = [s.version for s in wish.specifier if s.operator == "==" and "*" not in s.version]
-        lowest = [s.version for s in wish.specifier if s.operator in ("==", ">=", "~=", "===")]
+        asked = clauses(wish.specifier)
+        fixed = [release for how, release in asked if how == "==" and "*" not in release]
+        lowest = [release for how, release in asked if how in ("==", ">=", "~=", "===")]
         major = re.match(r"\d+", lowest[0]) if lowest else None
         return ".".join(fixed[0].split(".")[:3]) if fixed else None, words, whole_number(major[0]) if major else None
     return None, "", None
 
 
-SYSTEM_FACTS = {
-    "linux": {"platform_system": "Linux", "sys_platform": "linux", "os_name": "posix"},
-    "windows": {"platform_system": "Windows", "sys_platform": "win32", "os_name": "nt"},
-}
-
-
 def _marker_applies(wish: Requirement, system: System, architecture: str) -> bool:
     """Whether a requirement's marker holds on the examined system; extras count as requested."""
-    facts = {
-        **SYSTEM_FACTS[system],
-        "platform_machine": platform_machine(system, architecture),
-    }
-    extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", str(wish.marker)) or [""]
-    return wish.marker is None or any(marker_applies(wish, {**facts, "extra": extra}) for extra in extras)
+    facts = marker_facts(system, architecture)
+    extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", wish.marker) or [""]
+    return any(marker_applies(wish, {**facts, "extra": extra}) for extra in extras)
 
 
 def _major_since(version: str, majors: tuple[MajorSince, ...]) -> int | None:
-    its = parse_python_version(version)
-    if its is None:
-        return None
-    from packaging.version import Version
-
-    rows = [row for row in majors if Version(row.first) <= its]
-    return max(rows, key=lambda row: Version(row.first)).major if rows else None
+    rows = [row for row in majors if is_in_specifier(f">={row.first}", version)]
+    return max(rows, key=lambda row: version_tuple(row.first)).major if rows else None

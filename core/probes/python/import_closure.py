@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from core.common.versions import is_in_specifier, parse_requirement
+from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import Distribution, EndedImport
 from core.probes.kept_looks import kept_look

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -57,6 +56,8 @@ def pixi_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[T
 def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Keeper, ...]) -> Iterator[Task]:
     if not any(k.tasks in text for k in keepers):
         return
+    import tomllib  # few machines have such a file
+
     try:
         whole = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.common.versions import is_in_specifier, marker_applies, parse_requirement
-from core.model.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, platform_machine
+from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
+from core.model.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, marker_facts
 from core.model.paths import normalise
 from core.model.steps import Severity
 from core.rules.consumer_loads import environment_rank
 from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern_row
-
-if TYPE_CHECKING:
-    from packaging.specifiers import SpecifierSet
 
 
 class EnvironmentView(msgspec.Struct, frozen=True):
@@ -107,7 +103,7 @@ def unmet_requirements(home: EnvironmentView) -> Iterator[UnmetRequirement]:
             if optional and (version is None or name in met):
                 continue
             if version is None or not _is_met(specifier, version):
-                yield UnmetRequirement(distribution, name, str(specifier), version or "", optional)
+                yield UnmetRequirement(distribution, name, specifier, version or "", optional)
 
 
 def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> Iterator[str]:
@@ -115,7 +111,7 @@ def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> It
     for raw in (*distribution.requires, *distribution.pins):
         wish = _applicable_requirement(raw, home)
         if wish is not None and wish[0] == name and not wish[2]:
-            yield str(wish[1])
+            yield wish[1]
 
 
 def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...]:
@@ -127,38 +123,23 @@ def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...
     return tuple(dict.fromkeys((*first, *more)))
 
 
-def _applicable_requirement(raw: str, home: EnvironmentView) -> tuple[str, SpecifierSet, bool] | None:
+def _applicable_requirement(raw: str, home: EnvironmentView) -> tuple[str, str, bool] | None:
     """Return name, versions and whether it is optional; None where it does not apply here or cannot be read."""
     wish = parse_requirement(raw)
     if wish is None:
         return None
     name = re.sub(r"[-_.]+", "-", wish.name).lower()
-    if wish.marker is None:
+    if not wish.marker:
         return name, wish.specifier, False
-    facts = _marker_facts(home)
+    machine = home.seen.machine
+    facts = marker_facts(machine.system, home.python.architecture or machine.architecture, home.python.version)
     if marker_applies(wish, {**facts, "extra": ""}):
         return name, wish.specifier, False
-    extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", str(wish.marker))
+    extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", wish.marker)
     optional = any(marker_applies(wish, {**facts, "extra": extra}) for extra in extras)
     return (name, wish.specifier, True) if optional else None
 
 
-def _marker_facts(home: EnvironmentView) -> dict[str, str]:
-    windows = home.seen.machine.system == "windows"
-    parts = home.python.version.split(".")
-    architecture = home.python.architecture or home.seen.machine.architecture
-    return {
-        "platform_system": "Windows" if windows else "Linux",
-        "sys_platform": "win32" if windows else "linux",
-        "os_name": "nt" if windows else "posix",
-        "platform_machine": platform_machine(home.seen.machine.system, architecture),
-        "python_version": ".".join(parts[:2]) if parts[0] else "3.11",
-        "python_full_version": home.python.version or "3.11.0",
-        "implementation_name": "cpython",
-        "platform_python_implementation": "CPython",
-    }
-
-
-def _is_met(specifier: SpecifierSet, version: str) -> bool:
+def _is_met(specifier: str, version: str) -> bool:
     """Whether a version is within; one that cannot be compared is not held against anybody."""
     return is_in_specifier(specifier, version) is not False

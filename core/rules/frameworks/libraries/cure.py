@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _
+from core.common.requirements import clauses, is_in_specifier, parse_requirement
 from core.common.text import join_names
-from core.common.versions import is_in_specifier, parse_requirement
 from core.knowledge.causes import OptionalCause
 from core.knowledge.cuda_wheels import release_beside
 from core.knowledge.cudnn import releases_for
@@ -136,7 +136,7 @@ def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
         if g.provider
         for w in _package(file_name(lack.system, g.provider), g.provider, lack, wishes)
     ]
-    names = (wish.name for w in older if (wish := parse_requirement(w)) and "==" not in str(wish.specifier))
+    names = (wish.name for w in older if (wish := parse_requirement(w)) and "==" not in wish.specifier)
     return InstallPackages(
         prefix=lack.home.python.prefix,
         remove=tuple(dict.fromkeys(n for n in names if n in there)),
@@ -310,7 +310,7 @@ def _brings(requirement: str, major: str, number: str) -> bool:
     of = re.search(r"[-_.]cu(\d+)$", wish.name) if wish else None
     if wish is None or (major and (of[1] != major if of else int(major) < 13)):
         return False
-    named = [s.version.partition(".")[0] for s in wish.specifier if s.operator in ("==", "===", "~=")]
+    named = [release.partition(".")[0] for how, release in clauses(wish.specifier) if how in ("==", "===", "~=")]
     return not number or all(n == number for n in named)
 
 
@@ -319,11 +319,11 @@ def _spelt(requirement: str, lack: Lack) -> str:
     wish = parse_requirement(requirement)
     if wish is None:
         return requirement.partition(";")[0].strip()
-    if "==" in str(wish.specifier):
+    if "==" in wish.specifier:
         return f"{wish.name}{wish.specifier}"
     beside = release_beside(
         wish.name.replace("_", "-").lower(), {d.name: d.version for d in lack.home.python.distributions}
     )
     fits = beside and is_in_specifier(wish.specifier, f"{beside}.9999") is not False
-    specifier = ",".join(filter(None, (str(wish.specifier), f"=={beside}.*" if fits else "")))
+    specifier = ",".join(filter(None, (wish.specifier, f"=={beside}.*" if fits else "")))
     return f"{wish.name}{specifier}"
