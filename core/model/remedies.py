@@ -133,6 +133,8 @@ class PutPackageBack(Frozen, frozen=True, kw_only=True, tag=True):
     prefix: str
     package: str
     version: str
+    location: str = ""
+    """The folder that it is installed in, of a package that is not listed among the environment's."""
     more: tuple[str, ...] = ()
     """Names of further packages to restore."""
 

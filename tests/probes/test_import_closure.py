@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.model.facts import Distribution, EndedImport, SearchEntry
+from core.model.facts import DamagedFile, Distribution, EndedImport, SearchEntry
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
@@ -217,7 +217,10 @@ def test_a_recorded_module_that_is_gone_ends_the_import_that_comes_to_it(tmp_pat
     files, gone, expected = GONE[case]
     site = plant(tmp_path, {**files, "typing_extensions.py": ""})
     (site / gone).unlink()
-    told = ended(site, suspects=Suspects(gone=(str(site / gone),)))
+    lost = DamagedFile(
+        path=str(site / gone), distribution="torch", version="2.8.0", location=str(site), state="missing"
+    )
+    told = ended(site, suspects=Suspects(gone=(lost,)))
     assert [(e.kind, e.wanted) for e in told] == ([expected] if expected else [])
     assert really_ends(site) == bool(expected)
 

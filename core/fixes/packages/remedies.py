@@ -22,7 +22,8 @@ def put_package_back(remedy: PutPackageBack, snapshot: Snapshot) -> tuple[Change
     """Put the files of a package back as its RECORD lists them."""
     python = _python(snapshot, remedy.prefix)
     its = next((d for d in python.distributions if d.name == remedy.package), None) if python else None
-    if python is None or its is None or not its.location or python.managed:
+    location = its.location if its else remedy.location
+    if python is None or not location or python.managed:
         return ()
     names = join_names((f"{remedy.package} {remedy.version}", *remedy.more))
     title = _("Put the files of {packages} back", packages=names)
@@ -30,7 +31,7 @@ def put_package_back(remedy: PutPackageBack, snapshot: Snapshot) -> tuple[Change
         ExchangePackages(
             title=title,
             prefix=python.prefix,
-            folder=its.location,
+            folder=location,
             restore=(remedy.package, *remedy.more),
             index=index_of_build(remedy.version),
         ),

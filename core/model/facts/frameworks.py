@@ -138,6 +138,8 @@ class DamagedFile(Frozen, frozen=True, kw_only=True):
     path: str
     distribution: str
     version: str
+    location: str = ""
+    """The folder of packages that it was installed into, where that is known."""
     state: Literal["missing", "size differs", "hash differs"]
     header: str = ""
     """What its header shows where the size differs: "truncated", "empty"; "good" for a complete library."""
@@ -147,8 +149,18 @@ class DamagedFile(Frozen, frozen=True, kw_only=True):
     recorded: int | None = None
     release: str = ""
     """The release that a module says it is of, where that is not the recorded one."""
+    with_folder: bool = False
+    """Of a missing file: whether all that was recorded beside it is gone too, as where somebody took a folder away."""
     needed_by: str = ""
     """For a missing library: one of the same environment that is linked against it and does not load without it."""
+
+    @property
+    def dotted(self) -> str:
+        """Return the name by which Python imports it; of a package's start that of the package."""
+        folder, slash, name = self.path.removeprefix(self.location).replace("\\", "/").strip("/").rpartition("/")
+        stem = name.partition(".")[0]
+        inner = folder if stem == "__init__" else f"{folder}{slash}{stem}"
+        return inner.replace("/", ".")
 
 
 class SharedFiles(Frozen, frozen=True, kw_only=True):

@@ -19,7 +19,9 @@ from typing import NamedTuple
 import msgspec
 
 from core.knowledge.modules import KnownModule, module_of, module_table
-from core.model.facts import Distribution, EndedImport, path_text
+from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
+from core.model.facts.closure import Edge
+from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
     ATTRIBUTE,
     EVERYTHING,
@@ -92,6 +94,10 @@ class _Ended(Exception):  # noqa: N818 - no error: the answer
         self.what = what
 
 
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder) and path[len(folder) : len(folder) + 1] in ("/", "\\")
+
+
 class Follower:
     """The modules of one environment, each followed once."""
 
@@ -115,6 +121,9 @@ class Follower:
         self._entered: dict[str, EndedImport | None] = {}
         """Modules that were entered, each with where its import ends."""
         self._statements: dict[str, Mapping[int, object] | None] = {}
+        self._start = ""
+        self._first_start: dict[str, str] = {}
+        """Files that were read -> the module whose import came to them first."""
 
         self.suspect(NOTHING_SUSPECT)
 
@@ -123,7 +132,8 @@ class Follower:
         self._unfit = {one.path: one for one in suspects.unfit}
         self._lacking = suspects.lacking
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
-        self._gone = frozenset(suspects.gone)
+        self._careful |= {self._top_of(one.path) for one in suspects.gone}
+        self._gone = {module_stem(one.path): f"{one.distribution} {one.version}" for one in suspects.gone}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._of_python = self._importing(wanted) if wanted else frozenset()
 
@@ -171,6 +181,35 @@ class Follower:
             return e.what
         return None
 
+    def told_of_lost(self, module: str, one: DamagedFile) -> EndedImport:
+        """Return a package whose own start is lost: the rest of its folder is imported as a namespace, and has nothing."""
+        folder = self._where.parent(one.path)
+        its = _Module("namespace", folder) if self._where.is_folder(folder) else _NONE
+        ended = self._told("absent", ("", 0), module, its)
+        return msgspec.structs.replace(ended, owner=f"{one.distribution} {one.version}")
+
+    def told_of_opened(self, one: DamagedFile) -> tuple[EndedImport, str] | None:
+        """Return a lost library with the start that comes to a module of its package that spells its name; None for none."""
+        name = self._where.name(one.path)
+        spelt = re.compile(rf"{re.escape(name)}[\"']")
+        tops = {self._top_of(one.path), module_of(one.distribution)}
+        for path, text in self._texts.items():
+            if name in text and self._top_of(path) in tops and spelt.search(text):
+                edge = Edge(name=name, wanted_by=path_text(path), state="absent")
+                ended = self._told("unfit", ("", 0), self._dotted(path), _Module("module", path))
+                owner = f"{one.distribution} {one.version}"
+                return msgspec.structs.replace(ended, edge=edge, recorded=True, owner=owner), self._first_start[path]
+        return None
+
+    def _dotted(self, path: str) -> str:
+        """Return the name by which a file of a package is imported."""
+        entry = next((e.path for e in self._search.search.entries if _is_below(path, e.path)), "")
+        inner = module_stem(path)[len(entry) :].strip("/")
+        return inner.removesuffix("/__init__").replace("/", ".")
+
+    def _top_of(self, path: str) -> str:
+        return self._dotted(path).partition(".")[0]
+
     def told_of(self, one: UnfitExtension) -> EndedImport:
         """Return an extension module that nothing shows to be imported, and that is what its package is for."""
         return self._with_edge(self._told("unfit", ("", 0), one.dotted, _Module("extension", one.path)), one)
@@ -214,6 +253,7 @@ class Follower:
 
     def _run(self, start: str) -> None:
         stack: list[_Frame] = []
+        self._start = start
         self._enter(start, stack)
         while stack and self._left > 0 and self.had_time:
             frame = stack[-1]
@@ -338,7 +378,7 @@ class Follower:
             return _Module(found.kind, found.path, (folder,) if found.kind == "package" else (), found.entry)
         if origin == "standard library" or (found.kind in ("none", "namespace") and name in STANDARD):
             return _Module("standard")
-        if name in sys.builtin_module_names:
+        if name in sys.builtin_module_names or name == "__main__":
             return _Module("standard")
         if found.kind == "none":
             return self._foreign([e.path for e in entries], name)
@@ -385,6 +425,7 @@ class Follower:
             data = (self._where.text(its.path, min(seen.st_size, MAX_FILE_BYTES)) or "") if seen else ""
             self._left -= len(data)
             self._texts[its.path] = data
+            self._first_start[its.path] = self._start
         return self._texts[its.path]
 
     # --- what is lacking ----------------------------------------------------------------------------------------------
@@ -403,9 +444,13 @@ class Follower:
 
     def _is_gone(self, parent: _Module, name: str) -> bool:
         """Whether a package recorded a module of this name in the parent's folder, and it is not there."""
+        return bool(self._loser(parent.folders, name))
+
+    def _loser(self, folders: Iterable[str], name: str) -> str:
+        """Return name and version of the package that recorded a module of this name in one of the folders, and lost it."""
         join = self._where.join
-        places = (p for f in parent.folders for p in (join(f, f"{name}.py"), join(f, name, "__init__.py")))
-        return bool(self._gone) and any(p in self._gone for p in places)
+        places = (module_stem(p) for f in folders for p in (join(f, name), join(f, name, "__init__")))
+        return next((self._gone[p] for p in places if p in self._gone), "") if self._gone else ""
 
     def _has_another(self, its: _Module, name: str) -> bool:
         """Whether a package may have the name of a module that is gone from somewhere else."""
@@ -526,6 +571,9 @@ class Follower:
 
     def _told(self, kind: str, by: tuple[str, int], wanted: str, its: _Module, name: str = "") -> EndedImport:
         top = self._search.find(wanted.partition(".")[0])
+        above, _dot, name_of_it = wanted.rpartition(".")
+        places = self.module(above).folders if above else [e.path for e in self._search.search.entries]
+        loser = self._loser(places, name_of_it) if kind == "absent" else ""
         owner, hidden = self._owner(wanted), next(iter(top.hidden), "")
         behind = next(
             (d for d in self._distributions if module_of(d.name) == wanted.partition(".")[0] and hidden.startswith(d.location)), None
@@ -539,7 +587,7 @@ class Follower:
             name=name,
             path=path_text(its.path or (top.path if top.kind != "none" else "")),
             entry=top.entry,
-            owner=f"{owner.name} {owner.version}" if owner else "",
+            owner=loser or (f"{owner.name} {owner.version}" if owner else ""),
             hidden=hidden,
             hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",
         )

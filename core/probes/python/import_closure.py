@@ -11,7 +11,7 @@ import msgspec
 
 from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
-from core.model.facts import Distribution, EndedImport
+from core.model.facts import DamagedFile, Distribution, EndedImport
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import is_relevant, normalise_name
 from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, STANDARD, Follower
@@ -46,7 +46,7 @@ def ended_imports(
     Each fault once, with all that it stops. ``known``: see ``kept_look``.
     """
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
-    if not starts:
+    if not starts and not suspects.gone:
         return ()
 
     installed = {d.name: d.version for d in reversed(distributions)}
@@ -73,20 +73,65 @@ def _followed(
     follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, end=end)
     follower.suspect(suspects)
     found: dict[EndedImport, list[str]] = {}
+    losers = _losers(search, distributions, where, suspects, end)
+    for lost_start, lost_end in _of_losers(losers, suspects, where):
+        found.setdefault(lost_end, []).append(lost_start)
     for row, distribution in starts:
-        ended = follower.start(row, distribution)
-        if ended is not None:
-            found.setdefault(ended, []).append(row.module)
+        its = follower.start(row, distribution)
+        if its is not None:
+            found.setdefault(its, []).append(row.module)
     for ended, module in _of_users(distributions, search, where, found=found, suspects=suspects, end=end):
         found.setdefault(ended, []).append(module)
     further = Follower(search, distributions, where, PACKAGE_BYTES, end=end)
     further.suspect(suspects)
     told = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
-        if one.owner not in told and (ended := _of_package(one, further, where)):
-            found.setdefault(ended, []).extend(_own_start(ended, one, further))
+        if one.owner not in told and (its := _of_package(one, further, where)):
+            found.setdefault(its, []).extend(_own_start(its, one, further))
             told |= {one.owner} if one.owner else set()
+    linked = {one.edge.name for one in suspects.unfit if one.edge and one.recorded}
+    for lost in (d for d in suspects.gone if not d.path.endswith(".py") and where.name(d.path) not in linked):
+        if opened := losers.told_of_opened(lost) or follower.told_of_opened(lost):
+            found.setdefault(opened[0], []).append(opened[1])
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
+
+
+def _losers(
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+    suspects: Suspects,
+    end: tuple[float, float],
+) -> Follower:
+    """Return what follows the packages that lost files, and no framework that lost none."""
+    lost = {one.distribution for one in suspects.gone}
+    rows = (row for row in module_table().modules if row.follow)
+    whole = {r.module for r in rows if not any(re.fullmatch(r.distributions, name) for name in lost)}
+    follower = Follower(search, distributions, where, USER_BYTES, frozenset(whole | {"numpy"} - lost), end=end)
+    follower.suspect(suspects)
+    return follower
+
+
+def _of_losers(follower: Follower, suspects: Suspects, where: Sysroot) -> Iterator[tuple[str, EndedImport]]:
+    """Yield where the imports of packages end that lost files: of the package itself, not of each module below it. Frameworks' are followed anyway."""
+    mine: dict[tuple[str, str, str], list[DamagedFile]] = {}
+    rows = [row for row in module_table().modules if row.follow]
+    for one in (d for d in suspects.gone if not any(re.fullmatch(r.distributions, d.distribution) for r in rows)):
+        mine.setdefault((one.distribution, one.version, one.location), []).append(one)
+    for (name, version, location), its in mine.items():
+        record = read_record(Distribution(name=name, version=version, location=location), where)
+        packages = {f.replace("/", ".") for f in re.findall(r"(?m)^([^\",\n]+)/__init__\.pyc?,", record)}
+        for start in sorted(packages | {one.dotted for one in its if "." not in one.dotted}):
+            if start.rpartition(".")[0] in packages or not _is_public(start):
+                continue
+            lost = [one for one in its if f"{one.dotted}.".startswith(f"{start}.")]
+            itself = next((one for one in lost if one.dotted == start and not one.with_folder), None)
+            if ended := (follower.ends(start) if lost else None) or (itself and follower.told_of_lost(start, itself)):
+                yield start, ended
+
+
+def _is_public(dotted: str) -> bool:
+    return not any(part.startswith("_") or "test" in part for part in dotted.split("."))
 
 
 def _of_users(
@@ -141,7 +186,7 @@ def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> Ende
         modules = (n.removesuffix(".py") for n in sorted(beside) if n.endswith(".py") and not n.startswith("_"))
         starts = [*packages, *(f"{packages[-1]}.{n}" for n in modules)] if packages else []
         for start in starts:
-            if not any(part.startswith("_") or "test" in part for part in start.split(".")):
+            if _is_public(start):
                 ended = follower.ends(start)
                 if ended is not None and ended.path == one.path:
                     return ended
@@ -157,7 +202,7 @@ def _own_start(ended: EndedImport, one: UnfitExtension, follower: Follower) -> l
     *above, _stem = one.dotted.split(".")
     packages = [".".join(above[:n]) for n in range(1, len(above) + 1)] if one.owner else []
     for package in packages:
-        if any(part.startswith("_") or "test" in part for part in package.split(".")):
+        if not _is_public(package):
             continue
         its = follower.ends(package)
         if its is not None and its.path == ended.path:
@@ -171,7 +216,7 @@ def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
 
 def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
     inner = where.join(its.location, row.module) + where.path_module.sep
-    return any(path.startswith(inner) for path in suspects.gone)
+    return any(one.path.startswith(inner) for one in suspects.gone)
 
 
 def _is_unmet(its: Distribution, installed: Mapping[str, str]) -> bool:

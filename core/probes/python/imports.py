@@ -8,6 +8,7 @@ from core.model.facts import ImportSearch, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, remains_of_pip
+from core.probes.python.gone_files import gone_files
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
 from core.probes.python.modules import ModuleSearch, extension_suffixes, hidden_standard_modules, known_modules
@@ -70,7 +71,10 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             Suspects(
                 unfit,
                 lacking_modules(interpreter, where),
-                tuple(d.path for d in unfit_modules(python, request, where) if d.state == "missing"),
+                (
+                    *(d for d in unfit_modules(python, request, where) if d.state == "missing"),
+                    *gone_files(python, request, where),
+                ),
                 tuple(f.name for f in hidden),
             ),
             known=known,

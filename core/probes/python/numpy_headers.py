@@ -15,7 +15,7 @@ from core.loader.earlier_reads import cached_by_file
 from core.loader.files import path_under_root
 from core.model.facts import BuiltForNumpy1, Distribution, path_text
 from core.probes.kept_looks import kept_look
-from core.probes.python.records import STRIPPED_PATHS
+from core.probes.python.gone_files import STRIPPED_PATHS
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
 

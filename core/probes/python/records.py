@@ -20,9 +20,11 @@ from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.loader import read_image
 from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment, SharedFiles, path_text
+from core.model.paths import normalise
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
+from core.probes.python.gone_files import STRIPPED_PATHS, gone_files, listing, place_of
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import RecordRow, hash_files, installed_by_conda, read_record, record_rows, record_state
 
@@ -32,11 +34,6 @@ LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 MODULE_ROW = late_pattern(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?!0\r?$)")
 """Folder and name of a Python module in a line of RECORD that is not empty: without an empty __init__.py the folder is a
 package all the same. Byte code can be made again, and typing stubs nobody runs."""
-
-STRIPPED_PATHS = late_pattern(
-    r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|_tests?\.(?:cpython|cp|abi)[^/]*$"
-)
-"""Paths that people strip from an image, and that few programs miss: an import that comes to one tells of it."""
 
 VERSION_FILES = ("version.py", "_version.py", "__about__.py")
 VERSION = late_pattern(
@@ -103,10 +100,12 @@ def _environment(
     request.watch.check()
     names: dict[str, frozenset[str] | None] = {}
     modules: tuple[DamagedFile, ...] = ()
+    gone: tuple[DamagedFile, ...] = ()
     if hashed is not None:
         modules = tuple(_missed(unfit_modules(python, request, where), python))
+        gone = tuple(_missed(gone_files(python, request, where), python))
     listed = list(_listed_libraries(python, where, cudnn=hashed is None))
-    if not listed and not modules:
+    if not listed and not modules and not gone:
         return None
     owners = Counter(one.path for one in listed)
     mine = [one for one in listed if owners[one.path] == 1]  # who overwrote whom is reported elsewhere
@@ -128,7 +127,11 @@ def _environment(
     if any(d.state == "missing" for d in damaged):
         needers = _needers([one.path for one in whole], where)
         damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
+    known = {normalise(where.system, one.path) for one in listed} | {
+        normalise(where.system, one.path) for one in modules
+    }
     damaged += modules
+    damaged += [one for one in gone if normalise(where.system, one.path) not in known]
     count = 0
     if hashed is not None and request.thorough:
         request.watch.say(_("Comparing the libraries in {prefix} with their hashes", prefix=python.prefix))
@@ -230,7 +233,7 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
             one
             for folder, its in folders.items()
             if "../" not in folder  # a RECORD leads nowhere else
-            and (there := _listing(place := _at(what.location, folder, where), names, where)) is not None
+            and (there := listing(place := place_of(what, folder, where), names, where)) is not None
             for name in its
             if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", there, unwatched))
         )
@@ -245,7 +248,9 @@ def _unfit_module(
 ) -> DamagedFile | None:
     """Return what is wrong with a module that was recorded with content; None for nothing."""
     name = where.name(path)
-    unfit = DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
+    unfit = DamagedFile(
+        path=path, distribution=what.name, version=what.version, location=what.location, state="missing"
+    )
     if name not in there:
         return None if f"{name}c" in there else unfit
     if STRIPPED_PATHS.search(inner):
@@ -271,22 +276,10 @@ def _is_altered(what: Distribution, inner: str, where: Sysroot) -> bool:
     return bool(row and row.sha256 and content is not None and hashlib.sha256(content).hexdigest() != row.sha256)
 
 
-def _at(location: str, folder: str, where: Sysroot) -> str:
-    return str(where.path_module.normpath(where.join(location, folder))) if folder else location
-
-
 def _is_gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:
     """Whether a file is really not there: its folder can be listed and lacks it, or is not there itself."""
-    listing = _listing(where.parent(path), names, where)
-    return listing is not None and where.name(path) not in listing
-
-
-def _listing(folder: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> frozenset[str] | None:
-    """Return the names in a folder, none where it is not there; None where it cannot be listed."""
-    if folder not in names:
-        there = where.names(folder)
-        names[folder] = None if there is None and where.is_folder(folder) else frozenset(there or ())
-    return names[folder]
+    there = listing(where.parent(path), names, where)
+    return there is not None and where.name(path) not in there
 
 
 def _needers(paths: Iterable[str], where: Sysroot) -> dict[str, str]:

@@ -17,14 +17,14 @@ from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import version_tables
-from core.model.facts import Distribution, PythonEnvironment, path_text
+from core.model.facts import DamagedFile, Distribution, PythonEnvironment, path_text
 from core.model.facts.closure import Edge
 from core.probes.kept_looks import kept_look
-from core.probes.loading.closure import DRIVERS_OWN, GPU_LIBRARY
+from core.probes.loading.closure import COMPILERS_OWN, DRIVERS_OWN, GPU_LIBRARY
 from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
-from core.probes.python.records import STRIPPED_PATHS
+from core.probes.python.gone_files import STRIPPED_PATHS
 from core.probes.python.search_path import Interpreter
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
@@ -67,8 +67,8 @@ class Suspects(msgspec.Struct, frozen=True):
     unfit: tuple[UnfitExtension, ...] = ()
     lacking: tuple[str, ...] = ()
     """Extension modules that the installed Python was built without."""
-    gone: tuple[str, ...] = ()
-    """Paths of modules that a package recorded and that are not there."""
+    gone: tuple[DamagedFile, ...] = ()
+    """Files that a package recorded and that are not there."""
     hidden: tuple[str, ...] = ()
     """Modules of Python itself that another file hides, of those that frameworks import."""
 
@@ -171,8 +171,8 @@ class _Look:
     ) -> Iterator[UnfitExtension]:
         opened, edges = process.open(path)
         for edge in edges:
-            if not _left_to_others(edge):
-                its = recorded.get(self._where.name(edge.name), "")
+            its = recorded.get(self._where.name(edge.name), "")
+            if its or not _left_to_others(edge):
                 yield UnfitExtension(path_text(path), owner, location, edge, recorded=bool(its))
                 return
         for one in opened:
@@ -192,8 +192,8 @@ class _Look:
         return None
 
     def is_elsewhere(self, one: UnfitExtension, folders: tuple[str, ...]) -> bool:
-        """Whether an absent library lies in the environment after all: another package may load it first."""
-        if one.edge is None or one.edge.state != "absent" or "/" in one.edge.name:
+        """Whether an absent library lies in the environment after all: another package may load it first, of those that do not bring their own."""
+        if one.recorded or one.edge is None or one.edge.state != "absent" or "/" in one.edge.name:
             return False
         return any(one.edge.name in self._library_names(folder) for folder in folders)
 
@@ -217,7 +217,8 @@ def _left_to_others(edge: Edge) -> bool:
     """Whether an absent library is the driver's, or one of CUDA's or a framework's: other rules tell of these."""
     if DRIVERS_OWN.fullmatch(edge.name):
         return True
-    return edge.state == "absent" and bool(GPU_LIBRARY.fullmatch(edge.name)) and not GLIBC.fullmatch(edge.name)
+    theirs = GPU_LIBRARY.fullmatch(edge.name) and not COMPILERS_OWN.fullmatch(edge.name)
+    return edge.state == "absent" and bool(theirs)
 
 
 MOSTLY_BUILT = ("_struct", "_json", "_pickle", "math", "select")

@@ -18,7 +18,7 @@ from core.rules.frameworks.advice import reinstall_requirement, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, asked_of, first_of_each, unmet_requirements
 from core.rules.frameworks.imports import BEFORE_THE_PACKAGES, out_of_the_way, take_out, views_with_imports, way_of
 from core.rules.frameworks.packages import FRAMEWORKS, check_of
-from core.rules.wording import NOTE, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, Concern, concern_row, make_finding, manual_fix, observation
 
 PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
 """Modules that Python is built without where a library's development files are not there."""
@@ -71,11 +71,18 @@ def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) ->
         _title(home, ended, consumers),
         cause=cause,
         why=why,
-        evidence=[*_rows(home, ended, entry), *(home.concerns(name) for name in consumers or [""])],
+        evidence=[*_rows(home, ended, entry), *_concerned(home, ended, consumers)],
         subject=ended.path or home.python.prefix,
         fix=fix,
         remedy=remedy,
     )
+
+
+def _concerned(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> Iterator[Concern]:
+    """Yield whose import ends, else the package that lost its files; the whole environment where that is open."""
+    yield from (home.concerns(name) for name in consumers)
+    if not consumers:
+        yield concern_row(home.python.consumer(ended.owner)) if ended.owner else home.concerns()
 
 
 def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[str]:
@@ -215,7 +222,8 @@ def _cure(
         ), None
     name, _space, version = ended.owner.partition(" ")
     if version and cause in PUT_BACK:
-        back = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
+        folder = entry.path if entry else ""
+        back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
         return whole_again(home.seen, home.python, name, version), back
     asked = ",".join(dict.fromkeys(p for _who, text in _asked(home, ended) for p in text.split(",") if p))
     return reinstall_requirement(home.seen, home.python, f"{name or package}{asked}"), None

@@ -16,7 +16,7 @@ from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.libraries.lacks import closures_of, files_told, lacks_nothing
-from core.rules.wording import GOOD, NOTE, WARNING, make_finding, observation
+from core.rules.wording import GOOD, NOTE, WARNING, Concern, concern_row, make_finding, observation
 
 LIBRARY_OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
 """Start of a distribution's name: the framework that it belongs to. NVIDIA's belong to all of an environment."""
@@ -32,8 +32,11 @@ def damaged_libraries(seen: Snapshot) -> Iterator[Finding]:
         if record is None:
             continue
         files = [f for f in record.damaged if normalise(seen.machine.system, f.path) not in told]
+        ended = _packages_told(home)
         for name in dict.fromkeys(f.distribution for f in files):
-            yield _damaged_finding(home, [f for f in files if f.distribution == name])
+            its = [f for f in files if f.distribution == name]
+            if name not in ended or any(_is_broken(f) or f.needed_by or _is_start(home, f) for f in its):
+                yield _damaged_finding(home, its)
         if record.hashed and not record.damaged:
             yield _whole_finding(home, record)
 
@@ -42,6 +45,13 @@ def _records_of(home: EnvironmentView) -> PackageRecords | None:
     system = home.seen.machine.system
     mine = normalise(system, home.python.prefix)
     return next((r for r in home.seen.records or () if normalise(system, r.prefix) == mine), None)
+
+
+def _packages_told(home: EnvironmentView) -> set[str]:
+    """Return the packages of which the rules about imports tell that files of theirs are gone: one card, one button."""
+    search = next((s for s in home.seen.imports or () if s.prefix == home.python.prefix), None)
+    ended = (e for e in search.ended if e.kind == "absent" or (e.kind == "unfit" and e.recorded)) if search else ()
+    return {e.owner.partition(" ")[0] for e in ended if e.owner}
 
 
 def _files_already_reported(seen: Snapshot) -> set[str]:
@@ -88,7 +98,7 @@ def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
     if any(_is_broken(f) or _is_start(home, f) or (f.needed_by and not _found_instead(home, f)) for f in files):
         return home.severity
-    if all(f.stripped or _found_instead(home, f) for f in files):
+    if all(f.stripped or f.with_folder or _found_instead(home, f) for f in files):
         return NOTE
     followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
     if followed and all(f.state == "missing" for f in files):
@@ -138,11 +148,13 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
         why=why,
         evidence=[
             *(_row(f, _found_instead(home, f)) for f in files[:20]),
-            home.concerns(_owner(home, one.distribution)),
+            _concerned(home, one),
         ],
         subject=home.python.prefix,
         fix=whole_again(home.seen, home.python, one.distribution, one.version),
-        remedy=PutPackageBack(prefix=home.python.prefix, package=one.distribution, version=one.version),
+        remedy=PutPackageBack(
+            prefix=home.python.prefix, package=one.distribution, version=one.version, location=one.location
+        ),
     )
 
 
@@ -169,6 +181,14 @@ def _row(file: DamagedFile, instead: str) -> Evidence:
         return observation(file.path, _("{size} bytes, recorded were {recorded}", size=size, recorded=recorded), source)
     values = {"state": _(file.header), "size": size, "recorded": recorded}
     return observation(file.path, _("{state}: {size} bytes, recorded were {recorded}", **values), source)
+
+
+def _concerned(home: EnvironmentView, file: DamagedFile) -> Concern:
+    """Whom it concerns: the framework, else the package itself; what is NVIDIA's concerns all of the environment."""
+    owner = _owner(home, file.distribution)
+    if owner or not file.location or file.distribution.startswith("nvidia-"):
+        return home.concerns(owner)
+    return concern_row(home.python.consumer(f"{file.distribution} {file.version}"))
 
 
 def _owner(home: EnvironmentView, distribution: str) -> str:

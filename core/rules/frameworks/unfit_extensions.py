@@ -10,7 +10,7 @@ from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import module_table
-from core.model.facts import EndedImport, Snapshot
+from core.model.facts import EndedImport, ImportSearch, Snapshot
 from core.model.facts.closure import Edge
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name
@@ -43,7 +43,7 @@ def unfit_extensions(seen: Snapshot) -> Iterator[Finding]:
     for home, search in views_with_imports(seen):
         mine = [e for e in search.ended if is_compiled(e)]
         for fault in dict.fromkeys(map(_fault, mine)):
-            yield _finding(home, [e for e in mine if _fault(e) == fault])
+            yield _finding(home, search, [e for e in mine if _fault(e) == fault])
 
 
 def _fault(ended: EndedImport) -> tuple[str, str]:
@@ -65,13 +65,14 @@ def is_compiled(ended: EndedImport) -> bool:
     return ended.kind == "unfit" or (ended.kind == "absent" and ended.wanted in PYTHONS_OWN)
 
 
-def _finding(home: EnvironmentView, its: list[EndedImport]) -> Finding:
+def _finding(home: EnvironmentView, search: ImportSearch, its: list[EndedImport]) -> Finding:
     one = next((e for e in its if e.starts), its[0])
     consumers = list(dict.fromkeys(name for e in its for name in framework_distributions(home, e)))
     owners = list(dict.fromkeys(e.owner for e in (one, *its) if e.owner))
     package = one.owner.partition(" ")[0]
     cause, why = _judged(one)
-    fix, remedy = _cure(home, one, owners, cause)
+    folder = search.entries[one.entry].path if 0 <= one.entry < len(search.entries) else ""
+    fix, remedy = _cure(home, one, owners, cause, folder)
     return make_finding(
         Step.FRAMEWORKS,
         _severity(home, consumers, its),
@@ -187,12 +188,14 @@ def _rows(one: EndedImport) -> Iterator[Evidence]:
         yield observation(_("Wanted by"), one.edge.wanted_by)
 
 
-def _cure(home: EnvironmentView, one: EndedImport, owners: list[str], cause: Cause) -> tuple[Fix, Remedy | None]:
+def _cure(
+    home: EnvironmentView, one: EndedImport, owners: list[str], cause: Cause, folder: str
+) -> tuple[Fix, Remedy | None]:
     name, _space, version = one.owner.partition(" ")
     if not name:
         return _other_python(home, one), None
     if cause in ("corrupt_or_truncated_file", "dll_wrong_architecture", "package_for_another_python"):
-        back = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
+        back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
         return whole_again(home.seen, home.python, name, version), back
     library = one.edge.name if one.edge else ""
     if cause == "system_library_missing":
