@@ -167,7 +167,7 @@ def unescape(text: str) -> str:
 
 def quoted_words(text: str) -> Iterator[str]:
     """Yield the words of an assignment; quotes are taken off."""
-    for found in re.finditer(r"\s*((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'])+)", text):
+    for found in re.finditer(r"((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'])+)", text):
         yield re.sub(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|\\(.)", _bare, found[1])
 
 

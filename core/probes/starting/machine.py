@@ -91,7 +91,7 @@ def _person(request: ProbeRequest, where: Sysroot) -> Person:
 def login_state(ground: Ground, shell: str = "") -> State:
     """Return what login(1) and sshd(8) give, before anything is read."""
     name = "ENV_SUPATH" if ground.person.uid == 0 else "ENV_PATH"
-    found = re.search(rf"(?m)^\s*{name}\s+(?:PATH=)?(\S+)", ground.read("/etc/login.defs") or "")
+    found = re.search(rf"(?m)^[ \t]*{name}[ \t]+(?:PATH=)?(\S+)", ground.read("/etc/login.defs") or "")
     usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     values = {
         "HOME": ground.person.home,
@@ -137,7 +137,7 @@ def with_sshd(ground: Ground, state: State) -> State:
     ]
     rows = [(path, n, words[0].lower(), words[1]) for path, n, words in told if len(words) == 2]
     for path, number, key, value in rows:
-        for found in re.finditer(r"([A-Za-z_]\w*)=(\"[^\"]*\"|\S*)", value) if key == "setenv" else ():
+        for found in re.finditer(r"\b([A-Za-z_]\w*)=(\"[^\"]*\"|\S*)", value) if key == "setenv" else ():
             state.set_variable(found[1], found[2].strip('"'), path, number, "assignments")
             state.exported.add(found[1])
     allowed = next((value.strip().lower() for _path, _n, key, value in rows if key == "permituserenvironment"), "no")

@@ -16,7 +16,7 @@ from core.probes.starting.starters import own_prefix
 from core.probes.starting.ways import Reached
 
 MOST_PROGRAMS = 60
-_VARIABLE = late_pattern(r"([A-Za-z_]\w*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^,\"'\s;]*))")
+_VARIABLE = late_pattern(r"\b([A-Za-z_]\w*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^,\"'\s;]*))")
 
 Setting = list[tuple[int, str]]
 """The lines of a setting, each with its number."""
@@ -77,8 +77,8 @@ def _sections(text: str) -> dict[str, dict[str, Setting]]:
             section = found.setdefault(head[1].strip(), {})
         elif line[0] in " \t":
             last.append((number, line.strip()))
-        elif row := re.match(r"([^=:]+?)\s*[=:]\s*(.*)", line):
-            last = section[row[1]] = [(number, row[2])]
+        elif row := re.match(r"([^=:]+)[=:](.*)", line):
+            last = section[row[1].rstrip()] = [(number, row[2].strip())]
     return found
 
 
