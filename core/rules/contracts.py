@@ -25,6 +25,7 @@ from core.model.facts import NamedPlace, Snapshot, Variable, Vocabulary
 from core.model.findings import Evidence, Finding
 from core.model.remedies import Unset
 from core.model.steps import Severity, Step
+from core.rules.driver.user_mode import lacks_compute
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
 from core.rules.snapshot_queries import effective_variable
@@ -364,8 +365,10 @@ def _may_hold(alternative: str, facts: dict[str, str]) -> bool:
 def _without_compute(contract: Contract, value: str, seen: Snapshot) -> str:
     if seen.machine.container is None or seen.driver is None or gpu_side(seen).works:
         return ""
-    given = {part.strip() for part in value.split(",")}
-    if given & set(contract.words) or not (seen.driver.nodes or ()):
+    if lacks_compute(seen, seen.driver, value):
+        return ""  # the driver's own finding
+    given = {part.strip() for part in value.split(",")} - {""}  # without any the default counts, which has CUDA
+    if not given or given & set(contract.words) or not (seen.driver.nodes or ()):
         return ""
     return _("The container got the driver without CUDA: {name} is {value}.", name=contract.variable, value=repr(value))
 

@@ -8,10 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from core.knowledge.contracts import contracts
-from core.model.facts import Distribution, Environment, NamedPlace, Snapshot, Variable, Vocabulary
+from core.model.facts import CudaInit, DeviceNode, Distribution, Environment, NamedPlace, Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
 from core.model.steps import Severity
 from core.rules.contracts import RULES
+from core.rules.root_cause import diagnose
 from tests.machines import SITE, linux_machine, python, wheel_machine, working_driver
 
 JAX = (
@@ -206,6 +207,23 @@ def test_a_working_driver_outweighs_what_a_container_was_asked_for():
     gone = working_driver(pci=(), gpus=(), nvml=None, cuda=None, nodes=(), modules=(), libraries=())
     (told,) = found(machine("NVIDIA_VISIBLE_DEVICES", "void", *TORCH, machine=inside, driver=gone))
     assert told.cause == "container_no_gpu_runtime"
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "exact"),
+    [("utility", True), ("graphics,video", True), ("compute,utility", False), ("all", False), ("", False)],
+)
+def test_a_container_without_cuda_leads_with_what_it_was_asked_for(capabilities: str, exact: bool):
+    nodes = (DeviceNode(path="/dev/nvidia0"), DeviceNode(path="/dev/nvidiactl"))
+    without = working_driver(cuda=CudaInit(problem="libcuda.so.1: cannot open"), libraries=(), nodes=nodes)
+    inside = linux_machine(container="docker")
+    seen = machine("NVIDIA_DRIVER_CAPABILITIES", capabilities, *TORCH, machine=inside, driver=without)
+    head = diagnose(seen)[0]
+    assert head.cause == "container_no_gpu_runtime"
+    assert (head.id, "NVIDIA_DRIVER_CAPABILITIES" in head.title) == (
+        ("driver.container-without-compute", True) if exact else ("driver.container-without-gpu", False)
+    )
+    assert not [f for f in found(seen) if f.subject == "NVIDIA_DRIVER_CAPABILITIES"]
 
 
 @pytest.mark.parametrize(

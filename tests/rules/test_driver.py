@@ -312,6 +312,15 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         ERROR,
     ),
     "container without GPU": (in_container(), "container_no_gpu_runtime", ERROR),
+    "a container that asked for the driver without CUDA": (
+        with_variable(
+            "NVIDIA_DRIVER_CAPABILITIES",
+            "utility",
+            lambda: m.with_driver(m.container_machine(), cuda=CudaInit(status=None), libraries=(), nodes=TAKEN),
+        ),
+        "container_no_gpu_runtime",
+        ERROR,
+    ),
     "a container whose image brings the driver's libraries, without the device files": (
         in_container(
             libraries=m.working_driver().libraries,

@@ -220,6 +220,21 @@ def test_an_environment_that_no_longer_fits_its_python(fault: EnvironmentFault, 
 
 
 @pytest.mark.parametrize(
+    ("active", "names", "severity"),
+    [(True, (), Severity.NOTE), (False, (), Severity.WARNING), (True, ("torch",), Severity.WARNING)],
+)
+def test_a_python_that_nobody_asked_about_is_a_fault_only_where_it_is_the_one_in_use(
+    active: bool, names: tuple[str, ...], severity: Severity
+):
+    installed = tuple(Distribution(name=n, version="2.6.0", location=SITE) for n in names)
+    its = python(prefix="/usr", found_by="python3 on PATH", distributions=installed)
+    other = python(found_by="VIRTUAL_ENV" if active else "conda")
+    ended = EnvironmentFault(kind="ended at its start", path="/home/ada/usercustomize.py", detail="SystemExit: 3")
+    machine = replace(seen(), pythons=(other, its), imports=(ImportSearch(prefix="/usr", faults=(ended,)),))
+    assert [f.severity for f in found(machine) if f.cause == "python_environment_broken"] == [severity]
+
+
+@pytest.mark.parametrize(
     ("kind", "modules", "severity"),
     [
         ("renamed", (torch(),), Severity.NOTE),

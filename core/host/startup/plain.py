@@ -47,11 +47,11 @@ def read_pam(text: str, file: str, state: State) -> None:
         if line.lstrip().startswith("#"):
             continue
         plain = re.match(rf"\s*({_NAME})=(.*)$", line)
-        found = re.match(rf"\s*({_NAME})\s+(.*\b(?:DEFAULT|OVERRIDE)=.*)$", line)
+        found = re.match(rf"\s*({_NAME})\s+(\S.*)$", line)
         if plain:
             value = plain[2].strip().strip("\"'")
-        elif found:
-            parts = dict(re.findall(r"(DEFAULT|OVERRIDE)=(\"[^\"]*\"|\S*)", found[2]))
+        elif found and (rows := re.findall(r"\b(DEFAULT|OVERRIDE)=(\"[^\"]*\"|\S*)", found[2])):
+            parts = dict(rows)
             value = parts.get("OVERRIDE", "").strip('"') or parts.get("DEFAULT", "").strip('"')
             value = re.sub(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], ""), value)
             value = re.sub(r"@\{HOME\}", state.values.get("HOME", ""), value)
@@ -95,12 +95,12 @@ def json_value(text: str) -> object:
     import json  # most machines have no such file
 
     bare = re.sub(
-        r"(\"(?:\\.|[^\"\\])*\")|//[^\n]*|/\*.*?\*/",
+        r"(\"(?:\\.|[^\"\\])*(?:\"|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)",
         lambda m: m[1] or re.sub(r"[^\n]", " ", m[0]),
         text,
         flags=re.DOTALL,
     )
-    bare = re.sub(r"(\"(?:\\.|[^\"\\])*\")|,(?=\s*[}\]])", lambda m: m[1] or " ", bare)
+    bare = re.sub(r"(\"(?:\\.|[^\"\\])*(?:\"|\\?\Z))|,(?=\s*[}\]])", lambda m: m[1] or " ", bare)
     try:
         found: object = json.loads(bare)
     except (ValueError, RecursionError):

@@ -75,8 +75,8 @@ def _fits(row: GpuFramework, name: str) -> bool:
 def application_folder(python: PythonEnvironment, where: Sysroot) -> str:
     """Return the folder of the program that really runs: a virtual environment's python.exe only starts its base's."""
     settings = where.text(where.join(python.prefix, "pyvenv.cfg"), 1 << 14) or ""
-    home = re.search(r"(?m)^home\s*=\s*(.+?)\s*$", settings)
-    return home[1] if home else where.parent(python.executable)
+    home = re.search(r"(?m)^home[ \t]*=[ \t]*(\S.*)$", settings)
+    return home[1].rstrip() if home else where.parent(python.executable)
 
 
 class DllWalk:

@@ -91,7 +91,7 @@ def _person(request: ProbeRequest, where: Sysroot) -> Person:
 def login_state(ground: Ground, shell: str = "") -> State:
     """Return what login(1) and sshd(8) give, before anything is read."""
     name = "ENV_SUPATH" if ground.person.uid == 0 else "ENV_PATH"
-    found = re.search(rf"(?m)^[ \t]*{name}\s+(?:PATH=)?(\S+)", ground.read("/etc/login.defs") or "")
+    found = re.search(rf"(?m)^[ \t]*{name}[ \t]+(?:PATH=)?(\S+)", ground.read("/etc/login.defs") or "")
     usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     values = {
         "HOME": ground.person.home,

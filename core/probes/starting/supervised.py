@@ -77,8 +77,8 @@ def _sections(text: str) -> dict[str, dict[str, Setting]]:
             section = found.setdefault(head[1].strip(), {})
         elif line[0] in " \t":
             last.append((number, line.strip()))
-        elif row := re.match(r"([^=:]+)[=:]\s*(.*)", line):
-            last = section[row[1].rstrip()] = [(number, row[2])]
+        elif row := re.match(r"([^=:]+)[=:](.*)", line):
+            last = section[row[1].rstrip()] = [(number, row[2].strip())]
     return found
 
 

@@ -89,7 +89,7 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             if exports or exports_all or name in its.exported:  # what came from outside is handed on
                 its.set_variable(name, value, path, number, "assignments")
                 its.exported.add(name)
-        elif found := re.match(rf"(un)?export\s+((?:{_NAME}\s*)+)$", line):
+        elif found := re.match(rf"(un)?export((?:\s+{_NAME})+)\s*$", line):
             for name in found[2].split():
                 if found[1]:
                     state.unset_variable(name, path, number, "assignments")
@@ -139,12 +139,14 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             read_assignments(its, env_file, state, expands=True)
     recipe = ""
     for number, line in _joined(text):
-        if found := re.match(rf"(export\s+)?({_NAME})\s*:=\s*([\"']?)(.*?)\3\s*$", line):
-            known[found[2]] = _of_just(found[4], known) if found[3] else UNKNOWN
+        if found := re.match(rf"(export\s+)?({_NAME})\s*:=(.*)$", line):
+            value = found[3].strip()
+            quoted = len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]
+            known[found[2]] = _of_just(value[1:-1], known) if quoted else UNKNOWN
             if found[1]:
                 state.set_variable(found[2], known[found[2]], path, number, "assignments")
                 state.exported.add(found[2])
-        elif found := re.match(r"@?([\w-]+)\b[^:]*:(?!=)", line):
+        elif found := re.match(r"@?([\w-]+)(?![\w-])[^:]*:(?!=)", line):
             recipe = found[1]
         elif recipe and line[:1] in (" ", "\t") and line.strip():
             command = _of_just(re.sub(r"^[@-]+", "", line.strip()), known)
@@ -204,20 +206,32 @@ def _run_configurations(text: str, path: str, state: State, ground: Ground) -> I
     """Yield PyCharm's run configurations for Python, as .idea/workspace.xml keeps them."""
     import html  # few folders have such a file
 
-    for block in re.finditer(r"<configuration\s[^>]*type=\"Python[^\"]*\"[^>]*>.*?</configuration>", text, re.DOTALL):
+    for start, block in _python_configurations(text):
         its = _copy(state)
-        for row in re.finditer(r"<env\s+name=\"([^\"]*)\"\s+value=\"([^\"]*)\"", block[0]):
+        for row in re.finditer(r"<env\s+name=\"([^\"]*)\"\s+value=\"([^\"]*)\"", block):
             if re.fullmatch(_NAME, row[1]):
                 value = html.unescape(row[2]).replace("$PROJECT_DIR$", ground.folder)
-                number = text.count("\n", 0, block.start() + row.start()) + 1
+                number = text.count("\n", 0, start + row.start()) + 1
                 its.set_variable(row[1], value.replace("$USER_HOME$", ground.person.home), path, number, "xml")
                 its.exported.add(row[1])
-        told = dict(re.findall(r"<option\s+name=\"(\w+)\"\s+value=\"([^\"]*)\"", block[0]))
+        told = dict(re.findall(r"<option\s+name=\"(\w+)\"\s+value=\"([^\"]*)\"", block))
         python = html.unescape(told.get("SDK_HOME", "")).replace("$PROJECT_DIR$", ground.folder)
-        name = re.search(r"\sname=\"([^\"]*)\"", block[0])
-        number = text.count("\n", 0, block.start()) + 1
+        name = re.search(r"\sname=\"([^\"]*)\"", block)
+        number = text.count("\n", 0, start) + 1
         python = python.replace("$USER_HOME$", ground.person.home) or _chosen(ground)
         yield html.unescape(name[1] if name else ""), number, f"'{python}'", its
+
+
+def _python_configurations(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each run configuration for Python: where it begins, and its text."""
+    heads, at = re.compile(r"<configuration\s([^<>]*)>"), 0
+    while (head := heads.search(text, at)) is not None:
+        at = head.end()
+        if re.search(r"\btype=\"Python", head[1]):
+            if (end := text.find("</configuration>", at)) < 0:
+                return
+            yield head.start(), text[head.start() : end]
+            at = end
 
 
 def _chosen(ground: Ground) -> str:

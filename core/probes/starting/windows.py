@@ -87,6 +87,10 @@ def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         yield Reached(kind="activation", at=python.prefix, state=state, prefix=python.prefix)
 
 
+MOST_LINE = 8191
+"""Characters that cmd.exe takes of a line."""
+
+
 def _batch(ground: Ground, path: str, state: State) -> None:
     """Take a batch file's plain ``set`` lines; one inside brackets or behind ``if`` leaves its variable open."""
     if (text := ground.read(path)) is None:
@@ -94,7 +98,7 @@ def _batch(ground: Ground, path: str, state: State) -> None:
     state.files.append(path)
     depth = 0
     for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.strip().lstrip("@")
+        line = raw.strip().lstrip("@")[:MOST_LINE]
         found = re.match(r"(if\s.*?)?\bset\s+\"?([A-Za-z_]\w*)=([^\"]*)\"?\s*\Z", line, re.IGNORECASE)
         if found:
             value = re.sub(r"%(\w+)%", lambda m: _known(state, m[1]), found[3])

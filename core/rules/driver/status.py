@@ -129,6 +129,7 @@ EXPLANATIONS = (
     user_mode.hidden_library,
     gpu_access.hidden_gpus,
     gpu_access.blamed_variable,
+    user_mode.container_without_compute,
     user_mode.container_without_gpu,
     user_mode.wsl_library,
     user_mode.lost_gpu,

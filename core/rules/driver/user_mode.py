@@ -264,6 +264,42 @@ def _is_found_first(seen: Snapshot, lib: DriverLibrary) -> bool:
     )
 
 
+def container_without_compute(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """A container that asked for parts of the driver without CUDA: NVML may answer, and libcuda.so.1 was not passed in."""
+    asked = effective_variable(seen, "NVIDIA_DRIVER_CAPABILITIES")
+    if asked is None or not lacks_compute(seen, driver, asked.value):
+        return
+    yield driver_error(
+        "container-without-compute",
+        "container_no_gpu_runtime",
+        _("The container got the driver without CUDA: {name} is {value}.", name=asked.name, value=repr(asked.value)),
+        _("The container was started with this request, and the driver that it got does not meet it."),
+        evidence=[
+            observation(asked.name, repr(asked.value), asked.source or asked.scope),
+            observation(_("libcuda.so.1"), _("not in this container"), "loader"),
+            *driver_answers(driver),
+        ],
+        fix=manual_fix(
+            _("Start the container with what it needs of the driver"),
+            _("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ..."),
+        ),
+    )
+
+
+def lacks_compute(seen: Snapshot, driver: Driver, capabilities: str) -> bool:
+    """Whether a container's NVIDIA_DRIVER_CAPABILITIES left CUDA out, and so it is: its devices are there."""
+    given = {part.strip() for part in capabilities.split(",")} - {""}
+    nodes = any(n.path.startswith("/dev/nvidia") for n in driver.nodes or ())
+    inside = bool(seen.machine.container) and not seen.machine.wsl and nodes
+    return (
+        inside
+        and bool(given)
+        and not given & {"compute", "all"}
+        and driver.libraries is not None
+        and not cuda_libraries(driver)
+    )
+
+
 def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """A container was started without the GPU."""
     kind = seen.machine.container

@@ -13,6 +13,7 @@ from core.model.findings import Finding, Fix
 from core.model.paths import file_name, parent
 from core.model.remedies import InstallPackages, Unset
 from core.model.steps import Severity, Step
+from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.advice import framework_pip_command, index_of_build
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
@@ -29,7 +30,7 @@ def broken_environments(seen: Snapshot) -> Iterator[Finding]:
 
 def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
     used = home.near <= 2 or "here" in home.python.ways
-    severity = NOTE if not used else home.severity
+    severity = NOTE if not used or _is_beside(home) else home.severity
     if fault.kind == "moved":
         severity = min(severity, WARNING)
     elif fault.kind == "copied" and "here" not in home.python.ways:
@@ -53,6 +54,13 @@ def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
         fix=fix,
         remedy=Unset(variable="PYTHONHOME") if fault.source == "PYTHONHOME" else None,
     )
+
+
+def _is_beside(home: EnvironmentView) -> bool:
+    """Whether it is only what runs by default and has no framework, while another environment was named or is active."""
+    ours = any(FRAMEWORKS.fullmatch(d.name) for d in home.python.distributions)
+    nearest = min((environment_rank(home.seen, p.prefix) for p in home.seen.pythons or ()), default=home.near)
+    return home.near > 1 and not ours and nearest <= 1
 
 
 def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fix]:
