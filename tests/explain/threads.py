@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 FILE = Path(__file__).parent / "threads.jsonl"
-SETS = ("first", "second", "held out", "third", "fourth", "fifth")
+SETS = ("first", "second", "held out", "third", "fourth", "fifth", "sixth")
 UNSEEN = ("held out", "fifth")
 """What nothing is learned from."""
 
