@@ -6,7 +6,6 @@ One file holds it; ``python -m tests.explain.test_every_machine`` writes it anew
 from __future__ import annotations
 
 import functools
-import json
 from pathlib import Path
 
 import pytest
@@ -16,17 +15,16 @@ from core.explain import explain
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from tests.explain.cases import CASES
+from tests.explain.threads import SETS, all_threads
 
 WRITTEN = Path(__file__).with_name("every_machine.txt")
-THREADS = Path(__file__).with_name("threads.jsonl")
 
 
 def texts() -> dict[str, str]:
     """Return the texts: of each case, and the shortest of a thread for each cause."""
     found = {name: case.text for name, case in CASES.items()}
-    rows = [json.loads(line) for line in THREADS.read_text(encoding="utf-8").splitlines()]
-    for row in sorted(rows, key=lambda r: (len(r["text"]), r["url"])):
-        found.setdefault(f"thread: {row['cause']}", row["text"])
+    for thread in sorted(all_threads(SETS[:5]), key=lambda t: (len(t.text), t.url)):
+        found.setdefault(f"thread: {thread.cause}", thread.text)
     return found
 
 

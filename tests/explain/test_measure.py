@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests import measure_explain
+from tests import learn_words, measure_explain
 from tests.explain.cases import CASES
-from tests.explain.threads import SETS, Thread, all_threads
+from tests.explain.threads import SETS, UNSEEN, Thread, all_threads
 
 
 def thread(text: str, cause: str) -> Thread:
@@ -33,6 +33,13 @@ def test_no_source_is_both_held_out_and_trained_on() -> None:
     held = {t.source for t in all_threads(measure_explain.HELD_OUT)}
     assert held
     assert not held & {t.source for t in all_threads(measure_explain.TRAINED)}
+
+
+def test_the_fifth_set_has_repositories_of_its_own_and_nothing_is_learned_from_it() -> None:
+    fifth = {t.source for t in all_threads(("fifth",))}
+    assert len(fifth) > 50
+    assert not fifth & {t.source for t in all_threads([s for s in SETS if s != "fifth"])}
+    assert not {*UNSEEN} & {*learn_words.LEARNED}
 
 
 def test_places_are_counted() -> None:
