@@ -22,7 +22,7 @@ from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
 from core.model.paths import is_inside
 from core.model.system_steps import TAKES_EFFECT_LATER, SystemStep
-from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 from core.rehearsal.rehearse import Examine, remaining_finding, remaining_problem
 from core.rules.snapshot_queries import python_of
 from core.transaction.execute import VerifiedFor, Way
@@ -150,7 +150,7 @@ def _examine_starts(starts: Sequence[ProgramStart], examine: Examine) -> list[Re
 def _relevant_variables(host: Host) -> frozenset[tuple[str, str]]:
     known = read_table("environment", EnvironmentKnowledge)
     pairs = host.fresh_environment().items()
-    return frozenset((n, v) for n, v in pairs if is_relevant(Variable(name=n, value=v), known))
+    return frozenset((n, v) for n, v in pairs if is_relevant_variable(Variable(name=n, value=v), known))
 
 
 def _judge_start(

@@ -63,7 +63,7 @@ def in_place(report: Report) -> bool:
     )
 
 
-def of_cell(report: Report, row: GridRow, cell: GridCell) -> Severity:
+def cell_severity(report: Report, row: GridRow, cell: GridCell) -> Severity:
     """Return the severity of a cell of the grid: that of its finding, else by the importance of the environment."""
     if cell.verdict in ("runs", "should run"):
         return Severity.GOOD
@@ -91,4 +91,4 @@ def _cells(report: Report) -> Iterator[tuple[Severity, str]]:
                 prefix=row.prefix,
                 verdict=verdict_word(cell.verdict),
             )
-            yield of_cell(report, row, cell), join_sentences(says, cell.reason)
+            yield cell_severity(report, row, cell), join_sentences(says, cell.reason)

@@ -213,7 +213,7 @@ def execute_order(
         return closed_list.refusal_sentences(changes, RealGround(env), back=back)
 
     try:
-        order = _read(path, digest, trusted := _trusted_users(env))
+        order = _read_order(path, digest, trusted := _trusted_users(env))
         words = change_obstacle(policy, elevated=True) if order.plan else elevation_obstacle(policy)
         rows = (words,) if words else gate(_changes(order, journal), order.plan is None)
         if not rows and summary and summary != describe_order(order, journal)[1]:
@@ -239,7 +239,7 @@ def _trusted_users(env: Mapping[str, str]) -> frozenset[int]:
     return frozenset({0, *(int(u) for u in users if re.fullmatch(r"\d{1,10}", u))})
 
 
-def _read(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrder:
+def _read_order(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrder:
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise ChangeError(_("The command line does not contain the plan's SHA-256."))
     if loose := file_preconditions.writable_by_others(path, trusted):

@@ -22,7 +22,7 @@ from core.model.findings import Report
 from core.report.json_form import to_json
 from core.report.reading import MAX_WORDS, count_words
 from core.report.redact import redact
-from core.report.session_code import encode_report, summarise
+from core.report.session_code import encode_code, summarise
 from core.transaction.execute import Outcome, VerifiedFor
 from core.transaction.journal import Entry
 from gui.dialogs.text_dialog import TextDialog
@@ -201,7 +201,7 @@ def test_a_report_from_elsewhere_at_the_help_desk(keyboard: bool, wizard: Opened
 def test_what_can_be_pasted_into_the_field(given: str, wizard: OpenedWizard) -> None:
     theirs = recorded.report("no driver")
     text = {
-        "code": encode_report(summarise(theirs)),
+        "code": encode_code(summarise(theirs)),
         "report": to_json(redact(theirs)).decode(),
         "nothing": "{}",
         "broken": "CV-0000-0000-0000",

@@ -17,8 +17,8 @@ from core.rules.driver.facts import (
     cuda_libraries,
     driver_answers,
     driver_error,
+    has_gpu_on_bus,
     is_unloaded,
-    on_bus,
 )
 from core.rules.guides import numbered_steps
 from core.rules.wording import manual_fix, observation
@@ -180,7 +180,7 @@ def fabric_not_ready(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel module is not loaded, or another driver holds the GPU."""
-    if not on_bus(seen) or seen.machine.wsl:
+    if not has_gpu_on_bus(seen) or seen.machine.wsl:
         return
     cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
     other = next((d.bound_driver for d in cards if d.bound_driver and not _is_nvidia(d.bound_driver)), None)
