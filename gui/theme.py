@@ -121,7 +121,7 @@ def severity_word(severity: Severity) -> str:
     return {
         Severity.GOOD: _("OK"),
         Severity.NOTE: _("Good to know"),
-        Severity.UNKNOWN: _("Not decided"),
+        Severity.UNKNOWN: _("Undecided"),
         Severity.WARNING: _("Warning"),
         Severity.ERROR: _("Fault"),
     }[severity]

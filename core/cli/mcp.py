@@ -250,7 +250,7 @@ def _cure_lines(finding: Finding) -> Iterator[str]:
     if fix.advice:
         yield fix.advice
     if fix.changes:
-        yield _("To rehearse it, and then to make it: {command}", command=f"convalesce fix {finding.id}")
+        yield _("To rehearse the change and then make it: {command}", command=f"convalesce fix {finding.id}")
 
 
 def _shorten(lines: Iterable[str]) -> str:

@@ -95,7 +95,7 @@ def redaction_sentence(report: Report) -> str:
     if report.taken_out is None:
         return _("This report contains names of users, machines and devices: it is for your own use.")
     if not report.taken_out:
-        return _("Names and identifiers were searched for so that they can be removed; there were none.")
+        return _("No names or identifiers were found that had to be removed.")
     what = ", ".join(f"{_(REDACTED_KINDS.get(t.kind, t.kind))} ({t.places})" for t in report.taken_out)
     return _("Removed from this report, each replaced by a word in angle brackets: {what}.", what=what)
 

@@ -298,7 +298,7 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
         )
     if keeper := keeper_of(toolkit.root):
         return manual_fix(
-            _("Have {keeper} put this toolkit back", keeper=keeper.keeper),
+            _("Have {keeper} restore this toolkit", keeper=keeper.keeper),
             keeper.again or _("Reinstall {keeper}: its folder is {root}.", keeper=keeper.keeper, root=toolkit.root),
             restart="program",
         )
@@ -323,8 +323,8 @@ def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
             GOOD,
             "whole",
             n_(
-                "CUDA {version} in {folder}: the header and the length of its {n} library that was read are sound.",
-                "CUDA {version} in {folder}: the headers and the lengths of its {n} libraries that were read are sound.",
+                "CUDA {version} in {folder}: {n} library was checked (header and length), and no fault was found.",
+                "CUDA {version} in {folder}: {n} libraries were checked (headers and lengths), and no fault was found.",
                 len(toolkit.libraries),
                 version=toolkit.version or _("of unknown version"),
                 folder=toolkit.folder or toolkit.root,

@@ -156,7 +156,7 @@ def _limit_to_ways(finding: Finding, seen: Snapshot, holds: tuple[str, ...], nam
     if finding.ways or finding.severity < Severity.WARNING or named <= set(holds):
         return finding
     free = tuple(i for i in (s.id for s in seen.starts or ()) if i in named and i not in holds)
-    why = join_sentences(finding.why, _("It does not concern {ways}.", ways=way_words(seen, free)))
+    why = join_sentences(finding.why, _("It does not affect {ways}.", ways=way_words(seen, free)))
     return replace(finding, ways=tuple(dict.fromkeys(holds)), why=why)
 
 
@@ -169,7 +169,7 @@ def _elsewhere_finding(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -
         ways=its,
         evidence=(*finding.evidence, *lines[:MOST_LINES]),
         title=_("Only in {ways}: {title}", ways=words, title=finding.title),
-        why=join_sentences(_("What is started from here does not have this fault."), finding.why),
+        why=join_sentences(_("Programs that are started from here do not have this fault."), finding.why),
     )
 
 

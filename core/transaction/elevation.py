@@ -312,7 +312,7 @@ def _consent_question(env: Mapping[str, str]) -> Agreed:
     if sys.platform == "win32":
         from core.host.windows.elevation import ask_in_box
 
-        return lambda rows: "" if ask_in_box(_question(rows)) else _("You did not agree to it.")
+        return lambda rows: "" if ask_in_box(_question(rows)) else _("You did not agree.")
     if env.get("PKEXEC_UID"):
         return lambda _rows: ""
     return _ask_terminal
@@ -329,7 +329,7 @@ def _ask_terminal(rows: tuple[str, ...]) -> str:
             answer = terminal.readline().decode(errors="replace")
     except OSError:
         return _("There is no terminal to ask on.")
-    return "" if is_consent(answer) else _("You did not agree to it.")
+    return "" if is_consent(answer) else _("You did not agree.")
 
 
 def _writer() -> VariableStore:

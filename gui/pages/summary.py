@@ -85,7 +85,7 @@ class SummaryPage(LazyPage):
         self._add_changes(box, theme)
         row = FlowLayout()
         if texts.machine_standing(report) < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
-            row.addWidget(push_button(_("To the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
+            row.addWidget(push_button(_("Go to the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
         row.addWidget(push_button(_("Copy report"), self._on_copy))
         row.addWidget(push_button(_("Save report..."), self._on_save))
         box.addLayout(row)
@@ -159,14 +159,14 @@ def scan_headline(report: Report) -> str:
     if report.primary:
         return _("One cause was found")
     if report.headline:
-        return _("Something is wrong, and its cause is not decided")
+        return _("Something is wrong, but its cause could not be determined")
     stands = texts.machine_standing(report)
     if stands >= Severity.WARNING:
         return _("Some things need a look")
     if stands is Severity.UNKNOWN and report.not_examined:
         return _("No fault was found, but not everything could be examined")
     if stands is Severity.UNKNOWN:
-        return _("No fault was found, but not everything could be decided")
+        return _("No fault was found, but some questions remain open")
     return _("Everything needed is present") if texts.in_place(report) else _("No fault was found")
 
 

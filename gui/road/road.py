@@ -297,7 +297,7 @@ class Road(QWidget):
 
         if running := known_programs(self._done.running or ()):
             names = ", ".join(running[:MOST_PROGRAMS])
-            return _("Start again: {names}.", names=names)
+            return _("Restart: {names}.", names=names)
         fix = self._head.finding.fix if self._head and self._head.finding else None
         return restart_words(fix.restart) if fix else ""
 

@@ -318,7 +318,7 @@ class Window(QWidget):
             return
         self._scanning = False
         if self.report is None:
-            self._show_waiting(_("Not decided: internal error in Convalesce."))
+            self._show_waiting(_("Undecided: internal error in Convalesce."))
         else:
             self._fill(self.report)
             self.stack.refresh()

@@ -171,7 +171,7 @@ def free_memory(run: GpuRun) -> Fix:
     names = [_process(p)[1] for p in _greediest(run.before)] if run.before else []
     return manual_fix(
         _("Free the GPU's memory"),
-        *(_("Close this program if you can do without it: {name}", name=name) for name in names[:4]),
+        *(_("Close this program if you do not need it: {name}", name=name) for name in names[:4]),
         _("Then run the benchmark again."),
     )
 

@@ -77,8 +77,7 @@ def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
         "roll-call-failed",
         _("cuDNN does not load completely for {label}.", label=translate_fact(c.load.consumer.label)),
         why=_(
-            "A child process loaded cuDNN as this program does and called every part. The files look sound, "
-            "so the reason is not decided; the loader's message is shown."
+            "A child process loaded cuDNN as this program does and called every part. The files look intact, so the reason is unknown; the loader's message is shown."
         ),
         evidence=[*rows, *candidate_evidence(c.main)],
         subject=c.load.consumer.id,
@@ -156,7 +155,7 @@ def not_tried(c: ConsumerLoad) -> Iterator[Finding]:
                 copy=describe_copy(c.copy),
                 label=translate_fact(c.load.consumer.label),
             ),
-            why=_("Its files were found and look sound. Only loading them in a child process decides it."),
+            why=_("Its files were found and look intact. Only loading them in a child process can prove it."),
             evidence=candidate_evidence(c.main),
             subject=c.load.consumer.id,
         )

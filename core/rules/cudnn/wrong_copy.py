@@ -332,7 +332,7 @@ def path_too_long(c: ConsumerLoad) -> Iterator[Finding]:
             subject=copy.folder,
             fix=manual_fix(
                 _("Move the environment to a shorter path"),
-                _("Recreate the environment in a short path, such as {folder}.", folder="C:\\ml"),
+                _("Recreate the environment at a short path, such as {folder}.", folder="C:\\ml"),
                 _("Or enable long paths (as an administrator): {command}", command=LONG_PATHS_ON),
                 restart="program",
             ),
@@ -370,7 +370,7 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
         subject=copy.folder,
         fix=manual_fix(
             _("Move the environment to a plain path"),
-            _("Recreate the environment in a path that has only letters, digits, dots, hyphens and underscores."),
+            _("Recreate the environment at a path that has only letters, digits, dots, hyphens and underscores."),
             _("Or start its programs by a plain path that leads to it: {link}", link=link) if link else "",
         ),
         remedy=UseSystemTool(kind="short-path", subject=link, value=copy.environment) if link else None,

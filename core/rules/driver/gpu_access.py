@@ -146,7 +146,7 @@ def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
                     Step.DRIVER,
                     ERROR if works else WARNING,
                     "hidden-by-start-code",
-                    _("Every start of {prefix}'s Python hides every GPU.", prefix=search.prefix),
+                    _("The Python of {prefix} hides every GPU at start-up.", prefix=search.prefix),
                     cause="gpu_hidden_by_env",
                     why=_(
                         "Python runs this code before any program of the environment. It sets {name}, so that CUDA shows them no "
@@ -362,11 +362,10 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
         ),
         cause="gpu_hidden_by_env" if hidden and explained and not left_out else "",
         why=_(
-            "A variable, a device file that is closed or absent, or a control group (container, Slurm, systemd) leaves the "
-            "others out. That may be intended."
+            "A variable, a device file that is closed or missing, or a control group (container, Slurm, systemd) excludes the others. This may be intended."
         )
         if explained
-        else _("Nothing that was examined shows why: no variable hides them, and their device files open."),
+        else _("The scan did not show why: no variable hides them, and their device files can be opened."),
         evidence=rows,
         fix=None
         if explained

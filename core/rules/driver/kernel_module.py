@@ -120,7 +120,7 @@ def memory_windows(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             *numbered_steps("firmware", seen),
             _("See the windows: sudo lspci -vv -d 10de: | grep -i -e region -e memory"),
             _(
-                'In the firmware\'s set-up, turn on "Above 4G Decoding" and turn off CSM; update a firmware that lacks it.'
+                'In the firmware\'s setup, turn on "Above 4G Decoding" and turn off CSM; update a firmware that lacks it.'
             ),
             _("In a virtual machine, use UEFI firmware and a larger 64-bit window."),
             _("If none of it helps, add pci=realloc to the kernel's command line."),

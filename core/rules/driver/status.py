@@ -42,7 +42,7 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
             "gpu-unknown",
             _("Convalesce could not determine whether there is an NVIDIA GPU."),
             why=_(
-                "The list of devices could not be read, and no NVIDIA driver responded. The list of devices decides it."
+                "The list of devices could not be read, and no NVIDIA driver responded. The list of devices would tell."
             ),
             evidence=driver_answers(driver),
             fix=manual_fix(_("Check the list of devices"), _how_to_list(seen)),
