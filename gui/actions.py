@@ -43,7 +43,7 @@ class Actions:
 
     def fix(self, finding: Finding, source: str = "") -> None:
         """Show what a finding's fix would change; with ``source``, using that file or folder."""
-        if self.report is None or self._controller.busy or self._refused():
+        if self.report is None or self._controller.busy or self._refuse_foreign_report():
             return
         from gui.dialogs.change_dialog import FixDialog
 
@@ -51,12 +51,12 @@ class Actions:
 
     def place(self, finding: Finding, folder: bool) -> None:
         """Let the person select a cuDNN: a folder, an archive or a wheel."""
-        if self._refused():
+        if self._refuse_foreign_report():
             return
         if source := self.choose_cudnn(folder=folder):
             self.fix(finding, source)
 
-    def _refused(self) -> bool:
+    def _refuse_foreign_report(self) -> bool:
         """Return whether the report is another computer's, and tell the person if so."""
         if self.shows_other_computer:
             self._tell(Severity.NOTE, _("This report is from another computer: make this change there."))
@@ -86,11 +86,11 @@ class Actions:
 
     def _ask(self, dialog: ChangeDialog) -> None:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.finished.connect(lambda: self._ended(dialog))
+        dialog.finished.connect(lambda: self._on_dialog_closed(dialog))
         dialog.open()
         dialog.start()
 
-    def _ended(self, dialog: ChangeDialog) -> None:
+    def _on_dialog_closed(self, dialog: ChangeDialog) -> None:
         if dialog.done_with is not None:
             self._changed(dialog.done_with)
 

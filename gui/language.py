@@ -49,7 +49,7 @@ def use_chosen_language(settings: QSettings) -> bool:
     return i18n.current_language() != before
 
 
-def said_anew(report: Report) -> Report:
+def diagnose_again(report: Report) -> Report:
     """Return the same report in the current language: its Snapshot is diagnosed again."""
     from msgspec.structs import replace
 

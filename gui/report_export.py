@@ -45,7 +45,7 @@ def save_report(report: Report, path: Path, before: Report | None = None) -> Sai
     from core.model.changes import ChangeError
 
     try:
-        write_output(path, _written(report, path.suffix.lower(), before))
+        write_output(path, _encode_report(report, path.suffix.lower(), before))
     except ChangeError as e:
         return Severity.ERROR, str(e)
     except OSError as e:
@@ -53,7 +53,7 @@ def save_report(report: Report, path: Path, before: Report | None = None) -> Sai
     return Severity.GOOD, _("The report was saved to {path}", path=path)
 
 
-def _written(report: Report, form: str, before: Report | None) -> bytes:
+def _encode_report(report: Report, form: str, before: Report | None) -> bytes:
     from core.report.html import as_html
     from core.report.json_form import to_json
     from core.report.redact import redact

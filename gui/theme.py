@@ -110,7 +110,7 @@ def choose_theme(choice: str) -> Theme:
     return THEMES_BY_NAME.get(choice) or (DARK_THEME if dark else LIGHT_THEME)
 
 
-def at_first(settings: QSettings) -> Theme:
+def initial_theme(settings: QSettings) -> Theme:
     """Return the chosen theme, else one like the desktop's background: nothing more is known before ``Qt`` is used."""
     dark = QGuiApplication.palette().window().color().lightness() < MAX_DARK_LIGHTNESS
     return THEMES_BY_NAME.get(str(settings.value("theme", ""))) or (DARK_THEME if dark else LIGHT_THEME)
@@ -121,7 +121,7 @@ def severity_word(severity: Severity) -> str:
     return {
         Severity.GOOD: _("OK"),
         Severity.NOTE: _("Good to know"),
-        Severity.UNKNOWN: _("Not decided"),
+        Severity.UNKNOWN: _("Undecided"),
         Severity.WARNING: _("Warning"),
         Severity.ERROR: _("Fault"),
     }[severity]

@@ -86,7 +86,7 @@ def full_run() -> Extent:
     )
     return Extent(
         exact=_exact(SMALL_SHAPES, both_layouts=True),
-        compared=_compared(),
+        compared=_comparison_problems(),
         timed=timed,
         seconds=55.0,
         engine_seconds=40.0,
@@ -100,7 +100,7 @@ def thorough_run() -> Extent:
     forward = tuple(Problem(shape=s, type=t, layout=usual_layout(t)) for s in shapes for t in NUMBER_TYPES)
     return Extent(
         exact=_exact(SMALL_SHAPES, both_layouts=True),
-        compared=_compared(),
+        compared=_comparison_problems(),
         timed=(*forward, *_gradients(shapes), Problem(shape=LARGE_SHAPE, type="fp16", layout="NCHW")),
         beside=_training(shapes),
         seconds=420.0,
@@ -130,7 +130,7 @@ def _exact(shapes: tuple[Shape, ...], *, both_layouts: bool = False) -> Problems
     )
 
 
-def _compared() -> Problems:
+def _comparison_problems() -> Problems:
     return tuple(
         Problem(shape=MIDDLE_SHAPE, type=t, layout=usual_layout(t), direction=d)
         for t in NUMBER_TYPES

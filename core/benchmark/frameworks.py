@@ -29,7 +29,7 @@ from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial, cudnn_version, installed_frameworks
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import of_interpreter, tell_execution
+from core.probes.trust import of_interpreter, record_execution
 
 MIN_FRAMEWORK_SECONDS = 4.0
 """Whatever time is left, the small convolution and one timing are made."""
@@ -152,7 +152,7 @@ def _run(
     )
     problems = problems_of(ABILITIES[trial.module], extent)
     verdict = of_interpreter(trial.python, sysroot_of(request.host))
-    tell_execution(
+    record_execution(
         "framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution)
     )
     if not verdict.may:
@@ -222,15 +222,16 @@ def script_request(
         "kernels": kernels,
         "rest": rest,
         "counts": small.element_counts,
-        "small": _asked(small, "forward") | {"last": False},
+        "small": _script_convolution(small, "forward") | {"last": False},
         "timed": [
-            _asked(p.shape, p.direction) | {"words": p.description, "type": p.type, "last": p.layout == "NHWC"}
+            _script_convolution(p.shape, p.direction)
+            | {"words": p.description, "type": p.type, "last": p.layout == "NHWC"}
             for p in problems
         ],
     }
 
 
-def _asked(shape: Shape, direction: Direction) -> dict[str, Any]:
+def _script_convolution(shape: Shape, direction: Direction) -> dict[str, Any]:
     """Return a convolution as the script expects it; ``dims``: of data, filters and result, in NCHW order."""
     return {
         "dims": shape.dimensions,

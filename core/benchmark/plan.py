@@ -16,7 +16,7 @@ from core.probes.loading.plan import plan_load as planned
 from core.probes.loading.probe import ConsumerRequirement, find_consumers
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
-from core.probes.trust import of_load, tell_execution
+from core.probes.trust import of_load, record_execution
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def choose_consumer(request: ProbeRequest, where: Sysroot) -> ChosenConsumer | N
         plan = planned(want.consumer, want.wish, want.python, setting)
         if plan.roll is not None and (plan.resolutions and plan.resolutions[0].winner):
             verdict = of_load(plan, want.python, where)
-            tell_execution("roll call", plan.resolutions[0].winner.path, verdict, request, want.consumer.full_id)
+            record_execution("roll call", plan.resolutions[0].winner.path, verdict, request, want.consumer.full_id)
             if not verdict.may:
                 continue
             return ChosenConsumer(

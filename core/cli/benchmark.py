@@ -56,7 +56,9 @@ def run_benchmark(options: argparse.Namespace) -> int:
 
     extent = _extent(options)
     if options.against and options.json:
-        raise terminal.UsageError(_("--against goes with the table; compare two JSON reports with convalesce report."))
+        raise terminal.UsageError(
+            _("--against applies to the table; to compare two JSON reports, use convalesce report.")
+        )
     before = terminal.read_report(options.against) if options.against else None
     with terminal.progress_on_stderr() as watch:
         report = measure(current_host(), watch, pythons=tuple(options.python), extent=extent, gpu=options.gpu)

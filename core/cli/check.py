@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from core import __version__
 from core.cli.terminal import UsageError, read_report, report_write_errors, say_result, write_file
 from core.common.i18n import _
-from core.common.streams import give_up
+from core.common.streams import discard_stream
 from core.report.check.forms import FORMS
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def run_check(options: argparse.Namespace) -> int:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the program ends
     form = form_of(options.form) if options.form else PLAIN
     try:
-        outcome, report = _checked(options)
+        outcome, report = _make_outcome(options)
     except UsageError as e:
         if not options.form:
             raise
@@ -90,12 +90,12 @@ def run_check(options: argparse.Namespace) -> int:
         try:
             say_result(text)
         except BrokenPipeError:  # an engine that does not read the line may still wait for the status
-            give_up(sys.stdout)
+            discard_stream(sys.stdout)
     gc.freeze()  # nor does the interpreter collect any at exit: a twentieth of the time
     return form.statuses[outcome.state]
 
 
-def _checked(options: argparse.Namespace) -> tuple[Outcome, Report | None]:
+def _make_outcome(options: argparse.Namespace) -> tuple[Outcome, Report | None]:
     from core.cli.scan import chosen_steps, other_root
     from core.doctor.check import check_machine, check_report
     from core.doctor.earlier_reads import with_earlier_reads

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None, *, without_command: Callable[[], int] | None = None) -> int:
     """Run one command and return its exit status. ``without_command`` is what to do when none is named."""
-    with prepared_streams() as readers, streams.standing_in(*readers):
+    with prepared_streams() as readers, streams.replaced_streams(*readers):
         try:
-            return _answered(list(sys.argv[1:] if argv is None else argv), without_command)
+            return _run_to_status(list(sys.argv[1:] if argv is None else argv), without_command)
         except BrokenPipeError:  # the reader closed the pipe
-            streams.give_up(sys.stdout)
+            streams.discard_stream(sys.stdout)
             return OK
         except streams.UnwritableError as e:
-            streams.give_up(sys.stdout)
+            streams.discard_stream(sys.stdout)
             print(
                 "convalesce: " + _("standard output cannot be written: {strerror}.", strerror=e),
                 file=sys.stderr,
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None, *, without_command: Callable[[], int
             return FAILED
 
 
-def _answered(arguments: list[str], without_command: Callable[[], int] | None) -> int:
+def _run_to_status(arguments: list[str], without_command: Callable[[], int] | None) -> int:
     try:
         status = _run(_choose_language(arguments), without_command)
     except SystemExit:  # argparse: after help, and on wrong use
@@ -47,7 +47,7 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
         print(f"convalesce: {e}", file=sys.stderr)
         status = USAGE
     except KeyboardInterrupt:
-        print(f"convalesce: {_stopped(arguments)}", file=sys.stderr)
+        print(f"convalesce: {_interrupt_sentence(arguments)}", file=sys.stderr)
         status = INTERRUPTED
     except (BrokenPipeError, streams.UnwritableError):
         raise
@@ -61,7 +61,7 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
     return status
 
 
-def _stopped(arguments: list[str]) -> str:
+def _interrupt_sentence(arguments: list[str]) -> str:
     if {"fix", "undo"} & set(arguments):  # completed changes stay, and a change in progress is undone
         return _("stopped. `convalesce undo --list` shows what was changed.")
     return _("stopped. Nothing was changed.")

@@ -127,7 +127,7 @@ class Tools:
         change is read and not run: the person has to name it.
         """
         try:
-            return _shortened(_report_lines(self._seen(environment)))
+            return _shorten(_report_lines(self._examine(environment)))
         except UsageError as e:
             return str(e)
 
@@ -144,7 +144,7 @@ class Tools:
         seen = self._look(self._pythons, ()).snapshot if look_at_this_machine else None
         explanation, snapshot = explain_text(message, seen, None, Progress())
         cleaner = Cleaner(snapshot or Snapshot(machine=Machine(system="linux")))
-        return _shortened(render_text(cleaner.redact_texts(explanation)).splitlines())
+        return _shorten(render_text(cleaner.redact_texts(explanation)).splitlines())
 
     def propose(self, finding: str = "", environment: str = "") -> str:
         """Show what would cure a finding (its id, as scan tells; the cause if none is given): each change, or the steps for a person.
@@ -152,14 +152,14 @@ class Tools:
         Nothing is changed. The person makes the changes with the command that stands at the end.
         """
         try:
-            report = self._seen(environment)
+            report = self._examine(environment)
         except UsageError as e:
             return str(e)
         chosen = next((f for f in report.findings if f.id == finding), None) if finding else report.headline
         if chosen is None:
             known = ", ".join(f.id for f in report.findings if f.severity >= Severity.WARNING)
             return _("There is no such finding. Faults here: {known}.", known=known or _("none"))
-        return _shortened(_cure_lines(chosen))
+        return _shorten(_cure_lines(chosen))
 
     def compare(self, report: str, against: str) -> str:
         """Compare two recorded reports (paths of files that `convalesce scan --out FILE` wrote): what differs, causes first."""
@@ -167,10 +167,10 @@ class Tools:
         from core.report.redact import redact
 
         try:
-            one, other = (redact(_recorded(Path(_here(path)))) for path in (report, against))
+            one, other = (redact(_read_recorded(Path(_here(path)))) for path in (report, against))
         except UsageError as e:
-            return _shortened([str(e)])
-        return _shortened(comparison_text(compare_reports(one, other)).splitlines())
+            return _shorten([str(e)])
+        return _shorten(comparison_text(compare_reports(one, other)).splitlines())
 
     def knowledge(self, name: str) -> str:
         """Tell what a cause or a step is, how it shows, and how it is cured; an empty name lists the names."""
@@ -178,10 +178,10 @@ class Tools:
 
         page = find_page(name) if name else None
         if page is None:
-            return _shortened([_("Names: {names}", names=", ".join(page_names()))])
-        return _shortened(page_text(page).splitlines())
+            return _shorten([_("Names: {names}", names=", ".join(page_names()))])
+        return _shorten(page_text(page).splitlines())
 
-    def _seen(self, environment: str) -> Report:
+    def _examine(self, environment: str) -> Report:
         from core.report.redact import redact
 
         return redact(self._look(self._pythons, (_here(environment),) if environment else ()))
@@ -206,7 +206,7 @@ def _here(path: str) -> str:
     return path
 
 
-def _recorded(path: Path) -> Report:
+def _read_recorded(path: Path) -> Report:
     from msgspec.structs import replace
 
     from core.doctor.examine import diagnose_snapshot
@@ -250,10 +250,10 @@ def _cure_lines(finding: Finding) -> Iterator[str]:
     if fix.advice:
         yield fix.advice
     if fix.changes:
-        yield _("To rehearse it, and then to make it: {command}", command=f"convalesce fix {finding.id}")
+        yield _("To rehearse the change and then make it: {command}", command=f"convalesce fix {finding.id}")
 
 
-def _shortened(lines: Iterable[str]) -> str:
+def _shorten(lines: Iterable[str]) -> str:
     """Return as many whole lines as fit into an answer, and how many are left out."""
     rest = [printable(line) for line in "\n".join(lines).splitlines()]
     kept, used = [], 0

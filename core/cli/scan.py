@@ -78,7 +78,7 @@ def other_root(options: argparse.Namespace) -> Host:
     if sys.platform == "win32":
         raise UsageError(_("--root examines Linux systems, and on Linux only."))
     if options.trials:
-        raise UsageError(_("--try does not go with --root: nothing of another system is run."))
+        raise UsageError(_("--try cannot be combined with --root: nothing of another system is run."))
     from core.doctor.other_root import OtherRootHost, is_linux_root
 
     if not is_linux_root(options.root):
@@ -128,7 +128,7 @@ def _show(report: Report, *, as_json: bool) -> int:
         from core.report import session_code
         from core.report.text import report_text
 
-        code = session_code.encode_report(session_code.summarise(report))
+        code = session_code.encode_code(session_code.summarise(report))
         say_result(
             report_text(report, colour=can_use_colour())
             + "\n"

@@ -30,7 +30,7 @@ USUAL_READER = Reader()
 
 
 @contextmanager
-def standing_in(results: Reader = USUAL_READER, complaints: Reader = USUAL_READER) -> Iterator[None]:
+def replaced_streams(results: Reader = USUAL_READER, complaints: Reader = USUAL_READER) -> Iterator[None]:
     """Provide all three streams within the block, whatever streams the program was started with."""
     before = sys.stdin, sys.stdout, sys.stderr
     _open_missing()
@@ -48,7 +48,7 @@ def reader_of(stream: TextIO) -> Reader:
     return reader if reader.page else reader._replace(page=stream.encoding or "ascii")
 
 
-def give_up(stream: TextIO) -> None:
+def discard_stream(stream: TextIO) -> None:
     """Redirect a stream to nothing: the interpreter's last flush must neither print nor change the exit status."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -78,13 +78,13 @@ class _Stream:
 class _Results(_Stream):
     def write(self, text: str) -> int:
         """Write, or raise with the reason."""
-        return cast("int", self._said(self._stream.write, text))
+        return cast("int", self._call_or_raise(self._stream.write, text))
 
     def flush(self) -> None:
         """Flush, or raise with the reason."""
-        self._said(self._stream.flush)
+        self._call_or_raise(self._stream.flush)
 
-    def _said(self, act: Any, *arguments: Any) -> Any:
+    def _call_or_raise(self, act: Any, *arguments: Any) -> Any:
         try:
             return act(*arguments)
         except BrokenPipeError:
@@ -104,7 +104,7 @@ class _Complaints(_Stream):
         try:
             return self._stream.write(start + for_terminal(text[len(start) :]))
         except OSError:
-            give_up(self._stream)
+            discard_stream(self._stream)
             return len(text)
 
     def flush(self) -> None:
@@ -112,4 +112,4 @@ class _Complaints(_Stream):
         try:
             self._stream.flush()
         except OSError:
-            give_up(self._stream)
+            discard_stream(self._stream)

@@ -64,7 +64,7 @@ def check_machine(
         return no_answer(time.monotonic() - begun, limit, __version__), None
     if isinstance(seen, BaseException):
         raise seen
-    return _concluded(seen, policy, time.monotonic() - begun, full_names=full_names)
+    return _conclude(seen, policy, time.monotonic() - begun, full_names=full_names)
 
 
 def check_report(
@@ -72,9 +72,9 @@ def check_report(
 ) -> tuple[Outcome, Report]:
     """Return the outcome for a recorded machine, diagnosed by this version."""
     report = diagnose_snapshot(recorded.snapshot, steps)
-    return _concluded(report, policy or Policy(), 0.0, full_names=full_names)
+    return _conclude(report, policy or Policy(), 0.0, full_names=full_names)
 
 
-def _concluded(report: Report, policy: Policy, seconds: float, *, full_names: bool) -> tuple[Outcome, Report]:
+def _conclude(report: Report, policy: Policy, seconds: float, *, full_names: bool) -> tuple[Outcome, Report]:
     outcome = check_outcome(report, answer_expectations(policy, report), policy.accepted, seconds)
     return outcome if full_names else Cleaner(report.snapshot).redact_texts(outcome), report

@@ -70,12 +70,12 @@ def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = ()) -> Repor
 
     failures: list[Finding] = []
 
-    def cured(finding: Finding) -> Finding:
+    def with_fix(finding: Finding) -> Finding:
         name = f"fixes.{finding.id}"
         fixed = run_guarded(lambda: attach_changes(finding, snapshot), name, failures, finding, finding.step)
         return without_made_changes(fixed, snapshot)
 
-    findings = tuple(map(cured, diagnose(snapshot)))
+    findings = tuple(map(with_fix, diagnose(snapshot)))
     table = None
     if snapshot.pythons is not None:
         table = run_guarded(lambda: make_grid(snapshot, findings), "grid", failures, None, Step.FRAMEWORKS)

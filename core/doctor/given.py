@@ -33,13 +33,13 @@ class Given(Frozen, frozen=True, kw_only=True):
 def read_file(path: str) -> Given:
     """Read a file that was opened or dropped."""
     try:
-        data = Patience().run(lambda: call_patiently(_read, path))
+        data = Patience().run(lambda: call_patiently(_read_bytes, path))
     except (OSError, ValueError) as e:
         return Given(problem=_("This file cannot be read: {reason}", reason=getattr(e, "strerror", None) or e))
     return read_text(data.decode(errors="replace"))
 
 
-def _read(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     with Path(path).open("rb") as file:
         return file.read(MAX_BYTES)
 

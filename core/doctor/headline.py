@@ -216,7 +216,7 @@ def headline_word(kind: Kind) -> str:
         "works": _("Works"),
         "fixed": _("Fixed"),
         "cause": _("The cause"),
-        "not decided": _("Not decided"),
+        "not decided": _("Undecided"),
         "no gpu": _("No NVIDIA GPU"),
         "no framework": _("No framework"),
         "not examined": _("Not everything could be examined"),
@@ -253,7 +253,7 @@ def headline_sentence(head: Headline) -> str:
     if head.end == "stuck":
         return _("The change stopped halfway.")
     if head.end == "unseen":
-        return _("The change was made, but nothing shows that it has helped.")
+        return _("The change was made, but nothing shows that it helped.")
     if head.kind in ("cause", "by hand") and head.cause:
         return plain_cause(head.cause, who)
     if head.kind == "fixed" and head.partly:

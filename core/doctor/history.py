@@ -16,11 +16,11 @@ MAX_LINES = 200
 def with_history(report: Report) -> Report:
     """Return the report with this machine's history: the user's journal and the machine's own."""
     journals = (Journal(machine_state_folder()), Journal(state_folder()))
-    done = tuple(sorted((d for j in journals for d in _read(j)), key=lambda d: d.made))
+    done = tuple(sorted((d for j in journals for d in _read_entries(j)), key=lambda d: d.made))
     return replace(report, history=done)
 
 
-def _read(journal: Journal) -> tuple[HistoryEntry, ...]:
+def _read_entries(journal: Journal) -> tuple[HistoryEntry, ...]:
     try:
         return tuple(_history_entry(e) for e in journal.entries())
     except OSError as e:

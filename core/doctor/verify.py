@@ -22,7 +22,7 @@ from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
 from core.model.paths import is_inside
 from core.model.system_steps import TAKES_EFFECT_LATER, SystemStep
-from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 from core.rehearsal.rehearse import Examine, remaining_finding, remaining_problem
 from core.rules.snapshot_queries import python_of
 from core.transaction.execute import VerifiedFor, Way
@@ -150,7 +150,7 @@ def _examine_starts(starts: Sequence[ProgramStart], examine: Examine) -> list[Re
 def _relevant_variables(host: Host) -> frozenset[tuple[str, str]]:
     known = read_table("environment", EnvironmentKnowledge)
     pairs = host.fresh_environment().items()
-    return frozenset((n, v) for n, v in pairs if is_relevant(Variable(name=n, value=v), known))
+    return frozenset((n, v) for n, v in pairs if is_relevant_variable(Variable(name=n, value=v), known))
 
 
 def _judge_start(
@@ -194,22 +194,22 @@ WAY_TEXTS: dict[Way, tuple[str, str, str]] = {
     "process": (
         N_("Started from here: the fault is gone."),
         N_("Started from here: the fault is still there."),
-        N_("Started from here: not decided, because the scan was incomplete."),
+        N_("Started from here: undecided, because the scan was incomplete."),
     ),
     "activation": (
         N_("Started while {at} is active: the fault is gone."),
         N_("Started while {at} is active: the fault is still there."),
-        N_("Started while {at} is active: not decided, because the scan was incomplete."),
+        N_("Started while {at} is active: undecided, because the scan was incomplete."),
     ),
     "bare": (
         N_("Started by the Python of {at} itself, without activation: the fault is gone."),
         N_("Started by the Python of {at} itself, without activation: the fault is still there."),
-        N_("Started by the Python of {at} itself, without activation: not decided, because the scan was incomplete."),
+        N_("Started by the Python of {at} itself, without activation: undecided, because the scan was incomplete."),
     ),
     "login": (
         N_("Started after a new sign-in: the fault is gone."),
         N_("Started after a new sign-in: the fault is still there."),
-        N_("Started after a new sign-in: not decided, because its shell or something else did not respond."),
+        N_("Started after a new sign-in: undecided, because its shell or something else did not respond."),
     ),
 }  # fmt: skip
 """Way of starting a program -> that the fault is gone, is still there, or is not decided."""
@@ -219,92 +219,92 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
     "login": (
         N_("In a new login shell ({at}): the fault is gone."),
         N_("In a new login shell ({at}): the fault is still there."),
-        N_("In a login shell ({at}): not decided."),
-        N_("In a login shell ({at}), as its files read now: the fault is gone. Sign out and back in."),
+        N_("In a login shell ({at}): undecided."),
+        N_("In a login shell ({at}), according to its files: the fault is gone. Sign out and back in."),
     ),
     "terminal": (
         N_("In a new terminal ({at}): the fault is gone."),
         N_("In a new terminal ({at}): the fault is still there."),
-        N_("In a terminal ({at}): not decided."),
-        N_("In a terminal ({at}), as its files read now: the fault is gone. Open a new terminal."),
+        N_("In a terminal ({at}): undecided."),
+        N_("In a terminal ({at}), according to its files: the fault is gone. Open a new terminal."),
     ),
     "desktop": (
         N_("Started as a new desktop session does: the fault is gone. Sign out and back in."),
         N_("Started as a new desktop session does: the fault is still there."),
-        N_("For programs of the desktop: not decided."),
-        N_("For programs of the desktop, as its files read now: the fault is gone. Sign out and back in."),
+        N_("For programs of the desktop: undecided."),
+        N_("For programs of the desktop, according to its files: the fault is gone. Sign out and back in."),
     ),
     "ssh": (
         N_("Started as a new command over ssh ({at}): the fault is gone."),
         N_("Started as a new command over ssh ({at}): the fault is still there."),
-        N_("For commands over ssh ({at}): not decided."),
-        N_("For commands over ssh ({at}), as its files read now: the fault is gone."),
+        N_("For commands over ssh ({at}): undecided."),
+        N_("For commands over ssh ({at}), according to its files: the fault is gone."),
     ),
     "cron": (
         N_("Started as a new cron job: the fault is gone."),
         N_("Started as a new cron job: the fault is still there."),
-        N_("For cron jobs ({at}): not decided."),
-        N_("For cron jobs ({at}), as its files read now: the fault is gone."),
+        N_("For cron jobs ({at}): undecided."),
+        N_("For cron jobs ({at}), according to its files: the fault is gone."),
     ),
     "notebook": (
         N_("In the kernel {at}: the fault is gone."),
         N_("In the kernel {at}: the fault is still there."),
-        N_("In the kernel {at}: not decided."),
-        N_("In the kernel {at}, as its files read now: the fault is gone. Restart the kernel."),
+        N_("In the kernel {at}: undecided."),
+        N_("In the kernel {at}, according to its files: the fault is gone. Restart the kernel."),
     ),
     "activation": (
         N_("Started while {at} is active: the fault is gone."),
         N_("Started while {at} is active: the fault is still there."),
-        N_("Started while {at} is active: not decided, because the scan was incomplete."),
-        N_("Started while {at} is active, as its files read now: the fault is gone. Activate it again."),
+        N_("Started while {at} is active: undecided, because the scan was incomplete."),
+        N_("Started while {at} is active, according to its files: the fault is gone. Activate it again."),
     ),
     "service": (
         N_("In the service {at}: the fault is gone."),
         N_("In the service {at}: the fault is still there."),
-        N_("In the service {at}: not decided."),
-        N_("In the service {at}, as its files read now: the fault is gone. Let its manager read them (systemctl daemon-reload, supervisorctl update), and restart it."),
+        N_("In the service {at}: undecided."),
+        N_("In the service {at}, according to its files: the fault is gone. Let its manager read them (systemctl daemon-reload, supervisorctl update), and restart it."),
     ),
     "editor": (
         N_("In the editor's terminals: the fault is gone."),
         N_("In the editor's terminals: the fault is still there."),
-        N_("In the editor's terminals: not decided."),
-        N_("In the editor's terminals, as its files read now: the fault is gone. Open a new one."),
+        N_("In the editor's terminals: undecided."),
+        N_("In the editor's terminals, according to its files: the fault is gone. Open a new one."),
     ),
     "direnv": (
         N_("In the folder of {at}: the fault is gone."),
         N_("In the folder of {at}: the fault is still there."),
-        N_("In the folder of {at}: not decided."),
-        N_("In the folder of {at}, as its files read now: the fault is gone. Enter it again; with direnv, run direnv allow first."),
+        N_("In the folder of {at}: undecided."),
+        N_("In the folder of {at}, according to its files: the fault is gone. Enter it again; with direnv, run direnv allow first."),
     ),
     "module": (
         N_("With the environment modules reloaded: the fault is gone."),
         N_("With the environment modules reloaded: the fault is still there."),
-        N_("With the environment modules reloaded: not decided."),
-        N_("With the environment modules reloaded, as their files read now: the fault is gone."),
+        N_("With the environment modules reloaded: undecided."),
+        N_("With the environment modules reloaded, according to their files: the fault is gone."),
     ),
     "launcher": (
-        N_("By the launcher {at}: the fault is gone."),
-        N_("By the launcher {at}: the fault is still there."),
-        N_("By the launcher {at}: not decided."),
-        N_("By the launcher {at}, as its file reads now: the fault is gone."),
+        N_("Started by the launcher {at}: the fault is gone."),
+        N_("Started by the launcher {at}: the fault is still there."),
+        N_("Started by the launcher {at}: undecided."),
+        N_("Started by the launcher {at}, according to its file: the fault is gone."),
     ),
     "script": (
-        N_("By the script {at}: the fault is gone."),
-        N_("By the script {at}: the fault is still there."),
-        N_("By the script {at}: not decided."),
-        N_("By the script {at}, as its file reads now: the fault is gone."),
+        N_("Started by the script {at}: the fault is gone."),
+        N_("Started by the script {at}: the fault is still there."),
+        N_("Started by the script {at}: undecided."),
+        N_("Started by the script {at}, according to its file: the fault is gone."),
     ),
     "task": (
-        N_("By the task {at}: the fault is gone."),
-        N_("By the task {at}: the fault is still there."),
-        N_("By the task {at}: not decided."),
-        N_("By the task {at}, as its file reads now: the fault is gone."),
+        N_("Started by the task {at}: the fault is gone."),
+        N_("Started by the task {at}: the fault is still there."),
+        N_("Started by the task {at}: undecided."),
+        N_("Started by the task {at}, according to its file: the fault is gone."),
     ),
     "multiplexer": (
         N_("In a shell of {at}: the fault is gone."),
         N_("In a shell of {at}: the fault is still there."),
-        N_("In a shell of {at}: not decided."),
-        N_("In a shell of {at}, as its files read now: the fault is gone. Its server keeps the old value until it is restarted."),
+        N_("In a shell of {at}: undecided."),
+        N_("In a shell of {at}, according to its files: the fault is gone. Its server keeps the old value until it is restarted."),
     ),
 }  # fmt: skip
 """Way of starting whose line was edited -> that the fault is gone, is still there, is not decided, or is gone by reading."""

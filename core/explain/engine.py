@@ -234,14 +234,13 @@ def _sentence(link: Link, causes: tuple[RankedCause, ...], judged: verdicts.Judg
         )
     if link == "elsewhere":
         return _(
-            "This text seems to come from another machine. By itself, it points most to this: {meaning}",
+            "This text seems to come from another machine. By itself, it most likely means: {meaning}",
             meaning=best.meaning,
         )
     if link == "contrary":
         denied = max((r for r in causes if r.verdict == "refuted"), key=lambda r: r.score)
         return _(
-            "This machine shows the opposite of what the text points to most ({meaning}): either the text "
-            "comes from another machine, or the fault is already fixed.",
+            "This machine shows the opposite of the most likely cause ({meaning}): either the text comes from another machine, or the fault is already fixed.",
             meaning=denied.meaning.rstrip(".。"),
         )
     if link == "not linked":
@@ -261,17 +260,17 @@ def _points_to(best: RankedCause, says: TextSummary) -> str:
         return _("The text itself proves it: {meaning}", meaning=best.meaning)
     if best.by_words:
         came = (
-            _("Texts with such words mostly came from this: {meaning}", meaning=best.meaning)
+            _("Messages like this one mostly had this cause: {meaning}", meaning=best.meaning)
             if best.score >= WORDS_AGREE_SCORE
-            else _("Texts with such words came from different causes; the machine decides.")
+            else _("Messages like this one have had different causes; only the machine can tell.")
         )
         return join_sentences(says.meaning, _("No exact message was recognised."), came)
     if not best.because:
-        return says.meaning or _("The text contains no symptom that points anywhere; a scan of the machine decides.")
+        return says.meaning or _("The text contains no symptom of a known cause; a scan of the machine can tell.")
     if best.score >= questions.LIKELY_SCORE:
         return _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
     return _(
-        "Several causes are possible; the machine decides. The text points most to this: {meaning}",
+        "Several causes are possible; only the machine can tell. The most likely one: {meaning}",
         meaning=best.meaning,
     )
 

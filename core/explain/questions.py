@@ -54,7 +54,7 @@ def ask_what_decides(causes: tuple[RankedCause, ...], asked: Question | None) ->
     if not any(r.because or r.may for r in causes):
         # what is likely among all texts is no reason to look for it here
         return (
-            _("Only the machine tells: run convalesce explain there, or give its report with --report.")
+            _("Only the machine itself can tell: run convalesce explain there, or pass its report with --report.")
             if causes
             else ""
         )

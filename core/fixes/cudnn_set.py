@@ -104,7 +104,7 @@ def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -
             )
         )
     recorded = _read_record(found)
-    sets = [_set(members, recorded, folder, system) for folder, members in sorted(groups.items())]
+    sets = [_copy_of_members(members, recorded, folder, system) for folder, members in sorted(groups.items())]
     fit = [s for s in sets if cuda_major is None or s[0].cuda_major in (cuda_major, None)] or sets
     if len(fit) > 1:
         raise ArchiveError(
@@ -180,7 +180,7 @@ class _UnpackedFiles(Sysroot, frozen=True):
         return os.path
 
 
-def _set(
+def _copy_of_members(
     members: list[Member], recorded: Mapping[str, RecordRow], folder: str, system: System
 ) -> tuple[CudnnCopy, list[Member]]:
     """Examine one folder's members as the probe examines a copy on the machine."""

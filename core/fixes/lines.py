@@ -67,7 +67,7 @@ def edit_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> tuple[Ed
         return ()
     kept = {v.source for v in persistent_values(snapshot, name)}
     found: dict[tuple[str, int, str], EditLine] = {}
-    for start in _concerned(finding, snapshot):
+    for start in _concerned_starts(finding, snapshot):
         for row, entry in _rows(remedy, start):
             if row.file in kept:
                 continue
@@ -87,7 +87,7 @@ def edit_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> tuple[Ed
 
 def _all_by_lines(remedy: GiveOtherName, finding: Finding, snapshot: Snapshot) -> bool:
     """Whether lines lead every program that the finding concerns to the entry: this session's, too, where it is."""
-    concerned = _concerned(finding, snapshot)
+    concerned = _concerned_starts(finding, snapshot)
     by_lines = [s for s in concerned if any(True for _row in _rows(remedy, s))]
     key = path_list.entry_key(remedy.entry, "linux")
     having = [
@@ -112,7 +112,7 @@ def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str
         return ""
     folders = ":".join((remedy.folder, *remedy.more))
     said: dict[str, None] = {}
-    for start in _concerned(finding, snapshot):
+    for start in _concerned_starts(finding, snapshot):
         rows = [r for r in start.lines if r.name == SEARCH_PATH and r.does != "unset" and not r.overridden]
         for row in rows[-1:]:
             words = _("In {file}, line {line}: put {folders} before the other folders of {name}.",
@@ -133,7 +133,7 @@ def _put_in_front(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> tu
         return ()
     folders = (remedy.folder, *remedy.more)
     found: dict[tuple[str, int], EditLine] = {}
-    for start in _concerned(finding, snapshot):
+    for start in _concerned_starts(finding, snapshot):
         rows = [r for r in start.lines if r.name == SEARCH_PATH and r.does != "unset" and not r.overridden]
         if not rows or rows[-1].does == "open" or rows[-1].line <= 0 or rows[-1].file.startswith(EVERYBODYS):
             return ()
@@ -144,7 +144,7 @@ def _put_in_front(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> tu
     return tuple(found.values())
 
 
-def _concerned(finding: Finding, snapshot: Snapshot) -> list[Start]:
+def _concerned_starts(finding: Finding, snapshot: Snapshot) -> list[Start]:
     starts = snapshot.starts or ()
     return [s for s in starts if not finding.ways or s.id in finding.ways]
 

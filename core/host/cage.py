@@ -53,10 +53,10 @@ def enter() -> tuple[str, ...]:
         return ()
     libc = ctypes.CDLL(None)
     alone = libc.unshare(OWN_NETWORK if os.geteuid() == 0 else OWN_NETWORK | OWN_ACCOUNTS) == 0
-    return (*((FILTER,) if _filtered(libc) else ()), *((NETWORK,) if alone else ()))
+    return (*((FILTER,) if _install_filter(libc) else ()), *((NETWORK,) if alone else ()))
 
 
-def _filtered(libc: ctypes.CDLL) -> bool:
+def _install_filter(libc: ctypes.CDLL) -> bool:
     libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     rules = program(os.uname().machine, os.getpid())
     if not rules:

@@ -75,7 +75,7 @@ def write_assignment(text: str, name: str, value: Value | None) -> str:
     kind = value.kind or (old.kind if old else "")
     form = _FORM.match(kind)
     if kind and (form is None or f"{name}=" not in kind):
-        raise ChangeError(_("{kind} is not a form of line that assigns {name}.", kind=repr(kind), name=name))
+        raise ChangeError(_("A line of the form {kind} cannot assign {name}.", kind=repr(kind), name=name))
     if form is None:
         form_text, place = (f"{name}=*\n" if _PLAIN.match(value.text) else f'{name}="*"\n'), len(lines)
     else:

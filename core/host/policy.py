@@ -62,7 +62,7 @@ def this_policy() -> Policy:
 def change_obstacle(policy: Policy, *, elevated: bool) -> str:
     """Return why the policy forbids changes, in a sentence; empty if it allows them."""
     if policy.scan_only:
-        return _("Your administrator lets Convalesce only look on this computer (policy ScanOnly).")
+        return _("Your administrator allows Convalesce only to scan this computer (policy ScanOnly).")
     return elevation_obstacle(policy) if elevated else ""
 
 

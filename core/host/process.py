@@ -113,7 +113,10 @@ class _Running:
         self._out, self._err = bytearray(), bytearray()
         self._mapped: dict[str, None] = {}
         if pipe:
-            printed, answered = _thread(_keep, process.stdout, self._err, _ignore_output), _heard(self._out, hear)
+            printed, answered = (
+                _thread(_keep, process.stdout, self._err, _ignore_output),
+                _keep_and_report(self._out, hear),
+            )
             self._readers = (printed, _thread(pipe.read_to_end, answered, self._look))
         else:
             assert process.stderr is not None
@@ -221,7 +224,7 @@ def _keep(stream: IO[bytes], kept: bytearray, hear: Callable[[bytes], None]) -> 
             hear(chunk)
 
 
-def _heard(kept: bytearray, hear: Callable[[bytes], None]) -> Callable[[bytes], None]:
+def _keep_and_report(kept: bytearray, hear: Callable[[bytes], None]) -> Callable[[bytes], None]:
     def take(chunk: bytes) -> None:
         kept.extend(chunk[: MAX_STREAM_BYTES - len(kept)])
         hear(chunk)

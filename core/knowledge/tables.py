@@ -20,12 +20,12 @@ def read_table(name: str, form: type[T]) -> T:
     Raises:
         FileNotFoundError, msgspec.ValidationError: our own data are broken; a test reads every file.
     """
-    table: T = _read(name, form)  # type: ignore[arg-type]  # every form is hashable
+    table: T = _read_file(name, form)  # type: ignore[arg-type]  # every form is hashable
     return table
 
 
 @cache
-def _read(name: str, form: Any) -> Any:
+def _read_file(name: str, form: Any) -> Any:
     # importlib.resources would cost every scan 10 ms, for archives that we never live in
     folder = Path(resources.__path__[0], "knowledge")
     data = (folder / f"{name}.json").read_bytes()

@@ -55,7 +55,7 @@ class Undefined(Frozen, frozen=True, kw_only=True):
     """The DT_NEEDED name that its version belongs to; empty for a symbol without a version."""
 
 
-def _read(file: Layout, section: Section) -> bytes:
+def _section_bytes(file: Layout, section: Section) -> bytes:
     """Return a whole section's bytes."""
     size = min(section.size, MAX_TABLE_BYTES)
     parts = (
@@ -101,18 +101,19 @@ def version_tables(path: str | os.PathLike[str], *, root: str | os.PathLike[str]
             if file.format != "ELF" or file.bits != 64:
                 return None
             return VersionTables(
-                wanted=tuple(w for w, _index in _wanted(file)), offered=frozenset(n for n, _i in _offered(file))
+                wanted=tuple(w for w, _index in _required_versions(file)),
+                offered=frozenset(n for n, _i in _defined_versions(file)),
             )
     except (UnfitError, struct.error, OSError):
         return None
 
 
-def _wanted(file: Layout) -> Iterator[tuple[Want, int]]:
+def _required_versions(file: Layout) -> Iterator[tuple[Want, int]]:
     section = _section(file, VERNEED)
     strings = _strings(file, section) if section else None
     if section is None or strings is None:
         return
-    data, at, names = _read(file, section), 0, _Names(file, strings)
+    data, at, names = _section_bytes(file, section), 0, _Names(file, strings)
     for _entry in range(len(data) // 16):
         _version, count, library, first, following = struct.unpack_from("<HHIII", data, at)
         name, inner = names.at(library), at + first
@@ -130,12 +131,12 @@ def _wanted(file: Layout) -> Iterator[tuple[Want, int]]:
             return
 
 
-def _offered(file: Layout) -> Iterator[tuple[str, int]]:
+def _defined_versions(file: Layout) -> Iterator[tuple[str, int]]:
     section = _section(file, VERDEF)
     strings = _strings(file, section) if section else None
     if section is None or strings is None:
         return
-    data, at, names = _read(file, section), 0, _Names(file, strings)
+    data, at, names = _section_bytes(file, section), 0, _Names(file, strings)
     for _entry in range(len(data) // 20):
         _version, _flags, index, count, _hash, first, following = struct.unpack_from("<HHHHIII", data, at)
         if count:
@@ -153,14 +154,14 @@ def undefined_symbols(
     """
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:
-            return tuple(_undefined(file, named)) if file.format == "ELF" and file.bits == 64 else ()
+            return tuple(_undefined_names(file, named)) if file.format == "ELF" and file.bits == 64 else ()
     except UnfitError as unfit:
         return None if unfit.state in UNREAD else ()
     except struct.error:
         return ()
 
 
-def _undefined(file: Layout, named: re.Pattern[str] | None) -> Iterator[Undefined]:
+def _undefined_names(file: Layout, named: re.Pattern[str] | None) -> Iterator[Undefined]:
     symbols, versions, hashed = (_section(file, kind) for kind in (DYNSYM, VERSYM, GNU_HASH))
     strings = _strings(file, symbols) if symbols else None
     if symbols is None or strings is None:
@@ -170,11 +171,11 @@ def _undefined(file: Layout, named: re.Pattern[str] | None) -> Iterator[Undefine
         first = struct.unpack("<I", file.source.read(hashed.offset + 4, 4))[0]
         count = min(count, first)
     count = min(count, MAX_UNDEFINED)
-    wants = {index: want for want, index in _wanted(file)}
+    wants = {index: want for want, index in _required_versions(file)}
     numbers = array("H", file.source.read(versions.offset, min(2 * count, MAX_READ_BYTES))) if versions else array("H")
-    table = _read(file, Section(name="", offset=symbols.offset, size=24 * count, address=0))
+    table = _section_bytes(file, Section(name="", offset=symbols.offset, size=24 * count, address=0))
     whole = count > 64
-    few, names = _Names(file, strings), _read(file, strings) if whole else b""
+    few, names = _Names(file, strings), _section_bytes(file, strings) if whole else b""
     letters = names.decode("latin-1")  # what is not wanted is passed over where it stands
     for number, (at, info, _other, section, _value, _size) in enumerate(struct.iter_unpack("<IBBHQQ", table)):
         if section or info >> 4 == WEAK or not at:
@@ -210,12 +211,12 @@ class Exports:
         if symbols is None or strings is None:
             return
         if hashed is None:
-            table, names = _read(file, symbols), _read(file, strings)
+            table, names = _section_bytes(file, symbols), _section_bytes(file, strings)
             rows = (struct.unpack_from("<IBBH", table, at) for at in range(0, len(table) - 23, 24))
             self._all = frozenset(_text(names, at) for at, _i, _o, section in rows if section)
             self.known = True
             return
-        self._table = _read(file, hashed)
+        self._table = _section_bytes(file, hashed)
         self._buckets, self._first, self._words, self._shift = struct.unpack_from("<4I", self._table, 0)
         self._symbols, self._strings = symbols, strings
         self.known = len(self._table) == hashed.size and self._words > 0

@@ -76,7 +76,7 @@ def step_words(step: SystemStep) -> tuple[str, ...]:
             words = (
                 _("Keep the driver nouveau from loading (a file in /etc/modprobe.d).")
                 if on
-                else _("Let the driver nouveau load again (the file in /etc/modprobe.d goes).")
+                else _("Let the driver nouveau load again (removes the file from /etc/modprobe.d).")
             )
         case "cdi":
             words = (
@@ -84,7 +84,7 @@ def step_words(step: SystemStep) -> tuple[str, ...]:
                     "Regenerate the container toolkit's specification: nvidia-ctk cdi generate, into /etc/cdi/nvidia.yaml."
                 )
                 if on
-                else _("Put the container toolkit's previous specification back.")
+                else _("Restore the container toolkit's previous specification.")
             )
         case _:
             words = (

@@ -118,7 +118,7 @@ def _reaches(account: Account, path: str) -> bool:
         return False
 
 
-def tell_execution(
+def record_execution(
     what: Literal["roll call", "driver", "framework", "interpreter", "nvcc", "search path"],
     path: str,
     verdict: Verdict,
@@ -160,10 +160,10 @@ def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroo
         for entry in dict.fromkeys(env[name].split(os.pathsep)):
             if entry not in kept:
                 verdict = may_run({os.path.join("/", entry): True})  # noqa: PTH118 - may be no path
-                tell_execution("search path", entry, Verdict(may=False, changeable=verdict.changeable), request)
+                record_execution("search path", entry, Verdict(may=False, changeable=verdict.changeable), request)
     for name in (n for n in env if n not in out and n.upper() not in provenance.SEARCHED):
         if provenance.HANDED_ON.fullmatch(name) and (place := provenance.place_of_others(name, env[name])):
-            tell_execution(
+            record_execution(
                 "search path", place, Verdict(may=False, changeable=may_run({place: True}).changeable), request
             )
     return out

@@ -143,11 +143,11 @@ def _roll_call(
     )  # fmt: skip
     env = trusted_environment(host.fresh_environment())
     if stands_for:
-        env = standing_in(env, stands_for, overlay, host.system)
+        env = overlay_environment(env, stands_for, overlay, host.system)
     return run_roll_call(roll, {}, known, ask_roll_call(host, env, watch))
 
 
-def standing_in(env: Mapping[str, str], folder: str, overlay: str, system: System) -> dict[str, str]:
+def overlay_environment(env: Mapping[str, str], folder: str, overlay: str, system: System) -> dict[str, str]:
     """Return the environment with the overlay wherever a search path names the folder that it stands for.
 
     cuDNN opens its parts by bare names, so that else the old ones would be found. On Windows, where a program may search

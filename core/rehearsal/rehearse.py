@@ -55,7 +55,7 @@ def rehearse(
         later = all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes)
         return Rehearsal(
             works=None,
-            sentence=_("This cannot be rehearsed: it shows only in what is started anew afterwards.")
+            sentence=_("This cannot be rehearsed: it takes effect only in programs that are started afterwards.")
             if later
             else _("This cannot be rehearsed without doing it; it is verified afterwards."),
         )

@@ -44,7 +44,7 @@ def _packages(change: ExchangePackages, report: Report) -> str:
     who, index = _name(change.prefix, report), change.index or _("the configured package index")
     if change.restore:
         names = join_names(change.restore, MOST_PACKAGES)
-        return _("Put the files of {names} in {who} back, fetched from {index}.", names=names, who=who, index=index)
+        return _("Restore the files of {names} in {who}, fetched from {index}.", names=names, who=who, index=index)
     if not change.install:
         return _("Remove {names} from {who}.", names=join_names(change.remove, MOST_PACKAGES), who=who)
     names = join_names(change.install, MOST_PACKAGES)

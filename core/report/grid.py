@@ -55,7 +55,7 @@ def as_lines(made: CompatibilityGrid, width: int = 96) -> list[str]:
         lines.append("  " + _("Which one to use:"))
         lines += [f"    {framework}: {where}" for framework, where in environment_choices(made)]
     if any(c.verdict == "should run" for r in made.rows for c in r.cells):
-        lines.append("  " + _('(Where it says "should", nothing was run; to run it, add --try, with --python PATH.)'))
+        lines.append("  " + _('("Should" means that nothing was run; to run it, add --try with --python PATH.)'))
     return lines
 
 

@@ -46,7 +46,7 @@ def find_page(word: str, language: str = "") -> Page | None:
     for form in (name, re.sub(r"[\s-]+", "_", name)):
         if _NAME.match(form):
             for folder in dict.fromkeys((language, ENGLISH)):
-                text = _read(folder, form)
+                text = _read_page(folder, form)
                 if text is not None:
                     return Page(name=form, title=text.split("\n", 1)[0].removeprefix("# "), markdown=text)
     return None
@@ -64,7 +64,7 @@ def page_names() -> tuple[str, ...]:
     return tuple(sorted(f.name[:-3] for f in (files("resources") / "help" / ENGLISH).iterdir() if f.name[-3:] == ".md"))
 
 
-def _read(language: str, name: str) -> str | None:
+def _read_page(language: str, name: str) -> str | None:
     if not re.fullmatch(r"[A-Za-z_]{2,12}", language):
         return None
     file = files("resources") / "help" / language / f"{name}.md"

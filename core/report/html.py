@@ -29,7 +29,7 @@ STEP_NAMES = {
 SEVERITY_WORDS = {
     Severity.GOOD: N_("OK"),
     Severity.NOTE: N_("Good to know"),
-    Severity.UNKNOWN: N_("Not decided"),
+    Severity.UNKNOWN: N_("Undecided"),
     Severity.WARNING: N_("Warning"),
     Severity.ERROR: N_("Error"),
 }
@@ -50,7 +50,7 @@ def as_html(report: Report, before: Report | None = None) -> str:
         style_hash=f"sha256-{digest}",
         title=f"Convalesce: {html_cell(verdict_sentence(report))}",
         language=current_language().replace("_", "-"),
-        skip=_("To the verdict"),
+        skip=_("Go to the verdict"),
         brand=_("Convalesce report"),
         parts=_("Parts of this report"),
         machine=_machine(report),
@@ -77,7 +77,7 @@ def verdict_sentence(report: Report) -> str:
         Severity.WARNING: _("Nothing is broken, but some things could become a problem."),
         Severity.UNKNOWN: _("Nothing wrong was found, but not everything could be examined.")
         if report.not_examined
-        else _("Nothing wrong was found, but not everything could be decided."),
+        else _("Nothing wrong was found, but some questions remain open."),
     }.get(machine_standing(report), _("Nothing wrong was found in what was examined."))
 
 
@@ -87,7 +87,7 @@ def _worst(report: Report) -> Severity:
 
 def _verdict_word(report: Report) -> str:
     if report.headline and not report.primary:
-        return _("The cause is not decided")
+        return _("The cause could not be determined")
     stands = machine_standing(report)
     return _("The cause") if report.primary else _("OK") if stands <= Severity.NOTE else _(SEVERITY_WORDS[stands])
 
@@ -115,7 +115,7 @@ def _machine(report: Report) -> str:
 def _origin_note(report: Report) -> str:
     when = format_moment(report.snapshot.taken, zone=True)
     taken = _("The machine was scanned on {taken}.", taken=when) if when else ""
-    code = session_code.encode_report(session_code.summarise(report))
+    code = session_code.encode_code(session_code.summarise(report))
     return join_sentences(
         taken,
         _("Session code: {code}.", code=code),
@@ -175,7 +175,7 @@ def _finding(f: Finding) -> str:
     if f.primary:
         word = _("The cause: {word}", word=word)
     elif f.headline:
-        word = _("The cause is not decided: {word}", word=word)
+        word = _("The cause could not be determined: {word}", word=word)
     lines = [
         f'<article class="finding {f.severity.word}"><p class="word">{SEVERITY_MARKS[f.severity][0]} {html_cell(word)}</p>',
         f"<h3>{html_cell(f.title)}</h3>",

@@ -95,7 +95,7 @@ def redaction_sentence(report: Report) -> str:
     if report.taken_out is None:
         return _("This report contains names of users, machines and devices: it is for your own use.")
     if not report.taken_out:
-        return _("Names and identifiers were searched for so that they can be removed; there were none.")
+        return _("No names or identifiers were found that had to be removed.")
     what = ", ".join(f"{_(REDACTED_KINDS.get(t.kind, t.kind))} ({t.places})" for t in report.taken_out)
     return _("Removed from this report, each replaced by a word in angle brackets: {what}.", what=what)
 
@@ -136,10 +136,10 @@ class Cleaner:
             *(((self._own_home, home),) if home else ()),
             (self._in_home, HOME_FOLDER),
             *((partial(self._replace, kind=form.kind), form) for form in (*SHARE_PATTERNS, *places)),
-            *((self._named, form) for form in _words([n for _, n in sorted(known) if _is_sure(n)])),
+            *((self._replace_known, form) for form in _words([n for _, n in sorted(known) if _is_sure(n)])),
             (partial(self._replace, kind="domain"), DOMAIN_BEFORE_USER),
             *((self._host, form) for form in HOSTS),
-            (self._stored, STORAGE),
+            (self._replace_stored, STORAGE),
         )
 
     def redact_texts(self, value: T) -> T:
@@ -241,7 +241,7 @@ class Cleaner:
     def _own_home(self, _match: re.Match[str]) -> str:
         return self._placeholder("home", "own home")
 
-    def _named(self, match: re.Match[str]) -> str:
+    def _replace_known(self, match: re.Match[str]) -> str:
         return self._placeholder(self._kinds.get(match[0].lower(), "user"), match[0])
 
     def _host(self, match: re.Match[str]) -> str:
@@ -250,7 +250,7 @@ class Cleaner:
             return match[0]
         return self._name("host", name)
 
-    def _stored(self, match: re.Match[str]) -> str:
+    def _replace_stored(self, match: re.Match[str]) -> str:
         name, person = match["x"], match["person"]
         kept = _is_word(name) or ("." in name and _is_word(name.partition(".")[0]))
         shown = match["before"] + (name if kept else self._placeholder("share", name))
@@ -332,14 +332,14 @@ def _any_of(names: Iterable[str]) -> str:
             branch = branch.setdefault(c, {})
         branch[""] = {}
 
-    def told(branch: dict[str, Any]) -> str:
-        ways = [re.escape(c) + told(rest) for c, rest in branch.items() if c]
+    def tree_pattern(branch: dict[str, Any]) -> str:
+        ways = [re.escape(c) + tree_pattern(rest) for c, rest in branch.items() if c]
         if not ways:
             return ""
         one = ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
         return f"(?:{one})?" if "" in branch else one
 
-    return told(tree)
+    return tree_pattern(tree)
 
 
 MANY_NAMES = 8
@@ -398,7 +398,7 @@ def every_text(value: T, change: Callable[[str], str]) -> T:
 
 
 def _walk(value: T, change: Callable[[Any, str, str], str]) -> T:
-    """Return a copy with every text changed; ``change`` is told the struct and the field that hold it."""
+    """Return a copy with every text changed; ``change`` is tree_pattern the struct and the field that hold it."""
 
     def walk(item: Any, owner: Any, field: str) -> Any:
         if isinstance(item, str):

@@ -116,7 +116,7 @@ def _numbers(version: str | None, limits: Sequence[int]) -> list[int] | None:
 # --- bits ------------------------------------------------------------------------------------------------
 
 
-def encode_report(t: DecodedReport) -> str:
+def encode_code(t: DecodedReport) -> str:
     """Return the code: "CV-XXXX-XXXX-...", at most 34 characters."""
     fields = [(CODE_FORM, 4), (t.system == "windows", 1), (t.primary, 1), (t.more, 1), (len(t.items), 3)]
     for item in t.items:
@@ -156,10 +156,10 @@ def decode_report(text: str) -> DecodedReport:
             _("This session code has a typing error; compare it character by character, and type it again.")
         )
     bits = "".join(f"{n:05b}" for n in symbols[:-2])
-    return _read(iter(bits))
+    return _read_bits(iter(bits))
 
 
-def _read(bits: Iterator[str]) -> DecodedReport:
+def _read_bits(bits: Iterator[str]) -> DecodedReport:
     def take(width: int) -> int:
         part = list(islice(bits, width))
         if len(part) < width:

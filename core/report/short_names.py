@@ -72,14 +72,14 @@ def concerned_text(finding: Finding, report: Report) -> str:
 
 def shorten(text: str, report: Report) -> str:
     """Return a sentence with short names in place of the paths that the report knows, and ~ for the home folder."""
-    for path, name in sorted(_known(report), key=lambda pair: -len(pair[0])):
+    for path, name in sorted(_known_paths(report), key=lambda pair: -len(pair[0])):
         if path in text:
             text = re.sub(rf"(?<![\w/\\.]){re.escape(path)}{_REST}", lambda _m, name=name: name, text)  # type: ignore[misc]  # bound here
     home = report.snapshot.machine.home
     return re.sub(rf"(?<![\w/\\.]){re.escape(home)}(?=[/\\])", "~", text) if len(home) > 1 else text
 
 
-def _known(report: Report) -> Iterator[tuple[str, str]]:
+def _known_paths(report: Report) -> Iterator[tuple[str, str]]:
     yield from environment_names(report).items()
     seen = report.snapshot
     copies = [c.folder for c in seen.cudnn or () if not c.environment]

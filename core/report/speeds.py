@@ -79,6 +79,6 @@ def speeds_text(here: Report, there: Report) -> str:
             lines.append(f"  {pad(printable(what), 64)} {numbers}  {word}")
     same = sum(r.is_within_noise for r in ratios)
     lines.append(
-        "  " + _("{same} of {all} rows are the same, as far as such runs can tell.", same=same, all=len(ratios))
+        "  " + _("{same} of {all} rows are the same, within the noise of such runs.", same=same, all=len(ratios))
     )
     return "\n".join(lines) + "\n"

@@ -27,7 +27,7 @@ def step_standing(report: Report, step: Step) -> tuple[Severity, str]:
     if step is Step.BENCHMARK and not findings:
         return Severity.NOTE, _("Not run yet; press the button to get this last proof.")
     if not looked_at(report.snapshot, step):
-        return Severity.UNKNOWN, join_sentences(_("This was not examined."), _("Another scan decides it."))
+        return Severity.UNKNOWN, join_sentences(_("This was not examined."), _("Another scan will tell."))
     # a note alone does not mean good: there may be nothing that could be good
     for severity in (Severity.GOOD, Severity.NOTE):
         titles = [f.title for f in findings if f.severity is severity]
@@ -63,7 +63,7 @@ def in_place(report: Report) -> bool:
     )
 
 
-def of_cell(report: Report, row: GridRow, cell: GridCell) -> Severity:
+def cell_severity(report: Report, row: GridRow, cell: GridCell) -> Severity:
     """Return the severity of a cell of the grid: that of its finding, else by the importance of the environment."""
     if cell.verdict in ("runs", "should run"):
         return Severity.GOOD
@@ -91,4 +91,4 @@ def _cells(report: Report) -> Iterator[tuple[Severity, str]]:
                 prefix=row.prefix,
                 verdict=verdict_word(cell.verdict),
             )
-            yield of_cell(report, row, cell), join_sentences(says, cell.reason)
+            yield cell_severity(report, row, cell), join_sentences(says, cell.reason)

@@ -28,8 +28,8 @@ EXECUTIONS = {
     "roll call": N_("cuDNN loaded and called"),
     "driver": N_("The driver asked"),
     "framework": N_("A framework tested"),
-    "interpreter": N_("A Python asked for its search path"),
-    "nvcc": N_("nvcc asked for its version"),
+    "interpreter": N_("A Python queried for its search path"),
+    "nvcc": N_("nvcc queried for its version"),
     "search path": N_("A search path followed"),
 }
 MOST_RUN = 40
@@ -62,7 +62,10 @@ def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH
             for line in _wrap_lines(f"{_mark(f.severity, colour)} {f.title}", 2, width)
         ]
     if head:
-        lines += ["", *_full(head, colour, width, _("The cause:") if primary else _("The cause is not decided:"))]
+        lines += [
+            "",
+            *_full(head, colour, width, _("The cause:") if primary else _("The cause could not be determined:")),
+        ]
     elif stands <= Severity.UNKNOWN:
         sign = stands if stands is Severity.UNKNOWN else Severity.GOOD
         lines += ["", f"{_mark(sign, colour)} {healthy_verdict(stands)}"]
@@ -72,7 +75,7 @@ def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH
         lines += [f"  {_mark(f.severity, colour)} {_head(f)}" for f in follow]
     for title, severities in (
         (_("Also wrong"), (Severity.ERROR, Severity.WARNING)),
-        (_("Not decided"), (Severity.UNKNOWN,)),
+        (_("Undecided"), (Severity.UNKNOWN,)),
     ):
         some = [f for f in rest if f.severity in severities and f not in follow]
         if some:
@@ -121,7 +124,7 @@ def guards_of(seen: Snapshot) -> str:
     made = [call for call in calls if call]
     if any(call.uncaged for call in made):
         words = _(
-            "This system has no cage (seccomp) for libraries that are called: they could start programs and reach the network."
+            "This system has no sandbox (seccomp) for the libraries that were called: they could start programs and reach the network."
         )
         alone = _("They could start programs; a network namespace of their own kept them from the network.")
         return alone if all("network namespace" in call.guards for call in made if call.uncaged) else words
@@ -129,8 +132,10 @@ def guards_of(seen: Snapshot) -> str:
     if not held:
         return ""
     if all("network namespace" in guards for guards in held):
-        return _("Libraries that were called: in a cage (seccomp), and in a network namespace of their own.")
-    return _("Libraries that were called: in a cage (seccomp); the kernel allowed no network namespace of their own.")
+        return _("Libraries were called in a sandbox (seccomp), in a network namespace of their own.")
+    return _(
+        "Libraries were called in a sandbox (seccomp), but the kernel did not allow a network namespace of their own."
+    )
 
 
 def describe_execution(one: Execution) -> str:
@@ -147,7 +152,7 @@ def describe_execution(one: Execution) -> str:
 def healthy_verdict(stands: Severity) -> str:
     """Return the verdict on a machine without a fault."""
     if stands is Severity.UNKNOWN:
-        return _("Nothing wrong was found, but not everything could be decided.")
+        return _("Nothing wrong was found, but some questions remain open.")
     return _("Nothing wrong was found in what was examined.")
 
 
@@ -251,7 +256,7 @@ def _md_finding(f: Finding) -> list[str]:
     if f.primary:
         word = _("the cause, {word}", word=word)
     elif f.headline:
-        word = _("the cause is not decided, {word}", word=word)
+        word = _("the cause could not be determined, {word}", word=word)
     cause = f" {_code(f.cause)}" if f.cause else ""
     lines = [f"- **{word}**{cause}: {_md(f.title)}"]
     if f.why:

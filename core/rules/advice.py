@@ -102,7 +102,7 @@ def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
         )
     )
     return manual_fix(
-        _("Put the complete set of {version} there again", version=version),
+        _("Install the complete set of {version} there again", version=version),
         get,
         whole,
         restart="program",

@@ -17,7 +17,7 @@ from core.knowledge.releases import FaultyRelease, compatibility_table, faulty_r
 from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.model.findings import Evidence
 from core.model.paths import file_name, form_of, is_inside, normalise, parent
-from core.rules.counter import CounterOutcome, of_failures
+from core.rules.counter import CounterOutcome, judge_failures
 from core.rules.snapshot_queries import copy_at, cudnn_mapped, main_resolution
 from core.rules.wording import Concern, concern_row, observation
 
@@ -210,7 +210,7 @@ def counter_test(c: ConsumerLoad) -> CounterOutcome:
     there = copy_at(c.seen, clean.loaded) if clean else None
     row = faulty_release(there) if there else None
     first = failures_of(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c)) or frozenset()
-    return of_failures(first, failures_of(clean, row))
+    return judge_failures(first, failures_of(clean, row))
 
 
 def call_failed(function: str, result: int | None) -> bool:
@@ -299,7 +299,7 @@ def true_name(file: LibraryFile) -> str:
     return ""
 
 
-def put_together(c: ConsumerLoad, copy: CudnnCopy) -> bool:
+def is_assembled(c: ConsumerLoad, copy: CudnnCopy) -> bool:
     """Whether the loader finds every missing part of a copy in another folder, from the same release, and all calls
     succeeded.
 
@@ -317,7 +317,7 @@ def put_together(c: ConsumerLoad, copy: CudnnCopy) -> bool:
     )
 
 
-def meant_for(c: ConsumerLoad, copy: CudnnCopy) -> bool:
+def is_meant_for(c: ConsumerLoad, copy: CudnnCopy) -> bool:
     """Whether a copy is meant for this consumer: it is in its own environment, or in none."""
     if copy.environment:
         return normalise(c.system, copy.environment) == normalise(c.system, c.load.consumer.prefix)
@@ -326,7 +326,7 @@ def meant_for(c: ConsumerLoad, copy: CudnnCopy) -> bool:
 
 def usable_copies(c: ConsumerLoad) -> list[CudnnCopy]:
     """Return all copies of the wanted major version that are meant for this consumer, wherever they are."""
-    return [x for x in c.seen.cudnn or () if x.major == c.load.major and meant_for(c, x)]
+    return [x for x in c.seen.cudnn or () if x.major == c.load.major and is_meant_for(c, x)]
 
 
 def misses_cudnn(c: ConsumerLoad) -> bool:

@@ -154,7 +154,7 @@ def _finding(
         else _("Programs that read the variable ignore this value, or take another one."),
         evidence=[
             observation(value.name, repr(value.value), value.source or value.scope),
-            *_allowed(contract),
+            *_allowed_rows(contract),
             *(h.concerns(_reader(h, contract)) for h in reading if h.near <= 2),
         ],
         subject=contract.variable,
@@ -173,7 +173,7 @@ def _finding(
     )
 
 
-def _allowed(contract: Contract) -> list[Evidence]:
+def _allowed_rows(contract: Contract) -> list[Evidence]:
     label, source = _("It must be"), contract.source.partition(";")[0]
     words = [w for w in contract.words if w]
     if contract.kind == "options":
@@ -279,7 +279,7 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
             continue
         if contract.kind == "writable":
             if place is not None and place.blocked and not (contract.reads and place.state == "folder"):
-                return _blocked(contract, path, place)
+                return _obstacle(contract, path, place)
             continue
         if contract.kind == "flags" and (place is None or place.state != "file"):
             return _("The variable {name} is {path}, which is neither a flag nor a file.", **values)
@@ -298,7 +298,7 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
     return ""
 
 
-def _blocked(contract: Contract, path: str, place: NamedPlace) -> str:
+def _obstacle(contract: Contract, path: str, place: NamedPlace) -> str:
     values = {"name": contract.variable, "path": path, "at": place.blocked}
     if place.state == "folder":
         return _("The variable {name} names {path}, a folder that this user may not write to.", **values)

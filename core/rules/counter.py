@@ -27,7 +27,7 @@ def cuda_starts(cuda: CudaInit | None) -> bool:
     return cuda is not None and cuda.status == 0 and cuda.device_count != 0
 
 
-def of_cuda(asked: CudaInit | None, again: CudaInit | None) -> CounterOutcome:
+def judge_cuda(asked: CudaInit | None, again: CudaInit | None) -> CounterOutcome:
     """Return what cuInit without a variable (``again``) proves about that variable."""
     if asked is None or again is None or cuda_starts(asked):
         return CounterOutcome.OPEN
@@ -38,7 +38,7 @@ def of_cuda(asked: CudaInit | None, again: CudaInit | None) -> CounterOutcome:
     return CounterOutcome.OPEN if again.status is None else CounterOutcome.CHANGED
 
 
-def of_failures(failures: frozenset[tuple[str, ...]], again: frozenset[tuple[str, ...]] | None) -> CounterOutcome:
+def judge_failures(failures: frozenset[tuple[str, ...]], again: frozenset[tuple[str, ...]] | None) -> CounterOutcome:
     """Return what the failures without a variable prove about it; None if there was no such test.
 
     A failure is identified so that it compares equal between runs: the call, the file name and the result.

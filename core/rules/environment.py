@@ -180,8 +180,8 @@ def variables_in_order(seen: Snapshot) -> Iterator[Finding]:
         GOOD,
         "in-order",
         n_(
-            "The search paths: {n} entry was looked at, nothing wrong was found.",
-            "The search paths: {n} entries were looked at, nothing wrong was found.",
+            "Search paths: {n} entry was checked, and no fault was found.",
+            "Search paths: {n} entries were checked, and no fault was found.",
             count,
         ),
         evidence=[observation(_("CUDA variables"), ", ".join(sorted(set(names))) or _("none"))],

@@ -46,7 +46,7 @@ def rule_failed(name: str, error: Exception, step: Step | None = None) -> Findin
         cause="",
         step=step,
         severity=Severity.UNKNOWN,
-        title=_("Convalesce's rule {name} failed, so what it judges is not decided.", name=name),
+        title=_("Convalesce's rule {name} failed, so its question remains open.", name=name),
         why=_("This is a bug in Convalesce, not a fault of this machine. All other results are valid."),
         subject=name,
         evidence=(Evidence(label=_("What happened"), value=type(error).__name__, source=name),),

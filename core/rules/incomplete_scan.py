@@ -30,7 +30,7 @@ def probe_errors(seen: Snapshot) -> Iterator[Finding]:
             step,
             UNKNOWN,
             "not-examined",
-            join_sentences(_("Not decided: {what}.", what=_(what)), _end_text(error.kind)),
+            join_sentences(_("Undecided: {what}.", what=_(what)), _end_text(error.kind)),
             why=_("This report says nothing about it, neither good nor bad. Scan again to decide it."),
             evidence=[
                 observation(
@@ -69,7 +69,7 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
                 "responds again."
             )
             if wanted
-            else _("Nothing that was named or is active leads there. Everything else was examined."),
+            else _("Nothing that was named or is active refers to it. Everything else was examined."),
             evidence=[
                 observation(_("Waited for"), seconds),
                 *([observation(_("What leads there"), join_names(one.wanted_by))] if wanted else []),
@@ -96,8 +96,7 @@ def only_files(seen: Snapshot) -> Iterator[Finding]:
                 folder=seen.machine.other_root,
             ),
             why=_(
-                "Its driver was not asked, its libraries were not called, and variables that its shells or services set are not "
-                "known. To decide these, scan on the system itself while it runs."
+                "Its driver was not queried, its libraries were not called, and variables that its shells or services set are unknown. To find out, scan on the system itself while it is running."
             ),
             evidence=[observation(_("Processor"), seen.machine.architecture, seen.machine.release)],
             subject=seen.machine.other_root,

@@ -19,10 +19,10 @@ def not_run(seen: Snapshot) -> Iterator[Finding]:
     """Programs that were found and neither started nor followed."""
     for one in seen.executions:
         if not one.account and one.what in STEPS:
-            yield _told(one)
+            yield _not_run_finding(one)
 
 
-def _told(one: Execution) -> Finding:
+def _not_run_finding(one: Execution) -> Finding:
     at = one.changeable
     followed = one.what == "search path"
     where = at.path if at else one.path

@@ -39,7 +39,7 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
 
     A rule that fails is a finding, too.
     """
-    found = with_other_ways(found_by_rules(snapshot), snapshot, found_by_rules)
+    found = with_other_ways(collect_findings(snapshot), snapshot, collect_findings)
     head = _headline(found, importance_of_findings(snapshot))
     if head is not None and head.cause:
         found = [mark_consequences(f, head) for f in found]
@@ -56,7 +56,7 @@ def worst_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda f: (not f.headline, -f.severity, bool(f.follows_from), steps.index(f.step))))
 
 
-def found_by_rules(snapshot: Snapshot) -> list[Finding]:
+def collect_findings(snapshot: Snapshot) -> list[Finding]:
     """Return every rule's findings without duplicates, with one finding for all that a consumer's own binaries lack."""
     return join_cards(_without_duplicates(run_rules(snapshot)), snapshot)
 

@@ -20,7 +20,7 @@ from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.advice import pip_command
 from core.rules.consumer_loads import by_importance
-from core.rules.cudnn.cuda_libraries import family_and_major, unfit_libraries
+from core.rules.cudnn.cuda_libraries import family_and_major, unusable_libraries
 from core.rules.cudnn.files import BROKEN_STATES
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
@@ -165,7 +165,7 @@ def damaged_toolkit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 why=_("Every program that loads this library fails, often with a message that names another file.")
                 if loaded
                 else _("Nothing that was examined loads it now."),
-                evidence=[*(_seen(f, system, renamed=name == RENAMED) for f in bad), *loaded],
+                evidence=[*(_library_row(f, system, renamed=name == RENAMED) for f in bad), *loaded],
                 subject=parent(system, bad[0].path),
                 fix=_away(bad, system) if name == RENAMED else _reinstall(seen, toolkit, bad, severity),
             )
@@ -190,7 +190,7 @@ def true_library_name(f: LibraryFile, system: System) -> str:
     return next((name for name in names if all(kind(name)) and kind(name) != mine), "")
 
 
-def _seen(f: LibraryFile, system: System, *, renamed: bool) -> Evidence:
+def _library_row(f: LibraryFile, system: System, *, renamed: bool) -> Evidence:
     if renamed:
         leads = _("leads to {path}", path=f.real_path) if f.real_path else ""
         return observation(f.path, leads or _("a copy of {name}", name=true_library_name(f, system)), f.soname)
@@ -218,7 +218,7 @@ def _used_files(seen: Snapshot) -> dict[str, list[Evidence]]:
             if search.winner:
                 used.setdefault(normalise(c.system, search.winner.path), []).append(c.concerns)
             elif what:
-                for f in unfit_libraries(c, *what):
+                for f in unusable_libraries(c, *what):
                     used.setdefault(normalise(c.system, f.path), []).append(c.concerns)
     return used
 
@@ -298,7 +298,7 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
         )
     if keeper := keeper_of(toolkit.root):
         return manual_fix(
-            _("Have {keeper} put this toolkit back", keeper=keeper.keeper),
+            _("Have {keeper} restore this toolkit", keeper=keeper.keeper),
             keeper.again or _("Reinstall {keeper}: its folder is {root}.", keeper=keeper.keeper, root=toolkit.root),
             restart="program",
         )
@@ -323,8 +323,8 @@ def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
             GOOD,
             "whole",
             n_(
-                "CUDA {version} in {folder}: the header and the length of its {n} library that was read are sound.",
-                "CUDA {version} in {folder}: the headers and the lengths of its {n} libraries that were read are sound.",
+                "CUDA {version} in {folder}: {n} library was checked (header and length), and no fault was found.",
+                "CUDA {version} in {folder}: {n} libraries were checked (headers and lengths), and no fault was found.",
                 len(toolkit.libraries),
                 version=toolkit.version or _("of unknown version"),
                 folder=toolkit.folder or toolkit.root,

@@ -24,7 +24,7 @@ def deciding_steps(finding: Finding, seen: Snapshot) -> Fix:
         _("Find out more") if finding.severity is Severity.UNKNOWN else _("Find out what causes it"),
         *(
             _(
-                "Let its framework run one computation: {command}",
+                "Run one computation in its framework: {command}",
                 command=shell_command("convalesce", "scan", "--try", "--python", python, of=shell_of(system)),
             )
             for python in (python_of_environment(seen, p) for p in prefixes[:2])

@@ -76,22 +76,22 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
     ways: dict[tuple[str, str], list[str]] = {}
     of_others: dict[tuple[str, str], Finding] = {}
     for look in looks:
-        theirs = {(f.id, f.subject): f for f in run(seen_by(seen, look))}
+        theirs = {(f.id, f.subject): f for f in run(snapshot_for_way(seen, look))}
         for key, finding in theirs.items():
             ways.setdefault(key, []).extend(look.starts)
             of_others.setdefault(key, finding)
     ours = {(f.id, f.subject): f for f in found}
-    out = [_limited(f, seen, (*like_session, *ways.get((f.id, f.subject), ())), named) for f in found]
+    out = [_limit_to_ways(f, seen, (*like_session, *ways.get((f.id, f.subject), ())), named) for f in found]
     for key, finding in of_others.items():
         if key in ours or finding.severity < Severity.WARNING:
             continue
-        its = [i for look in looks if set(look.starts) & set(ways[key]) for i in _concerned(look, seen, finding)]
+        its = [i for look in looks if set(look.starts) & set(ways[key]) for i in _concerned_ways(look, seen, finding)]
         if its:
-            out.append(_elsewhere(finding, seen, tuple(dict.fromkeys(its))))
+            out.append(_elsewhere_finding(finding, seen, tuple(dict.fromkeys(its))))
     return out
 
 
-def seen_by(seen: Snapshot, look: StartLook) -> Snapshot:
+def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
     """Return the machine as programs started in another way see it."""
     its = replace(
         seen,
@@ -121,7 +121,7 @@ def _value(seen: Snapshot, name: str) -> str | None:
     return found.value if found else None
 
 
-def _concerned(look: StartLook, seen: Snapshot, finding: Finding) -> list[str]:
+def _concerned_ways(look: StartLook, seen: Snapshot, finding: Finding) -> list[str]:
     """Return the ways of a look in which a fault counts that this session does not have.
 
     A way that merely lacks a setting of this session may be a place where nobody starts anything; a way that starts a
@@ -151,16 +151,16 @@ def _has_line(source: str) -> bool:
     return source not in ("", "environment")
 
 
-def _limited(finding: Finding, seen: Snapshot, holds: tuple[str, ...], named: set[str]) -> Finding:
+def _limit_to_ways(finding: Finding, seen: Snapshot, holds: tuple[str, ...], named: set[str]) -> Finding:
     """Return a finding of this session with the ways for which it holds, if those are not all."""
     if finding.ways or finding.severity < Severity.WARNING or named <= set(holds):
         return finding
     free = tuple(i for i in (s.id for s in seen.starts or ()) if i in named and i not in holds)
-    why = join_sentences(finding.why, _("It does not concern {ways}.", ways=way_words(seen, free)))
+    why = join_sentences(finding.why, _("It does not affect {ways}.", ways=way_words(seen, free)))
     return replace(finding, ways=tuple(dict.fromkeys(holds)), why=why)
 
 
-def _elsewhere(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -> Finding:
+def _elsewhere_finding(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -> Finding:
     words = way_words(seen, its)
     told = {(e.value, e.source) for e in finding.evidence}
     lines = [e for e in _lines_of(seen, its) if (e.value, e.source) not in told]
@@ -169,7 +169,7 @@ def _elsewhere(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -> Findin
         ways=its,
         evidence=(*finding.evidence, *lines[:MOST_LINES]),
         title=_("Only in {ways}: {title}", ways=words, title=finding.title),
-        why=join_sentences(_("What is started from here does not have this fault."), finding.why),
+        why=join_sentences(_("Programs that are started from here do not have this fault."), finding.why),
     )
 
 

@@ -16,11 +16,11 @@ from core.rules.ways import way_words
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 WHY = {
-    "lies in it": N_("The kernel lies in this environment"),
+    "lies in it": N_("The kernel is in this environment"),
     "activated": N_("This environment is activated"),
     "VIRTUAL_ENV": N_("VIRTUAL_ENV names this environment"),
     "CONDA_PREFIX": N_("CONDA_PREFIX names this environment"),
-    "name": N_("The kernel is called after this environment"),
+    "name": N_("The kernel is named after this environment"),
 }
 
 
@@ -49,7 +49,7 @@ def _finding(
         )
     else:
         title = _("{name} does not exist, so nothing runs.", name=one.name)
-        why = _("It seems to start {prefix}, and names an interpreter that is gone.", prefix=one.seems)
+        why = _("It seems to start {prefix}, but names an interpreter that no longer exists.", prefix=one.seems)
     told = make_finding(
         Step.ENVIRONMENT,
         _severity(home, one, lacking),

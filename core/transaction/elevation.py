@@ -213,7 +213,7 @@ def execute_order(
         return closed_list.refusal_sentences(changes, RealGround(env), back=back)
 
     try:
-        order = _read(path, digest, trusted := _trusted_users(env))
+        order = _read_order(path, digest, trusted := _trusted_users(env))
         words = change_obstacle(policy, elevated=True) if order.plan else elevation_obstacle(policy)
         rows = (words,) if words else gate(_changes(order, journal), order.plan is None)
         if not rows and summary and summary != describe_order(order, journal)[1]:
@@ -239,7 +239,7 @@ def _trusted_users(env: Mapping[str, str]) -> frozenset[int]:
     return frozenset({0, *(int(u) for u in users if re.fullmatch(r"\d{1,10}", u))})
 
 
-def _read(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrder:
+def _read_order(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrder:
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise ChangeError(_("The command line does not contain the plan's SHA-256."))
     if loose := file_preconditions.writable_by_others(path, trusted):
@@ -312,7 +312,7 @@ def _consent_question(env: Mapping[str, str]) -> Agreed:
     if sys.platform == "win32":
         from core.host.windows.elevation import ask_in_box
 
-        return lambda rows: "" if ask_in_box(_question(rows)) else _("You did not agree to it.")
+        return lambda rows: "" if ask_in_box(_question(rows)) else _("You did not agree.")
     if env.get("PKEXEC_UID"):
         return lambda _rows: ""
     return _ask_terminal
@@ -329,7 +329,7 @@ def _ask_terminal(rows: tuple[str, ...]) -> str:
             answer = terminal.readline().decode(errors="replace")
     except OSError:
         return _("There is no terminal to ask on.")
-    return "" if is_consent(answer) else _("You did not agree to it.")
+    return "" if is_consent(answer) else _("You did not agree.")
 
 
 def _writer() -> VariableStore:

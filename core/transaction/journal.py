@@ -168,7 +168,7 @@ class Journal:
         try:
             with safe_folder.open_folder(self._part("entries")) as folder:
                 names = [n for n in folder.names() if n.endswith(".json") and _ID.match(n[:-5])]
-                return tuple(self._read(folder, n) for n in names)
+                return tuple(self._read_entry(folder, n) for n in names)
         except FileNotFoundError:
             return ()
 
@@ -189,7 +189,7 @@ class Journal:
         """Return the entries that were interrupted, newest first."""
         return tuple(e for e in reversed(self.entries()) if isinstance(e, Entry) and e.unfinished)
 
-    def _read(self, folder: SafeFolder, name: str) -> Entry | UnreadableEntry:
+    def _read_entry(self, folder: SafeFolder, name: str) -> Entry | UnreadableEntry:
         own = name[:-5]
         try:
             if not is_own(folder.status(name)):

@@ -33,7 +33,7 @@ class _Text:
         return hashlib.sha256(self.text.encode(self.encoding)).hexdigest()
 
 
-def _read(path: str) -> _Text:
+def _read_text(path: str) -> _Text:
     """Return a file's text.
 
     Raises:
@@ -79,14 +79,14 @@ def resolve_edits(changes: Sequence[Change]) -> tuple[Change, ...]:
     out: list[Change] = [c for c in changes if c not in edits]
     for change in sorted(edits, key=lambda c: (os.path.realpath(c.path), -c.line)):
         real = os.path.realpath(change.path)
-        old = texts.get(real) or _read(real)
+        old = texts.get(real) or _read_text(real)
         new = _Text(edit_text(old.text, edit_of(change)), old.encoding)
         texts[real] = new
-        out.append(_resolved(replace(change, path=real, file=change.file or change.path), old, new))
+        out.append(_resolve_edit(replace(change, path=real, file=change.file or change.path), old, new))
     return tuple(out)
 
 
-def _resolved(change: EditLine, old: _Text, new: _Text) -> EditLine:
+def _resolve_edit(change: EditLine, old: _Text, new: _Text) -> EditLine:
     """Return the change with the lines in which two texts differ."""
     before, after = _rows(old.text), _rows(new.text)
     start = 0
@@ -124,8 +124,8 @@ def edit_problems(changes: Sequence[EditLine]) -> tuple[str, ...]:
             _check_form(change)
             _follow_none_of_others(change)
             if change.path not in hashes:
-                _applied(change, _read(change.path))
-            now = hashes.get(change.path) or _read(change.path).hash
+                _edited_text(change, _read_text(change.path))
+            now = hashes.get(change.path) or _read_text(change.path).hash
             if now != change.before_hash and not (change.back and _lines_are_there(change)):
                 rows.append(_("{path} changed since it was shown.", path=change.path))
             folder = safe_folder.split_path(change.path)[0]
@@ -145,7 +145,7 @@ def _check_form(change: EditLine) -> None:
 
 
 def _lines_are_there(change: EditLine) -> bool:
-    return _place(_read(change.path), change) is not None
+    return _place(_read_text(change.path), change) is not None
 
 
 def _follow_none_of_others(change: EditLine) -> None:
@@ -176,8 +176,8 @@ def planned_texts(changes: Sequence[Change]) -> dict[str, str]:
         if not isinstance(change, EditLine):
             continue
         with suppress(ChangeError, OSError):
-            now = texts.get(change.path) or _read(change.path)
-            texts[change.path] = texts[change.file or change.path] = _Text(_applied(change, now), now.encoding)
+            now = texts.get(change.path) or _read_text(change.path)
+            texts[change.path] = texts[change.file or change.path] = _Text(_edited_text(change, now), now.encoding)
     return {path: text.text for path, text in texts.items()}
 
 
@@ -188,7 +188,7 @@ def planned_assignments(changes: Sequence[Change]) -> dict[str, str]:
         if isinstance(change, SetVariable | EditPath) and change.at.startswith("/") and change.scope != "environment":
             with suppress(ChangeError, OSError):
                 now = texts.get(change.at)
-                old = _read(os.path.realpath(change.at)).text if now is None else now
+                old = _read_text(os.path.realpath(change.at)).text if now is None else now
                 texts[change.at] = write_assignment(old, change.name, change.after)
     return texts
 
@@ -196,7 +196,7 @@ def planned_assignments(changes: Sequence[Change]) -> dict[str, str]:
 def is_edit_in_place(change: EditLine) -> bool:
     """Whether an edit that was made is still there."""
     try:
-        now = _read(change.path)
+        now = _read_text(change.path)
     except (ChangeError, OSError):
         return False
     return now.hash == change.after_hash or (bool(change.after) and _place(now, change.inverse()) is not None)
@@ -224,20 +224,20 @@ def make_edit(change: EditLine) -> None:
         ChangeError, OSError: the file is not as it was shown, or the system refused.
     """
     _follow_none_of_others(change)
-    now = _read(change.path)
+    now = _read_text(change.path)
     if not change.back and now.hash != change.before_hash:
         raise ChangeError(_("{path} changed since it was shown.", path=change.path))
     _write(change, now)
 
 
 def _write(change: EditLine, now: _Text) -> None:
-    text = _applied(change, now)
+    text = _edited_text(change, now)
     folder, name = safe_folder.split_path(change.path)
     with safe_folder.open_folder(folder) as place:
         place.write(name, text.encode(now.encoding))
 
 
-def _applied(change: EditLine, now: _Text) -> str:
+def _edited_text(change: EditLine, now: _Text) -> str:
     at = _place(now, change)
     if at is None:
         raise ChangeError(
@@ -257,7 +257,7 @@ def restore_line(change: EditLine) -> tuple[NotRestored, ...]:
     """
     try:
         _drop_beside(change.path)
-        now = _read(change.path)
+        now = _read_text(change.path)
         if now.hash == change.before_hash:
             return ()
         back = change.inverse()

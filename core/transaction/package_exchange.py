@@ -122,7 +122,7 @@ def _is_plain(change: ExchangePackages) -> bool:
 
 def _place_problem(change: ExchangePackages) -> str:
     if exchange.folder_number(change.folder) != change.old:
-        return _("{folder} is another folder than when it was looked at.", folder=change.folder)
+        return _("{folder} has been replaced by another folder since it was examined.", folder=change.folder)
     if not os.access(Path(change.folder).parent, os.W_OK):
         return _("This user has no permission to change {folder}.", folder=change.folder)
     if fingerprint(change.folder) == change.before:

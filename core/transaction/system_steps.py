@@ -216,7 +216,7 @@ def make_step(step: SystemStep, tools: SystemTools) -> None:
     if state_of(step, tools) != step.after:
         _ACTIONS[step.kind](step, tools)
     if state_of(step, tools) != step.after:
-        raise ChangeError(_("The system did not keep it: {words}", words=" ".join(step.lines())))
+        raise ChangeError(_("The system did not retain the change: {words}", words=" ".join(step.lines())))
 
 
 def _set_loader(step: SystemStep, tools: SystemTools) -> None:

@@ -65,10 +65,10 @@ class ChangeDialog(QDialog):
         outer.addWidget(self._bar())
         for signal, slot in (
             (controller.progressed, self._say),
-            (controller.finished, self._finished),
-            (controller.failed, self._failed),
-            (controller.cancelled, self._cancelled),
-            (controller.proposed, self._proposed),
+            (controller.finished, self._on_finished),
+            (controller.failed, self._on_failed),
+            (controller.cancelled, self._on_cancelled),
+            (controller.proposed, self._on_proposed),
         ):
             signal.connect(slot)
         self.resize(self._fitting(parent))
@@ -138,7 +138,7 @@ class ChangeDialog(QDialog):
     def _commit(self) -> None:
         raise NotImplementedError
 
-    def _proposed(self, preview: Preview) -> None:
+    def _on_proposed(self, preview: Preview) -> None:
         """Take a preview; only a fix has one."""
 
     def _say(self, sentence: str) -> None:
@@ -156,19 +156,19 @@ class ChangeDialog(QDialog):
 
     # --- results --------------------------------------------------------------------------------------------------
 
-    def _cancelled(self) -> None:
+    def _on_cancelled(self) -> None:
         if not self._working:
             return
         self._working = False
         self._result(Severity.NOTE, _("Cancelled. Everything is as it was before."), ())
 
-    def _failed(self, sentence: str) -> None:
+    def _on_failed(self, sentence: str) -> None:
         if not self._working:
             return
         self._working = False
         self._result(Severity.ERROR, _("Internal error in Convalesce: {reason}", reason=sentence), ())
 
-    def _finished(self, done: ActionResult) -> None:
+    def _on_finished(self, done: ActionResult) -> None:
         if not self._working:
             return
         self.done_with = done
@@ -222,7 +222,7 @@ class FixDialog(ChangeDialog):
         box.addWidget(prose_label(self._finding.title, muted=True))
         box.addWidget(plain_label(_("Preparing and rehearsing the changes. Nothing has changed yet.")))
 
-    def _proposed(self, preview: Preview) -> None:
+    def _on_proposed(self, preview: Preview) -> None:
         if not self._working:
             return
         self.preview = preview

@@ -25,8 +25,8 @@ class LeavingDialog(QDialog):
         outer.setContentsMargins(20, 16, 20, 12)
         outer.setSpacing(8)
         outer.addWidget(heading_label(_("What leaves this machine"), 1.3))
-        self.replaced = self._listed(outer, _("Replaced by placeholders:"), replaced_kinds(clean))
-        self.stays = self._listed(outer, _("As it is:"), kept_kinds())
+        self.replaced = self._add_list(outer, _("Replaced by placeholders:"), replaced_kinds(clean))
+        self.stays = self._add_list(outer, _("As it is:"), kept_kinds())
         row = QHBoxLayout()
         self.act_button, self.cancel_button = (
             push_button(act, self.accept, primary=True),
@@ -38,7 +38,7 @@ class LeavingDialog(QDialog):
         outer.addLayout(row)
         self.act_button.setFocus()
 
-    def _listed(self, outer: QVBoxLayout, title: str, lines: tuple[str, ...]) -> QListWidget:
+    def _add_list(self, outer: QVBoxLayout, title: str, lines: tuple[str, ...]) -> QListWidget:
         label = plain_label(title, selectable=False, strong=True)
         rows = QListWidget()
         rows.addItems([shown_text(line) for line in lines])

@@ -114,7 +114,7 @@ def _file(f: LibraryFile) -> TableRow:
 
 def copy_rows(snapshot: Snapshot) -> tuple[TableRow, ...]:
     """Return each copy of cuDNN, with its present and missing files as inner rows."""
-    first = first_for(snapshot)
+    first = first_folders(snapshot)
     system = snapshot.machine.system
     return tuple(_copy(c, first.get(normalise(system, c.folder), "")) for c in snapshot.cudnn or ())
 
@@ -130,7 +130,7 @@ def _copy(c: CudnnCopy, first: str) -> TableRow:
     return TableRow(cells, (*gone, *files), severity)
 
 
-def first_for(snapshot: Snapshot) -> dict[str, str]:
+def first_folders(snapshot: Snapshot) -> dict[str, str]:
     """Return the folder of the cuDNN that each consumer finds first -> the consumers' names."""
     found: dict[str, list[str]] = {}
     system = snapshot.machine.system
@@ -252,7 +252,7 @@ def environment_rows(report: Report) -> tuple[TableRow, ...]:
     frameworks first.
     """
     from core.report.grid import VERDICT_MARKS, verdict_word
-    from core.report.standing import of_cell
+    from core.report.standing import cell_severity
 
     rows: list[TableRow] = []
     grid = report.grid
@@ -263,7 +263,7 @@ def environment_rows(report: Report) -> tuple[TableRow, ...]:
         shown = tuple(
             f"{VERDICT_MARKS[c.verdict]} {c.version}" if (c := cells.get(name)) else "" for name in grid.columns
         )
-        stands = {c.framework: of_cell(report, r, c) for c in r.cells}
+        stands = {c.framework: cell_severity(report, r, c) for c in r.cells}
         worst = max(stands.values(), default=Severity.GOOD)
         reasons = tuple(
             TableRow(

@@ -176,7 +176,7 @@ def verdict_sign(word: str, theme: Theme) -> tuple[str, str, str]:
         "proved": ("error", theme.error, _("Proved on this computer")),
         "may": ("unknown", theme.unknown, _("This computer can cause such a message; not proved")),
         "refuted": ("good", theme.good, _("Ruled out on this computer")),
-        "open": ("unknown", theme.unknown, _("Not decided")),
+        "open": ("unknown", theme.unknown, _("Undecided")),
     }[word]
 
 

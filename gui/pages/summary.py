@@ -82,10 +82,10 @@ class SummaryPage(LazyPage):
             box.addWidget(plain_label(_("Every part was examined; the result of each:"), muted=True))
         box.addWidget(_verdicts(report, theme, self._to, beside=self.is_roomy()))
         self._left_to_do(box, report)
-        self._changed(box, theme)
+        self._add_changes(box, theme)
         row = FlowLayout()
         if texts.machine_standing(report) < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
-            row.addWidget(push_button(_("To the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
+            row.addWidget(push_button(_("Go to the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
         row.addWidget(push_button(_("Copy report"), self._on_copy))
         row.addWidget(push_button(_("Save report..."), self._on_save))
         box.addLayout(row)
@@ -103,7 +103,7 @@ class SummaryPage(LazyPage):
                 plain_label(_("and {n} more; each step's page has its own.", n=len(titles) - FINDINGS_AT_ONCE))
             )
 
-    def _changed(self, box: QVBoxLayout, theme: Theme) -> None:
+    def _add_changes(self, box: QVBoxLayout, theme: Theme) -> None:
         if not self._history:
             return
         box.addWidget(plain_label(_("What was changed"), selectable=False, strong=True))
@@ -114,7 +114,7 @@ class SummaryPage(LazyPage):
         grid.setHorizontalSpacing(12)
         grid.setColumnStretch(1, 1)
         for i, entry in enumerate(reversed(self._history[-FINDINGS_AT_ONCE:])):
-            severity, sentence = in_words(entry)
+            severity, sentence = describe_entry(entry)
             grid.addWidget(severity_sign(theme, severity), i, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(prose_label(sentence), i, 1)
             if can_undo(entry):
@@ -159,14 +159,14 @@ def scan_headline(report: Report) -> str:
     if report.primary:
         return _("One cause was found")
     if report.headline:
-        return _("Something is wrong, and its cause is not decided")
+        return _("Something is wrong, but its cause could not be determined")
     stands = texts.machine_standing(report)
     if stands >= Severity.WARNING:
         return _("Some things need a look")
     if stands is Severity.UNKNOWN and report.not_examined:
         return _("No fault was found, but not everything could be examined")
     if stands is Severity.UNKNOWN:
-        return _("No fault was found, but not everything could be decided")
+        return _("No fault was found, but some questions remain open")
     return _("Everything needed is present") if texts.in_place(report) else _("No fault was found")
 
 
@@ -177,7 +177,7 @@ def can_undo(entry: Entry | UnreadableEntry) -> bool:
     return isinstance(entry, Entry) and entry.undoable
 
 
-def in_words(entry: Entry | UnreadableEntry) -> tuple[Severity, str]:
+def describe_entry(entry: Entry | UnreadableEntry) -> tuple[Severity, str]:
     """Return an entry of the history in a sentence, with its severity."""
     from core.transaction.journal import UnreadableEntry
 

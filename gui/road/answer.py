@@ -116,7 +116,7 @@ class AnswerScreen(Screen):
             self.add_link(_("What does this mean?"), lambda: acts.explain(self.help_word))
 
     def _add_code(self, code: str) -> None:
-        self.add_text(_("Code for the help-desk:"), muted=True)
+        self.add_text(_("Code for the help desk:"), muted=True)
         text = MachineText(code)
         enlarge(text, 1.3)
         text.setObjectName("code")

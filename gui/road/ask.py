@@ -62,7 +62,7 @@ class AskScreen(Screen):
         self.end()
         self.add_button(_("&Look"), self.look, primary=True)
         self.buttons["whole"].setChecked(True)
-        self._group.idToggled.connect(self._chosen)
+        self._group.idToggled.connect(self._on_chosen)
 
     def _option(self, way: Way, text: str) -> None:
         button = QRadioButton(text)
@@ -84,7 +84,7 @@ class AskScreen(Screen):
         within = self.list if way == "named" else self.text if way == "message" else None
         (within or self.buttons[way]).setFocus()
 
-    def _chosen(self, _number: int, _on: bool) -> None:
+    def _on_chosen(self, _number: int, _on: bool) -> None:
         made = {"named": self._make_list, "message": self._make_text}
         if self.chosen_way in made and self.chosen_way not in self._parts:
             self._parts[self.chosen_way] = made[self.chosen_way]()
@@ -121,7 +121,7 @@ class AskScreen(Screen):
         self.text.setPlaceholderText(_("Paste the message, a session code or a report"))
         self.text.setTabChangesFocus(True)
         self.text.setFixedHeight(QFontMetrics(self.text.font()).lineSpacing() * SHOWN_LINES + 16)
-        self.text.textChanged.connect(lambda: self._chosen(0, True))
+        self.text.textChanged.connect(lambda: self._on_chosen(0, True))
         return self._add_part("message", self.text)
 
     def show_choices(self, known: tuple[Choice, ...]) -> None:
@@ -129,7 +129,7 @@ class AskScreen(Screen):
         self._known = known
         if self.list is not None:
             self._fill()
-            self._chosen(0, True)
+            self._on_chosen(0, True)
 
     def _fill(self) -> None:
         if self.list is None:

@@ -82,7 +82,7 @@ class Road(QWidget):
         box.setContentsMargins(0, 0, 0, 0)
         self._box = box
         self.current: Screen = self._ask_screen()
-        self._put(self.current)
+        self._add_screen(self.current)
         self._connect()
 
     def _connect(self) -> None:
@@ -95,12 +95,12 @@ class Road(QWidget):
         says.proposed.connect(self._take_preview)
         says.finished.connect(self._take_result)
         says.cancelled.connect(self._give_up)
-        says.failed.connect(self._failed)
+        says.failed.connect(self._on_failed)
         says.history_changed.connect(self._know_history)
 
     # --- screens -------------------------------------------------------------------------------------------------
 
-    def _put(self, screen: Screen) -> None:
+    def _add_screen(self, screen: Screen) -> None:
         from gui.widgets.text import flat_button
 
         screen.left.addWidget(self._make_menu())
@@ -111,7 +111,7 @@ class Road(QWidget):
         """Replace the current screen; ``make`` builds it again in other colours or another language."""
         self._make = make
         old, self.current = self.current, make()
-        self._put(self.current)
+        self._add_screen(self.current)
         old.hide()
         self._box.removeWidget(old)
         old.deleteLater()
@@ -129,22 +129,22 @@ class Road(QWidget):
             self._say_anew()
             if not self._awaited and self._plan_again():
                 return
-        before, unfolded = self.current, self.current.unfolded
+        before, unfolded_parts = self.current, self.current.unfolded_parts
         self.show_screen(self._make)
         if isinstance(self.current, AskScreen) and isinstance(before, AskScreen):
             self.current.resume(before)
         elif (screen := self._waiting()) and (earlier := self._waiting(before)):
             screen.resume(earlier)
-        self.current.unfold(unfolded)
+        self.current.unfold(unfolded_parts)
 
     def _say_anew(self) -> None:
         """Translate the reports and the headline into the new language."""
-        from gui.language import said_anew
+        from gui.language import diagnose_again
 
         assert self.report is not None
         same = self.before is self.report
-        self.report = said_anew(self.report)
-        self.before = self.report if same else said_anew(self.before) if self.before else None
+        self.report = diagnose_again(self.report)
+        self.before = self.report if same else diagnose_again(self.before) if self.before else None
         if self._word_head is not None and self.explanation is None:
             self._head = self._word_head()
 
@@ -284,9 +284,9 @@ class Road(QWidget):
 
     def session_code(self) -> str:
         """Return the session code of the shown report."""
-        from core.report.session_code import encode_report, summarise
+        from core.report.session_code import encode_code, summarise
 
-        return encode_report(summarise(self.report)) if self.report else ""
+        return encode_code(summarise(self.report)) if self.report else ""
 
     def _start_again(self) -> str:
         """Return the names of the programs to restart after a cure."""
@@ -297,7 +297,7 @@ class Road(QWidget):
 
         if running := known_programs(self._done.running or ()):
             names = ", ".join(running[:MOST_PROGRAMS])
-            return _("Start again: {names}.", names=names)
+            return _("Restart: {names}.", names=names)
         fix = self._head.finding.fix if self._head and self._head.finding else None
         return restart_words(fix.restart) if fix else ""
 
@@ -378,10 +378,10 @@ class Road(QWidget):
         """Test whether the person's steps have helped."""
         head = self._head
         self.wait("check")
-        self._then = partial(self._checked, head.finding if head else None, self.report)
+        self._then = partial(self._on_checked, head.finding if head else None, self.report)
         self.controller.run_instead(partial(self.controller.scan, self._named))
 
-    def _checked(self, finding: Finding | None, before: Report | None) -> None:
+    def _on_checked(self, finding: Finding | None, before: Report | None) -> None:
         report = self.report
         if finding is None or not finding.cause or report is None:
             self.answer()
@@ -507,7 +507,7 @@ class Road(QWidget):
         self.before = preview.report
         self.wait("change")
         self._back = partial(self.show_screen, self._answer_screen)
-        self._then = partial(self._changed, preview)
+        self._then = partial(self._on_changed, preview)
         self.controller.apply(preview)
 
     def _take_result(self, done: ActionResult) -> None:
@@ -515,7 +515,7 @@ class Road(QWidget):
             self._done = done
             self._arrive()
 
-    def _changed(self, preview: Preview) -> None:
+    def _on_changed(self, preview: Preview) -> None:
         done, finding = self._done, preview.proposal.finding
         if done is not None and done.outcome.kind == "stuck":
             self._done = None
@@ -543,7 +543,7 @@ class Road(QWidget):
             self._awaited = ""
             self._back()
 
-    def _failed(self, sentence: str) -> None:
+    def _on_failed(self, sentence: str) -> None:
         if not self._awaited:
             return
         self._awaited = ""
@@ -552,14 +552,14 @@ class Road(QWidget):
 
     def history(self) -> QWidget:
         """Return what was done, with times, the last first."""
-        from gui.pages.summary import in_words
+        from gui.pages.summary import describe_entry
         from gui.widgets.text import VerdictRow
 
         body = QWidget()
         box = QVBoxLayout(body)
         box.setContentsMargins(0, 0, 0, 0)
         for entry in reversed(self.entries[-MOST_ENTRIES:]):
-            severity, sentence = in_words(entry)
+            severity, sentence = describe_entry(entry)
             box.addWidget(VerdictRow(severity, sentence, self.theme))
         return body
 

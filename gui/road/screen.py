@@ -143,7 +143,7 @@ class Screen(QWidget):
         return button
 
     @property
-    def unfolded(self) -> tuple[int, ...]:
+    def unfolded_parts(self) -> tuple[int, ...]:
         """The folds that are open, in their order."""
         return tuple(i for i, (_b, body) in enumerate(self._folds) if body and not body[0].isHidden())
 

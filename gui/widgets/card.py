@@ -118,7 +118,7 @@ def _head_word(finding: Finding) -> str:
     """Return the word above the report's headline finding; empty for any other."""
     if finding.primary:
         return _("The cause")
-    return _("The cause is not decided") if finding.headline else ""
+    return _("The cause could not be determined") if finding.headline else ""
 
 
 def about_button(finding: Finding, acts: CardActions) -> QPushButton:

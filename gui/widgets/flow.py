@@ -42,13 +42,13 @@ class FlowLayout(QLayout):
 
     def sizeHint(self) -> QSize:
         """Return the size of all items in one line."""
-        hints = [i.sizeHint() for i in self._shown()]
+        hints = [i.sizeHint() for i in self._shown_items()]
         wide = sum(h.width() for h in hints) + self.spacing() * max(len(hints) - 1, 0)
         return QSize(wide, max((h.height() for h in hints), default=0))
 
     def minimumSize(self) -> QSize:
         """Return the size of the largest item."""
-        hints = [i.minimumSize() for i in self._shown()]
+        hints = [i.minimumSize() for i in self._shown_items()]
         return QSize(max((h.width() for h in hints), default=0), max((h.height() for h in hints), default=0))
 
     def setGeometry(self, rect: QRect) -> None:
@@ -56,13 +56,13 @@ class FlowLayout(QLayout):
         super().setGeometry(rect)
         self._arrange(rect, move=True)
 
-    def _shown(self) -> list[QLayoutItem]:
+    def _shown_items(self) -> list[QLayoutItem]:
         return [i for i in self._items if not i.isEmpty()]
 
     def _arrange(self, rect: QRect, *, move: bool) -> int:
         lines: list[list[QLayoutItem]] = [[]]
         used = 0
-        for item in self._shown():
+        for item in self._shown_items():
             width = item.sizeHint().width()
             if lines[-1] and used + width > rect.width():
                 lines.append([])

@@ -27,7 +27,7 @@ class Frame(QMainWindow):
         size = settings.value("size")
         wanted = size if isinstance(size, QSize) else USUAL_WINDOW_SIZE
         self.resize(wanted.boundedTo(self.screen().availableSize()))  # the screen may be another one by now
-        QApplication.setPalette(theme.make_palette(theme.at_first(settings)))
+        QApplication.setPalette(theme.make_palette(theme.initial_theme(settings)))
         empty = QWidget()
         row = QHBoxLayout(empty)
         row.addStretch(1)

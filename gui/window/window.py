@@ -55,7 +55,7 @@ class Window(QWidget):
         self._moved = False  # whether the person chose a page during the scan
         self._scanning = False
         self._ended: set[str] = set()  # sections that were looked at
-        self.errands = Actions(self, controller, self._tell, self._changed)
+        self.errands = Actions(self, controller, self._tell, self._on_changed)
         self._all = QVBoxLayout(self)
         self._all.setContentsMargins(0, 0, 0, 0)
         self._whole = QWidget()
@@ -138,8 +138,8 @@ class Window(QWidget):
         says.history_changed.connect(self._know_history)
         says.measured.connect(self._show_measured)
         says.explained.connect(self._show_explanation)
-        says.cancelled.connect(self._cancelled)
-        says.failed.connect(self._failed)
+        says.cancelled.connect(self._on_cancelled)
+        says.failed.connect(self._on_failed)
 
     # --- look --------------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Window(QWidget):
         """Build everything again in another language, and stay at the same place."""
         row, at_message, text = self.steps.currentRow(), self.stack.at_message, self.explain_page.text.toPlainText()
         if self.report is not None:
-            self.errands.report = language.said_anew(self.report)
+            self.errands.report = language.diagnose_again(self.report)
         self._build()
         self._connect_rail()
         self._busy(self._controller.busy)
@@ -302,7 +302,7 @@ class Window(QWidget):
         self.stack.show_report(report, self._theme)
         self.rail.show_report(report, self._theme)
 
-    def _cancelled(self) -> None:
+    def _on_cancelled(self) -> None:
         if not self._scanning:  # a dialog says it itself
             return
         self._scanning = False
@@ -313,12 +313,12 @@ class Window(QWidget):
             self._show_waiting(_("Cancelled before it was examined."))
         self._announce(_("Cancelled"))
 
-    def _failed(self, sentence: str) -> None:
+    def _on_failed(self, sentence: str) -> None:
         if QApplication.activeModalWidget() is not None:  # a dialog says it itself
             return
         self._scanning = False
         if self.report is None:
-            self._show_waiting(_("Not decided: internal error in Convalesce."))
+            self._show_waiting(_("Undecided: internal error in Convalesce."))
         else:
             self._fill(self.report)
             self.stack.refresh()
@@ -344,7 +344,7 @@ class Window(QWidget):
         self._moved = True
         self.show_report(report)
 
-    def _changed(self, done: ActionResult) -> None:
+    def _on_changed(self, done: ActionResult) -> None:
         """Show the state of the machine after a dialog."""
         report = done.report or self.report
         if report is not None:

@@ -45,7 +45,7 @@ class Wizard(QWidget):
         self._theme: Theme = theme.dress_as_chosen(settings)
         language.use_chosen_language(settings)
         self._language = i18n.current_language()
-        self.errands = Actions(self, controller, self.tell, self._changed)
+        self.errands = Actions(self, controller, self.tell, self._on_changed)
         self.errands.theme = self._theme
         self.details: Window | None = None
         self.notice: Banner | None = None
@@ -376,7 +376,7 @@ class Wizard(QWidget):
     def _undo(self, ids: tuple[str, ...]) -> None:
         self.errands.undo(ids)
 
-    def _changed(self, done: ActionResult) -> None:
+    def _on_changed(self, done: ActionResult) -> None:
         self.road.show_dialog_result(done)
 
     # --- the end -------------------------------------------------------------------------------------------------

@@ -256,7 +256,7 @@ def test_a_card_whose_usual_speed_is_unknown_is_not_judged() -> None:
     assert "benchmark.slow" not in found
     assert worst(found) is Severity.NOTE
     assert "fp16 28%" in found["benchmark.speed-unjudged"].title
-    assert "not decided" in found["benchmark.speed-unjudged"].title
+    assert "not known how fast" in found["benchmark.speed-unjudged"].title
 
 
 def test_a_laptop_with_two_gpus_is_told_with_what_its_card_reaches() -> None:

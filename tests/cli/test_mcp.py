@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from msgspec.structs import replace
 
-from core.cli.mcp import MOST_BYTES, Tools, _shortened, in_time, make_server
+from core.cli.mcp import MOST_BYTES, Tools, _shorten, in_time, make_server
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Snapshot
 from core.model.findings import Report
@@ -147,7 +147,7 @@ def test_what_is_not_there_is_answered_with_what_is() -> None:
 
 @pytest.mark.parametrize("lines", [["x" * 100_000], ["日本" * 3000], ["a"] * 10_000, [], ["\x1b[31m", "\ud800"]])
 def test_any_text_is_cut_to_an_answer(lines: list[str]) -> None:
-    told = _shortened(lines)
+    told = _shorten(lines)
     assert len(told.encode("utf-8")) <= MOST_BYTES
     assert "\x1b" not in told
 

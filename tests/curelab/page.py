@@ -54,12 +54,12 @@ CURES: tuple[Kind, ...] = (
 )  # fmt: skip
 """In the order of the page. "other": this lab has no row, and the page claims nothing."""
 
-HEAD = """# What people's cures were, and which have a button
+HEAD = """# Which cures people needed, and which have a button
 
-Written by `python -m tests.curelab --markdown`. {total} resolved threads (`tests/curelab/cases.json`), each by the kind of cure
-that ended it, as one reader saw it; a few may be off. *Button*: `convalesce fix` (or the window's Fix) makes a cure of this
-kind, shows it first, verifies it and can undo it. That a kind has a button is shown by the rows of a lab; that it would have
-cured a given thread is not: nobody has those machines.
+Written by `python -m tests.curelab --markdown`. {total} resolved threads (`tests/curelab/cases.json`) by the kind of cure
+that resolved them, as classified by one reader; a few may be wrong. *Button*: `convalesce fix` (or the window's Fix) makes
+a cure of this kind, shows it first, verifies it and can undo it. The rows of a lab show that a kind has a button. They do
+not show that it would have cured a given thread, since nobody has those machines.
 
 | kind of cure | threads | button | shown by |
 | --- | --- | --- | --- |
@@ -68,22 +68,24 @@ cured a given thread is not: nobody has those machines.
 ROWS_HEAD = """
 ## The cure lab
 
-`python -m tests.curelab` makes each environment anew with the tools that people use (venv, uv, pip), breaks it by real
-installations, presses once (`convalesce fix --yes`), runs a program of the environment, and undoes it; every file must have
-the hash again that it had. Packages come from an index on the loopback. A row that is not marked *real* has small wheels with
-the names, layout and requirements of the published ones. JAX and TensorFlow in the rows of memory growth are stand-ins that obey
-the real variables; [what the real JAX does on a real GPU](fault-lab-gpu.md#memory-that-is-taken-at-once) was measured. The GPU is
-a made-up card, so that nothing convolves here.
-The last row runs the real ldconfig over a private copy of /etc and /usr, and loads libcuda.so.1 by its name. Times are from two cores that ten other jobs kept busy.
+`python -m tests.curelab` creates each environment with the tools that people use (venv, uv, pip), breaks it by real
+installations, cures it once (`convalesce fix --yes`), runs a program of the environment, and undoes the cure; every file
+must then have its original hash. Packages come from an index on the loopback interface. Rows that are not marked *real*
+use small wheels with the names, layout and requirements of the published ones. JAX and TensorFlow in the rows of memory
+growth are stand-ins that obey the real variables; [the real JAX on a real
+GPU](fault-lab-gpu.md#memory-that-is-taken-at-once) was measured separately. The GPU is simulated, so nothing convolves
+here. The last row runs the real ldconfig on a private copy of /etc and /usr, and loads libcuda.so.1 by its name. Times
+were measured on two cores that were shared with ten other jobs.
 
 | row | environment | kind | finding | result | seconds from press to verified |
 | --- | --- | --- | --- | --- | --- |
 """
 
 LEFT = """
-What is exchanged for a twin is an environment that is one folder of its own: venv's, uv's, Poetry's, with or without system
-packages. In conda's environments, a user's own site-packages and a system's Python, files of one package are put back into
-that package's folder, and everything else is advice. On Windows the exchange is made by renames; `tests/windows/test_packages.py` has it under wine, with programs that hold a library and with kills.
+Only an environment with a folder of its own (venv's, uv's, Poetry's, with or without system packages) is exchanged for a
+twin. In conda's environments, a user's own site-packages and a system's Python, files of one package are restored in that
+package's folder, and everything else is advice. On Windows the exchange consists of renames; `tests/windows/test_packages.py`
+tests it under wine, with programs that keep a library open and with kills.
 
 `python -m tests.fixing.test_cures` cures the rows of the fault lab that offer packages on machines with NVIDIA's published wheels,
 `python -m tests.curelab.times` measures a large environment (torch 2.8, 18,436 files, 7.5 GB, two quiet cores, 2026-11-22: the copy by hard links

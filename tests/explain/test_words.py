@@ -99,8 +99,8 @@ def test_the_words_of_texts_that_it_has_not_seen_name_the_cause() -> None:
 
 def test_the_table_is_not_read_before_a_text_is_explained() -> None:
     look = (
-        "import core.explain, core.knowledge.tables as t; names = []; old = t._read; "
-        "t._read = lambda n, f: (names.append(n), old(n, f))[1]; "
+        "import core.explain, core.knowledge.tables as t; names = []; old = t._read_file; "
+        "t._read_file = lambda n, f: (names.append(n), old(n, f))[1]; "
         "import core.doctor.scan; assert 'words' not in names; "
         "core.explain.explain('CUDA out of memory'); assert 'words' in names"
     )

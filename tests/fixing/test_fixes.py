@@ -55,9 +55,9 @@ from core.model.remedies import (
 )
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import ConsumerLoad, consumer_loads
-from core.rules.cudnn.cuda_libraries import half_away
+from core.rules.cudnn.cuda_libraries import single_cublas_remedy
 from core.rules.cudnn.files import completing_remedy
-from core.rules.cudnn.late_dependencies import plain_name
+from core.rules.cudnn.late_dependencies import plain_name_remedy
 from core.rules.root_cause import diagnose
 from core.rules.ways import THIS_SESSION
 
@@ -349,7 +349,7 @@ def test_renamed_builtins_get_their_plain_name_only_for_the_same_version(version
         LibraryFile(path="/t/libnvrtc-builtins-6c5639ce.so.11.4", name="libnvrtc-builtins-6c5639ce.so.11.4", version="11.4.1"),
     )  # fmt: skip
     kit = Toolkit(root="/t", origin="framework", folder="/t", libraries=files)
-    made = changes(found(plain_name("linux", files[1], files[0])), machine("linux", toolkits=(kit,)))
+    made = changes(found(plain_name_remedy("linux", files[1], files[0])), machine("linux", toolkits=(kit,)))
     assert len(made) == expected
     if made:
         [item] = made[0].items
@@ -471,10 +471,10 @@ def test_half_of_cublas_goes_off_where_the_environment_has_both() -> None:
         consumer=consumer, major=9, resolutions=(search("libcublas.so.12", own), search("libcublasLt.so.12", away))
     )
     seen = machine("linux", loads=(load,), pythons=named("/v"))
-    [change] = changes(found(half_away(one_case(seen))), seen)
+    [change] = changes(found(single_cublas_remedy(one_case(seen))), seen)
     assert (change.at, change.after.text) == ("/v", "drop /old")
     whole = msgspec.structs.replace(load, resolutions=(search("libcublas.so.12", own),))
-    assert half_away(one_case(machine("linux", loads=(whole,)))) is None
+    assert single_cublas_remedy(one_case(machine("linux", loads=(whole,)))) is None
 
 
 # --- Windows' Python, and files for another processor ----------------------------------------------------------------

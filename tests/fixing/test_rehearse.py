@@ -31,7 +31,7 @@ from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.probes.sysroot import sysroot_of
 from core.rehearsal import rehearse
-from core.rehearsal.files import standing_in
+from core.rehearsal.files import overlay_environment
 from core.rehearsal.planned_host import PlannedHost
 from core.transaction.execute import resolve
 from core.transaction.variable_store import LinuxVariables
@@ -129,7 +129,7 @@ def test_a_finding_that_stays_or_another_that_comes_does_not_work() -> None:
 
 
 def test_what_could_not_be_looked_at_is_not_decided() -> None:
-    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer within its time.")
+    error = ProbeError(probe="loads", kind="time-out", message="It did not respond in time.")
     assert rehearse.compare_reports(CURED, report(CURED), report(errors=(error,))).works is None
 
 
@@ -250,11 +250,11 @@ def test_steps_do_in_python_what_a_shell_makes_of_them(tmp_path: Path, steps: st
 
 def test_an_overlay_stands_where_a_search_path_names_its_folder() -> None:
     env = {"Path": r"C:\a;c:\CUDNN\bin\;C:\b", "LD_LIBRARY_PATH": "kept", "X": r"C:\cudnn\bin"}
-    assert standing_in(env, r"C:\cudnn\bin", r"C:\tmp\0", "windows") == {**env, "Path": r"C:\a;C:\tmp\0;C:\b"}
-    assert standing_in({"PATH": r"C:\a"}, r"C:\cudnn\bin", r"C:\tmp\0", "windows") == {"PATH": r"C:\tmp\0;C:\a"}
+    assert overlay_environment(env, r"C:\cudnn\bin", r"C:\tmp\0", "windows") == {**env, "Path": r"C:\a;C:\tmp\0;C:\b"}
+    assert overlay_environment({"PATH": r"C:\a"}, r"C:\cudnn\bin", r"C:\tmp\0", "windows") == {"PATH": r"C:\tmp\0;C:\a"}
     env = {"PATH": "/bin", "LD_LIBRARY_PATH": "/opt/cudnn/lib:/x", "Path": "as it is"}
-    assert standing_in(env, "/opt/cudnn/lib", "/tmp/0", "linux")["LD_LIBRARY_PATH"] == "/tmp/0:/x"
-    assert standing_in({"PATH": "/bin"}, "/opt/cudnn/lib", "/tmp/0", "linux") == {"PATH": "/bin"}
+    assert overlay_environment(env, "/opt/cudnn/lib", "/tmp/0", "linux")["LD_LIBRARY_PATH"] == "/tmp/0:/x"
+    assert overlay_environment({"PATH": "/bin"}, "/opt/cudnn/lib", "/tmp/0", "linux") == {"PATH": "/bin"}
 
 
 # --- what is put aside ---------------------------------------------------------------------------------------------

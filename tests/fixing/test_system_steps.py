@@ -211,7 +211,7 @@ def test_a_group_or_a_tool_that_is_not_there_is_told(root: Path, recorded: Recor
 def test_a_tool_that_fails_says_why_and_a_tool_that_lies_is_found_out(root: Path, recorded: Recorded):
     with pytest.raises(ToolError, match=r"ldconfig failed"):
         make_step(WSL, SystemTools(str(root), Recorded(root, ldconfig=1)))
-    with pytest.raises(ChangeError, match="did not keep it"):  # usermod ends well and changes nothing
+    with pytest.raises(ChangeError, match="did not retain the change"):  # usermod ends well and changes nothing
         make_step(GROUP, SystemTools(str(root), recorded))
 
 

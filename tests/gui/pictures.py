@@ -148,7 +148,7 @@ def waiting(album: Album) -> None:
     window._say("Looking for Python environments")
     album.take(window, "looking")
     window._busy(False)
-    window._failed("ValueError: an example of a fault of our own")
+    window._on_failed("ValueError: an example of a fault of our own")
     album.take(window, "failed")
     window.close()
 

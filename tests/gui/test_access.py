@@ -214,7 +214,7 @@ def test_what_happens_is_announced(open_window: Open, monkeypatch: pytest.Monkey
     assert "The NVIDIA GPU has no NVIDIA driver." in said[-1]
     window.next.click()
     assert said[-1] == "CUDA toolkit"
-    window._failed("ValueError: no luck")
+    window._on_failed("ValueError: no luck")
     assert "no luck" in said[-1]
 
 

@@ -56,7 +56,7 @@ def test_a_probe_that_hangs_is_not_decided_and_the_rest_goes_on(
         window.start()
     release.set()
     window.steps.setCurrentRow(1)
-    assert "Not decided" in window.steps.item(1).text()
+    assert "Undecided" in window.steps.item(1).text()
     assert "OK" in window.steps.item(2).text()
     put_away([window])
 

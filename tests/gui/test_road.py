@@ -22,7 +22,7 @@ from core.model.findings import Report
 from core.report.json_form import to_json
 from core.report.reading import MAX_WORDS, count_words
 from core.report.redact import redact
-from core.report.session_code import encode_report, summarise
+from core.report.session_code import encode_code, summarise
 from core.transaction.execute import Outcome, VerifiedFor
 from core.transaction.journal import Entry
 from gui.dialogs.text_dialog import TextDialog
@@ -201,7 +201,7 @@ def test_a_report_from_elsewhere_at_the_help_desk(keyboard: bool, wizard: Opened
 def test_what_can_be_pasted_into_the_field(given: str, wizard: OpenedWizard) -> None:
     theirs = recorded.report("no driver")
     text = {
-        "code": encode_report(summarise(theirs)),
+        "code": encode_code(summarise(theirs)),
         "report": to_json(redact(theirs)).decode(),
         "nothing": "{}",
         "broken": "CV-0000-0000-0000",
@@ -348,8 +348,8 @@ def test_a_cure_that_holds_for_some_ways_of_starting_says_for_which_it_does_not(
 def test_a_cure_that_nobody_could_verify_is_not_called_fixed(wizard: OpenedWizard, tmp_path: Path) -> None:
     ways = (VerifiedFor(way="process"), VerifiedFor(way="login"))
     person = change_that_ends(Outcome(kind="done", sentence="Done.", verified_for=ways), wizard, tmp_path)
-    assert person.headline == "Not decided"
-    assert "nothing shows that it has helped" in person.reads
+    assert person.headline == "Undecided"
+    assert "nothing shows that it helped" in person.reads
     assert "Fixed" not in person.reads
     assert person.button("Undo...")
     person.press("Look again")
@@ -365,7 +365,7 @@ def test_what_a_cure_has_proved_is_on_the_last_screen(wizard: OpenedWizard, tmp_
 def test_a_change_that_is_stuck_is_said_and_never_called_fixed(wizard: OpenedWizard, tmp_path: Path) -> None:
     said = "The disk is full. What was changed is taken back at the next start."
     person = change_that_ends(Outcome(kind="stuck", sentence=said), wizard, tmp_path)
-    assert person.headline == "Not decided"
+    assert person.headline == "Undecided"
     assert said in person.reads
     assert "Fixed" not in person.reads
     assert person.button("Undo...") is None, "nothing stands that could be undone"

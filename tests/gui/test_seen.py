@@ -143,7 +143,7 @@ def test_the_benchmark_runs_when_it_is_asked_and_shows_a_bar_against_the_limit(o
     window = opened(engine)
     hand = Hand(window, keyboard=True)
     assert "Not run yet" in shown_text(window.summary)
-    hand.press("To the GPU benchmark")
+    hand.press("Go to the GPU benchmark")
     assert engine.asked == []
     hand.press("Run the quick benchmark")
     assert engine.asked == ["quick"]

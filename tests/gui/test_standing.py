@@ -133,4 +133,4 @@ def test_an_open_cause_is_said_to_be_open() -> None:
     from tests.rules.test_root_cause import failing
 
     report = diagnose_snapshot(failing(m.wheel_machine(), m.PREFIX))
-    assert scan_headline(report) == "Something is wrong, and its cause is not decided"
+    assert scan_headline(report) == "Something is wrong, but its cause could not be determined"

@@ -157,7 +157,7 @@ def test_progress_is_one_line_that_changes_without_any_escape(monkeypatch: pytes
     err = Stream(console=True)
     monkeypatch.setattr(sys, "stderr", err)
     old = Reader(escapes=False)
-    with streams.standing_in(old, old), terminal.progress_on_stderr() as watch:
+    with streams.replaced_streams(old, old), terminal.progress_on_stderr() as watch:
         watch.say("Looking")
         watch.say("猫")
     err.flush()

@@ -59,5 +59,5 @@ def test_a_toolkit_of_a_store_is_named_and_is_no_alarm():
 def test_a_damaged_one_is_put_back_by_who_keeps_it():
     [found] = findings(state="damaged", problem="is cut off")
     assert found.fix is not None
-    assert found.fix.title == "Have Nix put this toolkit back"
+    assert found.fix.title == "Have Nix restore this toolkit"
     assert "nix-store --verify" in found.fix.advice

@@ -97,8 +97,8 @@ def test_the_words_of_a_plan_have_no_place_in_what_is_asked(box: Box) -> None:
 
 
 def test_a_refusal_by_the_person_changes_nothing(box: Box, order: tuple[str, str]) -> None:
-    said = carried(box, *order, said="You did not agree to it.")
-    assert (said.kind, said.sentence) == ("refused", "Nothing was changed. You did not agree to it.")
+    said = carried(box, *order, said="You did not agree.")
+    assert (said.kind, said.sentence) == ("refused", "Nothing was changed. You did not agree.")
     assert not Path(box.machines.folder).exists()
 
 

@@ -175,7 +175,7 @@ def test_a_json_document_says_the_same_and_drives_no_terminal(capsys: pytest.Cap
 
 
 def test_a_complaint_drives_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with streams.standing_in():
+    with streams.replaced_streams():
         print(f"\r{HOSTILE} ...", file=sys.stderr)
     err = capsys.readouterr().err
     plain(err.removeprefix("\r"))

@@ -146,7 +146,7 @@ def test_only_what_record_lists_is_touched(site: Site) -> None:
 
 
 def test_a_package_that_is_whole_is_left(site: Site) -> None:
-    with pytest.raises(ChangeError, match="nothing to put back"):
+    with pytest.raises(ChangeError, match="nothing to restore"):
         site.change(named=str(site.wheel()))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.model.facts import CudaInit, Driver, DriverLibrary, DriverPart, Gpu, Nvml
 from core.probes.driver import probe
-from core.probes.driver.probe import DriverAnswers, merge_gpus, stubs_told
+from core.probes.driver.probe import DriverAnswers, mark_stubs, merge_gpus
 from core.probes.driver.protocol import DriverEvent
 from tests.host.fake import said
 from tests.probes.driver_standin import CUDA, NVML, built, install
@@ -261,14 +261,14 @@ def test_the_variable_that_keeps_cuda_from_starting_is_found_by_halving(tmp_path
     monkeypatch.setattr(probe, "_cuda", ask)
     given = request(ROOT, {"A": "1", "B": "1", "Y": "1", "Z": "1", "PATH": "/bin"})
     failed = DriverAnswers(cuda=CudaInit(status=999, library="/l"))
-    bare, blamed = probe.two_worlds(given, (failed,), float("inf"))
+    bare, blamed = probe.bisect_variables(given, (failed,), float("inf"))
     assert bare is not None
     assert (bare.status, blamed) == (0, ("A",))
     assert all("PATH" in env for env in calls)
     monkeypatch.setattr(probe, "_cuda", lambda *_, **__: failed)
-    assert probe.two_worlds(given, (failed,), float("inf")) == (failed.cuda, ())
-    assert probe.two_worlds(given, (failed,), 0.0) == (None, ())
-    assert probe.two_worlds(given, (DriverAnswers(cuda=WORKS),), float("inf")) == (None, ())
+    assert probe.bisect_variables(given, (failed,), float("inf")) == (failed.cuda, ())
+    assert probe.bisect_variables(given, (failed,), 0.0) == (None, ())
+    assert probe.bisect_variables(given, (DriverAnswers(cuda=WORKS),), float("inf")) == (None, ())
 
 
 # --- without a child -------------------------------------------------------------------------------------
@@ -305,10 +305,10 @@ def test_a_compute_capability_that_nvml_does_not_know_comes_from_cuda():
 
 def test_only_the_library_that_answered_34_is_called_a_stub():
     found = (DriverLibrary(path="/a", real_path="/b"), DriverLibrary(path="/c"))
-    told = stubs_told(found, CudaInit(status=34, library="/b"))
+    told = mark_stubs(found, CudaInit(status=34, library="/b"))
     assert told is not None
     assert [lib.stub for lib in told] == [True, None]
-    assert stubs_told(found, CudaInit(status=0, library="/b")) == found
+    assert mark_stubs(found, CudaInit(status=0, library="/b")) == found
 
 
 def test_a_recorded_windows_driver(tmp_path: Path):

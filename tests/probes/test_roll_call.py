@@ -130,8 +130,8 @@ def test_statuses_have_names() -> None:
 
 GUARDS = {
     ("network namespace",): "a network namespace of their own kept them from the network",
-    ("seccomp",): "the kernel allowed no network namespace",
-    ("seccomp", "network namespace"): "in a cage (seccomp), and in a network namespace of their own",
+    ("seccomp",): "the kernel did not allow a network namespace",
+    ("seccomp", "network namespace"): "in a sandbox (seccomp), in a network namespace of their own",
 }
 
 
@@ -143,7 +143,7 @@ def test_a_library_that_was_called_without_the_cage_is_told() -> None:
     told = Execution(what="roll call", path=ROLL.main, account="ada")
     seen = Snapshot(machine=Machine(system="linux"), loads=(load,), executions=(told,))
     for form in (report_text, as_html):
-        assert "no cage (seccomp)" in " ".join(form(Report(snapshot=seen)).split())
+        assert "no sandbox (seccomp)" in " ".join(form(Report(snapshot=seen)).split())
         caged = msgspec.structs.replace(load, roll_call=msgspec.structs.replace(roll, uncaged=False))
         assert "seccomp" not in form(Report(snapshot=msgspec.structs.replace(seen, loads=(caged,))))
         for guards, words in GUARDS.items():

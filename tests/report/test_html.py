@@ -185,6 +185,6 @@ def test_what_could_not_be_looked_at_is_told() -> None:
 
 def test_severity_is_a_word_and_never_colour_alone() -> None:
     text = as_html(planted("x"))
-    for word in ("OK", "Good to know", "Not decided", "Warning", "Error"):
+    for word in ("OK", "Good to know", "Undecided", "Warning", "Error"):
         assert word in text
     assert text.count('class="finding ') == len(Severity)

@@ -86,7 +86,7 @@ def handed_out(seen: Snapshot, message: str) -> dict[str, str]:
         "html before and after": as_html(clean, clean),
         "policy": policy_of(clean),
     }
-    code = session_code.encode_report(session_code.summarise(clean))
+    code = session_code.encode_code(session_code.summarise(clean))
     out["session code"] = code + session_code.code_text(session_code.decode_report(code), cause_rows())
     out["session code json"] = session_code.code_json(session_code.decode_report(code), cause_rows()).decode()
     compared = compare_reports(clean, redact(diagnose_snapshot(machines.wheel_machine())))

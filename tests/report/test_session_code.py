@@ -37,7 +37,7 @@ TOLD = st.builds(
 
 @given(TOLD)
 def test_what_is_encoded_is_decoded(told: session_code.DecodedReport) -> None:
-    text = session_code.encode_report(told)
+    text = session_code.encode_code(told)
     assert session_code.decode_report(text) == told
     assert session_code.is_code(text)
     assert len(text) <= 40
@@ -45,18 +45,18 @@ def test_what_is_encoded_is_decoded(told: session_code.DecodedReport) -> None:
 
 @given(TOLD, st.sampled_from([str.lower, lambda t: t.replace("-", " "), lambda t: t.replace("-", ""), str.strip]))
 def test_case_and_spacing_do_not_matter(told: session_code.DecodedReport, spoken: object) -> None:
-    assert session_code.decode_report(spoken(session_code.encode_report(told))) == told  # type: ignore[operator] # a function on text
+    assert session_code.decode_report(spoken(session_code.encode_code(told))) == told  # type: ignore[operator] # a function on text
 
 
 def test_letters_that_look_alike_are_taken_for_digits() -> None:
-    text = session_code.encode_report(session_code.DecodedReport(system="linux", driver=580))
+    text = session_code.encode_code(session_code.DecodedReport(system="linux", driver=580))
     assert session_code.decode_report(text.replace("1", "l").replace("0", "O")) == session_code.decode_report(text)
 
 
 @settings(max_examples=60, deadline=None)
 @given(TOLD, st.data())
 def test_any_one_or_two_wrong_signs_are_noticed(told: session_code.DecodedReport, data: st.DataObject) -> None:
-    bare = session_code.encode_report(told).removeprefix("CV").replace("-", "")
+    bare = session_code.encode_code(told).removeprefix("CV").replace("-", "")
     signs = list(bare)
     for place in data.draw(st.sets(st.integers(0, len(bare) - 1), min_size=1, max_size=2)):
         signs[place] = data.draw(st.sampled_from([c for c in session_code.ALPHABET if c != bare[place]]))
@@ -67,7 +67,7 @@ def test_any_one_or_two_wrong_signs_are_noticed(told: session_code.DecodedReport
 @settings(max_examples=60, deadline=None)
 @given(TOLD, st.data())
 def test_swapped_and_lost_signs_are_noticed(told: session_code.DecodedReport, data: st.DataObject) -> None:
-    bare = session_code.encode_report(told).removeprefix("CV").replace("-", "")
+    bare = session_code.encode_code(told).removeprefix("CV").replace("-", "")
     at = data.draw(st.integers(0, len(bare) - 2))
     swapped = bare[:at] + bare[at + 1] + bare[at] + bare[at + 2 :]
     if swapped != bare:
@@ -110,7 +110,7 @@ def test_a_report_gives_a_short_code_with_its_cause_and_versions() -> None:
     assert told.primary
     assert VOCABULARY[told.items[0].cause].cause == "corrupt_or_truncated_file"
     assert (told.driver, told.driver_cuda, told.cudnn) == (580, (13, 0), (9, 1, 0))
-    assert len(session_code.encode_report(told).replace("-", "")) <= 20
+    assert len(session_code.encode_code(told).replace("-", "")) <= 20
     shown = session_code.code_text(told, VOCABULARY)
     assert "corrupt_or_truncated_file" in shown
     assert "driver 580" in shown
@@ -130,12 +130,12 @@ def test_the_json_form_has_words() -> None:
 
 def test_a_machine_in_order_and_one_with_nothing_seen_have_codes_too() -> None:
     healthy = session_code.decode_report(
-        session_code.encode_report(session_code.summarise(diagnose_snapshot(m.wheel_machine())))
+        session_code.encode_code(session_code.summarise(diagnose_snapshot(m.wheel_machine())))
     )
     assert healthy.items == ()
     assert "Nothing wrong" in session_code.code_text(healthy, VOCABULARY)
     bare = session_code.summarise(Report(snapshot=Snapshot(machine=Machine(system="windows"))))
-    assert session_code.decode_report(session_code.encode_report(bare)) == session_code.DecodedReport(system="windows")
+    assert session_code.decode_report(session_code.encode_code(bare)) == session_code.DecodedReport(system="windows")
 
 
 def test_more_findings_than_fit_are_said_to_be_more() -> None:

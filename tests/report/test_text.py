@@ -73,7 +73,7 @@ def test_colour_is_only_where_it_is_asked_for_and_words_say_the_same() -> None:
     plain, coloured = report_text(planted("x")), report_text(planted("x"), colour=True)
     assert "\x1b" not in plain
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
-    for heading in ("Not decided", "Also wrong", "Good to know", "OK"):
+    for heading in ("Undecided", "Also wrong", "Good to know", "OK"):
         assert heading in plain
 
 

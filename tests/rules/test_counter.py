@@ -16,7 +16,7 @@ from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.report.json_form import from_json
 from core.rules.consumer_loads import consumer_load, failures_of, load_failures
-from core.rules.counter import CounterOutcome, cuda_starts, of_cuda, of_failures
+from core.rules.counter import CounterOutcome, cuda_starts, judge_cuda, judge_failures
 from core.rules.cudnn import loading
 from core.rules.cudnn.loading import judge_load
 from core.rules.driver import gpu_access, status
@@ -168,14 +168,14 @@ def test_a_search_path_without_which_a_framework_fails_alike_is_not_blamed(name:
     ],
 )
 def test_what_an_answer_says(asked: CudaInit, again: CudaInit | None, outcome: CounterOutcome) -> None:
-    assert of_cuda(asked, again) is outcome
+    assert judge_cuda(asked, again) is outcome
 
 
 def test_what_failures_say() -> None:
     one, two = frozenset({("dlopen", "a")}), frozenset({("dlopen", "b")})
-    assert of_failures(frozenset(), frozenset()) is CounterOutcome.OPEN
-    assert of_failures(one, None) is CounterOutcome.OPEN
-    assert of_failures(one, frozenset()) is CounterOutcome.PROVED
-    assert of_failures(one, one | two) is CounterOutcome.REFUTED
-    assert of_failures(one, two) is CounterOutcome.CHANGED
+    assert judge_failures(frozenset(), frozenset()) is CounterOutcome.OPEN
+    assert judge_failures(one, None) is CounterOutcome.OPEN
+    assert judge_failures(one, frozenset()) is CounterOutcome.PROVED
+    assert judge_failures(one, one | two) is CounterOutcome.REFUTED
+    assert judge_failures(one, two) is CounterOutcome.CHANGED
     assert failures_of(RollCall(library="libcudnn.so.9")) is None

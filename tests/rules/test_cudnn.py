@@ -11,7 +11,7 @@ from core.model.facts import CudnnCopy, LibraryFile, Snapshot
 from core.model.remedies import PutPackageBack
 from core.model.steps import Severity
 from core.rules.cudnn import copies
-from core.rules.cudnn.files import file_faults, put_back, release_of
+from core.rules.cudnn.files import file_faults, package_remedy, release_of
 from tests import machines as m
 
 WARNING, NOTE = Severity.WARNING, Severity.NOTE
@@ -139,4 +139,4 @@ def test_a_package_is_put_back_where_what_it_replaces_can_be_kept(fields: dict, 
     first, *others = whole.files
     copy = replace(whole, files=(replace(first, **file), *others), **fields)
     wheel = PutPackageBack(prefix=m.PREFIX, package="nvidia-cudnn-cu12", version="9.1.0.70")
-    assert put_back(copy) == (wheel if back else None)
+    assert package_remedy(copy) == (wheel if back else None)

@@ -19,7 +19,7 @@ from core.rules.frameworks.environment_view import environment_views
 from core.rules.frameworks.packages import jax_without_its_other_half, numpy_abi
 from core.rules.frameworks.records import WHOLE_STATE, _is_broken
 from core.rules.newer import newer_packages
-from core.rules.ways import seen_by
+from core.rules.ways import snapshot_for_way
 from tests.machines import PREFIX, python, wheel_machine
 
 OTHER = "/home/ada/other"
@@ -109,6 +109,6 @@ def test_another_way_of_starting_has_its_own_search_where_it_was_looked_at() -> 
     mine, theirs = ((ImportSearch(prefix=p),) for p in (PREFIX, OTHER))
     machine = replace(wheel_machine(), imports=mine)
     look = StartLook(starts=("cron",), environment=machine.environment)
-    assert seen_by(machine, look).imports == mine
-    assert seen_by(machine, replace(look, imports=theirs)).imports == theirs
-    assert seen_by(machine, replace(look, imports=())).imports == ()
+    assert snapshot_for_way(machine, look).imports == mine
+    assert snapshot_for_way(machine, replace(look, imports=theirs)).imports == theirs
+    assert snapshot_for_way(machine, replace(look, imports=())).imports == ()

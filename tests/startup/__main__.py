@@ -14,25 +14,35 @@ from tests.startup.places import EVERYBODYS, PLACES, VALUES, Place
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/starting.md"
 HEAD = """# Ways of starting
 
-A program gets its variables from the way in which it is started. A scan reads the files of each way, and judges each with its own
-variables: login shells, terminals, the desktop's session, commands over ssh, cron jobs, Jupyter's kernels, activations of environments,
-systemd services with their drop-ins, templates, files and their manager's conf, supervisord's programs, the recipes of a makefile or justfile,
-npm's scripts, a Procfile, tasks in pyproject.toml (pixi, PDM, Poe, Hatch, taskipy) and pixi.toml, tasks and run configurations of VS Code and
-PyCharm, VS Code's terminals, shells in tmux and screen (their files, and servers that run, with the variables that they were started with),
-direnv, mise, the file that uv reads, scripts (a batch system's jobs among them) and launchers, anacron, the folders that cron runs, jobs of at,
-rc.local, notebooks that JupyterHub starts, and environment modules that are loaded. What reading cannot decide is called open; a shell is
-asked only then, without a terminal, for at most two seconds, never with an administrator's rights. Tasks and the files of a folder are read in
-the working folder.
+A program's variables depend on the way in which it is started. A scan reads the files of each way, and judges each way
+with its own variables:
 
-A command is followed to the Python that runs in the end: through scripts with their `cd`, `source` and `module load`, through whatever starts
-programs (the command begins with the first word that names a program), through the `run` of uv, Poetry, PDM, Rye, Pipenv, pixi and conda, and through
-sudo as sudoers says it. What starts in another root (a container of Docker Compose, a dev container, a Dockerfile's ENV) is no way of
-starting an environment of this machine: scan inside it, or name its root with `--root`. A `.env` that a program reads by itself (python-dotenv)
-is not judged: nothing outside the program tells whether it does.
+- login shells, terminals, the desktop's session, commands over ssh, shells in tmux and screen (their files, and running
+  servers with the variables that they were started with);
+- activations of environments, direnv, mise, environment modules that are loaded, the file that uv reads;
+- Jupyter's kernels, notebooks that JupyterHub starts, VS Code's terminals, tasks and run configurations of VS Code and
+  PyCharm;
+- systemd services (with their drop-ins, templates, files and their manager's configuration), supervisord's programs,
+  rc.local;
+- cron jobs, the folders that cron runs, anacron, jobs of at;
+- the recipes of a makefile or justfile, npm's scripts, a Procfile, tasks in pyproject.toml (pixi, PDM, Poe, Hatch,
+  taskipy) and pixi.toml;
+- scripts (including a batch system's jobs) and launchers.
 
-`python -m tests.startup` writes this table. In each row a variable is wrong by one line: LD_LIBRARY_PATH and PATH by a folder in
-front, CUDA_VISIBLE_DEVICES is -1, CUDA_HOME names a folder that is gone. The scan names file and line in the ways that are listed; the cure
-edits that line; then every way is read anew and, where a shell, tmux or direnv of this machine makes it, really started; then it is undone, byte for byte.
+A question that files alone cannot answer stays open; only then is a shell started, without a terminal, for at most two
+seconds, and never with an administrator's rights. Tasks and the files of a project are read in the working directory.
+
+A command is followed to the Python that finally runs: through scripts with their `cd`, `source` and `module load`,
+through programs that start others (the command begins with the first word that names a program), through the `run` of
+uv, Poetry, PDM, Rye, Pipenv, pixi and conda, and through sudo according to sudoers. A program that starts in another root
+(a container of Docker Compose, a dev container, a Dockerfile's ENV) does not use an environment of this machine: scan
+inside it, or name its root with `--root`. A `.env` that a program reads by itself (python-dotenv) is not judged, since
+nothing outside the program shows whether it does.
+
+`python -m tests.startup` writes this table. In each row one line makes a variable wrong: a folder is put before the
+others in LD_LIBRARY_PATH or PATH, CUDA_VISIBLE_DEVICES is -1, or CUDA_HOME names a folder that does not exist. The scan
+names file and line in the listed ways, and the cure edits that line. Then every way is read again and, if this machine
+has its shell, tmux or direnv, really started; finally the cure is undone, byte for byte.
 
 """
 

@@ -136,7 +136,7 @@ class DriverLadder:
     def rungs(self) -> tuple[tuple[str, Layer, str, Step], ...]:
         """Return name, layer, main call and step of every rung."""
         return (
-            *self.opening(),
+            *self.opening_rungs(),
             (fact_text("the GPU's memory can be allocated"), "device", "cuMemAlloc_v2", self._allocate),
             (fact_text("memory copies both ways, unchanged"), "device", "cuMemcpyDtoH_v2", self._copy),
             (
@@ -149,7 +149,7 @@ class DriverLadder:
             (fact_text("cuBLAS multiplies matrices rightly"), "toolkit", "cublasSgemm_v2", self._cublas),
         )
 
-    def opening(self) -> tuple[tuple[str, Layer, str, Step], ...]:
+    def opening_rungs(self) -> tuple[tuple[str, Layer, str, Step], ...]:
         """Return the rungs up to an open GPU."""
         return (
             (fact_text("the driver answers"), "driver", "cuInit", self._driver),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from core.benchmark.child.c_api import CallError, Library
 from core.benchmark.child.cuda_api import Device
-from core.benchmark.child.cudnn.api import Buffers, ConvolutionApi, Plan, last_words
+from core.benchmark.child.cudnn.api import Buffers, ConvolutionApi, Plan, error_message
 from core.benchmark.shapes import Problem
 
 MAX_WORKSPACE_BYTES = 8 << 30
@@ -70,7 +70,7 @@ class CudnnSession:
                     if enough(way.name):
                         break
             except CallError as e:
-                self.refused[way.name] = CallError(e.call, e.status, e.name, e.detail or last_words(self.cudnn))
+                self.refused[way.name] = CallError(e.call, e.status, e.name, e.detail or error_message(self.cudnn))
 
     @property
     def most_telling_error(self) -> CallError | None:

@@ -144,7 +144,7 @@ class _Upper:
     def rungs(self) -> tuple[tuple[str, Layer, str, Step], ...]:
         """Return the steps; the first ones only open the GPU again, in this process."""
         return (
-            *self._lower.opening(),
+            *self._lower.opening_rungs(),
             ("cuDNN loads", "cudnn", "cudnnGetVersion", self._load),
             (fact_text("cuDNN makes its handle"), "cudnn", "cudnnCreate", self._create),
             (fact_text("cuDNN convolves rightly"), "cudnn", "cudnnConvolutionForward", self._convolve),

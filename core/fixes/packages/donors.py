@@ -52,7 +52,7 @@ def put_files_back(  # noqa: PLR0917 - what, from where, and the means
     lost = [f for name in change.restore for f in lost_files(change.folder, name, watch)]
     if not lost:
         names = ", ".join(change.restore)
-        raise ChangeError(_("Every file of {names} is as it was installed; there is nothing to put back.", names=names))
+        raise ChangeError(_("Every file of {names} is as it was installed; there is nothing to restore.", names=names))
     found: dict[str, str] = {}
     for place in _folders_here(change, seen, host):
         _take_from_folder(place, lost, found)
@@ -207,8 +207,8 @@ def _file_set(change: ExchangePackages, lost: Sequence[LostFile], found: dict[st
     ]
     made = {str(p) for i in items for p in Path(i.path).parents if not os.path.lexists(p)}
     title = n_(
-        "Put {n} file of {packages} back into {prefix}",
-        "Put {n} files of {packages} back into {prefix}",
+        "Restore {n} file of {packages} in {prefix}",
+        "Restore {n} files of {packages} in {prefix}",
         len(items),
         packages=", ".join(dict.fromkeys(f"{f.package} {f.version}" for f in lost)),
         prefix=change.prefix,

@@ -165,7 +165,7 @@ class Installer:
         )
         sizes = {_digest(p): p.stat().st_size for p in wheels.iterdir()}
         if any(p.sha256 not in sizes for p in packages):
-            raise ChangeError(_("What was fetched has other hashes than the list of packages."))
+            raise ChangeError(_("The hashes of the downloaded files differ from those in the list of packages."))
         return tuple(msgspec.structs.replace(p, size=sizes[p.sha256]) for p in packages)
 
     def download(self, wanted: Wanted, into: Path) -> None:

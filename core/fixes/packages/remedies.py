@@ -26,7 +26,7 @@ def put_package_back(remedy: PutPackageBack, snapshot: Snapshot) -> tuple[Change
     if python is None or not location or python.managed:
         return ()
     names = join_names((f"{remedy.package} {remedy.version}", *remedy.more))
-    title = _("Put the files of {packages} back", packages=names)
+    title = _("Restore the files of {packages}", packages=names)
     return (
         ExchangePackages(
             title=title,

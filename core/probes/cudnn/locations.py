@@ -91,7 +91,7 @@ def find_folders(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...])
 
 def _spots(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> Iterator[CudnnSpot]:
     for python in request.seen.pythons or ():
-        yield from in_environment(python, where)
+        yield from spots_in_environment(python, where)
     steps: tuple[Callable[[ProbeRequest, Sysroot], Iterator[CudnnSpot]], ...]
     steps = (_windows_path, _windows_folders) if where.system == "windows" else (_library_path, _linux_folders)
     for step in steps:
@@ -101,7 +101,7 @@ def _spots(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> It
     yield from _overrides(request, where)
 
 
-def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[CudnnSpot]:
+def spots_in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[CudnnSpot]:
     """Yield the folders of one environment: NVIDIA's wheels, packages with bundled libraries, conda's."""
     for site in python.site_packages:
         nvidia = where.join(site, "nvidia")

@@ -25,7 +25,7 @@ from core.probes.driver.protocol import DriverEvent, DriverQuery
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
-from core.probes.trust import of_search_paths, tell_execution
+from core.probes.trust import of_search_paths, record_execution
 
 NVML_TIMEOUT_SECONDS = 8.0
 """Seconds for NVML's child."""
@@ -106,12 +106,12 @@ def look(request: ProbeRequest) -> Driver:
         clean = _cuda(request, _clean(env))
     managed = nvml()
     unhidden = shown() if shown else None
-    bare, blamed = two_worlds(request, (answer, unhidden, clean), start + BLAME_SECONDS)
+    bare, blamed = bisect_variables(request, (answer, unhidden, clean), start + BLAME_SECONDS)
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
         others = may_run({where.local_path(library): True}).changeable if runs_here(where) else None
-        tell_execution("driver", library, Verdict(may=True, changeable=others), request)
+        record_execution("driver", library, Verdict(may=True, changeable=others), request)
     return Driver(
-        **seen | {"libraries": stubs_told(seen["libraries"], answer.cuda)},
+        **seen | {"libraries": mark_stubs(seen["libraries"], answer.cuda)},
         nvml=managed.nvml,
         gpus=merge_gpus(managed, unhidden or answer, answer),
         cuda=answer.cuda,
@@ -195,7 +195,7 @@ def _nvml(request: ProbeRequest) -> DriverAnswers:
     )
 
 
-def two_worlds(
+def bisect_variables(
     request: ProbeRequest, asked: Sequence[DriverAnswers | None], until: float
 ) -> tuple[CudaInit | None, tuple[str, ...]]:
     """Return cuInit's result without this session's variables, and the variables that prevent it from starting.
@@ -245,11 +245,13 @@ def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False)
     heard = last_answers(answer)
     if heard.cuda and heard.cuda.status == 0 and heard.parts:  # cuInit had answered: what killed the child is the part
         loaded = tuple(with_child_end(p, answer, p.name) for p in heard.parts)
-        return replace(heard, parts=tuple(_proved(p, request, env) for p in loaded) if answer.ended else loaded)
+        return replace(
+            heard, parts=tuple(_with_ptx_result(p, request, env) for p in loaded) if answer.ended else loaded
+        )
     return replace(heard, cuda=with_child_end(heard.cuda or CudaInit(), answer, "cuInit"), nvml=None)
 
 
-def _proved(part: DriverPart, request: ProbeRequest, env: Mapping[str, str]) -> DriverPart:
+def _with_ptx_result(part: DriverPart, request: ProbeRequest, env: Mapping[str, str]) -> DriverPart:
     """Return a part that crashed the process which loaded it, with the result of loading a PTX kernel."""
     answer = ask_child(
         ask_cuda,
@@ -299,7 +301,7 @@ def merge_gpus(nvml: DriverAnswers, shown: DriverAnswers, cuda: DriverAnswers) -
     return None
 
 
-def stubs_told(found: tuple[DriverLibrary, ...] | None, cuda: CudaInit | None) -> tuple[DriverLibrary, ...] | None:
+def mark_stubs(found: tuple[DriverLibrary, ...] | None, cuda: CudaInit | None) -> tuple[DriverLibrary, ...] | None:
     """Return the libraries, with the one that returned 34 (CUDA_ERROR_STUB_LIBRARY) marked as a stub."""
     if found is None or cuda is None or cuda.status != 34:
         return found

@@ -186,7 +186,7 @@ class Walk:
         self.heavy: bool = base.heavy if base else False
 
     @cached_property
-    def altered(self) -> frozenset[str]:
+    def altered_files(self) -> frozenset[str]:
         """Libraries of the distribution whose size differs from its RECORD; conda rewrites the files that it packages."""
         what, request = self._distribution, self._setting.request
         if installed_by_conda(what, self._setting.where):
@@ -199,7 +199,7 @@ class Walk:
 
         given = (what.name, what.version, what.location)
         known = request.shared.setdefault("identities", {})
-        return frozenset(kept_look("altered", given, tuple[str, ...], look, self._setting.where, known=known))
+        return frozenset(kept_look("altered_files", given, tuple[str, ...], look, self._setting.where, known=known))
 
     def closure(self) -> Closure:
         """Return the result."""
@@ -360,7 +360,9 @@ class Walk:
             if len(self.gaps) > 20:
                 return
             mine = self._base is not None and one.file.path in self.binaries
-            mine = mine or (one.file.path.startswith(own) and one.file.path not in self._hosted and bool(self.altered))
+            mine = mine or (
+                one.file.path.startswith(own) and one.file.path not in self._hosted and bool(self.altered_files)
+            )
             scope = [*self._process.scope([one]), *self.global_scope]
             self.gaps += self._process.unmet_versions(one)
             if one.file.path.startswith(own) or any(one.file.path.startswith(f) for f in self._setting.folders):

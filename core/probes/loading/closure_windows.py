@@ -120,7 +120,7 @@ class DllWalk:
             pattern = step.file.replace("{cuda}", number.replace(".", ""))
             found = [p for p in self._files_of(pattern) if p not in self.binaries]
             if not found and not step.may_fail:
-                self._lost(pattern)
+                self._record_lost_files(pattern)
             if not step.may_fail:
                 self.binaries += found
             for path in found:
@@ -136,7 +136,7 @@ class DllWalk:
         """
         what = self._distribution
         consumer = self._python.consumer(f"{what.name} {what.version}")
-        openings = self._opened(consumer.full_id, verdicts)
+        openings = self._openings(consumer.full_id, verdicts)
         sound = {o.library for o in openings or () if not o.problem and not o.ended}
         failed = any(o.number == NOT_FOUND for o in openings or ())
         edges = [*self.edges, *(self._others if failed and not self.edges else ())]
@@ -168,14 +168,14 @@ class DllWalk:
     def _load(self, path: str, *, optional: bool, hosted: bool) -> None:
         """Follow one file that is loaded by its path."""
         policy = self._policy(path)
-        bad, gaps, direct = self._followed(path, path, policy)
+        bad, gaps, direct = self._follow(path, path, policy)
         flags = ALTERED if policy.altered else DLL_LOAD_DIR | DEFAULT_DIRS
         if self._row.windows_way == "then PATH":
             flags |= AFTER_PATH
             if any(e.state == "absent" and not e.by_name for e in bad):
                 added = ";".join((*self.folders, ntpath.dirname(path)))
                 again = plain_policy(policy.application, f"{added};{policy.path}", root=self._where.root)
-                bad, gaps, direct = self._followed(path, path, again)
+                bad, gaps, direct = self._follow(path, path, again)
         if not optional:
             self.edges += [(path, e) for e in bad]
             self.gaps += [(path, g) for g in gaps]
@@ -198,7 +198,7 @@ class DllWalk:
                 else policy.for_bare_name()
             )
             for name in names.names.get(major, names.names.get("", ())):
-                bad, gaps, _direct = self._followed(name, by, policy)
+                bad, gaps, _direct = self._follow(name, by, policy)
                 its = [replace(e, by_name=e.name == name, wanted_by=e.wanted_by or by) for e in bad]
                 if not names.needed and all(e.by_name and e.state == "absent" for e in its):
                     continue
@@ -207,7 +207,7 @@ class DllWalk:
                 wants = tuple((ntpath.basename(g.provider), g.name) for g in gaps)
                 self.steps.append(LoadStep(path=name, flags=policy.flags, wants=wants))
 
-    def _followed(self, start: str, by: str, policy: DllPolicy) -> tuple[list[Edge], list[Gap], tuple[str, ...]]:
+    def _follow(self, start: str, by: str, policy: DllPolicy) -> tuple[list[Edge], list[Gap], tuple[str, ...]]:
         """Return a load's missing dependencies, its missing functions, and the files that the start imports itself.
 
         All that it brings in counts as loaded from then on, unless it fails.
@@ -275,7 +275,7 @@ class DllWalk:
         folders = tuple(dict.fromkeys((*self._before.folders, *self.folders)))
         return LoadOrder(folders=folders, steps=(*self._before.steps, *self.steps))
 
-    def _opened(self, consumer: str, verdicts: list[Verdict]) -> tuple[Opening, ...] | None:
+    def _openings(self, consumer: str, verdicts: list[Verdict]) -> tuple[Opening, ...] | None:
         """Really load it: always if that is cheap, else if something looks wrong or a thorough scan was requested."""
         suspect = bool(self.edges or self.gaps)
         if not (suspect or (self._python.is_wanted and (self._request.thorough or not self._row.heavy))):
@@ -299,7 +299,7 @@ class DllWalk:
                 return found
         return []
 
-    def _lost(self, pattern: str) -> None:
+    def _record_lost_files(self, pattern: str) -> None:
         """Record a file that the package installed and that is missing now."""
         if "*" in pattern or pattern not in read_record(self._distribution, self._where):
             return

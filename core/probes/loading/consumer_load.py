@@ -15,7 +15,7 @@ from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.plan import LoadContext, LoadPlan, plan_load
 from core.probes.loading.roll_call.parent import ask_roll_call, run_roll_call
 from core.probes.sysroot import Sysroot, without_silent_folders
-from core.probes.trust import of_load, printable_changeable, tell_execution
+from core.probes.trust import of_load, printable_changeable, record_execution
 
 
 def test_load(
@@ -60,7 +60,7 @@ def _run_roll_call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> Rol
         return None
     main = next((r.winner.path for r in its.resolutions if r.winner), its.roll.main)
     if not verdict.may:
-        tell_execution("roll call", main, verdict, setting.request, its.consumer.full_id)
+        record_execution("roll call", main, verdict, setting.request, its.consumer.full_id)
         return None
     if pipe := _pipe(its, setting.where):
         return RollCall(
@@ -69,7 +69,7 @@ def _run_roll_call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> Rol
         )
     watch = setting.request.watch
     watch.check()
-    tell_execution("roll call", main, verdict, setting.request, its.consumer.full_id)
+    record_execution("roll call", main, verdict, setting.request, its.consumer.full_id)
     env = environment_for(verdict, without_silent_folders(setting.env, setting.where))
     asking = ask_roll_call(setting.request.host, env, watch, verdict.account)
     called = run_roll_call(its.roll, its.fragile, setting.known, asking)

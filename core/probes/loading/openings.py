@@ -21,7 +21,7 @@ from core.model.facts.closure import Opening
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
-from core.probes.trust import tell_execution
+from core.probes.trust import record_execution
 
 OPENING_TIMEOUT_SECONDS = 30.0
 """For one child: PyTorch's libraries from a cold disk take a few seconds."""
@@ -124,7 +124,7 @@ def open_libraries(
     if not steps or not python.executable or not runs_here(where) or where.system != "linux":
         return None
     verdict = verdict_of()
-    tell_execution("roll call", steps[0].path, verdict, request, consumer)
+    record_execution("roll call", steps[0].path, verdict, request, consumer)
     if not verdict.may:
         return None
     import json  # seldom needed; a path of a system without UTF-8 is text for it alone

@@ -17,7 +17,7 @@ from core.probes.loading.origin import runs_here
 from core.probes.loading.roll_call.windows_loader import WINDOWS_ERRORS
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
-from core.probes.trust import of_interpreter, tell_execution
+from core.probes.trust import of_interpreter, record_execution
 
 LOADING_TIMEOUT_SECONDS = 60.0
 """For one child: a virus scanner reads gigabytes before the first load. A child that takes longer proves nothing."""
@@ -133,7 +133,7 @@ def load_libraries(
     if not verdicts:
         verdicts.append(of_interpreter(python, where))
     verdict = verdicts[0]
-    tell_execution("roll call", order.steps[0].path, verdict, request, consumer)
+    record_execution("roll call", order.steps[0].path, verdict, request, consumer)
     if not verdict.may:
         return None
     env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -150,13 +150,13 @@ def load_libraries(
         return None  # the interpreter itself did not start: other rules tell that
     ends = {e.library: e for e in answer.events if not e.begun}
     begun = [e.library for e in answer.events if e.begun]
-    out = [Opening(library=e.library, problem=in_words(e), number=e.number or None) for e in ends.values()]
+    out = [Opening(library=e.library, problem=describe_load_error(e), number=e.number or None) for e in ends.values()]
     if answer.ended and not answer.timed_out and begun and begun[-1] not in ends:
         out.append(Opening(library=begun[-1], ended=fact_text("The process {ended}.", ended=answer.ended)))
     return tuple(out)
 
 
-def in_words(event: LoadEvent) -> str:
+def describe_load_error(event: LoadEvent) -> str:
     """Return the error of LoadLibraryExW, and the function that a loaded DLL lacks; empty for a successful load."""
     if not event.number:
         return ""

@@ -25,7 +25,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.programs.follow import Followed, find_named, follow
 from core.probes.programs.windows import dlls_of
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 
 MOST_PLUGINS = 200
 """Libraries of a program's own folders that are looked at."""
@@ -64,10 +64,10 @@ def _file(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
     if where.is_folder(path):
         return ExaminedProgram(named=named, problem=fact_text("It is a folder, not a program."))
     its = follow(path, request.env, where)
-    return _examined(ExaminedProgram(named=named), its, request, where)
+    return _examine_program(ExaminedProgram(named=named), its, request, where)
 
 
-def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
+def _examine_program(known: ExaminedProgram, its: Followed, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
     if its.problem or not its.path:
         last = its.chain[-1] if its.chain else known.named
         if last.lower().endswith(".exe") and its.problem != "unread":
@@ -83,7 +83,7 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
     gaps: tuple[Gap, ...] = ()
     nearby: tuple[str, ...] = ()
     if image.format == "PE":
-        closure, gaps, nearby = dlls_of(its.path, its.env, where, lambda p: _opened(p, where))
+        closure, gaps, nearby = dlls_of(its.path, its.env, where, lambda p: _names_opened(p, where))
     else:
         closure = _libraries(its, request, where)
     return replace(
@@ -95,7 +95,7 @@ def _examined(known: ExaminedProgram, its: Followed, request: ProbeRequest, wher
         resolutions=closure,
         gaps=gaps,
         nearby=tuple(map(path_text, nearby)),
-        linked=_linked(closure, its.path, where),
+        linked=_linked_names(closure, its.path, where),
     )
 
 
@@ -108,7 +108,7 @@ def _not_started(known: ExaminedProgram, path: str, its: Followed, where: Sysroo
     return replace(known, path=path_text(path), chain=_texts(its.chain), problem=words, state=state)
 
 
-def _linked(closure: Iterable[Resolution], path: str, where: Sysroot) -> tuple[str, ...]:
+def _linked_names(closure: Iterable[Resolution], path: str, where: Sysroot) -> tuple[str, ...]:
     """Return the names that a loaded file is linked against; a PE's delay imports are opened at their first call."""
     names: dict[str, None] = {}
     for r in closure:
@@ -132,11 +132,13 @@ def _libraries(its: Followed, request: ProbeRequest, where: Sysroot) -> tuple[Re
         env["LD_LIBRARY_PATH"] = f"{bundle}:{old}" if old else bundle
     search = LibrarySearch(consumer_policy(env, request.seen.machine, where))
     program = search.load(its.path)
-    found = dict.fromkeys(library_closure(its.path, search, opens=lambda p: _opened(p, where)))
+    found = dict.fromkeys(library_closure(its.path, search, opens=lambda p: _names_opened(p, where)))
     if its.interpreter:
         return tuple(r for r in found if r.name != its.path)
     for plugin in _plugins(its.path, where):
-        found |= dict.fromkeys(library_closure(plugin, search, chain=[program], opens=lambda p: _opened(p, where)))
+        found |= dict.fromkeys(
+            library_closure(plugin, search, chain=[program], opens=lambda p: _names_opened(p, where))
+        )
     return tuple(r for r in found if "/" not in r.name)
 
 
@@ -156,7 +158,7 @@ def _plugins(path: str, where: Sysroot) -> list[str]:
     return found
 
 
-def _opened(path: str, where: Sysroot) -> tuple[str, ...]:
+def _names_opened(path: str, where: Sysroot) -> tuple[str, ...]:
     """Return the CUDA libraries that a file opens by name, if its strings name a release."""
     name = where.name(path)
     own = parse_cudnn_name(name, where.system)
@@ -201,11 +203,11 @@ def _process(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgr
     told = tuple(
         Variable(name=n, value=path_text(v), source=f"{folder}/environ")
         for n, v in sorted(own.items())
-        if is_relevant(Variable(name=n, value=v), table)
+        if is_relevant_variable(Variable(name=n, value=v), table)
     )
-    mapped, gone = _mapped(where.text(f"{folder}/maps", 8 << 20) or "")
+    mapped, gone = _mapped_files(where.text(f"{folder}/maps", 8 << 20) or "")
     its = follow(path, _if_started_now(own, request.env), where)
-    return replace(_examined(known, its, request, where), mapped=mapped, gone=gone, variables=told)
+    return replace(_examine_program(known, its, request, where), mapped=mapped, gone=gone, variables=told)
 
 
 def _if_started_now(own: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
@@ -220,7 +222,7 @@ def _variables(data: bytes) -> dict[str, str]:
     return {name: value for name, _equals, value in parts}
 
 
-def _mapped(text: str) -> tuple[tuple[Mapped, ...], tuple[str, ...]]:
+def _mapped_files(text: str) -> tuple[tuple[Mapped, ...], tuple[str, ...]]:
     """Return the CUDA and cuDNN files in /proc/PID/maps, and those of them that were deleted."""
     found: dict[str, Mapped] = {}
     gone: dict[str, None] = {}

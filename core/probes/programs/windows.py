@@ -47,7 +47,7 @@ def dlls_of(
     loaded: dict[str, str] = {}
     found = dict.fromkeys(dll_closure(path, search, opens=opens, loaded=loaded))
     plugins = [p for p in _plugins(path, search, where) if ntpath.basename(p).lower() not in loaded]
-    added = _added(bundle, env, where)
+    added = _added_folders(bundle, env, where)
     for plugin in plugins:
         its = DllSearch(_policy(plugin, plain, added), others=search)
         before = dict(loaded)  # one plug-in may be opened without the others
@@ -96,7 +96,7 @@ def _folders(top: str, depth: int, where: Sysroot) -> Iterator[str]:
         yield from _folders(ntpath.join(top, name), depth - 1, where) if "." not in name else ()
 
 
-def _added(bundle: str, env: Mapping[str, str], where: Sysroot) -> tuple[str, ...]:
+def _added_folders(bundle: str, env: Mapping[str, str], where: Sysroot) -> tuple[str, ...]:
     """Return the folders that frameworks in a bundle pass to AddDllDirectory when imported."""
     toolkit = env.get("CUDA_PATH", "")
     folders = (ntpath.join(bundle, "torch", "lib"), ntpath.join(toolkit, "bin") if toolkit else "")

@@ -14,7 +14,7 @@ from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.python.search_path import follows
 from core.probes.sysroot import Sysroot, without_silent_folders
-from core.probes.trust import of_interpreter, tell_execution
+from core.probes.trust import of_interpreter, record_execution
 
 START_TIMEOUT_SECONDS = 4.0
 """Less than the whole probe has."""
@@ -29,7 +29,7 @@ def start_faults(
     if not suspects or not python.is_wanted or not python.executable or where.system != "linux" or not runs_here(where):
         return
     verdict = _verdict(python, suspects, where)
-    tell_execution("interpreter", python.executable, verdict, request)
+    record_execution("interpreter", python.executable, verdict, request)
     if not verdict.may:
         return
     env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}

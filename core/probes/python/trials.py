@@ -30,7 +30,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
 from core.probes.python.trial_script import TRIAL_SCRIPT
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
-from core.probes.trust import of_interpreter, tell_execution
+from core.probes.trust import of_interpreter, record_execution
 
 TRIAL_TIMEOUT_SECONDS = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
@@ -92,7 +92,7 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
             continue  # each environment has one time-out, whatever it holds
         start = time.monotonic()
         verdict = of_interpreter(trial.python, where)
-        tell_execution(
+        record_execution(
             "framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution)
         )
         if not verdict.may:

@@ -45,7 +45,7 @@ from core.probes.starting.ways import (
 )
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables import probe as environment
-from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 
 OF_PYTHONS_SEARCH = ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
 """Variables that decide where Python's modules come from."""
@@ -110,7 +110,7 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
     matter = [
         n
         for n in {**env, **dict.fromkeys(sorted(state.open))}
-        if is_relevant(Variable(name=n, value=env.get(n, "")), known)
+        if is_relevant_variable(Variable(name=n, value=env.get(n, "")), known)
     ]
     lines = [row for n in matter for row in state.lines.get(n, ()) if n in env or n in state.open]
     variables = tuple(
@@ -135,7 +135,12 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
 def _taken(state: State, env: dict[str, str], known: EnvironmentKnowledge) -> Iterator[StartLine]:
     """Yield the last line of each variable that is not there because something took it away."""
     for name, rows in sorted(state.lines.items()):
-        if name not in env and rows and rows[-1].does == "unset" and is_relevant(Variable(name=name, value=""), known):
+        if (
+            name not in env
+            and rows
+            and rows[-1].does == "unset"
+            and is_relevant_variable(Variable(name=name, value=""), known)
+        ):
             yield rows[-1]
 
 
@@ -198,7 +203,9 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
 
 def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> frozenset[tuple[str, str]]:
     """Return what of an environment decides how programs fare: two with the same are one."""
-    rows = {(n, v) for n, v in env.items() if is_relevant(Variable(name=n, value=v), known) and _counts(n.upper())}
+    rows = {
+        (n, v) for n, v in env.items() if is_relevant_variable(Variable(name=n, value=v), known) and _counts(n.upper())
+    }
     path = next((v for n, v in env.items() if n.upper() == "PATH"), "")
     entries = [e for e in searched_entries(path, system, "PATH") if any(w in e.lower() for w in CUDA_WORDS)]
     return frozenset({*rows, *((f"PATH {i}", e) for i, e in enumerate(entries))})
@@ -215,7 +222,7 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
     env = {
         n: v
         for n, v in request.env.items()
-        if not is_relevant(Variable(name=n, value=v), known) or not _counts(n.upper())
+        if not is_relevant_variable(Variable(name=n, value=v), known) or not _counts(n.upper())
     }
     env |= {n: request.env[n] for n in first.open if n in request.env}
     env |= {n: v.value for n, v in theirs.items()}

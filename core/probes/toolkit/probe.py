@@ -12,7 +12,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
 from core.probes.toolkit.contents import NVCC_RELEASE, read_toolkits
 from core.probes.toolkit.locations import ToolkitSearch, find_toolkits
-from core.probes.trust import tell_execution, verdict_within_reach, with_least_rights
+from core.probes.trust import record_execution, verdict_within_reach, with_least_rights
 
 NVCC_TIMEOUT_SECONDS = 3.0
 """Seconds for ``nvcc --version``, which is asked only where no file tells."""
@@ -40,7 +40,7 @@ def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
     )
     if runs_here(where):
         verdict = with_least_rights(verdict, where.local_path(toolkit.nvcc))
-    tell_execution("nvcc", toolkit.nvcc, verdict, request)
+    record_execution("nvcc", toolkit.nvcc, verdict, request)
     if not verdict.may:
         return toolkit
     env = environment_for(verdict, without_silent_folders(request.env, where))

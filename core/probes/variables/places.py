@@ -22,7 +22,7 @@ def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[Name
     by_name = {name.upper(): value for name, value in env.items()}
     for contract in contracts():
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
-            place = _found(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
+            place = _command_path(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
             if not where.path_module.isabs(place):
                 place = where.join(working_folder(where), place)
             if where.path_module.isabs(place):
@@ -41,12 +41,12 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
         path=path_text(path),
         state=state,
         holds=holds,
-        blocked=path_text(_blocked(place, where)) if contract.kind == "writable" else "",
+        blocked=path_text(_write_obstacle(place, where)) if contract.kind == "writable" else "",
         runs=contract.kind != "program" or state != "file" or _may(place, os.X_OK, where),
     )
 
 
-def _found(name: str, search: str, where: Sysroot) -> str:
+def _command_path(name: str, search: str, where: Sysroot) -> str:
     """Return the path of a command; the name itself if nothing on PATH has it."""
     if "/" in name or "\\" in name:
         return name
@@ -59,7 +59,7 @@ def _found(name: str, search: str, where: Sysroot) -> str:
     return where.join("/" if where.system == "linux" else "C:\\", name) if search else ""
 
 
-def _blocked(folder: str, where: Sysroot) -> str:
+def _write_obstacle(folder: str, where: Sysroot) -> str:
     """Return what prevents writing to a folder: its nearest existing ancestor, if that does."""
     at = folder
     while not where.exists(at):

@@ -47,14 +47,14 @@ class EnvironmentKnowledge(Frozen, frozen=True, kw_only=True):
 def look(request: ProbeRequest) -> Environment:
     """Return the consumer's environment. Variables that name a single folder (CUDA_PATH) are entries, too."""
     known = tables.read_table("environment", EnvironmentKnowledge)
-    variables = tuple(v for v in request.host.variables() if is_relevant(v, known))
+    variables = tuple(v for v in request.host.variables() if is_relevant_variable(v, known))
     system = request.host.system
     where = sysroot_of(request.host)
     wanted = [
         (name, raw_entries(name, request.env, variables, system))
         for name in folder_variables(request.env, system, known)
     ]
-    seen = functools.cache(lambda folder: look_at(folder, where))
+    seen = functools.cache(lambda folder: examine_folder(folder, where))
     found = tuple(e for name, its in wanted for e in path_entries(name, its, system, seen))
     exceeded = exceeded_lengths(request.env, variables, system, known)
     return Environment(
@@ -66,7 +66,7 @@ def look(request: ProbeRequest) -> Environment:
     )
 
 
-def is_relevant(variable: Variable, known: EnvironmentKnowledge) -> bool:
+def is_relevant_variable(variable: Variable, known: EnvironmentKnowledge) -> bool:
     """Whether a variable concerns CUDA, Python or loaders, and cannot contain a secret."""
     name = variable.name.upper()
     if name not in known.names and not name.startswith(known.prefixes):
@@ -164,7 +164,7 @@ def _printable(variable: Variable) -> Variable:
     )
 
 
-def look_at(folder: str, where: Sysroot) -> EntryOnDisk:
+def examine_folder(folder: str, where: Sysroot) -> EntryOnDisk:
     """Examine one entry on disk. A relative one depends on the working directory, so nothing is said about it.
 
     "writable by others": anybody may put a file there, which includes folders such as /tmp whose sticky bit only

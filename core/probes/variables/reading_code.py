@@ -51,7 +51,10 @@ def values_read(text: str) -> Iterator[CodeValue]:
     except (SyntaxError, ValueError, RecursionError):
         return
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or (takes := CONVERSIONS.get(_OWN.sub(r"\1", _called(node.func)))) is None:
+        if (
+            not isinstance(node, ast.Call)
+            or (takes := CONVERSIONS.get(_OWN.sub(r"\1", _called_name(node.func)))) is None
+        ):
             continue
         first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "name"), None)
         name = _name(first)
@@ -80,7 +83,7 @@ def takes_value(code: CodeValue, value: str) -> bool:
             return not text or text in code.words
 
 
-def _called(function: ast.expr) -> str:
+def _called_name(function: ast.expr) -> str:
     return (
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )

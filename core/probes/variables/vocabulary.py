@@ -76,7 +76,7 @@ def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[V
     for python in request.seen.pythons or ():
         if any(re.fullmatch(contract.readers, d.name) for d in python.distributions):
             request.watch.check()
-            if (found := _compared(contract.variable, contract.known, words, python, where)) is not None:
+            if (found := _compare(contract.variable, contract.known, words, python, where)) is not None:
                 yield found
 
 
@@ -85,7 +85,7 @@ def _values(variable: str, request: ProbeRequest) -> Iterator[str]:
     yield from (v.value for s in request.seen.starts or () for v in s.variables if v.name.upper() == variable)
 
 
-def _compared(
+def _compare(
     variable: str, source: WordSource, words: tuple[str, ...], python: PythonEnvironment, where: Sysroot
 ) -> Vocabulary | None:
     """Return the words in two parts, known and unknown; None if the files do not show it."""
@@ -98,7 +98,7 @@ def _compared(
         complete = bool(files)
     else:
         found = [p for f in source.files for p in _matching(f, python, where)]
-        told = {p: _written(p, source, (*words, source.proof), where) for p in found}
+        told = {p: _words_in_file(p, source, (*words, source.proof), where) for p in found}
         files = tuple(path_text(p) for p in found)
         known = {w for its in told.values() for w in its or ()}
         complete = source.proof in known and None not in told.values()
@@ -131,7 +131,7 @@ def _matching(pattern: str, python: PythonEnvironment, where: Sysroot) -> Iterat
         yield from (where.join(folder, n) for n in where.names(folder) or () if fnmatch.fnmatchcase(n, name))
 
 
-def _written(path: str, source: WordSource, words: tuple[str, ...], where: Sysroot) -> frozenset[str] | None:
+def _words_in_file(path: str, source: WordSource, words: tuple[str, ...], where: Sysroot) -> frozenset[str] | None:
     """Return which of the words occur in a file; None if it cannot be read completely."""
     forms = {source.written.format(word=w): w for w in words}
     if path.endswith(".py"):

@@ -120,25 +120,25 @@ def policy_of(report: Report) -> str:
     version = driver_version(report)
     lines = ["# What this machine has, as expectations for others. Loosen what may differ."]
     if version:
-        lines += ["", "[driver]", f"at_least = {_quoted(version)}"]
+        lines += ["", "[driver]", f"at_least = {_toml_string(version)}"]
     if driver is not None and driver.gpus:
         names = {g.name for g in driver.gpus}
         lines += ["", "[gpus]", f"count = {len(driver.gpus)}"]
-        lines += [f"name = {_quoted(*names)}"] if len(names) == 1 else []
+        lines += [f"name = {_toml_string(*names)}"] if len(names) == 1 else []
     environment = report.snapshot.environment
     if environment is not None and report.snapshot.machine.system == "linux":
         there = {v.name for v in environment.variables if v.scope == "process"}
         unset = [name for name in UNSET_WHERE_HEALTHY if name not in there]
-        lines += ["", "[variables]", f"unset = [{', '.join(map(_quoted, unset))}]"] if unset else []
+        lines += ["", "[variables]", f"unset = [{', '.join(map(_toml_string, unset))}]"] if unset else []
     for row, cell in _cells(report):
         if cell.verdict in GOOD_VERDICTS:
             lines += [
                 "",
                 "[[framework]]",
-                f"name = {_quoted(cell.framework)}",
-                f"environment = {_quoted(row.prefix)}",
-                f"at_least = {_quoted(cell.version)}",
-                f"verdict = {_quoted(cell.verdict)}",
+                f"name = {_toml_string(cell.framework)}",
+                f"environment = {_toml_string(row.prefix)}",
+                f"at_least = {_toml_string(cell.version)}",
+                f"verdict = {_toml_string(cell.verdict)}",
             ]
             tried = [t.devices for t in _trials(report, row, cell) if t.devices]
             lines += [f"gpus = {tried[0]}"] if cell.verdict == "runs" and tried else []
@@ -153,7 +153,7 @@ def driver_version(report: Report) -> str:
     return (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or ""
 
 
-def _quoted(text: str) -> str:
+def _toml_string(text: str) -> str:
     """Return a TOML basic string, which has JSON's escapes."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -241,7 +241,7 @@ def _frameworks(policy: Policy, report: Report) -> Iterator[Answer]:
         held = any(_meets(row, cell, wish, report) for row, cell in found)
         where = wish.environment or _("some environment")
         text = _(
-            "{framework} in {where} is expected: {wanted}.", framework=wish.name, where=where, wanted=_wanted(wish)
+            "{framework} in {where} is expected: {wanted}.", framework=wish.name, where=where, wanted=_wish_text(wish)
         )
         seen = (
             _("{version} in {prefix}: {verdict}", version=c.version, prefix=r.prefix, verdict=verdict_word(c.verdict))
@@ -267,7 +267,7 @@ def _trials(report: Report, row: GridRow, cell: GridCell) -> Iterator[FrameworkT
     return (t for t in report.snapshot.trials or () if t.prefix == row.prefix and t.version == cell.version)
 
 
-def _wanted(wish: FrameworkPolicy) -> str:
+def _wish_text(wish: FrameworkPolicy) -> str:
     wishes = [verdict_word(wish.verdict)]
     wishes += [_("version {low} or newer", low=wish.at_least)] if wish.at_least else []
     wishes += [_("GPUs: {count}", count=wish.gpus)] if wish.gpus is not None else []

@@ -54,9 +54,9 @@ def check_outcome(report: Report, answers: tuple[Answer, ...], accepted: tuple[s
     """Return the outcome of a report and the answers to a policy. Causes in ``accepted`` do not count."""
     findings = tuple(f for f in report.findings if f.cause not in accepted or not f.cause)
     rows = (
-        *(_expected(a) for a in answers),
-        *(_found(f, report) for f in findings if _state(f, report) != "ok"),
-        *(_step(report, s, accepted) for s in Step if looked_at(report.snapshot, s)),
+        *(_expectation_row(a) for a in answers),
+        *(_finding_row(f, report) for f in findings if _state(f, report) != "ok"),
+        *(_step_row(report, s, accepted) for s in Step if looked_at(report.snapshot, s)),
     )
     states: list[State] = ["ok", *(r.state for r in rows if r.kind != "step")]
     state = max(states, key=STATES.index)
@@ -108,7 +108,7 @@ def _state(finding: Finding, report: Report) -> State:
     return OF_SEVERITY.get(finding.severity, "ok")
 
 
-def _found(finding: Finding, report: Report) -> CheckRow:
+def _finding_row(finding: Finding, report: Report) -> CheckRow:
     return CheckRow(
         kind="finding",
         name=finding.id,
@@ -120,13 +120,13 @@ def _found(finding: Finding, report: Report) -> CheckRow:
     )
 
 
-def _expected(answer: Answer) -> CheckRow:
+def _expectation_row(answer: Answer) -> CheckRow:
     return CheckRow(
         kind="expectation", name=answer.key, state="ok" if answer.held else "critical", text=answer.text, why=answer.why
     )
 
 
-def _step(report: Report, step: Step, accepted: tuple[str, ...]) -> CheckRow:
+def _step_row(report: Report, step: Step, accepted: tuple[str, ...]) -> CheckRow:
     severity, text = step_standing(report, step)
     if all(f.cause in accepted for f in report.findings_for(step) if f.severity >= Severity.WARNING and f.cause):
         severity = min(severity, Severity.NOTE) if accepted else severity

@@ -76,7 +76,7 @@ def group_differences(sick: Tally, healthy: Tally, most: int = MOST_DIFFERENCES)
             score = _surprise(n, sick.machines, m, healthy.machines)
             if score >= LEAST_SURPRISE:
                 found.append(_difference(name, value, (n, m), (sick, healthy), score))
-    return _ranked(found, most)
+    return _rank(found, most)
 
 
 def peer_differences(settings: dict[str, str], healthy: Tally, most: int = MOST_DIFFERENCES) -> tuple[Difference, ...]:
@@ -96,10 +96,10 @@ def peer_differences(settings: dict[str, str], healthy: Tally, most: int = MOST_
         score = (n + c) / (n + c * t + c * m * (t - 1))
         if m < n:
             found.append(_difference(name, value, (1, m), (alone, healthy), score))
-    return _ranked(found, most)
+    return _rank(found, most)
 
 
-def _ranked(found: list[Difference], most: int) -> tuple[Difference, ...]:
+def _rank(found: list[Difference], most: int) -> tuple[Difference, ...]:
     return tuple(sorted(found, key=lambda d: (-d.score, d.healthy, d.setting, d.value))[:most])
 
 

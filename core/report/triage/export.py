@@ -88,7 +88,7 @@ def _to_parquet(lines: Path, out: Path) -> None:
     except ImportError:
         raise ExportError(
             _(
-                "Parquet is written by DuckDB, which is not installed: {command}",
+                "Writing Parquet requires DuckDB, which is not installed: {command}",
                 command='pip install "convalesce[export]"',
             )
         ) from None

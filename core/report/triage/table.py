@@ -185,7 +185,7 @@ def triage_text(table: TriageTable) -> str:
     if not table.reports:
         lines.append(_("A report is what `convalesce scan --json` prints: a file *.json, or a line of a file *.jsonl."))
     if table.worst:
-        lines += ["", _("Machines by their worst finding")]
+        lines += ["", _("Machines by worst finding")]
         lines += [f"  {c.machines:>7}  {_(c.what)}" for c in table.worst]
     if table.causes:
         lines += ["", _("Root causes")]
@@ -215,7 +215,7 @@ def triage_text(table: TriageTable) -> str:
     for one in table.apart:
         lines += [
             "",
-            _("What machines with {cause} have, and healthy ones have less often", cause=printable(one.cause)),
+            _("More frequent on machines with {cause} than on healthy ones", cause=printable(one.cause)),
         ]
         lines += difference_lines(one.differences)
     return "\n".join(lines) + "\n"

@@ -297,7 +297,7 @@ def right_results(seen: Snapshot) -> Iterator[Finding]:
             kinds = join_names(dict.fromkeys(c.type for c in told))
             yield make_finding(
                 Step.BENCHMARK, GOOD, "right",
-                _("{named}: all {count} convolution checks are right ({kinds}), with cuDNN {version}.", named=gpu_name(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
+                _("{named}: all {count} convolution checks passed ({kinds}), with cuDNN {version}.", named=gpu_name(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
                 subject=run_subject(run),
             )  # fmt: skip
 

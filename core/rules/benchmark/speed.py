@@ -104,7 +104,7 @@ def slow_card(seen: Snapshot) -> Iterator[Finding]:
             text = join_names(f"{t.type} {f:.0%}" for t, _, f in reached)
             yield make_finding(
                 Step.BENCHMARK, NOTE, "speed-unjudged",
-                _("{named} reaches these shares of its limit: {text}. Whether that is as fast as such a card should be is not decided.", named=gpu_name(run), text=text),
+                _("{named} reaches these shares of its limit: {text}. It is not known how fast such a card should be.", named=gpu_name(run), text=text),
                 why=_("There is no measurement of what such a card usually reaches. To decide it, run the same benchmark on another card of the same model."),
                 subject=run_subject(run), evidence=[*reasons, *around],
             )  # fmt: skip

@@ -8,7 +8,7 @@ from core.common.i18n import _, format_plain_number
 from core.knowledge.causes import Cause, OptionalCause
 from core.model.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
 from core.model.findings import Evidence, Fix
-from core.rules.counter import CounterOutcome, of_cuda
+from core.rules.counter import CounterOutcome, judge_cuda
 from core.rules.wording import CONCERNS_LABEL, Concern, manual_fix, observation
 
 GIB = 1 << 30
@@ -61,12 +61,12 @@ def _driver_cause(cause: OptionalCause, seen: Snapshot) -> OptionalCause:
     """Return the cause that a driver's status names, unless this machine's counter-experiments refute it."""
     driver = seen.driver
     if cause == "gpu_hidden_by_env":
-        outcome = of_cuda(driver.cuda, driver.cuda_unhidden) if driver else CounterOutcome.OPEN
+        outcome = judge_cuda(driver.cuda, driver.cuda_unhidden) if driver else CounterOutcome.OPEN
         return cause if hiding_variable(seen) and outcome in (CounterOutcome.PROVED, CounterOutcome.OPEN) else ""
     if (
         cause == "driver_library_mismatch"
         and driver
-        and of_cuda(driver.cuda, driver.cuda_clean) is CounterOutcome.PROVED
+        and judge_cuda(driver.cuda, driver.cuda_clean) is CounterOutcome.PROVED
     ):
         return "cuda_compat_mismatch"
     return cause
@@ -171,7 +171,7 @@ def free_memory(run: GpuRun) -> Fix:
     names = [_process(p)[1] for p in _greediest(run.before)] if run.before else []
     return manual_fix(
         _("Free the GPU's memory"),
-        *(_("Close this program if you can do without it: {name}", name=name) for name in names[:4]),
+        *(_("Close this program if you do not need it: {name}", name=name) for name in names[:4]),
         _("Then run the benchmark again."),
     )
 

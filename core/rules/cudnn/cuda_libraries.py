@@ -75,7 +75,7 @@ def absent_libraries(c: ConsumerLoad, *families: str) -> list[AbsentLibrary]:
         what = family_and_major(searches[0].name)
         if what and is_beyond_horizon("cuda", what[1]):
             continue
-        if what and what[0] in families and not any(s.winner for s in searches) and not unfit_libraries(c, *what):
+        if what and what[0] in families and not any(s.winner for s in searches) and not unusable_libraries(c, *what):
             theirs = [s for s in searches if not _by_cudnn(c, s)]
             asks = bool(theirs) or what[1] in framework_cuda(c)
             out.append(AbsentLibrary((theirs or searches)[0], *what, asks))
@@ -100,12 +100,12 @@ def _by_cudnn(c: ConsumerLoad, search: Resolution) -> bool:
     return role_of(file_name(c.system, search.wanted_by)) is not None if search.wanted_by else True
 
 
-def on_disk(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
+def files_on_disk(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
     """Return the intact files of a family (of one CUDA major version, or any) that this consumer could use."""
     return [pair for pair in _candidates(c, what, major) if pair[1].state == "good"]
 
 
-def unfit_libraries(c: ConsumerLoad, what: str, major: int) -> list[LibraryFile]:
+def unusable_libraries(c: ConsumerLoad, what: str, major: int) -> list[LibraryFile]:
     """Return the files of a family in the consumer's own environment that it cannot load in their present state."""
     return [f for toolkit, f in _candidates(c, what, major) if is_own(c, toolkit) and f.state in UNFIT_STATES]
 
@@ -129,7 +129,7 @@ def is_own(c: ConsumerLoad, toolkit: Toolkit) -> bool:
     return bool(c.load.consumer.prefix) and is_inside(c.system, toolkit.root, c.load.consumer.prefix)
 
 
-def wanted_by(c: ConsumerLoad, gone: AbsentLibrary) -> Evidence:
+def dependent_evidence(c: ConsumerLoad, gone: AbsentLibrary) -> Evidence:
     """Return the file that needs the library, as evidence."""
     by = gone.search.wanted_by or (c.winner.path if c.winner else "")
     return observation(_("Required"), gone.search.name, _("named by {by}", by=by) if by else "")
@@ -138,16 +138,16 @@ def wanted_by(c: ConsumerLoad, gone: AbsentLibrary) -> Evidence:
 def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
     """Libraries of another major CUDA version are installed instead of the needed ones."""
     for gone in absent_libraries(c, "cublas", "cublasLt", "cudart"):
-        if on_disk(c, gone.family, gone.major):
+        if files_on_disk(c, gone.family, gone.major):
             continue
-        others = on_disk(c, gone.family, None)
+        others = files_on_disk(c, gone.family, None)
         outside = not c.load.consumer.prefix or (c.system == "windows" and gone.by_framework)  # imports come from PATH
         mine = [pair for pair in others if is_own(c, pair[0])] or (others if outside else [])
         if not mine:
             continue
         majors = join_names(sorted({str((family_and_major(f.name) or ("", 0))[1]) for _, f in mine}))
         rows = [
-            wanted_by(c, gone),
+            dependent_evidence(c, gone),
             *(observation(_("There instead"), f.path, f.version_source) for _copy, f in mine[:3]),
         ]
         if gone.by_framework:
@@ -300,11 +300,11 @@ def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
                 ),
                 restart="program",
             ),
-            remedy=half_away(c),
+            remedy=single_cublas_remedy(c),
         )
 
 
-def half_away(c: ConsumerLoad) -> TakeOut | None:
+def single_cublas_remedy(c: ConsumerLoad) -> TakeOut | None:
     """Return how an environment gets both parts of cuBLAS from its own packages: without the variable's folder that
     supplies one.
     """
@@ -323,12 +323,12 @@ def runtime_not_found(c: ConsumerLoad) -> Iterator[Finding]:
     if c.winner is None or not gone:
         return
     calm = is_unimportant(c)
-    nowhere = [g for g in gone if not on_disk(c, g.family, g.major) and g.family != "nvrtc"]
+    nowhere = [g for g in gone if not files_on_disk(c, g.family, g.major) and g.family != "nvrtc"]
     if nowhere:
         yield _runtime_nowhere(c, nowhere, calm=calm)
         return
     for one in gone:
-        places = on_disk(c, one.family, one.major)
+        places = files_on_disk(c, one.family, one.major)
         if not places or any(is_own(c, toolkit) for toolkit, _ in places):
             continue  # the program's own packages: it loads them itself before cuDNN asks
         folder = parent(c.system, places[0][1].path)
@@ -344,7 +344,7 @@ def runtime_not_found(c: ConsumerLoad) -> Iterator[Finding]:
                 names=join_names(g.search.name for g in gone),
             ),
             evidence=[
-                wanted_by(c, one),
+                dependent_evidence(c, one),
                 observation(_("Location"), folder, places[0][0].source),
                 *near_misses(c.seen, folder),
                 *candidate_evidence(one.search),
@@ -373,7 +373,7 @@ def _runtime_nowhere(c: ConsumerLoad, gone: list[AbsentLibrary], *, calm: bool) 
             "The GPU driver does not include them; they come with a CUDA toolkit or as Python packages. "
             "cuDNN loads without them, and fails when it computes."
         ),
-        evidence=[*(wanted_by(c, g) for g in gone), *candidate_evidence(gone[0].search), *load_failures(c)],
+        evidence=[*(dependent_evidence(c, g) for g in gone), *candidate_evidence(gone[0].search), *load_failures(c)],
         subject=c.load.consumer.id,
         fix=install_library(c, gone[0]),
     )

@@ -57,7 +57,7 @@ def _error(
         evidence=[observation(_("Copy"), describe_copy(copy), copy.folder), *rows],
         subject=copy.folder,
         fix=reinstall(seen, copy),
-        remedy=completing_remedy(seen, copy) or put_back(copy),
+        remedy=completing_remedy(seen, copy) or package_remedy(copy),
     )
 
 
@@ -377,7 +377,7 @@ def completing_remedy(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
     return CompleteSet(folder=copy.folder, files=wanted, donor=donor.folder) if donor else None
 
 
-def put_back(copy: CudnnCopy) -> PutPackageBack | None:
+def package_remedy(copy: CudnnCopy) -> PutPackageBack | None:
     """Return how to restore the package that a copy belongs to, if it is a wheel of an environment."""
     package = nvidia_package(copy.owner)
     special = any(

@@ -19,11 +19,11 @@ from core.rules.advice import pip_command
 from core.rules.consumer_loads import ConsumerLoad, is_unimportant, load_failures
 from core.rules.cudnn.cuda_libraries import (
     absent_libraries,
+    dependent_evidence,
     family_and_major,
+    files_on_disk,
     install_library,
     is_own,
-    on_disk,
-    wanted_by,
 )
 from core.rules.driver.facts import WSL_FOLDER
 from core.rules.guides import numbered_steps
@@ -34,7 +34,7 @@ from core.rules.wording import ERROR, NOTE, UNKNOWN, WARNING, make_finding, manu
 def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
     """NVRTC, which compiles cuDNN's kernels at run time, is missing, or lacks its built-ins of the same version."""
     for gone in absent_libraries(c, "nvrtc"):
-        if on_disk(c, "nvrtc", gone.major):
+        if files_on_disk(c, "nvrtc", gone.major):
             continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
         yield make_finding(
             Step.TOOLKIT,
@@ -43,7 +43,7 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
             _("CUDA's runtime compiler ({name}) is not on this machine.", name=gone.search.name),
             cause="nvrtc_missing_or_mismatch",
             why=_("cuDNN and frameworks compile some kernels at runtime. Those fail without it; the rest works."),
-            evidence=[wanted_by(c, gone), *candidate_evidence(gone.search)],
+            evidence=[dependent_evidence(c, gone), *candidate_evidence(gone.search)],
             subject=c.load.consumer.id,
             fix=install_library(c, gone),
         )
@@ -53,7 +53,7 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
         if what and what[0] == "nvrtc" and search.winner:
             yield from _builtins(c, search)
             return
-    for toolkit, file in on_disk(c, "nvrtc", None):
+    for toolkit, file in files_on_disk(c, "nvrtc", None):
         if is_own(c, toolkit):
             yield from _builtins_beside(c, toolkit, file)
             return
@@ -74,7 +74,7 @@ RENAMED_BUILTINS = late_pattern(
 """Built-ins with a part of their hash in the name, as a packager's tools write it. The compiler asks for the plain name."""
 
 
-def plain_name(system: System, builtins: LibraryFile, compiler_file: LibraryFile) -> GivePlainName | None:
+def plain_name_remedy(system: System, builtins: LibraryFile, compiler_file: LibraryFile) -> GivePlainName | None:
     """Return the plain name for built-ins of NVRTC that a packager renamed; None if their version differs."""
     found = RENAMED_BUILTINS.fullmatch(file_name(system, builtins.path))
     same = bool(builtins.version) and compiler_file.version == builtins.version and builtins.state == "good"
@@ -137,7 +137,7 @@ def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFi
         ],
         subject=folder,
         fix=_compiler_again(c, toolkit, compiler_file),
-        remedy=next((r for f in same if (r := plain_name(c.system, f, compiler_file))), None),
+        remedy=next((r for f in same if (r := plain_name_remedy(c.system, f, compiler_file))), None),
     )
 
 
@@ -237,7 +237,11 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
             "(error 126), and names the framework's DLL, which exists."
         ),
         evidence=[
-            observation(_("Required"), gone[0].name, _("imported by {wanted_by}", wanted_by=gone[0].wanted_by)),
+            observation(
+                _("Required"),
+                gone[0].name,
+                _("imported by {wanted_by}", wanted_by=gone[0].wanted_by),
+            ),
             *candidate_evidence(gone[0]),
             *listed_as_installed,
         ],

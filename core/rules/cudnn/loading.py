@@ -20,9 +20,9 @@ from core.rules.consumer_loads import (
     call_failed,
     calls_waiting_for_driver,
     describe_copy,
+    is_assembled,
     load_failures,
     parts_elsewhere,
-    put_together,
 )
 from core.rules.cudnn import cuda_libraries, late_dependencies, not_found, wrong_copy
 from core.rules.cudnn.files import file_faults, signature_evidence
@@ -46,11 +46,13 @@ def copy_faults(c: ConsumerLoad) -> Iterator[Finding]:
     """Faults in the files of the consumer's own copy, or else of the copy that it takes."""
     for copy in (c.own, c.copy):
         for fault in file_faults(c.seen, copy) if copy else ():
-            if fault.id == "cudnn.sublibrary-missing" and copy and put_together(c, copy):
+            if fault.id == "cudnn.sublibrary-missing" and copy and is_assembled(c, copy):
                 continue
             rows = (*fault.evidence, *_leaked_files(c), *load_failures(c))
-            other = wrong_copy.past_foreign(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
-            right = wrong_copy.behind_foreign(c) if other else None
+            other = (
+                wrong_copy.foreign_folder_fix(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
+            )
+            right = wrong_copy.copy_behind_foreign(c) if other else None
             remedy = wrong_copy.preferring_remedy(c, right) if right else fault.remedy
             yield replace(fault, evidence=limit_rows(list(rows)), fix=other or fault.fix, remedy=remedy)
 
@@ -75,8 +77,7 @@ def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
         "roll-call-failed",
         _("cuDNN does not load completely for {label}.", label=translate_fact(c.load.consumer.label)),
         why=_(
-            "A child process loaded cuDNN as this program does and called every part. The files look sound, "
-            "so the reason is not decided; the loader's message is shown."
+            "A child process loaded cuDNN as this program does and called every part. The files look intact, so the reason is unknown; the loader's message is shown."
         ),
         evidence=[*rows, *candidate_evidence(c.main)],
         subject=c.load.consumer.id,
@@ -154,7 +155,7 @@ def not_tried(c: ConsumerLoad) -> Iterator[Finding]:
                 copy=describe_copy(c.copy),
                 label=translate_fact(c.load.consumer.label),
             ),
-            why=_("Its files were found and look sound. Only loading them in a child process decides it."),
+            why=_("Its files were found and look intact. Only loading them in a child process can prove it."),
             evidence=candidate_evidence(c.main),
             subject=c.load.consumer.id,
         )

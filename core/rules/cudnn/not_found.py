@@ -26,9 +26,9 @@ from core.rules.consumer_loads import (
     counter_test,
     describe_copy,
     found_by_ld_library_path,
+    is_meant_for,
     is_whole,
     load_failures,
-    meant_for,
     misses_cudnn,
     usable_copies,
     versions_text,
@@ -199,7 +199,7 @@ def not_found(c: ConsumerLoad) -> Iterator[Finding]:
     if closed:
         yield _unusable_file(c, closed[0])
         return
-    others = [x for x in c.seen.cudnn or () if x.major != c.load.major and meant_for(c, x)]
+    others = [x for x in c.seen.cudnn or () if x.major != c.load.major and is_meant_for(c, x)]
     mine = usable_copies(c)
     here = [x for x in mine if is_whole(x)]
     told = (

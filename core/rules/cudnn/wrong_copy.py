@@ -71,7 +71,7 @@ def _right_copy(c: ConsumerLoad) -> tuple[CudnnCopy | None, bool]:
     return None, False
 
 
-def behind_foreign(c: ConsumerLoad) -> CudnnCopy | None:
+def copy_behind_foreign(c: ConsumerLoad) -> CudnnCopy | None:
     """Return the intact copy after a folder of PATH whose files are all for another architecture, where Windows stops."""
     if c.system != "windows" or c.winner is None or c.main is None or c.winner.how is not How.PATH:
         return None
@@ -82,9 +82,9 @@ def behind_foreign(c: ConsumerLoad) -> CudnnCopy | None:
     return next((x for x in later if x is not None and is_whole(x)), None)
 
 
-def past_foreign(c: ConsumerLoad) -> Fix | None:
+def foreign_folder_fix(c: ConsumerLoad) -> Fix | None:
     """Return how the intact copy is found first; the other one stays for programs of its architecture."""
-    right = behind_foreign(c)
+    right = copy_behind_foreign(c)
     if right is None or c.winner is None:
         return None
     wrong = parent(c.system, c.winner.path)
@@ -157,7 +157,7 @@ def removing_remedy(*copies: CudnnCopy) -> PutAside | None:
     return PutAside(folders=tuple(dict.fromkeys(x.folder for x in copies))) if copies and stray else None
 
 
-def parts_aside(c: ConsumerLoad) -> PutAside | None:
+def parts_remedy(c: ConsumerLoad) -> PutAside | None:
     """Return that single files are quarantined which are found before any search path in place of the set's parts."""
     strays = [s.winner for _role, s in c.parts if c.winner and s.winner and s.winner.how in FIRST_SEARCHED]
     copies = [x for w in strays if (x := copy_in(c.seen, parent(c.system, w.path))) is not None and x is not c.copy]
@@ -282,7 +282,7 @@ def mixed_releases(c: ConsumerLoad) -> Iterator[Finding]:
         ],
         subject=c.load.consumer.id,
         fix=_one_release(c),
-        remedy=parts_aside(c),
+        remedy=parts_remedy(c),
     )
 
 
@@ -332,7 +332,7 @@ def path_too_long(c: ConsumerLoad) -> Iterator[Finding]:
             subject=copy.folder,
             fix=manual_fix(
                 _("Move the environment to a shorter path"),
-                _("Recreate the environment in a short path, such as {folder}.", folder="C:\\ml"),
+                _("Recreate the environment at a short path, such as {folder}.", folder="C:\\ml"),
                 _("Or enable long paths (as an administrator): {command}", command=LONG_PATHS_ON),
                 restart="program",
             ),
@@ -370,7 +370,7 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
         subject=copy.folder,
         fix=manual_fix(
             _("Move the environment to a plain path"),
-            _("Recreate the environment in a path that has only letters, digits, dots, hyphens and underscores."),
+            _("Recreate the environment at a path that has only letters, digits, dots, hyphens and underscores."),
             _("Or start its programs by a plain path that leads to it: {link}", link=link) if link else "",
         ),
         remedy=UseSystemTool(kind="short-path", subject=link, value=copy.environment) if link else None,

@@ -13,7 +13,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
 from core.model.remedies import Remedy
 from core.model.steps import Step
-from core.rules.counter import CounterOutcome, cuda_starts, of_cuda
+from core.rules.counter import CounterOutcome, cuda_starts, judge_cuda
 from core.rules.wording import ERROR, make_finding, observation
 
 NVIDIA_VENDOR_ID = "10de"
@@ -22,7 +22,7 @@ WSL_FOLDER = "/usr/lib/wsl/lib"
 """Where WSL puts the driver's libraries of Windows (microsoft/WSL issue 8587)."""
 
 
-def on_bus(seen: Snapshot) -> bool | None:
+def has_gpu_on_bus(seen: Snapshot) -> bool | None:
     """Return whether the machine has an NVIDIA GPU; None if that could not be determined."""
     driver = seen.driver
     if driver is None:
@@ -59,7 +59,7 @@ def answer_unhidden(driver: Driver) -> CudaInit | None:
     """Return cuInit's result without the variables that hide GPUs: if that is another failure, it is the one to
     explain.
     """
-    changed = of_cuda(driver.cuda, driver.cuda_unhidden) is CounterOutcome.CHANGED
+    changed = judge_cuda(driver.cuda, driver.cuda_unhidden) is CounterOutcome.CHANGED
     return driver.cuda_unhidden if changed else driver.cuda
 
 

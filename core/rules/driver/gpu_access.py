@@ -14,7 +14,7 @@ from core.model.facts import DeviceNode, Driver, ExpectedNode, Gpu, Snapshot, Va
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset, UseSystemTool
 from core.model.steps import Step
-from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, of_cuda
+from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
 from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
 from core.rules.snapshot_queries import effective_variable, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
@@ -52,7 +52,7 @@ def hides_all(value: str, count: int | None) -> bool | None:
 
 def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """A variable hides every GPU: the driver works without it, or its value implies that and nothing refutes it."""
-    outcome = of_cuda(driver.cuda, driver.cuda_unhidden)
+    outcome = judge_cuda(driver.cuda, driver.cuda_unhidden)
     count = driver.nvml.device_count if driver.nvml else None
     names = _hiding(seen, count if count is not None else len(driver.gpus or ()) or None)
     asked = (
@@ -62,7 +62,7 @@ def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         names = names or [v for name in HIDING_VARIABLES if (v := effective_variable(seen, name)) is not None]
     elif outcome is CounterOutcome.CHANGED or not (names and asked):
         return
-    yield from blame_unless_refuted(outcome, lambda: _hidden(seen, names, driver_answers(driver), certain=True))
+    yield from blame_unless_refuted(outcome, lambda: _hidden_finding(seen, names, driver_answers(driver), certain=True))
 
 
 def _of_another_way(driver: Driver) -> bool:
@@ -77,7 +77,7 @@ def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
         return
     names = [v for v in _hiding(seen, None) if v.name == "CUDA_VISIBLE_DEVICES"]
     if names:
-        yield _hidden(seen, names, [], certain=False)
+        yield _hidden_finding(seen, names, [], certain=False)
 
 
 def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
@@ -89,7 +89,7 @@ def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
     ]
 
 
-def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, certain: bool) -> Finding:
+def _hidden_finding(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, certain: bool) -> Finding:
     name = names[0].name if names else "CUDA_VISIBLE_DEVICES"
     windows = seen.machine.system == "windows"
     where = join_names(dict.fromkeys(v.source for v in names if v.source not in ("", "environment")))
@@ -146,7 +146,7 @@ def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
                     Step.DRIVER,
                     ERROR if works else WARNING,
                     "hidden-by-start-code",
-                    _("Every start of {prefix}'s Python hides every GPU.", prefix=search.prefix),
+                    _("The Python of {prefix} hides every GPU at start-up.", prefix=search.prefix),
                     cause="gpu_hidden_by_env",
                     why=_(
                         "Python runs this code before any program of the environment. It sets {name}, so that CUDA shows them no "
@@ -293,14 +293,14 @@ class UnfitNode(NamedTuple):
         if self.node is None:
             words = _("not there; the driver serves it as {numbers}", numbers=numbers)
         elif self.node.major is None:
-            words = _("{problem}; the driver serves it as {numbers}", problem=_said(self.node), numbers=numbers)
+            words = _("{problem}; the driver serves it as {numbers}", problem=_node_state(self.node), numbers=numbers)
         else:
             there = f"{self.node.major}:{self.node.minor}"
             words = _("is {there}; the driver serves it as {numbers}", there=there, numbers=numbers)
         return observation(self.wanted.path, words, "/proc/devices")
 
 
-def _said(node: DeviceNode) -> str:
+def _node_state(node: DeviceNode) -> str:
     return translate_fact(node.problem) or _("unknown")
 
 
@@ -362,11 +362,10 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
         ),
         cause="gpu_hidden_by_env" if hidden and explained and not left_out else "",
         why=_(
-            "A variable, a device file that is closed or absent, or a control group (container, Slurm, systemd) leaves the "
-            "others out. That may be intended."
+            "A variable, a device file that is closed or missing, or a control group (container, Slurm, systemd) excludes the others. This may be intended."
         )
         if explained
-        else _("Nothing that was examined shows why: no variable hides them, and their device files open."),
+        else _("The scan did not show why: no variable hides them, and their device files can be opened."),
         evidence=rows,
         fix=None
         if explained
@@ -381,7 +380,7 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
 def blamed_variable(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """CUDA starts without some of this session's variables, which were found by bisection."""
     bare = driver.cuda_bare
-    if of_cuda(driver.cuda, bare) is not CounterOutcome.PROVED:
+    if judge_cuda(driver.cuda, bare) is not CounterOutcome.PROVED:
         return
     names = driver.blamed
     values = [v for n in names if (v := effective_variable(_seen, n)) is not None]

@@ -17,8 +17,8 @@ from core.rules.driver.facts import (
     cuda_libraries,
     driver_answers,
     driver_error,
+    has_gpu_on_bus,
     is_unloaded,
-    on_bus,
 )
 from core.rules.guides import numbered_steps
 from core.rules.wording import manual_fix, observation
@@ -120,7 +120,7 @@ def memory_windows(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             *numbered_steps("firmware", seen),
             _("See the windows: sudo lspci -vv -d 10de: | grep -i -e region -e memory"),
             _(
-                'In the firmware\'s set-up, turn on "Above 4G Decoding" and turn off CSM; update a firmware that lacks it.'
+                'In the firmware\'s setup, turn on "Above 4G Decoding" and turn off CSM; update a firmware that lacks it.'
             ),
             _("In a virtual machine, use UEFI firmware and a larger 64-bit window."),
             _("If none of it helps, add pci=realloc to the kernel's command line."),
@@ -180,7 +180,7 @@ def fabric_not_ready(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel module is not loaded, or another driver holds the GPU."""
-    if not on_bus(seen) or seen.machine.wsl:
+    if not has_gpu_on_bus(seen) or seen.machine.wsl:
         return
     cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
     other = next((d.bound_driver for d in cards if d.bound_driver and not _is_nvidia(d.bound_driver)), None)

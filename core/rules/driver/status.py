@@ -9,7 +9,7 @@ from core.model.facts import Driver, Execution, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
 from core.rules.driver import gpu_access, kernel_module, user_mode
-from core.rules.driver.facts import cuda_libraries, describe_answer, driver_answers, driver_works, on_bus
+from core.rules.driver.facts import cuda_libraries, describe_answer, driver_answers, driver_works, has_gpu_on_bus
 from core.rules.wording import GOOD, NOTE, UNKNOWN, changeable_evidence, make_finding, manual_fix, observation
 
 
@@ -24,7 +24,7 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
         if not loose:
             yield _good(driver)
         return
-    there = on_bus(seen)
+    there = has_gpu_on_bus(seen)
     if there or seen.machine.other_root:
         return
     broken = any(lib.problem or lib.stub for lib in cuda_libraries(driver)) or bool(driver.module_version)
@@ -42,7 +42,7 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
             "gpu-unknown",
             _("Convalesce could not determine whether there is an NVIDIA GPU."),
             why=_(
-                "The list of devices could not be read, and no NVIDIA driver responded. The list of devices decides it."
+                "The list of devices could not be read, and no NVIDIA driver responded. The list of devices would tell."
             ),
             evidence=driver_answers(driver),
             fix=manual_fix(_("Check the list of devices"), _how_to_list(seen)),
@@ -154,7 +154,7 @@ def driver_start(seen: Snapshot) -> Iterator[Finding]:
     driver = seen.driver
     if driver is None or driver_works(driver):
         return
-    there = on_bus(seen)
+    there = has_gpu_on_bus(seen)
     explanations = (
         EXPLANATIONS if there or driver.module_version else (user_mode.damaged_library, user_mode.wrong_library)
     )

@@ -12,15 +12,15 @@ from core.model.findings import Finding
 from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import Place, TakeOut, UseSystemTool
 from core.model.steps import Step
-from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, of_cuda
+from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
 from core.rules.driver.facts import (
     WSL_FOLDER,
     answer_unhidden,
     cuda_libraries,
     driver_answers,
     driver_error,
+    has_gpu_on_bus,
     is_unloaded,
-    on_bus,
 )
 from core.rules.driver.parts import whole_driver
 from core.rules.snapshot_queries import effective_variable
@@ -45,7 +45,7 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         return
     folder = parent("linux", path)
     named = _entries(seen, folder)
-    outcome = of_cuda(cuda, driver.cuda_clean) if named else CounterOutcome.OPEN
+    outcome = judge_cuda(cuda, driver.cuda_clean) if named else CounterOutcome.OPEN
     if outcome is CounterOutcome.REFUTED and stub and driver.cuda_clean:  # the loader's cache leads to a stub as well
         folder = parent("linux", driver.cuda_clean.library or path)
         outcome, named = CounterOutcome.OPEN, []
@@ -130,7 +130,7 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     cuda, clean = driver.cuda, driver.cuda_clean
     if cuda is None or seen.machine.system != "linux":
         return
-    outcome = of_cuda(cuda, clean)
+    outcome = judge_cuda(cuda, clean)
     used = clean if outcome is CounterOutcome.REFUTED and clean and clean.library else cuda
     unsupported = cuda.status == 804
     if not unsupported and not (cuda.status == 803 and (_is_compat(used.library) or outcome is CounterOutcome.PROVED)):
@@ -178,7 +178,7 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The driver starts without LD_LIBRARY_PATH, whatever its folders contain."""
     cuda, clean = driver.cuda, driver.cuda_clean
-    if of_cuda(cuda, clean) is not CounterOutcome.PROVED or cuda is None or clean is None:
+    if judge_cuda(cuda, clean) is not CounterOutcome.PROVED or cuda is None or clean is None:
         return
     foreign = cuda.library != clean.library
     path = _as_found(driver, cuda.library) if foreign else ""
@@ -303,7 +303,7 @@ def lacks_compute(seen: Snapshot, driver: Driver, capabilities: str) -> bool:
 def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """A container was started without the GPU."""
     kind = seen.machine.container
-    if not kind or seen.machine.wsl or not (on_bus(seen) or driver.module_version):
+    if not kind or seen.machine.wsl or not (has_gpu_on_bus(seen) or driver.module_version):
         return
     if is_unloaded(driver):
         return  # the kernel is the host's, and module_not_loaded() tells that

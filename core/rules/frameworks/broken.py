@@ -115,7 +115,7 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
             )  # fmt: skip
         case "ended at its start":
             return (
-                _("The Python of {prefix} ends at its start: {words}", prefix=prefix, words=fault.detail),
+                _("The Python of {prefix} exits at start-up: {words}", prefix=prefix, words=fault.detail),
                 _("Start-up code runs before every program, and this one ends it."),
                 _look_at(fault.path),
             )
@@ -206,7 +206,7 @@ def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: l
         ],
         subject=home.python.prefix,
         fix=manual_fix(
-            _("Install {name} again, then delete what was left", name=name),
+            _("Reinstall {name}, then delete what was left", name=name),
             framework_pip_command(
                 home.seen,
                 home.python,

@@ -130,7 +130,7 @@ def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
                         prefix=home.python.prefix,
                     ),
                     cause="tf_native_windows_unsupported",
-                    why=join_sentences(_(fact.fact), _("No driver, CUDA or cuDNN changes that.")),
+                    why=join_sentences(_(fact.fact), _("No other driver, CUDA or cuDNN changes that.")),
                     evidence=[
                         observation(_("Installed"), f"{build.distribution} {build.version}", home.python.prefix),
                         observation(_("Last release with GPU support here"), "2.10", fact.source),

@@ -173,7 +173,7 @@ def _judged(
             )
         return "installation_interrupted", _("Nothing that can be imported is left of it.")
     if ended.path and not ended.owner:
-        return "installation_interrupted", _("Of the package only a folder without __init__.py is left.")
+        return "installation_interrupted", _("Only a folder without __init__.py is left of the package.")
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
     return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
@@ -215,7 +215,7 @@ def _cure(
     if not ended.importer and cause == "python_environment_broken":
         name = ended.owner.partition(" ")[0]
         return manual_fix(
-            _("Put the folder back, or install {name} again", name=name),
+            _("Restore the folder, or reinstall {name}", name=name),
             ended.path,
             reinstall_requirement(home.seen, home.python, name).advice,
             restart="program",

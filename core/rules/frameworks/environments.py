@@ -47,7 +47,7 @@ def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
                 UNKNOWN,
                 "environment-unread",
                 _("The Python environment {prefix} could not be read.", prefix=python.prefix),
-                why=_("What it would load is not decided."),
+                why=_("It is not known what it would load."),
                 evidence=[observation(_("Problem"), translate_fact(python.problem), python.found_by)],
                 subject=python.prefix,
                 fix=None

@@ -73,9 +73,9 @@ def _finding(home: EnvironmentView, trial: FrameworkTrial, given: int) -> Findin
             given=given,
         ),
         cause="gpu_hidden_by_env" if choosing else "",
-        why=_("What leaves the others out is named below. That may be intended.")
+        why=_("The reason is given below. This may be intended.")
         if explained
-        else _("Nothing that was seen leaves them out: no variable of the framework, and each of them answers."),
+        else _("No reason was found: no variable of the framework excludes them, and each of them responds."),
         evidence=rows,
         subject=home.python.prefix,
     )

@@ -12,7 +12,7 @@ from core.knowledge.releases import QuotedFact, SourcedRow, compatibility_table,
 from core.knowledge.tables import read_table
 from core.model.facts import FrameworkBuild, Frozen, Gpu, PythonEnvironment, Snapshot, System
 from core.rules.driver.compatibility import code_runs, is_tegra, ptx_compiles
-from core.rules.driver.facts import driver_works, on_bus
+from core.rules.driver.facts import driver_works, has_gpu_on_bus
 from core.rules.snapshot_queries import capability_number
 
 
@@ -151,7 +151,7 @@ def gpu_side(seen: Snapshot) -> GpuSide:
     d = seen.driver
     nvml = d.nvml if d else None
     return GpuSide(
-        there=on_bus(seen),
+        there=has_gpu_on_bus(seen),
         works=bool(d and driver_works(d)),
         driver=(nvml.driver_version if nvml else None) or (d.module_version if d else None) or "",
         cuda=((d.cuda.driver_cuda if d and d.cuda else None) or (nvml.driver_cuda if nvml else None)) or "",

@@ -272,7 +272,7 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
                 _("{names} in {folder} hides a module of Python itself.", names=names, folder=entry.path),
                 cause="module_shadowed",
                 why=_(
-                    "Frameworks import modules of these names and get this file. Programs fail that start in that folder."
+                    "Frameworks import modules of these names and get this file. Programs that start in that folder fail."
                 )
                 if entry.origin == "start"
                 else _("Frameworks import modules of these names and get this file."),

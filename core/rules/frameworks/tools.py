@@ -17,7 +17,7 @@ from core.rules.wording import make_finding, manual_fix, observation
 
 SENTENCES: dict[ToolState, str] = {
     "absent": N_("{reader} in {prefix} needs {name}, which is not there."),
-    "dangling": N_("{reader} in {prefix} needs {name}: its link leads to nothing."),
+    "dangling": N_("{reader} in {prefix} needs {name}, which is a broken link."),
     "unreadable": N_("{reader} in {prefix} needs {name}, which this user may not read."),
     "not executable": N_("{reader} in {prefix} runs {name}, which this user may not run."),
     "noexec": N_("{reader} in {prefix} runs {name}, which lies on a file system that is mounted noexec."),
@@ -82,7 +82,7 @@ def _cure(home: EnvironmentView, one: UnfitTool) -> Fix:
     if one.state == "unreadable":
         return manual_fix(_("Give this user permission to read {path}", path=one.path))
     return manual_fix(
-        _("Install what brings {name}", name=one.name),
+        _("Install the package that provides {name}", name=one.name),
         _(
             "With pip: nvidia-cuda-nvcc of the CUDA that {reader} was built for; else a CUDA toolkit.",
             reader=one.reader,

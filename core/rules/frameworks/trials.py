@@ -175,7 +175,7 @@ def _takes_all(home: EnvironmentView, trial: FrameworkTrial, greedy: FrameworkTr
         ERROR,
         f"memory-{trial.framework}",
         _(
-            "{name} in {prefix} takes the GPU's memory at once, and fails.",
+            "{name} in {prefix} reserves the GPU's memory at its start, and fails.",
             name=_name(trial),
             prefix=home.python.prefix,
         ),
@@ -322,7 +322,7 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             UNKNOWN,
             f"trial-{trial.framework}",
             _("{name} in {prefix} did not respond in time.", name=_name(trial), prefix=home.python.prefix),
-            why=_("Whether it works is not decided. A first start can take long on a slow disk: scan again."),
+            why=_("It is not known whether it works. A first start can take long on a slow disk: scan again."),
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )

@@ -96,7 +96,7 @@ def words(change: Change) -> tuple[str, ...]:
         "value": change.value,
     }
     if change.back:
-        return (_("Put line {line} of {path} back, which sets {name}.", **values),)
+        return (_("Restore line {line} of {path}, which sets {name}.", **values),)
     if change.value:
         return (_("Let line {line} of {path} set {name} to {value}.", **values),)
     if change.entry and not _goes_whole(change):

@@ -39,7 +39,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
         person = ground.account_number(change.subject)
         if not known or (not back and (person < FIRST_PERSON or person == NOBODY)):
             return _(
-                "{user} is not taken into the group {group} with administrator rights.",
+                "{user} is not added to the group {group} with administrator rights.",
                 user=visible_text(change.subject),
                 group=visible_text(change.value),
             )

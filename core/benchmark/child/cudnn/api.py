@@ -121,7 +121,7 @@ def _name(cudnn: Library, status: int) -> str:
     return call_string(cudnn.handle.cudnnGetErrorString, status)
 
 
-def last_words(cudnn: Library) -> str:
+def error_message(cudnn: Library) -> str:
     """Return cuDNN 9's own explanation of its last error."""
     if not cudnn.exports("cudnnGetLastErrorString"):
         return ""
@@ -148,5 +148,5 @@ def create_handle(cudnn: Library) -> ctypes.c_void_p:
     try:
         cudnn.call("cudnnCreate", ctypes.byref(handle))
     except CallError as e:
-        raise CallError(e.call, e.status, e.name, last_words(cudnn)) from None
+        raise CallError(e.call, e.status, e.name, error_message(cudnn)) from None
     return handle

@@ -94,7 +94,7 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
      N_("The loader skips a library for another architecture, and finds no other.")),
     ("damaged", "corrupt_or_truncated_file", N_("{who} in {prefix} cannot load {names}: the file is damaged."),
      N_("The loader takes the first file of this name and stops there with an error.")),
-    ("dangling", "corrupt_or_truncated_file", N_("{who} in {prefix} needs {names}, and the link of that name leads nowhere."),
+    ("dangling", "corrupt_or_truncated_file", N_("{who} in {prefix} needs {names}, and the link of that name is broken."),
      N_("The link is there, but the file that it names is not.")),
 )  # fmt: skip
 """State of an edge: cause, title, why; the first that fits leads."""
@@ -130,7 +130,11 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix, "names": names}
     if lack.recorded and all(not e.elsewhere for e in absent):
         title = _("{who} in {prefix} needs {names}, which the package installed and which no longer exists.", **values)
-        return "corrupt_or_truncated_file", title, _("The loader looks for it in the places below, and finds none.")
+        return (
+            "corrupt_or_truncated_file",
+            title,
+            _("The loader looks for it in the places below, and does not find it."),
+        )
     cudnn = any("cudnn" in e.name for e in absent)
     if all(e.elsewhere for e in absent):
         title = _("{who} in {prefix} does not find {names}, although they are installed.", **values)
