@@ -18,7 +18,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from core.common import turns
+from core.common.turns import FIRST, LAST, Turns, others_turn
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -96,6 +96,8 @@ class Patience:
         self.limit = limit
         self.silent: tuple[str, ...] = ()
         """Files and folders, in the form of the running system; everything below them is meant as well."""
+        self.turns = Turns()
+        """Of all its threads."""
         self._lock = threading.Lock()
 
     def covers(self, path: str) -> bool:
@@ -104,10 +106,10 @@ class Patience:
         return any(path == place or path.startswith(place.rstrip(os.sep) + os.sep) for place in self.silent)
 
     def run(
-        self, work: Callable[[], T], waited: Callable[[float], object] = lambda _seconds: None, *, begun: bool = False
+        self, work: Callable[[], T], waited: Callable[[float], object] = lambda _seconds: None, *, rank: int = LAST
     ) -> T:
         """Return what ``work`` returns; it may be called several times, each time in another thread. ``waited`` is
-        called with the seconds lost at each silent path. ``begun``: it is a part of what has begun, whose turn comes first.
+        called with the seconds lost at each silent path. ``rank``: of its turn; the lowest comes first.
 
         Raises:
             TimeoutError: there were more silent paths than MOST. BaseException: whatever ``work`` raises.
@@ -117,9 +119,9 @@ class Patience:
             answers: SimpleQueue[Answer[T]] = SimpleQueue()
             start = time.monotonic()
             threading.Thread(
-                target=_work, args=(worker, work, answers, begun), daemon=True, name=threading.current_thread().name
+                target=_work, args=(worker, work, answers, rank), daemon=True, name=threading.current_thread().name
             ).start()
-            with turns.others_turn():
+            with others_turn():
                 answer = self._answer(worker, answers)
             if answer is not None:
                 value, error = answer
@@ -149,10 +151,10 @@ class Patience:
                 self.silent = (*self.silent, place)
 
 
-def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]], begun: bool) -> None:
+def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]], rank: int) -> None:
     _here.worker = worker
     try:
-        with turns.turn(first=begun):
+        with worker.patience.turns.turn(rank):
             found = work()
         answers.put((found, None))
     except _LeftError:
@@ -183,7 +185,7 @@ def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int =
             except IndexError:  # another thread took the last one
                 return
             try:
-                results[at] = patience.run(lambda item=item: work(item), begun=True)  # type: ignore[misc]  # bound now, not when called
+                results[at] = patience.run(lambda item=item: work(item), rank=FIRST)  # type: ignore[misc]  # bound now, not when called
             except TimeoutError:
                 continue
             except Exception as error:  # noqa: BLE001 - it is raised again below
@@ -192,7 +194,7 @@ def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int =
     crew = [threading.Thread(target=some, daemon=True) for _n in range(min(threads, len(todo)))]
     for thread in crew:
         thread.start()
-    with turns.others_turn():
+    with others_turn():
         for thread in crew:
             thread.join()
     if errors:

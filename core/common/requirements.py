@@ -18,31 +18,32 @@ from core.common.versions import parse_python_version, version_tuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-
-def _quoted(value: str) -> str:
-    return rf"[ \t]*(?:\"{value}\"|'{value}')"
-
-
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_RELEASE = r"[0-9]{1,9}(?:\.[0-9]{1,9})*"
-_CLAUSE = rf"(?:(?:==|!=)[ \t]*{_RELEASE}(?:\.\*)?|(?:<=|>=|<|>)[ \t]*{_RELEASE}|~=[ \t]*{_RELEASE}\.[0-9]{{1,9}})"
-_CLAUSES = rf"{_CLAUSE}(?:[ \t]*,[ \t]*{_CLAUSE})*"
-_WORDS = "os_name|sys_platform|platform_system|platform_machine|platform_python_implementation|implementation_name"
-_TERM = (
-    rf"(?:python_(?:full_)?version[ \t]*(?:[=!<>]=|[<>]){_quoted(_RELEASE)}"
-    rf"|(?:{_WORDS})[ \t]*[=!]={_quoted('(?!v[0-9])[A-Za-z][A-Za-z0-9_]*')}"  # nothing that could be taken for a release
-    rf"|extra[ \t]*[=!]={_quoted('(?!v[0-9])[a-z][a-z0-9]*(?:-[a-z0-9]+)*')})"
-)
-_MARKER = rf"{_TERM}(?:[ \t]+(?:and|or)[ \t]+{_TERM})*"
 _PLAIN = late_pattern(
-    rf"({_NAME})[ \t]*(?:\[[ \t]*{_NAME}(?:[ \t]*,[ \t]*{_NAME})*[ \t]*\])?[ \t]*"
-    rf"(?:({_CLAUSES})|\([ \t]*({_CLAUSES})[ \t]*\))?[ \t]*(?:;[ \t]*({_MARKER}))?"
+    rf"[ \t]*({_NAME})[ \t]*(?:\[[ \t]*{_NAME}(?:[ \t]*,[ \t]*{_NAME})*[ \t]*\])?"
+    r"[ \t]*(?:\(([0-9.*,=!<>~ \t]*)\)|([0-9.*,=!<>~ \t]*))[ \t]*(?:;(.*))?"
 )
-_PLAIN_MARKER = late_pattern(_MARKER)
-_PLAIN_CLAUSES = late_pattern(rf"(?:{_CLAUSES})?")
-_PLAIN_VERSION = late_pattern(rf"{_RELEASE}(?:\+[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*)?")
-_ONE_CLAUSE = late_pattern(r"\s*([=!<>~]+)\s*(\S+)\s*")
-_ONE_TERM = late_pattern(r"(\w+)[ \t]*([=!<>]+)[ \t]*[\"']([^\"']*)[\"']")
+_RELEASE = r"[0-9]{1,9}(?:\.[0-9]{1,9})*"
+_CLAUSE = late_pattern(
+    rf"[ \t]*(?:([=!]=)[ \t]*({_RELEASE}(?:\.\*)?)|(<=?|>=?)[ \t]*({_RELEASE})|(~=)[ \t]*({_RELEASE}\.[0-9]{{1,9}}))[ \t]*"
+)
+_VERSION = late_pattern(rf"{_RELEASE}(?:\+[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*)?")
+_AND_OR = late_pattern(r"[ \t]+(and|or)[ \t]+")
+_TERM = late_pattern(r"[ \t]*([a-z_]+)[ \t]*([=!<>]=|[<>])[ \t]*(?:\"([\w.-]*)\"|'([\w.-]*)')[ \t]*")
+_WORD = late_pattern(r"(?!v[0-9])[A-Za-z][A-Za-z0-9_]*")
+"""A value that nothing takes for a release."""
+_EXTRA = late_pattern(r"(?!v[0-9])[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+"""One whose spelling is the normal one."""
+_WORD_FACTS = frozenset(
+    [
+        "os_name",
+        "sys_platform",
+        "platform_system",
+        "platform_machine",
+        "platform_python_implementation",
+        "implementation_name",
+    ]
+)
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -58,13 +59,14 @@ class Requirement(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=1024)  # each rule asks for the same ones
 def parse_requirement(text: str) -> Requirement | None:
     """Parse a PEP 508 requirement; None for other text."""
-    found = _PLAIN.fullmatch(text.strip(" \t"))
+    found = _PLAIN.fullmatch(text)
     if found:
-        name, bare, inner, marker = found.groups("")
-        asked = clauses(bare or inner)
-        if len({(how, _without_zeros(release)) for how, release in asked}) == len(asked):  # else two say the same
+        asked = _plain_clauses(found[2] or found[3] or "")
+        terms = [] if found[4] is None else _plain_terms(found[4])
+        if asked is not None and terms is not None:
             specifier = ",".join(sorted(how + release for how, release in asked))
-            return Requirement(name, specifier, " ".join(_ONE_TERM.sub(r'\1 \2 "\3"', marker).split()))
+            marker = " ".join(f'{word} {key} {how} "{value}"' for word, key, how, value in terms).removeprefix("or ")
+            return Requirement(found[1], specifier, marker)
     from packaging.requirements import Requirement as Parsed
 
     try:
@@ -76,23 +78,21 @@ def parse_requirement(text: str) -> Requirement | None:
 
 def clauses(specifier: str) -> list[tuple[str, str]]:
     """Return the comparisons of a specifier: [("!=", "2.1"), (">=", "2")] for "!=2.1,>=2"."""
-    return [(found[1], found[2]) for part in specifier.split(",") if (found := _ONE_CLAUSE.fullmatch(part))]
+    releases = ((part.strip(), part.strip().lstrip("=!<>~")) for part in specifier.split(",") if part.strip())
+    return [(part[: len(part) - len(release)], release.strip()) for part, release in releases]
 
 
 def marker_applies(wish: Requirement, facts: Mapping[str, str]) -> bool:
     """Whether a requirement's marker holds; one that cannot be evaluated does not. A fact that is not given is this program's own."""
     if not wish.marker:
         return True
-    if _PLAIN_MARKER.fullmatch(wish.marker):
-        told = [_term_holds(found[1], found[2], found[3], facts) for found in _ONE_TERM.finditer(wish.marker)]
-        if None not in told:
-            words = _ONE_TERM.sub("", wish.marker).split()
-            ways = [told[:1]]
-            for word, holds in zip(words, told[1:], strict=True):
-                if word == "or":
-                    ways.append([])
-                ways[-1].append(holds)
-            return any(map(all, ways))
+    terms = _plain_terms(wish.marker) or []
+    told = [_holds(key, how, value, facts) for _word, key, how, value in terms]
+    if told and None not in told:
+        ways: list[bool] = []  # "and" binds more closely than "or"
+        for (word, *_term), holds in zip(terms, told, strict=True):
+            ways = [*ways[:-1], ways[-1] and bool(holds)] if word == "and" else [*ways, bool(holds)]
+        return any(ways)
     from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
 
     try:
@@ -101,53 +101,77 @@ def marker_applies(wish: Requirement, facts: Mapping[str, str]) -> bool:
         return False
 
 
-def _term_holds(key: str, how: str, value: str, facts: Mapping[str, str]) -> bool | None:
-    """Whether one comparison of a plain marker holds; None where only ``packaging`` can tell."""
-    its = facts.get(key)
-    if its is None:
-        return None
-    if key.startswith("python"):
-        return is_in_specifier(how + value, its) if _PLAIN_VERSION.fullmatch(its) else None
-    if key == "extra" and its and not _PLAIN_MARKER.fullmatch(f'extra == "{its}"'):
-        return None  # its spelling counts no more than a package's
-    return (its == value) is (how == "==")
-
-
 @lru_cache(maxsize=1024)
 def is_in_specifier(specifier: str, version: str) -> bool | None:
     """Whether a version satisfies a specifier, pre-releases too; None if they cannot be compared."""
-    if _PLAIN_VERSION.fullmatch(version) and _PLAIN_CLAUSES.fullmatch(specifier):
-        its = version_tuple(version)  # a build's own label counts nowhere
-        return all(_satisfies(its, how, release) for how, release in clauses(specifier))
-    its_own = parse_python_version(version)
+    asked = _plain_clauses(specifier) if _VERSION.fullmatch(version) else None
+    if asked is not None:
+        return all(_satisfies(version_tuple(version), how, release) for how, release in asked)
+    its = parse_python_version(version)
     from packaging.specifiers import SpecifierSet
 
     try:
-        return None if its_own is None else SpecifierSet(specifier).contains(its_own, prereleases=True)
+        return None if its is None else SpecifierSet(specifier).contains(its, prereleases=True)
     except ValueError:
         return None
 
 
+def _plain_clauses(specifier: str) -> list[tuple[str, str]] | None:
+    """Return the comparisons of a specifier; None where one is not plain, or two may say the same."""
+    if not specifier.strip(" \t"):
+        return []
+    found = [_CLAUSE.fullmatch(part) for part in specifier.split(",")]
+    asked = [(how, release) for m in found if m for how, release in [filter(None, m.groups())]]
+    different = {(how, _without_zeros(version_tuple(release)), release[-1:] == "*") for how, release in asked}
+    return asked if len(different) == len(found) else None
+
+
+def _plain_terms(marker: str) -> list[tuple[str, str, str, str]] | None:
+    """Return the comparisons of a marker, each with the word before it ("or" before the first); None where one is not plain."""
+    words = ["or", *_AND_OR.split(marker)]
+    terms = []
+    for word, text in zip(words[::2], words[1::2], strict=True):
+        found = _TERM.fullmatch(text)
+        if not found or not _is_plain(*(term := (found[1], found[2], found[3] or found[4] or ""))):
+            return None
+        terms.append((word, *term))
+    return terms
+
+
+def _is_plain(key: str, how: str, value: str) -> bool:
+    if key in ("python_version", "python_full_version"):
+        return _CLAUSE.fullmatch(how + value) is not None and not value.endswith("*")
+    form = _EXTRA if key == "extra" else _WORD
+    return (key == "extra" or key in _WORD_FACTS) and how in ("==", "!=") and form.fullmatch(value) is not None
+
+
+def _holds(key: str, how: str, value: str, facts: Mapping[str, str]) -> bool | None:
+    """Whether a plain comparison holds; None where only ``packaging`` can tell."""
+    its = facts.get(key)
+    if its is None or (key == "extra" and its and not _EXTRA.fullmatch(its)):
+        return None
+    if key.startswith("python"):
+        return is_in_specifier(how + value, its) if _VERSION.fullmatch(its) else None
+    return (its == value) is (how == "==")
+
+
 def _satisfies(its: tuple[int, ...], how: str, release: str) -> bool:
     asked = version_tuple(release)
+    length = max(len(its), len(asked))
+    padded, whole = _padded(its, length), _padded(asked, length)
     if release.endswith(".*"):
-        return (_padded(its, len(asked))[: len(asked)] == asked) is (how == "==")
-    longest = max(len(its), len(asked))
-    its, whole = _padded(its, longest), _padded(asked, longest)
+        return (padded[: len(asked)] == asked) is (how == "==")
     if how == "~=":
-        return its >= whole and its[: len(asked) - 1] == asked[:-1]
-    return _ORDERS[how](its, whole)
-
-
-def _without_zeros(release: str) -> tuple[tuple[int, ...], bool]:
-    parts = version_tuple(release)
-    while parts[-1:] == (0,):
-        parts = parts[:-1]
-    return parts, release.endswith("*")
+        return padded >= whole and padded[: len(asked) - 1] == asked[:-1]
+    return _ORDERS[how](padded, whole)
 
 
 def _padded(parts: tuple[int, ...], length: int) -> tuple[int, ...]:
     return parts + (0,) * (length - len(parts))
+
+
+def _without_zeros(parts: tuple[int, ...]) -> tuple[int, ...]:
+    return _without_zeros(parts[:-1]) if parts and not parts[-1] else parts
 
 
 _ORDERS: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {

@@ -10,51 +10,74 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LONGEST_WAIT_SECONDS = 0.1
-"""Longer than any probe works on a healthy machine without waiting itself."""
+LONGEST_WAIT_SECONDS = 0.3
+"""Longer than all probes together work on a healthy machine."""
 
-_free = threading.Condition(threading.Lock())
-_holder = [0]
-"""The thread whose turn it is; 0 for none."""
-_begun = [0]
-"""Threads that wait and have begun their work before: they come first, since others wait for what they find."""
+FIRST = -1
+"""The rank of a part of what has begun: others wait for what it finds."""
+LAST = 1000
+
+_here = threading.local()
 
 
-@contextmanager
-def turn(*, first: bool = False) -> Iterator[None]:
-    """Wait until no other thread works, or for too long. ``first``: before those that have not begun yet."""
-    _take(first=first)
-    try:
-        yield
-    finally:
-        _pass_on()
+class Turns:
+    """The turns of one examination's threads."""
+
+    def __init__(self) -> None:
+        self._free = threading.Condition(threading.Lock())
+        self._waiting: list[int] = []
+        self.holder = 0
+        """The thread whose turn it is; 0 for none."""
+
+    @contextmanager
+    def turn(self, rank: int = LAST) -> Iterator[None]:
+        """Wait until no other thread works, and none of a lower rank waits; or for too long."""
+        self._take(rank)
+        _here.turns = self
+        try:
+            yield
+        finally:
+            _here.turns = None
+            self._pass_on()
+
+    @contextmanager
+    def others_turn(self) -> Iterator[None]:
+        """See the function."""
+        if not self._pass_on():
+            yield
+            return
+        try:
+            yield
+        finally:
+            self._take(FIRST)
+
+    def waiting(self) -> int:
+        """Return how many threads wait."""
+        return len(self._waiting)
+
+    def _take(self, rank: int) -> None:
+        with self._free:
+            self._waiting.append(rank)
+            self._free.wait_for(lambda: not self.holder and rank <= min(self._waiting), LONGEST_WAIT_SECONDS)
+            self._waiting.remove(rank)
+            self.holder = threading.get_ident()
+
+    def _pass_on(self) -> bool:
+        """End this thread's turn; return whether it had one."""
+        with self._free:
+            if self.holder != threading.get_ident():
+                return False
+            self.holder = 0
+            self._free.notify_all()
+            return True
 
 
 @contextmanager
 def others_turn() -> Iterator[None]:
-    """Let other threads work while this one only waits."""
-    if not _pass_on():
+    """Let other threads work while this one only waits; nothing happens where it has no turn."""
+    turns: Turns | None = getattr(_here, "turns", None)
+    if turns is None:
         yield
         return
-    try:
+    with turns.others_turn():
         yield
-    finally:
-        _take(first=True)
-
-
-def _take(*, first: bool) -> None:
-    with _free:
-        _begun[0] += first
-        _free.wait_for(lambda: not _holder[0] and (first or not _begun[0]), LONGEST_WAIT_SECONDS)
-        _begun[0] -= first
-        _holder[0] = threading.get_ident()
-
-
-def _pass_on() -> bool:
-    """End this thread's turn; return whether it had one."""
-    with _free:
-        if _holder[0] != threading.get_ident():
-            return False
-        _holder[0] = 0
-        _free.notify_all()
-        return True

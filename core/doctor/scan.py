@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from core.common.i18n import N_, _
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
-from core.common.turns import turn
 from core.host.interface import Host
 from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
 from core.model.steps import SECTIONS_OF_STEP, Step
@@ -57,8 +56,8 @@ PROBES: tuple[Probe, ...] = (
     Probe("pythons", frameworks.look, needs=("environment",)),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
-    Probe("closures", closure.look, needs=("pythons",), timeout=90),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
+    Probe("closures", closure.look, needs=("pythons",), timeout=90),
     # probes that are ready before cudnn still run after it, while loads waits for its children
     Probe("imports", imports.look, needs=("pythons",), timeout=20, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
@@ -71,8 +70,8 @@ PROBES: tuple[Probe, ...] = (
     Probe("programs", _follow_programs, needs=("environment", "cudnn", "toolkits"), timeout=60),
     Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=90),
 )
-"""Every probe, and the sections that it reads; those that others wait for come first. A new probe is a row here and a
-section in core/model/facts."""
+"""Every probe, and the sections that it reads. Of those that are ready the first in this order takes its turn: what others wait for,
+then what waits for children of its own. A new probe is a row here and a section in core/model/facts."""
 
 PROGRESS_TEXTS = {
     "driver": N_("Querying the driver and the GPU"),
@@ -176,9 +175,10 @@ def take_snapshot(
         def waited(seconds: float) -> None:
             late[probe.section] = late.get(probe.section, 0.0) + seconds
 
-        _run(probe, request, lambda: patience.run(work, waited), done)
+        _run(probe, request, lambda: patience.run(work, waited, rank=ranks[probe.section]), done)
 
     factor = THOROUGH_FACTOR if thorough else 1
+    ranks = {p.section: rank for rank, p in enumerate(probes)}
 
     while waiting or running:
         for probe in [p for p in waiting if not (wanted & {*p.needs, *p.after}) - ended]:
@@ -190,7 +190,7 @@ def take_snapshot(
                 target=run, args=(probe, replace(request, seen=snapshot)), daemon=True, name=probe.section
             ).start()
         if len(waiting) <= 1:  # the last one waits for children of others
-            with turn():
+            with patience.turns.turn():
                 meanwhile(snapshot)
             meanwhile = _nothing
         section, value, error, seconds = _next(done, running, late, watch)

@@ -67,7 +67,7 @@ FACTS = st.builds(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=400)
 @given(REQUIREMENTS, FACTS, VERSIONS)
 def test_requirements_are_read_as_packaging_reads_them(text: str, facts: dict[str, str], version: str) -> None:
     try:
@@ -80,6 +80,15 @@ def test_requirements_are_read_as_packaging_reads_them(text: str, facts: dict[st
     assert set(clauses(found.specifier)) == {(s.operator, s.version) for s in expected.specifier}
     assert marker_applies(found, facts) is (expected.marker is None or _holds(expected.marker, facts))
     assert is_in_specifier(found.specifier, version) is expected.specifier.contains(Version(version), prereleases=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["a>=1.0,>=1", "a==1,==1.0.0,!=2", "a!=1.0.*,!=1.*", "a~=1.0,~=1.0.0", "a<01,<1", "a<2,<10"]
+)
+def test_two_that_say_the_same_are_told_once_as_packaging_does(text: str) -> None:
+    found = parse_requirement(text)
+    assert found
+    assert found.specifier == str(Parsed(text).specifier)
 
 
 def _holds(marker: Marker, facts: dict[str, str]) -> bool:

@@ -1,16 +1,17 @@
-"""One thread works at a time, and whoever waits too long for it goes on without."""
+"""One thread works at a time, the lowest rank first, and whoever waits too long for it goes on without."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
-from core.common import turns
+from core.common.turns import FIRST, Turns, others_turn
 
 
-def beside(work) -> threading.Thread:
+def beside(work: Callable[[], object]) -> threading.Thread:
     """Start ``work`` in a thread."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
@@ -19,12 +20,15 @@ def beside(work) -> threading.Thread:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "LONGEST_WAIT_SECONDS", 60.0)
+    monkeypatch.setattr("core.common.turns.LONGEST_WAIT_SECONDS", 60.0)
 
 
 @pytest.mark.usefixtures("patient")
-def test_one_works_at_a_time():
-    at_work, most, done = [], [], []
+def test_one_works_at_a_time() -> None:
+    turns = Turns()
+    at_work: list[int] = []
+    most: list[int] = []
+    done: list[int] = []
 
     def work() -> None:
         with turns.turn():
@@ -40,8 +44,8 @@ def test_one_works_at_a_time():
 
 
 @pytest.mark.usefixtures("patient")
-def test_another_works_while_one_waits():
-    worked = threading.Event()
+def test_another_works_while_one_waits() -> None:
+    turns, worked = Turns(), threading.Event()
 
     def work() -> None:
         with turns.turn():
@@ -50,13 +54,32 @@ def test_another_works_while_one_waits():
     with turns.turn():
         other = beside(work)
         assert not worked.is_set()
-        with turns.others_turn():
+        with others_turn():
             other.join()
         assert worked.is_set()
 
 
-def test_one_that_never_ends_holds_nobody_up(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(turns, "LONGEST_WAIT_SECONDS", 0.01)
+@pytest.mark.usefixtures("patient")
+def test_the_lowest_rank_comes_first() -> None:
+    turns = Turns()
+    came: list[int] = []
+
+    def work(rank: int) -> None:
+        with turns.turn(rank):
+            came.append(rank)
+
+    with turns.turn():
+        threads = [beside(lambda rank=rank: work(rank)) for rank in (3, 1, FIRST, 2)]  # type: ignore[misc]
+        while turns.waiting() < len(threads):
+            time.sleep(0)
+    for thread in threads:
+        thread.join()
+    assert came == [FIRST, 1, 2, 3]
+
+
+def test_one_that_never_ends_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.common.turns.LONGEST_WAIT_SECONDS", 0.01)
+    turns = Turns()
     entered, let_go, worked = threading.Event(), threading.Event(), threading.Event()
 
     def stuck() -> None:
@@ -69,15 +92,22 @@ def test_one_that_never_ends_holds_nobody_up(monkeypatch: pytest.MonkeyPatch):
             worked.set()
             let_go.set()
             hangs.join()  # it ends, and does not end our turn
-            assert turns._holder[0] == threading.get_ident()
+            assert turns.holder == threading.get_ident()
 
     hangs = beside(stuck)
     entered.wait()
     beside(work).join()
     assert worked.is_set()
-    assert turns._holder[0] == 0
+    assert turns.holder == 0
 
 
-def test_who_has_no_turn_gives_none_away():
-    with turns.others_turn():
-        assert turns._holder[0] == 0
+def test_who_has_no_turn_gives_none_away() -> None:
+    turns, given = Turns(), []
+
+    def work() -> None:
+        with others_turn():
+            given.append(turns.holder)
+
+    with turns.turn():
+        beside(work).join()
+        assert given == [turns.holder] == [threading.get_ident()]

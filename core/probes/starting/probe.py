@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -47,8 +48,12 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables import probe as environment
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 
+T = TypeVar("T")
+
 OF_PYTHONS_SEARCH = ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
 """Variables that decide where Python's modules come from."""
+HOMES = ("HOME", "APPDATA", "LOCALAPPDATA")
+"""Those that lead to a person's own packages."""
 ASK_SECONDS = 2.0
 """For a shell that is asked."""
 MOST_LOOKS = 12
@@ -198,7 +203,8 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
         if key != ours:
             groups.setdefault(key, []).append(start)
     first = sorted(groups.values(), key=lambda its: not any(s.prefix or s.argv for s in its))  # what starts one program
-    return tuple(_look(its, request) for its in first[:MOST_LOOKS])
+    done: dict[Hashable, Any] = {}
+    return tuple(_look(its, request, done) for its in first[:MOST_LOOKS])
 
 
 def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> frozenset[tuple[str, str]]:
@@ -215,7 +221,8 @@ def _counts(name: str) -> bool:
     return name != "PATH" and not name.startswith(OF_THE_SESSION)
 
 
-def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
+def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any]) -> StartLook:
+    """Return what one way finds. ``done``: what ways with the same variables for the loader, and for Python, found before."""
     known = read_table("environment", EnvironmentKnowledge)
     first = starts[0]
     theirs = {v.name: v for v in first.variables}
@@ -236,20 +243,24 @@ def _look(starts: list[Start], request: ProbeRequest) -> StartLook:
     )
     loaders = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT") if request.host.system == "linux" else ("PATH", "Path")
     where = sysroot_of(request.host)
-    differ = [
-        n
-        for n in loaders
-        if effective_entries(n, env.get(n, ""), where) != effective_entries(n, request.env.get(n, ""), where)
-    ]
-    loads = loading.look_again(its) if differ and request.seen.loads is not None else None
-    its = replace(its, keep=_nothing)  # what is kept of a look that is cut short is whole looks, not their parts
+    searched = tuple(effective_entries(n, env.get(n, ""), where) for n in loaders)
+    differ = searched != tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
     python = any(env.get(n) != request.env.get(n) for n in OF_PYTHONS_SEARCH)
+    its = replace(its, keep=_nothing)  # what is kept of a look that is cut short is whole looks, not their parts
+
+    def once(look: Callable[[ProbeRequest], T], *names: str) -> T:
+        key = (look, searched, *(env.get(n) for n in names))
+        if key not in done:
+            done[key] = look(its)
+        found: T = done[key]
+        return found
+
     return StartLook(
         starts=tuple(s.id for s in starts),
         environment=replace(section, variables=kept),
-        loads=loads,
-        closures=closure.look_again(its) if differ and request.seen.closures is not None else None,
-        imports=imports.look(its) if python and request.seen.imports is not None else None,
+        loads=once(loading.look_again) if differ and request.seen.loads is not None else None,
+        closures=once(closure.look_again) if differ and request.seen.closures is not None else None,
+        imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES) if python and request.seen.imports is not None else None,
     )
 
 

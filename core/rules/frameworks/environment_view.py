@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
 from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
-from core.model.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, marker_facts
+from core.model.facts import (
+    Distribution,
+    FrameworkBuild,
+    FrameworkTrial,
+    PythonEnvironment,
+    Snapshot,
+    System,
+    marker_facts,
+)
 from core.model.paths import normalise
 from core.model.steps import Severity
 from core.rules.consumer_loads import environment_rank
@@ -125,14 +134,19 @@ def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...
 
 def _applicable_requirement(raw: str, home: EnvironmentView) -> tuple[str, str, bool] | None:
     """Return name, versions and whether it is optional; None where it does not apply here or cannot be read."""
+    machine = home.seen.machine
+    return _applicable(raw, machine.system, home.python.architecture or machine.architecture, home.python.version)
+
+
+@lru_cache(maxsize=4096)  # many rules ask for the same ones, of each way of starting
+def _applicable(raw: str, system: System, architecture: str, version: str) -> tuple[str, str, bool] | None:
     wish = parse_requirement(raw)
     if wish is None:
         return None
     name = re.sub(r"[-_.]+", "-", wish.name).lower()
     if not wish.marker:
         return name, wish.specifier, False
-    machine = home.seen.machine
-    facts = marker_facts(machine.system, home.python.architecture or machine.architecture, home.python.version)
+    facts = marker_facts(system, architecture, version)
     if marker_applies(wish, {**facts, "extra": ""}):
         return name, wish.specifier, False
     extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", wish.marker)
