@@ -103,9 +103,25 @@ class CodeSource(Frozen, frozen=True, kw_only=True):
     readers: str
     """A pattern of distributions."""
     files: tuple[str, ...]
-    """Below the folder of packages."""
+    """Below the folder of packages; a package, "datasets/", stands for those of its modules that tell by their place and name."""
     starts: tuple[str, ...]
     """How the names of its variables begin."""
+
+
+class SettingsFile(Frozen, frozen=True, kw_only=True):
+    """One setting of a JSON file that a framework reads when it is imported."""
+
+    reader: str
+    """A pattern of distributions."""
+    folders: tuple[str, ...]
+    """Variable that names the folder, and the folder in the home without it."""
+    file: str
+    key: str
+    variable: str = ""
+    """Counts before the file; its contract holds for the setting, too."""
+    words: tuple[str, ...] = ()
+    """Where no variable has a contract for it."""
+    source: str
 
 
 class ContractTable(Frozen, frozen=True, kw_only=True):
@@ -114,11 +130,17 @@ class ContractTable(Frozen, frozen=True, kw_only=True):
     as_of: str
     contracts: tuple[Contract, ...]
     code: tuple[CodeSource, ...] = ()
+    settings: tuple[SettingsFile, ...] = ()
 
 
 def code_sources() -> tuple[CodeSource, ...]:
     """Return where frameworks' own code tells what it takes."""
     return read_table("variables", ContractTable).code
+
+
+def settings_files() -> tuple[SettingsFile, ...]:
+    """Return the settings that frameworks read from files of their own."""
+    return read_table("variables", ContractTable).settings
 
 
 def contracts() -> tuple[Contract, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.common.i18n import _, n_
+from core.common.i18n import N_, _, n_
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.contracts import (
@@ -19,6 +19,7 @@ from core.knowledge.contracts import (
     contracts,
     named_places,
     options_of,
+    settings_files,
     words_of,
 )
 from core.model.facts import NamedPlace, Snapshot, Variable, Vocabulary
@@ -63,14 +64,16 @@ def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
+        if row.setting:
+            continue
         told.add(row.variable)
-        kind: ContractKind = "words" if row.takes == "words" else "switch" if row.takes == "switch" else "pattern"
+        kind: ContractKind = row.takes if row.takes in ("words", "switch", "file") else "pattern"
         contract = Contract(
             variable=row.variable,
             readers=re.escape(row.reader),
             kind=kind,
             words=row.known,
-            means=_("a whole number") if row.takes == "whole number" else _("a number"),
+            means=_(TAKEN[row.takes]) if row.takes in TAKEN else "",
             fails=True,
             source=f"{row.files[0]}:{row.line}",
         )
@@ -79,7 +82,56 @@ def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
             name=row.variable,
             value=repr(value.value),
         )
-        yield _finding(seen, contract, value, wrong, near)
+        its = _finding(seen, contract, value, wrong, near)
+        yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
+
+
+TAKEN = {
+    "whole number": N_("a whole number"),
+    "number": N_("a number"),
+    "JSON": N_("text in JSON's form"),
+    "folder": N_("a folder that is there"),
+}
+"""What code turns a value into, in words."""
+
+
+def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
+    """A file of settings that a framework reads when it is imported has a value that it cannot use."""
+    views = [h for h in environment_views(seen) if h.near <= 3]
+    told: set[str] = set()
+    for row in seen.vocabularies or ():
+        near = [h for h in views if h.python.prefix == row.prefix]
+        value = next(iter((*row.unknown, *row.known)), "") if row.setting else ""
+        names = {s.variable for s in settings_files() if s.key == row.variable and re.fullmatch(s.reader, row.reader)}
+        needs = dict(n for c in contracts() if c.variable in names for n in c.needs)
+        installed = [f"{d.name}=={d.version}" for h in near for d in h.python.distributions]
+        absent = value in needs and not any(re.fullmatch(needs[value], i) for i in installed)
+        if not near or not row.setting or row.setting in told or not (row.unknown or absent):
+            continue
+        told.add(row.setting)
+        file = row.setting.rpartition(":")[0]
+        allowed = _("empty, or the name of one that is installed") if absent else join_names(row.known)
+        yield make_finding(
+            Step.ENVIRONMENT,
+            near[0].severity,
+            f"setting-{row.variable.lower()}",
+            _(
+                "The file {file} sets {name} to {value}, which {reader} cannot use.",
+                file=file,
+                name=row.variable,
+                value=repr(value),
+                reader=row.reader,
+            ),
+            cause="variable_value_wrong",
+            why=_("{reader} reads this file when it is imported, and fails with this value.", reader=row.reader),
+            evidence=[
+                observation(row.variable, repr(value), row.setting),
+                *([observation(_("It must be"), allowed, row.reader)] if allowed else []),
+                *(h.concerns(row.reader) for h in near),
+            ],
+            subject=file,
+            fix=manual_fix(_("Correct the value of {name} in {file}", name=row.variable, file=file)),
+        )
 
 
 def _names_a_folder(contract: Contract, value: str, seen: Snapshot) -> bool:
@@ -429,4 +481,4 @@ def _without_backend(home: EnvironmentView, contract: Contract, value: Variable,
     )
 
 
-RULES = (broken_contracts, absent_backends)
+RULES = (broken_contracts, absent_backends, unusable_settings)

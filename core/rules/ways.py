@@ -19,7 +19,14 @@ THIS_SESSION = "process"
 CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron", "launcher", "script", "task")
 """Kinds that start one program: what they lack counts, as somebody starts it so."""
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-JUDGED = ("LD_", "CUDA", "CUDNN", "PYTHON", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA")
+OF_LOADERS = ("LD_", "PYTHON")
+"""Starts of variables without which a program may find less."""
+MARKS = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT")
+"""Starts of variables that tell what is active, and judge nothing."""
+JUDGED = (
+    *OF_LOADERS, "CUDA", "CUDNN", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA", "KERAS_", "TRITON_", "CUPY_", "NCCL_",
+    "HF_", "TRANSFORMERS_", "ACCELERATE_", "DS_", "VLLM_", "BNB_", "OMP_", "MKL_", "KMP_", "NPY_", "ORT_", "PROTOCOL_BUFFERS_",
+)  # fmt: skip
 """Starts of variables by which a fault can come about that this session does not have."""
 
 CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
@@ -163,7 +170,7 @@ def _limit_to_ways(finding: Finding, seen: Snapshot, holds: tuple[str, ...], nam
 def _elsewhere_finding(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -> Finding:
     words = way_words(seen, its)
     told = {(e.value, e.source) for e in finding.evidence}
-    lines = [e for e in _lines_of(seen, its) if (e.value, e.source) not in told]
+    lines = [e for e in _lines_of(seen, its, finding) if (e.value, e.source) not in told]
     return replace(
         finding,
         ways=its,
@@ -173,16 +180,38 @@ def _elsewhere_finding(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -
     )
 
 
-def _lines_of(seen: Snapshot, ways: tuple[str, ...]) -> list[Evidence]:
-    """Return the lines by which these ways differ from this session, as evidence; if none is known, what starts them."""
+def _lines_of(seen: Snapshot, ways: tuple[str, ...], finding: Finding) -> list[Evidence]:
+    """Return the variables by which these ways differ from this session, as evidence; those of the finding come first.
+
+    A variable that is set or unset there has its file and line; one that only this session has, its origin. If no difference
+    is known, return what starts these ways.
+    """
     starts = [s for s in seen.starts or () if s.id in ways]
-    names = dict.fromkeys(r.name for s in starts for r in s.lines if r.name != "PATH" and r.name.startswith(JUDGED))
+    own = finding.id.startswith(OF_A_VARIABLE)
+    set_there = dict.fromkeys(
+        r.name for s in starts for r in s.lines if r.name != "PATH" and not r.name.startswith(MARKS)
+    )
+    names = [n for n in set_there if (n == finding.subject if own else n.startswith(JUDGED))]
     theirs = {v.name: v.value for s in starts for v in s.variables}
     differ = [n for n in names if theirs.get(n) != _value(seen, n)]
     taken = dict.fromkeys((t.name, t.file, t.line) for s in starts for t in s.taken if _value(seen, t.name) is not None)
     rows = [e for name in differ for e in line_evidence(seen, name, ways)]
     rows += [observation(_("{name} is unset here", name=name), name, f"{file}:{line}") for name, file, line in taken]
+    gone = {name for name, _file, _line in taken}
+    ours = [v for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION and v.value]
+    rows += [
+        observation(_("Only this session has {name}", name=v.name), v.value, v.source)
+        for v in ours
+        if not own
+        and v.name.startswith(OF_LOADERS)
+        and v.name not in gone
+        and all(v.name not in _names(s) for s in starts)
+    ]
     return rows or [observation(_("Started by"), s.at, s.at) for s in starts if s.kind in CONCRETE and "/" in s.at][:1]
+
+
+def _names(start: Start) -> set[str]:
+    return {v.name for v in start.variables} | set(start.open)
 
 
 def line_evidence(seen: Snapshot, name: str, ways: Iterable[str]) -> list[Evidence]:

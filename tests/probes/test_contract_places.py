@@ -237,6 +237,55 @@ def test_values_that_code_converts(case: tuple[str, str, str, str], tmp_path: Pa
     assert not vocabulary.look(asked(tmp_path, {name: wrong}, "numpy"))
 
 
+def test_a_packages_own_modules_are_read_wherever_it_reads_its_variables(tmp_path: Path):
+    write(tmp_path, f"{SITE}/wandb-0.20.0.dist-info/METADATA", "Name: wandb\nVersion: 0.20.0\n")
+    write(tmp_path, f"{SITE}/wandb/__init__.py", "")
+    write(
+        tmp_path, f"{SITE}/wandb/sdk/wandb_settings.py", "import os\nwait = float(os.environ.get('WANDB_WAIT', 30))\n"
+    )
+    write(tmp_path, f"{SITE}/wandb/sdk/other.py", "import os\nmore = int(os.environ.get('WANDB_MORE', 30))\n")
+    write(tmp_path, f"{SITE}/datasets-3.0.0.dist-info/METADATA", "Name: datasets\nVersion: 3.0.0\n")
+    write(
+        tmp_path,
+        f"{SITE}/datasets/config.py",
+        "import os\ndef size():\n    return float(os.environ['HF_DATASETS_SIZE'])\n",
+    )
+    (row,) = vocabulary.look(asked(tmp_path, {"WANDB_WAIT": "30s", "WANDB_MORE": "x"}, "torch"))
+    assert (row.variable, row.reader, row.unknown, row.line, row.sure) == ("WANDB_WAIT", "wandb", ("30s",), 2, True)
+    (row,) = vocabulary.look(asked(tmp_path, {"HF_DATASETS_SIZE": "10GB"}, "torch"))
+    assert (row.reader, row.takes, row.sure) == ("datasets", "number", False)
+    assert not vocabulary.look(
+        asked(tmp_path, {"WANDB_WAIT": "30", "WANDB_API_KEY": "x", "HOME": "/home/ada"}, "torch")
+    )
+
+
+def test_files_that_a_module_opens_are_looked_for(tmp_path: Path):
+    code = "import os\nwith open(os.environ.get('ACCELERATE_FILE')) as f:\n    pass\n"
+    write(tmp_path, f"{SITE}/accelerate/__init__.py", code)
+    write(tmp_path, "/srv/there")
+
+    def wrong(value: str) -> list[tuple[str, ...]]:
+        return [r.unknown for r in vocabulary.look(asked(tmp_path, {"ACCELERATE_FILE": value}, "accelerate"))]
+
+    assert wrong("/srv/gone") == [("/srv/gone",)]
+    assert wrong("/srv") == [("/srv",)]
+    assert wrong("/srv/there") == wrong("relative") == []
+
+
+def test_settings_of_a_file_are_compared_like_variables(tmp_path: Path):
+    write(tmp_path, f"{SITE}/keras/src/backend/__init__.py", 'if backend() == "tensorflow":\n    pass\n')
+    write(tmp_path, "/home/ada/.keras/keras.json", '{"floatx": "float32",\n "backend": "theano"}')
+    write(tmp_path, "/srv/keras.json", '{"floatx": "double", "backend": "tensorflow"}')
+
+    def told(**env: str) -> list[tuple[str, str, tuple[str, ...]]]:
+        seen = vocabulary.look(asked(tmp_path, {"HOME": "/home/ada", **env}, "keras"))
+        return [(r.variable, r.setting, r.unknown) for r in seen if r.setting and r.unknown]
+
+    assert told() == [("backend", "/home/ada/.keras/keras.json:2", ("theano",))]
+    assert told(KERAS_BACKEND="tensorflow") == []
+    assert told(KERAS_HOME="/srv") == [("floatx", "/srv/keras.json:1", ("double",))]
+
+
 @pytest.mark.parametrize("name", ["TORCHINDUCTOR_NAME", "TORCHINDUCTOR_GIVEN", "JAX_MORE"])
 def test_what_code_does_not_tell_is_left_alone(name: str, tmp_path: Path):
     write(tmp_path, f"{SITE}/torch/_inductor/config.py", CODE)

@@ -247,6 +247,38 @@ def test_values_that_a_frameworks_code_cannot_convert(value: str, unknown: tuple
     assert all(any(e.source == "/s/config.py:7" for e in f.evidence) for f in its)
 
 
+def test_code_that_an_import_need_not_come_to_is_a_warning():
+    seen = machine("HF_DATASETS_SIZE", "10GB", *TORCH)
+    row = Vocabulary(
+        variable="HF_DATASETS_SIZE", prefix=seen.pythons[0].prefix, files=("/s/config.py",), unknown=("10GB",),
+        takes="number", line=7, reader="datasets", sure=False,
+    )  # fmt: skip
+    assert [f.severity for f in found(replace(seen, vocabularies=(row,)))] == [Severity.WARNING]
+    assert [f.severity for f in found(replace(seen, vocabularies=(replace(row, sure=True),)))] == [Severity.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("value", "unknown", "distributions", "wrong"),
+    [
+        ("theano", True, TENSORFLOW, True),
+        ("tensorflow", False, TENSORFLOW, False),
+        ("torch", False, TENSORFLOW, True),  # it is not installed here
+        ("torch", False, (*TENSORFLOW, *TORCH), False),
+    ],
+)
+def test_a_setting_that_a_framework_cannot_use(
+    value: str, unknown: bool, distributions: tuple[Distribution, ...], wrong: bool
+):
+    seen = machine("PATH", "/usr/bin", *distributions)
+    row = Vocabulary(
+        variable="backend", prefix=seen.pythons[0].prefix, files=(), takes="words", reader="keras",
+        setting="/home/ada/.keras/keras.json:4", unknown=(value,) if unknown else (), known=() if unknown else (value,),
+    )  # fmt: skip
+    its = found(replace(seen, vocabularies=(row,)))
+    assert [(f.severity, f.cause) for f in its] == [(Severity.ERROR, "variable_value_wrong")] * wrong
+    assert all(value in f.title and any(e.source == row.setting for e in f.evidence) for f in its)
+
+
 @pytest.mark.parametrize(("version", "severity"), [("3.2.0", Severity.NOTE), ("3.4.0", Severity.ERROR)])
 def test_a_folder_in_a_programs_place_by_release(version: str, severity: Severity):
     triton = Distribution(name="triton", version=version, location=SITE)

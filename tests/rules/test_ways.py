@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import CudaInit, Environment, Snapshot, Start, StartLine, StartLook, Variable
 from core.model.findings import Finding
-from core.model.steps import Severity
-from core.rules.ways import way_words
+from core.model.steps import Severity, Step
+from core.rules.ways import _lines_of, way_words
 from tests.machines import wheel_machine as linux
 
 FILE = "/home/ada/.bashrc"
@@ -75,6 +75,37 @@ def test_what_holds_everywhere_is_one_finding_for_all() -> None:
     same = seen_with(linux(), *starts, differ={"terminal:bash": "-1", "desktop:ada": "-1"})
     (found,) = hidden(same)
     assert found.ways == ("terminal:bash", "desktop:ada")
+
+
+def test_what_a_service_lacks_is_named_with_where_this_session_has_it_from() -> None:
+    machine = linux()
+    libraries = Variable(name="LD_LIBRARY_PATH", value="/opt/cuda/lib64", source=f"{FILE}:9")
+    ours = replace(machine.environment or Environment(), variables=(libraries,))
+    finding = Finding(
+        id="frameworks.libraries-x", cause="", severity=Severity.ERROR, title="It fails.", step=Step.FRAMEWORKS
+    )
+    service = Start(id="service:/a.service", kind="service", at="/a.service", prefix="/env")
+    rows = _lines_of(replace(machine, environment=ours, starts=(service,)), (service.id,), finding)
+    assert [(e.value, e.source) for e in rows] == [("/opt/cuda/lib64", f"{FILE}:9")]
+    assert "LD_LIBRARY_PATH" in rows[0].label
+    same = replace(service, variables=(libraries,))
+    (row,) = _lines_of(replace(machine, environment=ours, starts=(same,)), (service.id,), finding)
+    assert row.value == "/a.service"
+
+
+def test_a_finding_about_a_variable_names_the_lines_of_no_other() -> None:
+    lines = tuple(
+        StartLine(name=n, does="set", value=v, file=FILE, line=k)
+        for k, (n, v) in enumerate((("HF_DATASETS_SIZE", "10GB"), ("CUDA_HOME", "/opt/cuda")), 4)
+    )
+    variables = tuple(Variable(name=r.name, value=r.value) for r in lines)
+    way = Start(id="terminal:bash", kind="terminal", at="bash", lines=lines, variables=variables)
+    its = Finding(
+        id="environment.contract-hf_datasets_size", cause="variable_value_wrong", severity=Severity.ERROR, title="It is wrong.",
+        step=Step.ENVIRONMENT, subject="HF_DATASETS_SIZE",
+    )  # fmt: skip
+    rows = _lines_of(replace(linux(), starts=(way,)), (way.id,), its)
+    assert [e.source for e in rows] == [f"{FILE}:4"]
 
 
 def test_a_healthy_machine_with_other_ways_is_quiet() -> None:

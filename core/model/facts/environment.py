@@ -117,12 +117,16 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     """Where the reader's words stand."""
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    takes: Literal["", "whole number", "number", "switch", "words"] = ""
+    takes: Literal["", "whole number", "number", "switch", "words", "JSON", "file", "folder"] = ""
     """What the reader's code turns the whole value into; empty where single words were searched for."""
     line: int = 0
     """Of the file, from 1, where the code does so."""
     reader: str = ""
     """The distribution of that code."""
+    sure: bool = True
+    """Its import comes to that code; else only some of its uses do."""
+    setting: str = ""
+    """File and line of a framework's own settings that have the value, where it is no variable: ``variable`` names the key."""
 
 
 _LENGTH = late_pattern(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")

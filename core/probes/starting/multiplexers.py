@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
@@ -41,26 +41,43 @@ def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
 
 
 PROC = "/proc"
+SERVERS = {b"tmux: server": "tmux", b"screen": "screen"}
 
 
 def _running(ground: Ground) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield the person's servers that run: name, number, and the variables with which each was started (proc(5))."""
+    """Yield the person's servers that run: name, number, and the variables with which each was started."""
+
+    def is_one(comm: bytes, command: bytes) -> bool:
+        return comm in SERVERS and (comm != b"screen" or command.startswith(b"SCREEN"))
+
+    for comm, pid, _command, env in running_programs(ground, is_one):
+        yield SERVERS[comm], pid, env
+
+
+def running_programs(
+    ground: Ground, is_one: Callable[[bytes, bytes], bool]
+) -> Iterator[tuple[bytes, str, bytes, dict[str, str]]]:
+    """Yield the person's programs that run: name, number, command, and the variables with which each was started (proc(5)).
+
+    ``is_one`` chooses by name and command; the command is read of those alone that it may choose by their name, or of Python's.
+    """
     where = ground.where
     for pid in [n for n in where.names(PROC) or () if n.isdigit()] if where.is_running_system else ():
-        comm = (where.read(f"{PROC}/{pid}/comm", 32) or b"").strip()
-        name = {b"tmux: server": "tmux", b"screen": "screen"}.get(comm, "")
-        if not name:
+        comm = (ground.read(f"{PROC}/{pid}/comm") or "").strip().encode()  # each is read once, whoever asks
+        if not comm.startswith(NAMES):
             continue
         seen = where.stat(f"{PROC}/{pid}")
-        command = where.read(f"{PROC}/{pid}/cmdline", 256) or b""
-        if seen is None or seen.st_uid != ground.person.uid or (name == "screen" and not command.startswith(b"SCREEN")):
+        command = where.read(f"{PROC}/{pid}/cmdline", 4096) or b""
+        if seen is None or seen.st_uid != ground.person.uid or not is_one(comm, command):
             continue
         told = (where.read(f"{PROC}/{pid}/environ", MOST_ENVIRON) or b"").decode("utf-8", "replace")
         env = dict(part.partition("=")[::2] for part in told.split("\0") if "=" in part)
         if env:
-            yield name, pid, env
+            yield comm, pid, command, env
 
 
+NAMES = (b"tmux: server", b"screen", b"jupyter", b"python")
+"""How the names of programs begin whose variables go on to what they start."""
 MOST_ENVIRON = 1 << 17
 
 

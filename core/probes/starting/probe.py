@@ -24,10 +24,12 @@ from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
+from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
+from core.probes.starting.notebook_servers import server_ways
 from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
@@ -97,9 +99,11 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from cron_ways(ground, pythons)
     yield from notebook_ways(ground, terminal, pythons)
     yield from hub_ways(ground, pythons)
+    yield from server_ways(ground, terminal, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
     yield from supervised_ways(ground, pythons)
+    yield from deployed_ways(ground, pythons)
     yield from task_ways(ground, pythons)
     yield from editor_ways(ground, terminal, pythons)
     yield from folder_ways(ground, terminal)

@@ -54,6 +54,8 @@ class Runner(msgspec.Struct, frozen=True):
     """Files of variables that it reads there by itself."""
     told_by: str = ""
     """Variable that names the environment's folder."""
+    kept: str = ""
+    """Else: the folder in the home where it keeps environments, each called after its project and a digest of the project's place."""
     conda: bool = False
     """It finds environments of conda by name."""
 
@@ -62,9 +64,13 @@ RUNNERS: dict[str, Runner] = {
     "uv": Runner((".venv",), told_by="UV_PROJECT_ENVIRONMENT"),  # uv's documentation, "Project structure and files"
     "rye": Runner((".venv",)),
     "pdm": Runner((".venv", "venv")),  # PDM's documentation, "Working with virtual environments"
-    "poetry": Runner((".venv",)),  # Poetry's documentation, "virtualenvs.in-project"
+    "poetry": Runner(
+        (".venv",), kept=".cache/pypoetry/virtualenvs"
+    ),  # Poetry's documentation, "virtualenvs.in-project"
     "hatch": Runner((".venv",)),
-    "pipenv": Runner((".venv",), ("Pipfile",), (".env",)),  # Pipenv's documentation, "Automatic Loading of .env"
+    "pipenv": Runner(
+        (".venv",), ("Pipfile",), (".env",), kept=".local/share/virtualenvs"
+    ),  # Pipenv's documentation, "Automatic Loading of .env"
     "pixi": Runner((".pixi/envs/{name}",), ("pixi.toml", "pyproject.toml")),  # Pixi's documentation, "Environment"
     "conda": Runner(conda=True),
     "mamba": Runner(conda=True),
@@ -140,6 +146,8 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 def _of_project(runner: Runner, options: dict[str, str], state: State, ground: Ground) -> str:
     """Return the environment of the project in or above the working folder."""
     here = state.values.get("PWD", "/")
+    if chosen := options.get("--project") or options.get("--directory") or options.get("-C"):
+        here = posixpath.normpath(posixpath.join(here, chosen))
     if (told := state.values.get(runner.told_by, "")) and runner.told_by:
         return posixpath.normpath(posixpath.join(here, told))
     name = options.get("-e") or options.get("--environment") or "default"
@@ -148,9 +156,25 @@ def _of_project(runner: Runner, options: dict[str, str], state: State, ground: G
             for file in runner.reads:
                 _read(f"{here}/{file}", state, ground)
             places = (f"{here}/{p}".replace("{name}", name) for p in runner.places)
-            return next((p for p in places if ground.around.kind(f"{p}/bin/python") == "file"), "")
+            inside = next((p for p in places if ground.around.kind(f"{p}/bin/python") == "file"), "")
+            return inside or _kept(runner, here, ground)
         here = posixpath.dirname(here)
     return ""
+
+
+def _kept(runner: Runner, project: str, ground: Ground) -> str:
+    """Return the environment that a manager keeps in the home for a project (Poetry's EnvManager, Pipenv's Project)."""
+    if not runner.kept:
+        return ""
+    import base64  # few machines have such a project
+    import hashlib
+
+    place = ground.where.real_path(project)
+    marked = f"{place}/{runner.marks[0]}" if runner.marks[0] != "pyproject.toml" else place
+    digest = base64.urlsafe_b64encode(hashlib.sha256(marked.encode()).digest()).decode()[:8]
+    folder = ground.at_home(runner.kept)
+    found = [f"{folder}/{n}" for n in ground.around.names(folder) if f"-{digest}" in n]
+    return next((p for p in found if ground.around.kind(f"{p}/bin/python") == "file"), "")
 
 
 def _of_conda(options: dict[str, str], state: State, ground: Ground) -> str:

@@ -1,5 +1,9 @@
 """The values that Python code accepts from a variable, judged by the code itself: ``int(os.environ["X"])`` accepts an
 integer.
+
+It reads conversions, lists of words before a ``raise``, ``assert``, enumerations, tables, levels of logging, and files and
+folders that are opened. It follows a value through names and functions of the same module. An exception that is caught, or a
+value that is tested in another way first, decides nothing.
 """
 
 from __future__ import annotations
@@ -11,11 +15,13 @@ from typing import Literal
 
 from core.model.facts import Frozen
 
-Takes = Literal["whole number", "number", "switch", "words"]
+Takes = Literal["whole number", "number", "switch", "words", "JSON", "file", "folder"]
+Case = Literal["", "lower", "upper"]
 
 CONVERSIONS: dict[str, Takes] = {
     "int": "whole number",
     "float": "number",
+    "strtobool": "switch",
     "env_int": "whole number",
     "int_state": "whole number",
     "float_state": "number",
@@ -26,12 +32,26 @@ CONVERSIONS: dict[str, Takes] = {
     "define_float_state": "number",
     "define_bool_state": "switch",
     "define_enum_state": "words",
+    "env_with_choices": "words",
 }
-"""What a function makes of its variable: Python's own, Triton's knobs.py, JAX's config.py in its releases."""
+"""What a function makes of its variable: Python's own, Triton's knobs.py, JAX's config.py in its releases, vLLM's envs.py."""
 
+OPENED: dict[str, Takes] = {"open": "file", "listdir": "folder", "scandir": "folder", "chdir": "folder"}
+"""Functions that need what a path names to be there."""
+
+LEVELS = ("CRITICAL", "FATAL", "ERROR", "WARN", "WARNING", "INFO", "DEBUG", "NOTSET")
+"""Names that logging.Logger.setLevel() takes."""
+
+SWITCHES = ("", "y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
+CATCHING = ("Exception", "BaseException", "ValueError", "TypeError", "KeyError", "OSError", "FileNotFoundError")
+CHECKS = ("isdigit", "isdecimal", "isnumeric", "match", "fullmatch", "exists", "isdir", "isfile", "is_dir", "is_file")
+"""Methods by which code asks first whether a value is of the right kind."""
 
 _OWN = re.compile(r"^_*(?:as|to|get|parse)_(int|float)$")
 """Names that packages give to a conversion of their own."""
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Scope = dict[str, tuple["Read", ...]]
 
 
 class CodeValue(Frozen, frozen=True, kw_only=True):
@@ -41,74 +61,430 @@ class CodeValue(Frozen, frozen=True, kw_only=True):
     takes: Takes
     line: int
     words: tuple[str, ...] = ()
-    """Of an enumeration."""
+    """Of an enumeration, or right besides."""
+    case: Case = ""
+    """What the code makes of the value before it compares."""
+    at_import: bool = False
+    """It stands where the import of its module comes to."""
+
+
+class Read(Frozen, frozen=True):
+    """A variable that an expression has the value of."""
+
+    variable: str
+    case: Case = ""
+
+
+class Helper(Frozen, frozen=True):
+    """A function that converts the variable, or the value, that one of its parameters is."""
+
+    takes: Takes
+    parameter: int
+    name: str
+    words: tuple[str, ...] = ()
+    case: Case = ""
+    of_value: bool = False
 
 
 def values_read(text: str) -> Iterator[CodeValue]:
     """Yield the conversions that a module's code applies to variables; nothing if the module cannot be parsed."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+        yield from _Module(ast.parse(text)).values()
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    for node in ast.walk(tree):
-        if (
-            not isinstance(node, ast.Call)
-            or (takes := CONVERSIONS.get(_OWN.sub(r"\1", _called_name(node.func)))) is None
-        ):
-            continue
-        first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "name"), None)
-        name = _name(first)
-        if not name or (takes in ("whole number", "number") and len(node.args) > 2):
-            continue
-        words = _words(node) if takes == "words" else ()
-        if takes != "words" or words:
-            yield CodeValue(variable=name.upper(), takes=takes, line=node.lineno, words=words)
 
 
 def takes_value(code: CodeValue, value: str) -> bool:
-    """Whether the conversion succeeds. An empty value counts as accepted: most code tests for it first."""
+    """Whether the conversion succeeds. An empty value counts as accepted: most code tests for it first.
+
+    So does the name of a file or folder: the caller looks whether it exists.
+    """
     text = value.strip()
+    cased = text.lower() if code.case == "lower" else text.upper() if code.case == "upper" else text
+    if not text or cased in code.words:
+        return True
     match code.takes:
         case "whole number":
-            return bool(not text or re.fullmatch(r"[+-]?\d+(_\d+)*", text))
+            return bool(re.fullmatch(r"[+-]?\d+(_\d+)*", text))
         case "number":
             try:
-                float(text or "0")
+                float(text)
             except ValueError:
                 return False
-            return True
         case "switch":
-            return text.lower() in ("", "y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
+            return text.lower() in SWITCHES
         case "words":
-            return not text or text in code.words
+            return False
+        case "JSON":
+            import json  # few machines have such a variable
+
+            try:
+                json.loads(text)
+            except ValueError:
+                return False
+    return True
 
 
-def _called_name(function: ast.expr) -> str:
-    return (
-        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-    )
+class _Module:
+    """One module: its names for texts and lists, its enumerations, its own functions, and what it compares."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.texts: dict[str, str] = {}
+        self.lists: dict[str, tuple[str, ...]] = {}
+        self.helpers: dict[str, Helper] = {}
+        self.functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+        self.compared: dict[str, set[str]] = {}
+        """Variable -> words that it is compared with anywhere: each is right."""
+        self.tested: set[str] = set()
+        """Variables that are asked for being in something: nobody looks for another one in a table after that."""
+        self.looked_up: set[tuple[str, int]] = set()
+        """Variables that are looked for in a table, each with its line."""
+        self.asked: set[str] = set()
+        """Variables whose kind is asked for before."""
+        for node in tree.body:
+            self._note(node)
+
+    def _note(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.ClassDef):
+            if any(_last(base).endswith("Enum") for base in node.bases):
+                rows = [n for n in node.body if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)]
+                values = [n.value.value for n in rows if isinstance(n.value, ast.Constant)]
+                if rows and len(values) == len(rows) and all(isinstance(v, str) for v in values):
+                    self.lists[node.name] = tuple(str(v) for v in values)
+                self.lists[f"{node.name}[]"] = tuple(n.targets[0].id for n in rows)  # type: ignore[attr-defined]
+            return
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if not isinstance(target, ast.Name) or not isinstance(value, ast.expr):
+            return
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            self.texts[target.id] = value.value
+        elif (words := self.words(value)) is not None:
+            self.lists[target.id] = words
+
+    def words(self, node: ast.expr | None) -> tuple[str, ...] | None:
+        """Return the texts that a list, a set, a table or a name for one has; None where it has anything else."""
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name in self.lists:
+                return self.lists[name]
+            case ast.Call(func=ast.Name(id="frozenset" | "set" | "tuple" | "list"), args=[inner]):
+                return self.words(inner)
+            case ast.Call(func=ast.Attribute(attr="keys", value=inner), args=[]):
+                return self.words(inner)
+            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+                found = [self.text(e) for e in elements]
+            case ast.Dict(keys=keys):
+                found = [self.text(k) for k in keys]
+            case _:
+                return None
+        return tuple(w for w in found if w is not None) if found and None not in found else None
+
+    def text(self, node: ast.expr | None) -> str | None:
+        """Return a constant text; that of a member of the same module's enumeration is not looked up."""
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else "" if node.value is None else None
+        return self.texts.get(node.id) if isinstance(node, ast.Name) else None
+
+    def values(self) -> Iterator[CodeValue]:
+        """Yield what the module does with variables."""
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef) and (helper := self._helper(node)):
+                self.helpers[node.name] = helper
+        found = [*_Walk(self).block(self.tree.body, {}, at_import=True)]
+        for value in found:
+            if value.variable in self.asked:
+                continue
+            if value.variable in self.tested and (value.variable, value.line) in self.looked_up:
+                continue
+            words = tuple(dict.fromkeys((*value.words, *sorted(self.compared.get(value.variable, ())))))
+            yield CodeValue(
+                variable=value.variable.upper(),
+                takes=value.takes,
+                line=value.line,
+                words=words,
+                case=value.case,
+                at_import=value.at_import,
+            )
+
+    def _helper(self, function: ast.FunctionDef) -> Helper | None:
+        """Return what a function of the module does with a variable whose name, or value, it is given."""
+        parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        inner = _Walk(self, parameters=frozenset(parameters))
+        scope: Scope = {p: (Read(f"={p}"),) for p in parameters}
+        found = [v for v in inner.block(function.body, scope, at_import=False) if v.variable[:1] in "=?"]
+        asked, compared = self.asked, self.compared
+        self.asked = {a for a in asked if a[:1] not in "=?"}
+        self.compared = {n: w for n, w in compared.items() if n[:1] not in "=?"}
+        told = {(v.variable, v.takes, v.words, v.case) for v in found if v.variable not in asked}
+        if len(told) != 1:
+            return None
+        ((name, takes, words, case),) = told
+        words = (*words, *sorted(compared.get(name, ())))
+        return Helper(takes, parameters.index(name[1:]), name[1:], words, case, name[0] == "=")
 
 
-def _name(argument: ast.expr | None) -> str:
-    """Return the variable that an expression reads: its name, os.environ[...], os.environ.get(...), os.getenv(...)."""
-    match argument:
-        case ast.Constant(value=str(name)) if re.fullmatch(r"[A-Za-z]\w*_\w+", name):
-            return name
-        case ast.Subscript(value=ast.Attribute(attr="environ"), slice=ast.Constant(value=str(name))):
-            return name
-        case ast.Call(
-            func=ast.Attribute(attr="get", value=ast.Attribute(attr="environ")),
-            args=[ast.Constant(value=str(name)), *_],
-        ):
-            return name
-        case ast.Call(func=ast.Attribute(attr="getenv"), args=[ast.Constant(value=str(name)), *_]):
-            return name
+class _Walk:
+    """Goes through statements in order, with what each name has."""
+
+    def __init__(self, module: _Module, *, parameters: frozenset[str] = frozenset()) -> None:
+        self.module, self.parameters = module, parameters
+
+    def block(
+        self, body: list[ast.stmt], scope: Scope, *, at_import: bool, caught: bool = False
+    ) -> Iterator[CodeValue]:
+        for node in body:
+            yield from self._statement(node, scope, at_import=at_import, caught=caught)
+
+    def _statement(  # noqa: C901, PLR0912 - one case for each kind of statement
+        self, node: ast.stmt, scope: Scope, *, at_import: bool, caught: bool
+    ) -> Iterator[CodeValue]:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                own = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+                for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d), *node.decorator_list):
+                    yield from self._expression(default, scope, at_import=at_import, caught=caught)
+                inner = {n: r for n, r in scope.items() if n not in own}
+                yield from self.block(node.body, inner, at_import=False)
+            case ast.ClassDef():
+                yield from self.block(node.body, dict(scope), at_import=at_import, caught=caught)
+            case ast.Try():
+                catches = any(_catches(h) for h in node.handlers)
+                yield from self.block(node.body, scope, at_import=at_import, caught=caught or catches)
+                for handler in node.handlers:
+                    yield from self.block(handler.body, scope, at_import=False, caught=caught)
+                for block in (node.orelse, node.finalbody):
+                    yield from self.block(block, scope, at_import=at_import, caught=caught)
+            case ast.If():
+                yield from self._if(node, scope, at_import=at_import, caught=caught)
+            case ast.Assert():
+                yield from self._refused(node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=True)
+                yield from self._expression(node.test, scope, at_import=at_import, caught=caught)
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                yield from self._expression(value, scope, at_import=at_import, caught=caught)
+                reads = self._reads(value, scope)
+                if reads:
+                    scope[name] = reads
+                else:
+                    scope.pop(name, None)
+            case ast.For() | ast.While() | ast.With():
+                for part in ast.iter_child_nodes(node):
+                    if isinstance(part, ast.expr):
+                        yield from self._expression(part, scope, at_import=at_import, caught=caught)
+                    elif isinstance(part, ast.withitem):
+                        yield from self._expression(part.context_expr, scope, at_import=at_import, caught=caught)
+                body = [*node.body, *getattr(node, "orelse", [])]
+                yield from self.block(body, scope, at_import=at_import and isinstance(node, ast.With), caught=caught)
+            case _:
+                for part in ast.iter_child_nodes(node):
+                    if isinstance(part, ast.expr):
+                        yield from self._expression(part, scope, at_import=at_import, caught=caught)
+
+    def _if(self, node: ast.If, scope: Scope, *, at_import: bool, caught: bool) -> Iterator[CodeValue]:
+        yield from self._expression(node.test, scope, at_import=at_import, caught=caught)
+        if any(isinstance(n, ast.Raise) for n in node.body):
+            yield from self._refused(node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=False)
+        plain = self._is_asked_alone(node.test, scope)
+        for block in (node.body, node.orelse):
+            yield from self.block(block, scope, at_import=at_import and plain, caught=caught)
+
+    def _is_asked_alone(self, test: ast.expr, scope: Scope) -> bool:
+        """Whether a condition asks for nothing but whether a variable is set: who set it comes to what follows."""
+        match test:
+            case ast.BoolOp(values=values):
+                return all(self._is_asked_alone(v, scope) for v in values)
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                return self._is_asked_alone(inner, scope)
+            case ast.Compare(
+                left=left,
+                ops=[ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq()],
+                comparators=[ast.Constant(value=None | "")],
+            ):
+                return bool(self._reads(left, scope))
+            case ast.Compare(
+                ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(attr="environ") | ast.Name(id="environ")]
+            ):
+                return True
+        return bool(self._reads(test, scope))
+
+    def _refused(
+        self, test: ast.expr, scope: Scope, line: int, *, at_import: bool, caught: bool, wanted: bool
+    ) -> Iterator[CodeValue]:
+        """Yield the words of ``if X not in (...): raise`` and ``assert X in (...)``."""
+        parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        for part in parts:
+            match part:
+                case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as way], comparators=[right]) if (
+                    isinstance(way, ast.In) is wanted and not caught
+                ):
+                    words = self.module.words(right)
+                    for read in self._reads(left, scope) if words else ():
+                        yield _value(read, "words", line, words or (), at_import=at_import)
+
+    def _expression(self, root: ast.expr, scope: Scope, *, at_import: bool, caught: bool) -> Iterator[CodeValue]:
+        match root:
+            case ast.Lambda():
+                at_import, caught = False, False
+            case ast.IfExp(test=test):
+                yield from self._expression(test, scope, at_import=at_import, caught=caught)
+                plain = self._is_asked_alone(test, scope)
+                for part in (root.body, root.orelse):
+                    yield from self._expression(part, scope, at_import=at_import and plain, caught=caught)
+                return
+            case ast.Compare(left=left, comparators=[right], ops=[way]):
+                self._note_comparison(left, right, way, scope)
+            case ast.Call():
+                self._note_question(root, scope)
+                if not caught:
+                    yield from self._call(root, scope, at_import=at_import)
+            case ast.Subscript(value=ast.Dict() | ast.Name() | ast.Attribute() as table, slice=key) if not caught:
+                name = f"{_last(table)}[]"
+                words = self.module.lists.get(name) or self.module.words(table)
+                if isinstance(root.ctx, ast.Load) and words:
+                    for read in self._reads(key, scope):
+                        self.module.looked_up.add((read.variable, root.lineno))
+                        yield _value(read, "words", root.lineno, words, at_import=at_import)
+        for child in ast.iter_child_nodes(root):
+            inner: ast.AST = (
+                child.value
+                if isinstance(child, ast.keyword)
+                else child.iter
+                if isinstance(child, ast.comprehension)
+                else child
+            )
+            if isinstance(inner, ast.expr):
+                yield from self._expression(inner, scope, at_import=at_import, caught=caught)
+
+    def _note_comparison(self, left: ast.expr, right: ast.expr, way: ast.cmpop, scope: Scope) -> None:
+        if isinstance(way, ast.In | ast.NotIn):
+            self.module.tested |= {r.variable for r in self._reads(left, scope)}
+        if isinstance(way, ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+            for one, other in ((left, right), (right, left)):
+                words = self.module.words(other) or tuple(w for w in (self.module.text(other),) if w)
+                for read in self._reads(one, scope) if words else ():
+                    self.module.compared.setdefault(read.variable, set()).update(words)
+
+    def _note_question(self, call: ast.Call, scope: Scope) -> None:
+        asked = [*call.args, *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
+        if _last(call.func) in CHECKS:
+            self.module.asked |= {r.variable for a in asked for r in self._reads(a, scope)}
+
+    def _call(self, call: ast.Call, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
+        called = _last(call.func)
+        first = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "name"), None)
+        takes = CONVERSIONS.get(_OWN.sub(r"\1", called))
+        if helper := self.module.helpers.get(called) if isinstance(call.func, ast.Name) else None:
+            yield from self._by_helper(call, helper, scope, at_import=at_import)
+        elif called in self.module.functions and _OWN.match(called):
+            return  # it does more than to convert
+        elif takes in ("whole number", "number") and len(call.args) > (1 if called == "int" else 2):
+            return  # a number to another base, or a conversion of another kind
+        elif takes == "words":
+            if (name := _constant_name(first)) and (words := self._enumerated(call)):
+                yield CodeValue(variable=name, takes="words", line=call.lineno, words=words, at_import=at_import)
+        else:
+            its, words = self._taken(call, called, takes)
+            reads = self._reads(first, scope) if its else ()
+            for read in reads or (_named(first, called) if takes else ()):
+                yield _value(read, its or "words", call.lineno, words, at_import=at_import)
+
+    def _taken(self, call: ast.Call, called: str, takes: Takes | None) -> tuple[Takes | None, tuple[str, ...]]:
+        """Return what a function takes as its first argument, and the words of that."""
+        method = isinstance(call.func, ast.Attribute)
+        if takes is None and called in OPENED and method is (called != "open"):
+            return OPENED[called], ()
+        if called == "setLevel":
+            return "words", LEVELS
+        if called == "loads" and _last(getattr(call.func, "value", None)) == "json":
+            return "JSON", ()
+        if not method and f"{called}[]" in self.module.lists and called in self.module.lists:
+            return "words", self.module.lists[called]  # an enumeration's value
+        return takes, ()
+
+    def _by_helper(self, call: ast.Call, helper: Helper, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
+        given = next((k.value for k in call.keywords if k.arg == helper.name), None)
+        if given is None and len(call.args) > helper.parameter:
+            given = call.args[helper.parameter]
+        reads = self._reads(given, scope) if helper.of_value else _named_by(self.module.text(given))
+        for read in reads:
+            its = Read(read.variable, helper.case or read.case)
+            yield _value(its, helper.takes, call.lineno, helper.words, at_import=at_import)
+
+    def _enumerated(self, call: ast.Call) -> tuple[str, ...]:
+        given = next((k.value for k in call.keywords if k.arg == "enum_values"), None)
+        if given is None and _last(call.func) == "env_with_choices" and len(call.args) > 2:
+            given = call.args[2]
+        return self.module.words(given) or ()
+
+    def _reads(self, node: ast.expr | None, scope: Scope) -> tuple[Read, ...]:
+        """Return the variables whose value, unchanged but for its case and the blanks around it, an expression has."""
+        match node:
+            case ast.Name(id=name):
+                return scope.get(name, ())
+            case ast.Subscript(value=ast.Attribute(attr="environ") | ast.Name(id="environ"), slice=key):
+                return self._variable(key, scope)
+            case (
+                ast.Call(
+                    func=ast.Attribute(
+                        attr="get" | "pop", value=ast.Attribute(attr="environ") | ast.Name(id="environ")
+                    ),
+                    args=[key, *_],
+                )
+                | ast.Call(func=ast.Attribute(attr="getenv") | ast.Name(id="getenv"), args=[key, *_])
+            ):
+                return self._variable(key, scope)
+            case ast.Call(func=ast.Attribute(attr="lower" | "upper" as case, value=inner), args=[]):
+                return tuple(Read(r.variable, case) for r in self._reads(inner, scope))
+            case (
+                ast.Call(func=ast.Attribute(attr="strip" | "expanduser", value=inner), args=[])
+                | ast.Call(func=ast.Name(id="str"), args=[inner])
+                | ast.Call(func=ast.Attribute(attr="expanduser"), args=[inner])
+            ):
+                return self._reads(inner, scope)
+            case ast.BoolOp(op=ast.Or(), values=[first, *_]):
+                return self._reads(first, scope)
+            case ast.NamedExpr(target=ast.Name(id=name), value=inner):
+                reads = self._reads(inner, scope)
+                if reads:
+                    scope[name] = reads
+                return reads
+        return ()
+
+    def _variable(self, key: ast.expr, scope: Scope) -> tuple[Read, ...]:
+        if isinstance(key, ast.Name) and key.id in self.parameters and scope.get(key.id) == (Read(f"={key.id}"),):
+            return (Read(f"?{key.id}"),)
+        return _named_by(self.module.text(key))
+
+
+def _value(read: Read, takes: Takes, line: int, words: tuple[str, ...], *, at_import: bool) -> CodeValue:
+    return CodeValue(variable=read.variable, takes=takes, line=line, words=words, case=read.case, at_import=at_import)
+
+
+def _named_by(text: str | None) -> tuple[Read, ...]:
+    return (Read(text),) if text and re.fullmatch(r"[A-Za-z]\w*", text) else ()
+
+
+def _named(node: ast.expr | None, called: str) -> tuple[Read, ...]:
+    """Return the variable that a function is given by its name; int() and float() convert the text itself."""
+    name = "" if called in ("int", "float", "strtobool") else _constant_name(node)
+    return (Read(name),) if name else ()
+
+
+def _constant_name(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[A-Za-z]\w*_\w+", node.value):
+        return node.value
     return ""
 
 
-def _words(node: ast.Call) -> tuple[str, ...]:
-    given = next((k.value for k in node.keywords if k.arg == "enum_values"), None)
-    if not isinstance(given, ast.List | ast.Tuple):
-        return ()
-    words = [e.value for e in given.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
-    return tuple(words) if len(words) == len(given.elts) else ()
+def _last(node: ast.expr | None) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler goes on with a value that cannot be converted."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    named = handler.type is None or any(_last(k) in CATCHING for k in kinds)
+    return named and not any(isinstance(n, ast.Raise) for n in ast.walk(handler))

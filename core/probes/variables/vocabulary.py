@@ -8,53 +8,118 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from core.knowledge.contracts import Contract, WordSource, asked_words, code_sources, contracts
+from core.common.late_pattern import late_pattern
+from core.host.startup.plain import json_line, json_value
+from core.knowledge.contracts import (
+    Contract,
+    SettingsFile,
+    WordSource,
+    asked_words,
+    code_sources,
+    contracts,
+    settings_files,
+)
+from core.knowledge.modules import module_of
+from core.knowledge.tables import read_table
 from core.loader import read_image
 from core.loader.contents import written_words
-from core.model.facts import PythonEnvironment, Vocabulary, path_text
+from core.model.facts import PythonEnvironment, Variable, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import normalise_name
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.variables.reading_code import takes_value, values_read
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
+from core.probes.variables.reading_code import CodeValue, takes_value, values_read
 
 MOST_TEXT = 4 << 20
 """Bytes that are read of a Python module."""
+MOST_SETTINGS = 1 << 16
+"""Bytes that are read of a file of settings."""
 
 
 def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
     """Return, for each relevant environment, which words of the variables its readers know."""
     where = sysroot_of(request.host)
     words = (found for contract in contracts() if contract.known for found in _of(contract, request, where))
-    return (*words, *_by_code(request, where))
+    return (*words, *_by_code(request, where), *_of_settings(request, where))
 
 
 def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield the values that a framework's own code cannot convert, except for variables with a row of their own."""
+    """Yield the values that a package's own code cannot accept, except for variables with a row of their own."""
     told = {c.variable for c in contracts()}
+    known = read_table("environment", EnvironmentKnowledge)
     given: dict[str, dict[str, None]] = {}
     for env in (request.env.items(), *(((v.name, v.value) for v in s.variables) for s in request.seen.starts or ())):
         for name, value in env:
-            if name.upper() not in told and value:
+            if name.upper() not in told and value and is_relevant(Variable(name=name, value=value), known):
                 given.setdefault(name.upper(), {})[value] = None
+    for python in request.seen.pythons or () if given else ():
+        request.watch.check()
+        for reader, path, names in _modules(given, python, request, where):
+            yield from _of_module(path, reader, {n: given[n] for n in names}, python, where)
+
+
+def _modules(
+    given: Mapping[str, object], python: PythonEnvironment, request: ProbeRequest, where: Sysroot
+) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Yield the modules that may read variables: the distribution, the file, the variables. The table's come first."""
+    wanted: dict[str, tuple[str, set[str]]] = {}
+    claimed: set[tuple[str, str]] = set()
+    recorded = _recorded(python, where)
     for source in code_sources():
         names = {n for n in given if n.startswith(source.starts)}
-        for python in request.seen.pythons or () if names else ():
-            reader = next((d.name for d in python.distributions if re.fullmatch(source.readers, d.name)), "")
-            for file in source.files if reader else ():
-                request.watch.check()
-                for path in _matching(file, python, where):
-                    yield from _of_module(path, reader, {n: given[n] for n in names}, python, where)
+        reader = next((n for n in recorded if re.fullmatch(source.readers, n)), "") if names else ""
+        for file in source.files if reader else ():
+            request.watch.check()
+            claimed |= {(n, file.split("/")[0]) for n in names}
+            for path in _telling(file[:-1], python, where) if file.endswith("/") else _matching(file, python, where):
+                wanted.setdefault(path, (reader, set()))[1].update(names)
+    for reader in recorded:
+        module = module_of(reader)
+        names = {n for n in given if n.startswith(f"{module.upper()}_") and (n, module) not in claimed}
+        for path in _telling(module, python, where) if names else ():
+            wanted.setdefault(path, (reader, set()))[1].update(names)
+    yield from ((reader, path, frozenset(names)) for path, (reader, names) in wanted.items())
+
+
+def _recorded(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
+    """Return the names of all distributions of an environment, those that are listed first."""
+    names = [d.name for d in python.distributions]
+    for site in python.site_packages:
+        names += [normalise_name(n.split("-")[0]) for n in where.names(site) or () if n.endswith(".dist-info")]
+    return tuple(dict.fromkeys(names))
+
+
+TELLING = late_pattern(r"__init__|\w*(?:config|const|env|setting|flag|option|default|knob|import_util|hub|log)\w*")
+"""Names of modules in which a package reads its variables."""
+MOST_FOLDERS, MOST_MODULES = 200, 400
+"""Of one package: that are listed, and that are read."""
+
+
+def _telling(package: str, python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
+    """Yield the modules of a package that lie in its own folder, and those one below that have a telling name."""
+    for site in python.site_packages:
+        top = where.join(site, package)
+        names = where.names(top) or ()
+        modules = [where.join(top, n) for n in names if n.endswith(".py")]
+        folders = [n for n in names if "." not in n and not n.startswith("__") and n not in ("tests", "test", "models")]
+        for folder in folders[:MOST_FOLDERS]:
+            inner = where.names(where.join(top, folder)) or ()
+            modules += [
+                where.join(top, folder, n) for n in inner if n.endswith(".py") and TELLING.fullmatch(n[:-3].lower())
+            ]
+        yield from modules[:MOST_MODULES]
 
 
 def _of_module(
     path: str, reader: str, given: dict[str, dict[str, None]], python: PythonEnvironment, where: Sysroot
 ) -> Iterator[Vocabulary]:
-    text = where.text(path, MOST_TEXT) or ""
-    if not any(name in text or name.lower() in text for name in given):
+    content = where.read(path, MOST_TEXT) or b""
+    if not any(name.encode() in content or name.lower().encode() in content for name in given):
         return
-    for code in values_read(text):
-        if wrong := tuple(v for v in given.get(code.variable, ()) if not takes_value(code, v)):
+    for code in values_read(content.decode("utf-8", "replace")):
+        if wrong := tuple(v for v in given.get(code.variable, ()) if _is_refused(code, v, where)):
             yield Vocabulary(
                 variable=code.variable,
                 prefix=python.prefix,
@@ -64,7 +129,61 @@ def _of_module(
                 takes=code.takes,
                 line=code.line,
                 reader=reader,
+                sure=code.at_import,
             )
+
+
+def _is_refused(code: CodeValue, value: str, where: Sysroot) -> bool:
+    if code.takes not in ("file", "folder"):
+        return not takes_value(code, value)
+    text = value.strip()
+    seen = where.stat(text) if code.at_import and where.path_module.isabs(text) else None
+    if not code.at_import or not where.path_module.isabs(text) or value in code.words:
+        return False
+    return seen is None or where.is_folder(text) is (code.takes == "file")
+
+
+def _of_settings(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    """Yield the settings of files that frameworks read at their import, with whether the reader knows their words."""
+    home = request.env.get("HOME") or request.seen.machine.home
+    for row in settings_files():
+        if row.variable and any(n.upper() == row.variable and v for n, v in request.env.items()):
+            continue
+        variable, usual = row.folders
+        folder = next((v for n, v in request.env.items() if n.upper() == variable and v), "")
+        path = where.join(folder or where.join(home or "/", *usual.split("/")), row.file)
+        text = where.text(path, MOST_SETTINGS) if where.path_module.isabs(path) else None
+        found = json_value(text) if text else None
+        value = found.get(row.key) if isinstance(found, dict) else None
+        if text is None or not isinstance(value, str) or not value:
+            continue
+        for python in request.seen.pythons or ():
+            reader = next((d.name for d in python.distributions if re.fullmatch(row.reader, d.name)), "")
+            if reader and (unknown := _unknown_setting(row, value, python, where)) is not None:
+                yield Vocabulary(
+                    variable=row.key,
+                    prefix=python.prefix,
+                    files=(),
+                    known=tuple(w for w in row.words) or ((value,) if not unknown else ()),
+                    unknown=(value,) if unknown else (),
+                    takes="words",
+                    reader=reader,
+                    setting=f"{path_text(path)}:{json_line(text, row.key)}",
+                )
+
+
+def _unknown_setting(row: SettingsFile, value: str, python: PythonEnvironment, where: Sysroot) -> bool | None:
+    """Return whether a setting's reader does not know its value; None where its files do not tell."""
+    if row.words:
+        return value not in row.words
+    contract = next((c for c in contracts() if c.variable == row.variable and c.known), None)
+    if contract is None or contract.known is None:
+        return None
+    words = asked_words(contract, value)
+    if not words:
+        return False
+    its = _compared(contract.variable, contract.known, words, python, where)
+    return None if its is None else bool(its.unknown)
 
 
 def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:

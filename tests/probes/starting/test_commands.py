@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import subprocess
 import sys
@@ -109,6 +111,8 @@ RUNS = {
     "pipenv": ("pipenv run python main.py", {"Pipfile": "", ".env": "LD_LIBRARY_PATH=/opt/dotenv\n"}, ".venv"),
     "pixi": ("pixi run -e gpu python main.py", {"pixi.toml": ""}, ".pixi/envs/gpu"),
     "a file of variables": ("uv run --env-file own.env python main.py", {"pyproject.toml": "", "own.env": "LD_LIBRARY_PATH=/opt/dotenv\n"}, ".venv"),
+    "uv of another folder": ("uv run --project {home}/work python main.py", {"pyproject.toml": ""}, ".venv"),
+    "conda by place": ("conda run -p {home}/envs/ml --live-stream python main.py", {}, "../envs/ml"),
     "conda": ("conda run -n ml --no-capture-output python main.py", {"../.conda/environments.txt": "{home}/envs/ml\n"}, "../envs/ml"),
 }  # fmt: skip
 
@@ -116,6 +120,7 @@ RUNS = {
 @pytest.mark.parametrize("case", RUNS)
 def test_the_run_of_a_manager_starts_the_environment_of_the_project(case: str, home: Path):
     command, files, prefix = RUNS[case]
+    command = command.replace("{home}", str(home))
     work = home / "work"
     for name, text in files.items():
         write(work / name, text.replace("{home}", str(home)))
@@ -129,6 +134,26 @@ def test_the_run_of_a_manager_starts_the_environment_of_the_project(case: str, h
     assert found is not None
     assert os.path.normpath(found.prefix) == os.path.normpath(work / prefix)
     assert state.environment().get("LD_LIBRARY_PATH") == ("/opt/dotenv" if "opt/dotenv" in str(files) else None)
+
+
+@pytest.mark.parametrize(
+    ("command", "mark"), [("poetry run python main.py", "pyproject.toml"), ("pipenv run python main.py", "Pipfile")]
+)
+def test_an_environment_that_its_manager_keeps_in_the_home(command: str, mark: str, home: Path):
+    work = home / "work"
+    write(work / mark, "")
+    place = os.path.realpath(work) if mark == "pyproject.toml" else f"{os.path.realpath(work)}/{mark}"
+    digest = base64.urlsafe_b64encode(hashlib.sha256(place.encode()).digest()).decode()[:8]
+    folder = ".cache/pypoetry/virtualenvs" if mark == "pyproject.toml" else ".local/share/virtualenvs"
+    prefix = home / folder / (f"app-{digest}-py3.11" if mark == "pyproject.toml" else f"work-{digest}")
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "bin/python").symlink_to(os.path.realpath(sys.executable))
+    write(prefix / "pyvenv.cfg", "home = /usr/bin\n")
+    state = begin(home)
+    state.values["PWD"] = str(work)
+    found = python_of_text(command, Line("/x", 1), state, ground(home))
+    assert found is not None
+    assert found.prefix == str(prefix)
 
 
 MODULES = {

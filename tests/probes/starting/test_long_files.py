@@ -80,6 +80,13 @@ ROWS = {
         for long in ('/*' * (MANY // 2), '"' + '\\\\"' * (MANY // 2), ',' + ' ' * MANY, '{' * MANY):
             assert json_value(long) is None
     """,
+    "ecosystem.config.js": """
+        from core.probes.starting.deployed import deployed_ways
+        quotes = '\\\\"', "\\\\'", '`$', '/*', '{', 'a ', "'"
+        for long in (' ' * MANY, *(q * (MANY // len(q)) for q in quotes)):
+            assert list(deployed_ways(ground(ecosystem_dot_config_dot_js='module.exports = ' + long), ())) == []
+            assert list(deployed_ways(ground(ecosystem_dot_config_dot_js=long), ())) == []
+    """,
     "a service's line": """
         from core.host.startup.units import quoted_words
         assert list(quoted_words('A=1' + ' ' * MANY + '"')) == ['A=1']

@@ -16,10 +16,12 @@ from core.host.startup.state import State
 from core.host.startup.units import apply_unit, quoted_words, replace_specifiers, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
 from core.probes.starting import multiplexers, starters
+from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import multiplexer_ways
+from core.probes.starting.notebook_servers import server_ways
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.starters import script_ways
@@ -372,6 +374,96 @@ def test_a_server_that_runs_keeps_what_it_was_started_with(home: Path, monkeypat
     assert [w.at for w in ways] == ["tmux (PID 7)"]
     assert ways[0].state.environment()[NAME] == "/old"
     assert [(r.file, r.line) for r in ways[0].state.lines[NAME]] == [(str(home / "proc/7/environ"), 0)]
+
+
+ECOSYSTEM = """
+// what runs on this machine
+module.exports = {
+  apps: [{
+    name: 'api', script: 'main.py', interpreter: '{env}/bin/python',
+    env: { LD_LIBRARY_PATH: "/old", 'CUDA_HOME': process.env.CUDA, PORT: 8000, },
+  }, { name: "web", script: "npm", args: "run start" }],
+};
+"""
+PM2 = {
+    "a module": ({"work/ecosystem.config.js": ECOSYSTEM}, "work/ecosystem.config.js", "/old", 6),
+    "JSON": (
+        {"work/ecosystem.json": '{"apps": [{"name": "api", "script": "{env}/bin/python",\n "env": {"LD_LIBRARY_PATH": "/old"}}]}'},
+        "work/ecosystem.json", "/old", 2,
+    ),
+    "what is started again": (
+        {".pm2/dump.pm2": '[{"name": "api", "pm_exec_path": "{home}/work/main.py", "exec_interpreter": "{env}/bin/python"}]'},
+        ".pm2/dump.pm2", None, 0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PM2)
+def test_programs_of_pm2(case: str, home: Path) -> None:
+    files, file, value, line = PM2[case]
+    write(home, files)
+    (way,) = deployed_ways(here(home), pythons(home))
+    assert (way.at, way.prefix) == (f"{home / file}: api", str(home / "env"))
+    assert way.state.environment().get(NAME) == value
+    assert [(r.file, r.line) for r in way.state.lines.get(NAME, ())] == ([(str(home / file), line)] if line else [])
+    assert "CUDA_HOME" not in way.state.environment()  # nobody knows what it is when pm2 runs
+
+
+@pytest.mark.parametrize(
+    "text", ["", "module.exports = require('./other')", "module.exports = {apps: [", "{", "x" * 50]
+)
+def test_an_ecosystem_that_is_a_program_is_none(text: str, home: Path) -> None:
+    write(home, {"work/ecosystem.config.js": text, ".pm2/dump.pm2": text})
+    assert list(deployed_ways(here(home), pythons(home))) == []
+
+
+def test_a_runner_gives_its_jobs_what_its_file_says_as_it_stands(home: Path) -> None:
+    write(
+        home,
+        {
+            "actions-runner/.env": 'LANG=C.UTF-8\nLD_LIBRARY_PATH="/old"\n# x=y\n',
+            "actions-runner/.path": "/opt/bin:/bin\n",
+        },
+    )
+    assert list(deployed_ways(here(home), ())) == []  # no runner is configured there
+    write(home, {"actions-runner/.runner": "{}"})
+    (way,) = deployed_ways(here(home), ())
+    env = way.state.environment()
+    assert (env[NAME], env["PATH"], "x" in env) == ('"/old"', "/opt/bin:/bin", False)
+    assert [r.line for r in way.state.lines[NAME]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("option", "libraries", "home_of_cuda"),
+    [("", "/session", None), ("--export=NONE", None, None), ("--export=NIL", None, None), ("--export=ALL,CUDA_HOME=/c", "/session", "/c"),
+     ("--export=CUDA_HOME=/c", None, "/c"), ("--export=LD_LIBRARY_PATH", "/session", None)],
+)  # fmt: skip
+def test_slurm_hands_on_what_its_option_says(
+    option: str, libraries: str | None, home_of_cuda: str | None, home: Path
+) -> None:
+    job = f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH {option or '-c 2'}\n{{env}}/bin/python main.py\n"
+    write(home, {"work/train.sbatch": job})
+    (way,) = script_ways(here(home, LD_LIBRARY_PATH="/session"), pythons(home))
+    env = way.state.environment()
+    assert (env.get(NAME), env.get("CUDA_HOME")) == (libraries, home_of_cuda)
+    assert way.prefix == str(home / "env")
+
+
+def test_a_notebook_server_that_runs_keeps_what_it_was_started_with(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = f"{NAME}=/old\0HOME={home}\0"
+    write(home, {
+        "proc/7/comm": "jupyter-lab\n", "proc/7/cmdline": "{env}/bin/python\0{env}/bin/jupyter-lab\0", "proc/7/environ": environ,
+        "proc/8/comm": "python3\n", "proc/8/cmdline": "python3\0-m\0jupyterlab\0", "proc/8/environ": environ,
+        "proc/9/comm": "python3\n", "proc/9/cmdline": "python3\0main.py\0", "proc/9/environ": environ,
+        "env/share/jupyter/kernels/python3/kernel.json": '{"argv": ["python", "-m", "ipykernel_launcher"]}',
+    })  # fmt: skip
+    monkeypatch.setattr(multiplexers, "PROC", str(home / "proc"))
+    ways = list(server_ways(here(home), begin(home), pythons(home)))
+    assert [w.at.partition(":")[0] for w in ways] == ["PID 7", "PID 8"]
+    assert {w.state.environment()[NAME] for w in ways} == {"/old"}
+    assert {w.prefix for w in ways} == {str(home / "env")}
 
 
 def test_notebooks_of_jupyterhub_get_what_its_configuration_gives(home: Path) -> None:

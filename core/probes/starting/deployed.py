@@ -1,0 +1,130 @@
+"""Programs that pm2 keeps running, and the jobs of a runner of GitHub Actions.
+
+Sources: PM2's documentation, "Ecosystem File" and "Startup Script"; GitHub's, "Using the .env file" of self-hosted runners.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from core.host.startup.plain import json_line, json_value
+from core.host.startup.state import UNKNOWN, State
+from core.model.facts import PythonEnvironment
+from core.probes.starting.commands import Line, python_of_command, words_of
+from core.probes.starting.machine import Ground
+from core.probes.starting.starters import own_prefix
+from core.probes.starting.ways import Reached
+
+ECOSYSTEMS = tuple(
+    f"{stem}{end}" for stem in ("ecosystem.config", "ecosystem", "pm2.config") for end in (".js", ".cjs", ".json")
+)
+MOST_APPS = 40
+MOST_RUNNERS = 8
+SERVICES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
+
+
+def deployed_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield each of pm2's programs that starts an environment's Python, and what a runner gives its jobs."""
+    yield from _pm2(ground, pythons)
+    yield from _runners(ground)
+
+
+def _pm2(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """The person's process list is what pm2 starts again; a project's file what it starts first."""
+    near = [f"{ground.folder}/{name}" for name in ECOSYSTEMS] if ground.folder not in ("/", "") else []
+    for path in (*near, ground.at_home(".pm2/dump.pm2")):
+        if (text := ground.read(path)) is None:
+            continue
+        found = json_value(text if path.endswith((".json", ".pm2")) else _as_json(text, posixpath.dirname(path)))
+        apps = found.get("apps", [found]) if isinstance(found, dict) else found
+        for app in [a for a in apps if isinstance(a, dict)][:MOST_APPS] if isinstance(apps, list) else []:
+            yield from _app(app, text, path, ground, pythons)
+
+
+def _app(
+    app: dict[str, object], text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    def told(*names: str) -> str:
+        return next((v for n in names if isinstance(v := app.get(n), str)), "")
+
+    folder = posixpath.join(ground.folder, told("cwd", "pm_cwd"))
+    state = State(dict(ground.env), set(ground.env))
+    state.files.append(path)
+    env = app.get("env")
+    for name, value in (env if isinstance(env, dict) else {}).items():
+        if re.fullmatch(r"[A-Za-z_]\w*", str(name)) and isinstance(value, str | int | float):
+            state.set_variable(str(name), str(value), path, _line(text, str(name)), "json")
+            state.exported.add(str(name))
+    state.values["PWD"] = folder
+    script = told("script", "pm_exec_path")
+    interpreter = told("interpreter", "exec_interpreter") or ("python3" if script.endswith(".py") else "none")
+    args = app.get("args")
+    rest = args if isinstance(args, list) else words_of(args) if isinstance(args, str) else []
+    words = [*words_of("" if interpreter == "none" else interpreter), *words_of(script), *(str(a) for a in rest)]
+    found = python_of_command(words, Line(path, _line(text, "script") or 1), state, ground) if words else None
+    if found and (prefix := own_prefix(found, pythons)):
+        yield Reached(
+            kind="service", at=f"{path}: {told('name') or script}", state=state, prefix=prefix, argv=(found.path,)
+        )
+
+
+def _line(text: str, name: str) -> int:
+    """Return the line that gives a member, with or without quotes around its name."""
+    member = re.search(rf"(?<![\w$]){re.escape(name)}\s*:", text)
+    return json_line(text, name) or (text.count("\n", 0, member.start()) + 1 if member else 0)
+
+
+_PARTS = re.compile(
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\])*\"?|'((?:\\.|[^'\\])*)'?|`([^`$\\]*)`|\b([A-Za-z_$][\w$.]*)(\s*:)?",
+    re.DOTALL,
+)
+
+
+def _as_json(text: str, folder: str) -> str:
+    """Return what a module of JavaScript exports as JSON; where it is more than plain values, this is none."""
+    import json  # few folders have such a file
+
+    start = re.search(r"module\.exports\s*=\s*|export\s+default\s+", text)
+
+    def put(found: re.Match[str]) -> str:
+        if found[0].startswith(("//", "/*")):
+            return " "
+        if found[4]:
+            return f"{json.dumps(found[3])}:"
+        if found[3]:
+            known = {
+                "__dirname": json.dumps(folder),
+                "true": "true",
+                "false": "false",
+                "null": "null",
+                "undefined": "null",
+            }
+            return known.get(found[3], json.dumps(UNKNOWN))  # what it is when pm2 runs is not in the file
+        plain = found[1] if found[1] is not None else found[2]
+        return found[0] if plain is None else json.dumps(plain.replace("\\'", "'"))
+
+    return _PARTS.sub(put, text[start.end() :]).strip().rstrip(";") if start else ""
+
+
+def _runners(ground: Ground) -> Iterator[Reached]:
+    """A runner's service reads .env, where each line is taken as it stands, and .path, in the runner's folder."""
+    places = [(ground.person.home, n) for n in ground.around.names(ground.person.home)]
+    places += [("/opt", n) for n in ground.around.names("/opt")]
+    folders = [f"{above}/{n}" for above, n in places if "actions-runner" in n or n == "runner"]
+    for folder in folders[:MOST_RUNNERS]:
+        path = f"{folder}/.env"
+        text = ground.read(path)
+        if text is None or ground.around.kind(f"{folder}/.runner") != "file":
+            continue
+        search = (ground.read(f"{folder}/.path") or "").strip() or SERVICES_PATH
+        values = {"PATH": search, "HOME": ground.person.home, "USER": ground.person.name}
+        state = State(values, set(values))
+        state.files.append(path)
+        for number, line in enumerate(text.splitlines(), 1):
+            name, equals, value = line.partition("=")
+            if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
+                state.set_variable(name, value, path, number, "assignments")
+                state.exported.add(name)
+        yield Reached(kind="service", at=path, state=state)

@@ -1,0 +1,113 @@
+"""What a module's code takes of variables, beside what Python itself does with the same module and the same values."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from core.probes.variables.reading_code import takes_value, values_read
+
+HEAD = "import enum, json, logging, os\nfrom os import environ, getenv\n"
+CASES: dict[str, tuple[str, Mapping[str, bool]]] = {
+    "converted": ("a = int(os.environ.get('X_A', 3))", {"4": True, " 4 ": True, "1_000": True, "four": False, "4.0": False}),
+    "by index": ("if 'X_A' in environ:\n    a = float(environ['X_A'])", {"1e-3": True, "inf": True, "10GB": False}),
+    "or a default": ("a = int(getenv('X_A') or 3)", {"": True, "7": True, "auto": False}),
+    "by a name": ("raw = os.getenv('X_A')\nif raw is not None:\n    size = int(raw.strip())", {"7": True, "7s": False}),
+    "by a name for its name": ("NAME = 'X_A'\na = int(os.environ.get(NAME, '1'))", {"7": True, "x": False}),
+    "by an expression in a condition": ("if (raw := os.getenv('X_A')):\n    a = int(raw)", {"7": True, "x": False}),
+    "by a function": (
+        "def number(name, default):\n    return int(os.environ.get(name, default))\na = number('X_A', 3)",
+        {"7": True, "many": False},
+    ),
+    "by a function of a value": (
+        ("def as_number(value):\n    if value is None:\n        return None\n    return float(value)\n"
+        "a = as_number(os.environ.get('X_A'))"),
+        {"7": True, "many": False},
+    ),
+    "by a function that knows more": (
+        ("def size(name):\n    raw = os.environ.get(name, '1')\n    if raw == 'auto':\n        return 0\n    return int(raw)\n"
+        "a = size('X_A')"),
+        {"7": True, "auto": True, "few": False},
+    ),
+    "a list": (
+        "KINDS = ('on', 'off')\nkind = os.environ.get('X_A', 'on').lower()\nif kind not in KINDS:\n    raise ValueError(kind)",
+        {"ON": True, "off": True, "maybe": False},
+    ),
+    "asserted": ("assert os.environ.get('X_A', 'a') in {'a', 'b'}", {"b": True, "B": False}),
+    "an enumeration": (
+        "class Kind(str, enum.Enum):\n    A = 'a'\n    B = 'b'\nkind = Kind(os.environ.get('X_A', 'a'))",
+        {"b": True, "B": False},
+    ),
+    "an enumeration's name": (
+        "class Kind(enum.Enum):\n    A = 1\n    B = 2\nkind = Kind[os.environ.get('X_A', 'A').upper()]",
+        {"b": True, "c": False},
+    ),
+    "a table": ("TABLE = {'fast': 1, 'slow': 2}\nkind = TABLE[os.environ.get('X_A', 'fast')]", {"slow": True, "medium": False}),
+    "a table that is asked first": (
+        "TABLE = {'fast': 1}\nraw = os.environ.get('X_A', 'fast')\nkind = TABLE[raw] if raw in TABLE else 0",
+        {"slow": True},
+    ),
+    "a level": ("logging.getLogger().setLevel(os.environ.get('X_A', 'INFO').upper())", {"debug": True, "loud": False}),
+    "JSON": ("config = json.loads(os.environ.get('X_A', '{}'))", {'{"a": 1}': True, "{'a': 1}": False}),
+    "caught": ("try:\n    a = int(os.environ['X_A'])\nexcept (KeyError, ValueError):\n    a = 1", {"x": True}),
+    "caught in a function": (
+        ("def number(name):\n    try:\n        return int(os.environ[name])\n    except ValueError:\n        return 0\n"
+        "a = number('X_A')"),
+        {"x": True},
+    ),
+    "caught and told": (
+        "try:\n    a = int(os.environ.get('X_A', 1))\nexcept ValueError as e:\n    raise RuntimeError('no number') from e",
+        {"1": True, "x": False},
+    ),
+    "asked first": ("raw = os.environ.get('X_A', '')\na = int(raw) if raw.isdigit() else 0", {"x": True}),
+    "another value is right": (
+        "raw = os.environ.get('X_A', 'auto')\nif raw != 'auto':\n    a = int(raw)",
+        {"auto": True, "3": True},
+    ),
+    "to another base": ("a = int(os.environ.get('X_A', '0'), 16)", {"ff": True}),
+    "overwritten": ("a = os.environ.get('X_A')\na = '3'\nb = int(a)", {"x": True}),
+    "only asked": ("a = os.environ.get('X_A', '') in ('1', 'true')", {"x": True}),
+    "a list with an open end": ("MORE = ['a', *os.listdir('/')]\nif os.environ.get('X_A', 'a') not in MORE:\n    pass", {"x": True}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_code_is_read_as_python_runs_it(name: str, tmp_path: Path):
+    code, values = CASES[name]
+    module = tmp_path / "config.py"
+    module.write_text(HEAD + code)
+    found = [c for c in values_read(HEAD + code) if c.at_import and c.variable == "X_A"]
+    for value, right in values.items():
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(module)],
+            env={**os.environ, "X_A": value},
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode == 0) is right
+        assert all(takes_value(c, value) for c in found) is right
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def use():\n    return int(os.environ['X_A'])",
+        "use = lambda: int(os.environ['X_A'])",
+        "if os.name == 'nt':\n    a = int(os.environ['X_A'])",
+        "for n in range(0):\n    a = int(os.environ['X_A'])",
+        "try:\n    a = 1\nexcept OSError:\n    a = int(os.environ['X_A'])",
+    ],
+)
+def test_what_an_import_does_not_come_to_is_told_as_such(code: str):
+    (found,) = values_read(HEAD + code)
+    assert (found.variable, found.takes, found.at_import) == ("X_A", "whole number", False)
+
+
+@pytest.mark.parametrize("text", ["a = (", "\0", "(" * 5000, "int(os.environ['X_A'])\nclass"])
+def test_what_cannot_be_parsed_tells_nothing(text: str):
+    assert list(values_read(text)) == []
