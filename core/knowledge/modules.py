@@ -60,6 +60,22 @@ class NumpyTwo(Frozen, frozen=True, kw_only=True):
     source: str
 
 
+class OpenedLibrary(Frozen, frozen=True, kw_only=True):
+    """A library that a package's Python code opens as it is imported (ctypes, cffi): the import ends where none of its files loads."""
+
+    distributions: str
+    """A pattern of the names of those that bring the module."""
+    module: str
+    """What is imported."""
+    files: tuple[str, ...] = ()
+    """Patterns of files among the packages, of which one is enough."""
+    system: tuple[str, ...] = ()
+    """Names that the system's loader is asked for besides; one is enough."""
+    below: str = ""
+    """First release of which this is not known."""
+    source: str
+
+
 class ModuleTable(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/modules.json."""
 
@@ -69,6 +85,7 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
     """Distribution -> its module, where that is not the same word."""
     checked: tuple[CheckedRequirement, ...] = ()
     numpy_2: tuple[NumpyTwo, ...] = ()
+    opened: tuple[OpenedLibrary, ...] = ()
 
 
 def module_table() -> ModuleTable:

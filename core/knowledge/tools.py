@@ -29,13 +29,31 @@ class Tool(Frozen, frozen=True, kw_only=True):
     source: str = ""
 
 
+class Builder(Frozen, frozen=True, kw_only=True):
+    """A framework that compiles C for this Python when it makes its first kernel, and works without until then."""
+
+    reader: str
+    """A pattern of the distributions that do."""
+    compilers: tuple[str, ...]
+    """Programs on the PATH, of which one is enough."""
+    variable: str
+    """The variable that names another one."""
+    source: str
+
+
 class ToolTable(Frozen, frozen=True, kw_only=True):
     """The whole table."""
 
     as_of: str
     tools: tuple[Tool, ...]
+    builders: tuple[Builder, ...] = ()
 
 
 def tools() -> tuple[Tool, ...]:
     """Return the table, read once."""
     return read_table("tools", ToolTable).tools
+
+
+def builders() -> tuple[Builder, ...]:
+    """Return what compiles C at run time."""
+    return read_table("tools", ToolTable).builders

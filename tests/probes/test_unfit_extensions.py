@@ -10,9 +10,11 @@ import pytest
 
 from core.common.progress import Progress
 from core.host.this_host import this_host
+from core.knowledge.modules import ModuleTable, OpenedLibrary
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import Distribution, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
+from core.probes.python import unfit_extensions as unfit_extensions_module
 from core.probes.python.environment import goes_without_home
 from core.probes.python.module_text import at_the_margin, sure_imports
 from core.probes.python.numpy_headers import built_for_numpy_1, numpy_of_module
@@ -179,3 +181,44 @@ def test_only_with_numpy_2_and_a_wish_for_it_does_the_older_build_count(
         Distribution(name="numpy", version=numpy, location=str(tmp_path)),
     )
     assert len(built_for_numpy_1(its, Sysroot("linux"))) == count * matters
+
+
+OPENED = OpenedLibrary(
+    distributions="odd",
+    module="odd",
+    files=("odd_data/libodd*.so",),
+    system=("libodd-of-no-system.so.1",),
+    source="here",
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (("libodd1.so",), ()),
+        (("libodd1.so", "libodd2.so"), ()),
+        ((), (("odd.__init__", "libodd1.so", "absent", True),)),
+        (("damaged",), (("odd.__init__", "{site}/odd_data/libodd1.so", "damaged", False),)),
+        (("libodd2.so", "damaged"), ()),
+        (("nothing recorded",), (("odd.__init__", "libodd-of-no-system.so.1", "absent", False),)),
+    ],
+)
+def test_of_the_libraries_that_python_code_opens_one_is_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: tuple[str, ...], expected: tuple[tuple[str, ...], ...]
+) -> None:
+    monkeypatch.setattr(
+        unfit_extensions_module, "module_table", lambda: ModuleTable(modules=(), standard=(), opened=(OPENED,))
+    )
+    site = tmp_path / "site"
+    for name in (f for f in files if f.endswith(".so")):
+        build.library(site / "odd_data" / name)
+    if "damaged" in files:
+        (site / "odd_data").mkdir(parents=True, exist_ok=True)
+        (site / "odd_data" / "libodd1.so").write_bytes(b"\x7fELF" + bytes(20))
+    (site / "odd").mkdir(parents=True)
+    (site / "odd" / "__init__.py").write_text("")
+    info = site / "odd-1.0.dist-info"
+    info.mkdir()
+    (info / "RECORD").write_text("" if "nothing recorded" in files else "odd_data/libodd1.so,sha256=x,1\n")
+    assert unfit(tmp_path) == tuple((d, lib.format(site=site), s, r) for d, lib, s, r in expected)

@@ -28,5 +28,7 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     detail: str = ""
     looked: tuple[str, ...] = ()
     """Every path that is searched."""
+    builds: bool = False
+    """It is asked for only when the reader compiles, and the reader works without until then."""
     source: str = ""
     """The evidence that the reader uses it."""

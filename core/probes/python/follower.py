@@ -109,11 +109,14 @@ class Follower:
         left: int,
         closed: frozenset[str] = frozenset(),
         *,
+        only: frozenset[str] = frozenset(),
         end: tuple[float, float] | None = None,
     ) -> None:
         self._search, self._distributions, self._where, self._left = search, distributions, where, left
         self._closed = closed
         """Modules at the top level whose own imports are not followed: they were followed before, or are too many."""
+        self._only = only
+        """If any: the only ones whose imports are followed."""
         now = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
         self._end_of_work, self._end_of_time = end or now
         self._modules: dict[str, _Module] = {}
@@ -335,7 +338,8 @@ class Follower:
                 self._end("absent", stack, dotted, its)
             return False
         self._entered[dotted] = None
-        if dotted.partition(".")[0] in self._closed:
+        top = dotted.partition(".")[0]
+        if top in self._closed or (self._only and top not in self._only):
             return True
         text = self._text(its)
         if stack and (bad := self._bad_content(dotted, its, text)):

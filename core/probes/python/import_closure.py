@@ -86,7 +86,10 @@ def _followed(
     further.suspect(suspects)
     told = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
-        if one.owner not in told and (its := _of_package(one, further, where)):
+        if one.ends:
+            found.setdefault(further.told_of(one), []).append(one.ends)
+            told |= {one.owner}
+        elif one.owner not in told and (its := _of_package(one, further, where)):
             found.setdefault(its, []).extend(_own_start(its, one, further))
             told |= {one.owner} if one.owner else set()
     linked = {one.edge.name for one in suspects.unfit if one.edge and one.recorded}
@@ -103,11 +106,9 @@ def _losers(
     suspects: Suspects,
     end: tuple[float, float],
 ) -> Follower:
-    """Return what follows the packages that lost files, and no framework that lost none."""
-    lost = {one.distribution for one in suspects.gone}
-    rows = (row for row in module_table().modules if row.follow)
-    whole = {r.module for r in rows if not any(re.fullmatch(r.distributions, name) for name in lost)}
-    follower = Follower(search, distributions, where, USER_BYTES, frozenset(whole | {"numpy"} - lost), end=end)
+    """Return what follows the packages that lost files, and no others: what is whole costs the time that these need."""
+    lost = frozenset(one.dotted.partition(".")[0] for one in suspects.gone)
+    follower = Follower(search, distributions, where, USER_BYTES, only=lost, end=end)
     follower.suspect(suspects)
     return follower
 

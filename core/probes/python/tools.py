@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from core.common.patience import call_patiently
-from core.knowledge.tools import Tool, tools
+from core.knowledge.tools import Builder, Tool, builders, tools
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.probes.probe import ProbeRequest
+from core.probes.python.search_path import read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import record_rows
 
@@ -33,6 +34,11 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
     found: list[UnfitTool] = []
     for python in request.seen.pythons or ():
         request.watch.check()
+        for builder in builders():
+            reader = next((d for d in python.distributions if re.fullmatch(builder.reader, d.name)), None)
+            for lacking in _lacking(builder, reader, python, request, where) if reader else ():
+                found.append(lacking)
+                request.keep(lacking)
         for tool in tools():
             reader = next((d for d in python.distributions if re.fullmatch(tool.reader, d.name)), None)
             near = _of_its_cuda(reader, roots, request, where) if reader else ()
@@ -40,6 +46,37 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
                 found.append(unfit)
                 request.keep(unfit)
     return tuple(found)
+
+
+def _lacking(
+    builder: Builder, reader: Distribution, python: PythonEnvironment, request: ProbeRequest, where: Sysroot
+) -> Iterator[UnfitTool]:
+    """Yield the compiler and the header that are not there for what compiles at run time."""
+    interpreter = read_interpreter(python.prefix, python.executable, where)
+    if interpreter is None or not request.env.get("PATH"):
+        return
+
+    def absent(name: str, looked: list[str], *, runs: bool) -> UnfitTool:
+        return UnfitTool(
+            prefix=python.prefix,
+            reader=f"{reader.name} {reader.version}",
+            name=name,
+            path=path_text(looked[0] if looked else name),
+            state="absent",
+            runs=runs,
+            looked=tuple(path_text(p) for p in looked[:12]),
+            builds=True,
+            source=builder.source,
+        )
+
+    folders = [f for f in request.env["PATH"].split(":") if f]
+    places = [where.join(folder, name) for name in builder.compilers for folder in folders]
+    if not request.env.get(builder.variable) and not any(where.is_file(p) and _may(p, os.X_OK, where) for p in places):
+        yield absent(builder.compilers[0], places, runs=True)
+    headers, spelt = where.join(interpreter.base, "include"), f"python{interpreter.short_version}"
+    there = [n for n in where.names(headers) or () if n.startswith(spelt)]  # "t" and "d" end the names of other builds
+    if not any(where.is_file(where.join(headers, n, "Python.h")) for n in there):
+        yield absent("Python.h", [where.join(headers, spelt, "Python.h")], runs=False)
 
 
 def _roots(request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:

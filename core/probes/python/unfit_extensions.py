@@ -6,6 +6,7 @@ the extension modules of the installed Python itself.
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.common.versions import is_older
+from core.knowledge.modules import OpenedLibrary, module_table
 from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
@@ -53,6 +56,8 @@ class UnfitExtension(msgspec.Struct, frozen=True):
     """Why; None for a file that is not there."""
     recorded: bool = False
     """The package itself installed the file that is lacking or unfit."""
+    ends: str = ""
+    """The module whose import is known to end without it: of a library that Python code opens."""
 
     @property
     def dotted(self) -> str:
@@ -100,7 +105,7 @@ def unfit_extensions(
         return found, True
 
     places = (python.executable, python.site_packages, interpreter.base, interpreter.library, interpreter.short_version)
-    given = (replace(policy, cache=()), preloaded, suffixes, places)
+    given = (replace(policy, cache=()), preloaded, suffixes, places, module_table().opened)
     known = request.shared.setdefault("identities", {})
     return kept_look("unfit", given, tuple[UnfitExtension, ...], look, where, known=known)
 
@@ -109,6 +114,8 @@ def _unfit(
     python: PythonEnvironment, interpreter: Interpreter, look: _Look, where: Sysroot
 ) -> tuple[UnfitExtension, ...]:
     found = [*look.of_python(interpreter)]
+    opened: list[UnfitExtension] = []
+    table = module_table().opened
     known: set[str] = set()
     for folder in python.site_packages:
         for name in where.names(folder) or ():
@@ -116,7 +123,12 @@ def _unfit(
             if what is not None and what.name not in known and not LEFT_OUT.fullmatch(what.name):
                 known.add(what.name)  # of two with one name the first is imported
                 found += look.of_distribution(what)
-    return tuple(one for one in found if not look.is_elsewhere(one, python.site_packages))
+                for row in table:
+                    if re.fullmatch(row.distributions, what.name) and not (
+                        row.below and is_older(what.version, row.below) is not True
+                    ):
+                        opened += look.of_opened(row, what, python.site_packages)
+    return (*opened, *(one for one in found if not look.is_elsewhere(one, python.site_packages)))
 
 
 def _distribution(folder: str, entry: str) -> Distribution | None:
@@ -155,6 +167,39 @@ class _Look:
                 yield UnfitExtension(path_text(path), owner, what.location, recorded=True)
             else:
                 yield from self._one(path, owner, what.location, recorded, process)
+
+    def of_opened(self, row: OpenedLibrary, what: Distribution, folders: tuple[str, ...]) -> Iterator[UnfitExtension]:
+        """Yield the library that a package's Python code opens, where neither its own files nor the system's load."""
+        module = self._where.join(what.location, *row.module.split("."))
+        start = self._where.join(module, "__init__.py")
+        asker = path_text(start if self._where.is_file(start) else f"{module}.py")
+        own = [path for pattern in row.files for folder in folders for path in self._named(pattern, folder)]
+        unfit: list[Edge] = []
+        for path in own:
+            edges = [e for e in self._process().open(path)[1] if not _left_to_others(e)]
+            if not edges:
+                return
+            unfit.append(edges[0])
+        for name in row.system:
+            _opened, edges = self._process().open(name)
+            if not edges:
+                return
+            unfit += [replace(edges[0], wanted_by=asker, by_name=True)]
+        lost = [p for p in self._recorded(row, what) if self._where.stat(p) is None]
+        if lost and not own:
+            unfit = [Edge(name=self._where.name(lost[0]), wanted_by=asker, state="absent")]
+        if unfit:
+            owner = f"{what.name} {what.version}"
+            yield UnfitExtension(asker, owner, what.location, unfit[0], recorded=bool(lost), ends=row.module)
+
+    def _named(self, pattern: str, folder: str) -> list[str]:
+        *inner, name = pattern.split("/")
+        place = self._where.join(folder, *inner)
+        return [self._where.join(place, n) for n in fnmatch.filter(self._where.names(place) or (), name)]
+
+    def _recorded(self, row: OpenedLibrary, what: Distribution) -> list[str]:
+        rows = record_rows(what, LIBRARY_ROW, self._where)
+        return [p for p in rows for f in row.files if fnmatch.fnmatchcase(p, self._where.join(what.location, f))]
 
     def _process(self) -> Process:
         made = Process(self._search, self._program)

@@ -13,7 +13,7 @@ from core.model.remedies import PutPackageBack
 from core.model.steps import Step
 from core.rules.frameworks.advice import whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.wording import make_finding, manual_fix, observation
+from core.rules.wording import NOTE, make_finding, manual_fix, observation
 
 SENTENCES: dict[ToolState, str] = {
     "absent": N_("{reader} in {prefix} needs {name}, which is not there."),
@@ -39,8 +39,32 @@ def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
     """A framework runs or reads a file by its name, and it cannot serve: one finding a framework."""
     for home in environment_views(seen):
         mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix]
-        for reader in dict.fromkeys(t.reader for t in mine):
-            yield _finding(home, [t for t in mine if t.reader == reader])
+        for reader in dict.fromkeys(t.reader for t in mine if not t.builds):
+            yield _finding(home, [t for t in mine if t.reader == reader and not t.builds])
+
+
+def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
+    """What compiles at run time lacks a compiler or a header. A note: most machines never compile, and nothing else needs it."""
+    for home in environment_views(seen):
+        mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix and t.builds]
+        for one in mine:
+            version = ".".join((home.python.version or "3").split(".")[:2])
+            package, other = ("gcc", "gcc") if one.runs else (f"python{version}-dev", "python3-devel")
+            yield make_finding(
+                Step.FRAMEWORKS,
+                NOTE,
+                f"build-{one.reader.partition(' ')[0]}-{one.name}",
+                _("{reader} in {prefix} cannot compile: {name} is not there.", reader=one.reader, prefix=home.python.prefix, name=one.name),
+                cause="build_tools_missing",
+                why=_("Only what makes kernels while it runs needs it, as torch.compile does; everything else works without."),
+                evidence=[
+                    *(observation(_("Looked for in"), p) for p in one.looked[:6]),
+                    observation(_("Known from"), one.source),
+                    home.concerns(one.reader.partition(" ")[0]),
+                ],
+                subject=home.python.prefix,
+                fix=manual_fix(_("Install {name}", name=one.name), f"sudo apt-get install {package}", f"sudo dnf install {other}", restart="program"),
+            )  # fmt: skip
 
 
 def _finding(home: EnvironmentView, unfit: list[UnfitTool]) -> Finding:
@@ -90,4 +114,4 @@ def _cure(home: EnvironmentView, one: UnfitTool) -> Fix:
     )
 
 
-RULES = (unfit_tools,)
+RULES = (unfit_tools, lacking_builders)

@@ -25,12 +25,15 @@ from core.rules.wording import WARNING, Concern, concern_row, make_finding, manu
 MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 """What a wheel for musl asks for: glibc's own file has a number, and libc.so is a text for linkers."""
 
+FFMPEG = late_pattern(r"lib(?:av\w+|swscale|swresample|postproc)\.so\.\d+")
+
 DEBIANS = {
     "libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libgthread-2.0.so.0": "libglib2.0-0", "libglib-2.0.so.0": "libglib2.0-0",
     "libgomp.so.1": "libgomp1", "libSM.so.6": "libsm6", "libXext.so.6": "libxext6", "libXrender.so.1": "libxrender1",
     "libX11.so.6": "libx11-6", "libxcb.so.1": "libxcb1", "libsndfile.so.1": "libsndfile1", "libcrypt.so.1": "libcrypt1",
     "libstdc++.so.6": "libstdc++6", "libgcc_s.so.1": "libgcc-s1", "libffi.so.8": "libffi8", "libbz2.so.1.0": "libbz2-1.0",
-    "liblzma.so.5": "liblzma5", "libssl.so.3": "libssl3", "libsqlite3.so.0": "libsqlite3-0", "libexpat.so.1": "libexpat1",
+    "libportaudio.so.2": "libportaudio2", "libmagic.so.1": "libmagic1", "libzbar.so.0": "libzbar0", "libcairo.so.2": "libcairo2",
+    "libopenslide.so.1": "libopenslide0", "liblzma.so.5": "liblzma5", "libssl.so.3": "libssl3", "libsqlite3.so.0": "libsqlite3-0", "libexpat.so.1": "libexpat1",
 }  # fmt: skip
 """Library -> package of Debian and Ubuntu; others are searched for by apt-file."""
 
@@ -199,7 +202,7 @@ def _cure(
         return whole_again(home.seen, home.python, name, version), back
     library = one.edge.name if one.edge else ""
     if cause == "system_library_missing":
-        known = DEBIANS.get(library)
+        known = DEBIANS.get(library) or ("ffmpeg" if FFMPEG.fullmatch(library) else None)
         steps = [
             f"sudo apt-get install {known}" if known else f"apt-file search {library}",
             f'sudo dnf install "{library}()(64bit)"',

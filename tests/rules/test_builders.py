@@ -1,0 +1,71 @@
+"""A compiler or a header that only what compiles at run time needs: found where it lacks, a note, and quiet where it is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Distribution, PythonEnvironment
+from core.model.facts.framework_tools import UnfitTool
+from core.model.steps import Severity
+from core.probes.python import tools
+from core.rules.root_cause import diagnose
+from tests import machines as m
+from tests.probes.request import request, write
+
+HEADER = "/usr/include/python3.11/Python.h"
+GCC, CLANG = "/usr/bin/gcc", "/usr/local/bin/clang"
+
+
+def lacking(root: Path, files: tuple[str, ...], name: str = "triton", **env: str) -> list[str]:
+    """Return what a made-up machine lacks whose system's Python has one distribution."""
+    for file in ("/usr/bin/python3.11", "/usr/lib/python3.11/os.py", *files):
+        write(root, file, "#")
+        (root / file.lstrip("/")).chmod(0o755)
+    here = request(root, {"PATH": "/usr/local/bin:/usr/bin"} | env)
+    python = PythonEnvironment(
+        prefix="/usr", executable="/usr/bin/python3.11", version="3.11.2", distributions=(Distribution(name=name, version="3.4.0"),)
+    )  # fmt: skip
+    here = replace(here, seen=replace(here.seen, pythons=(python,)))
+    return [t.name for t in tools.look(here) if t.builds]
+
+
+@pytest.mark.parametrize(
+    ("files", "env", "expected"),
+    [
+        ((HEADER, GCC), {}, []),
+        ((HEADER, CLANG), {}, []),
+        ((HEADER,), {"CC": "/opt/cc"}, []),
+        (("/usr/include/python3.11d/Python.h", GCC), {}, []),
+        ((HEADER,), {}, ["gcc"]),
+        ((GCC,), {}, ["Python.h"]),
+        (("/usr/include/python3.12/Python.h", GCC), {}, ["Python.h"]),
+        ((), {}, ["gcc", "Python.h"]),
+        ((HEADER,), {"PATH": ""}, []),
+    ],
+)
+def test_what_compiles_is_asked_for_its_compiler_and_its_header(
+    tmp_path: Path, files: tuple[str, ...], env: dict[str, str], expected: list[str]
+) -> None:
+    assert lacking(tmp_path, files, **env) == expected
+
+
+def test_who_never_compiles_lacks_nothing(tmp_path: Path) -> None:
+    assert lacking(tmp_path, (), name="torch") == []
+
+
+def test_it_is_a_note_and_leads_nothing() -> None:
+    machine = m.wheel_machine()
+    assert machine.pythons
+    prefix = machine.pythons[0].prefix
+    lost = UnfitTool(
+        prefix=prefix, reader="triton 3.4.0", name="gcc", path="/usr/bin/gcc", state="absent", runs=True, builds=True
+    )
+    found = diagnose(replace(machine, framework_tools=(lost,)))
+    told = [f for f in found if f.cause == "build_tools_missing"]
+    assert [(f.severity, f.primary, f.headline) for f in told] == [(Severity.NOTE, False, False)]
+    assert [f.id for f in found if f.severity > Severity.NOTE] == [
+        f.id for f in diagnose(machine) if f.severity > Severity.NOTE
+    ]
