@@ -115,6 +115,10 @@ PLANS: dict[str, Change] = {
     "place a file": FileSet(
         title="cuDNN", items=(FileItem(path=f"{A}/{LIB}", after=WHOLE, size=5, source=f"{B}/{LIB}"),)
     ),
+    "take a file as it is": FileSet(
+        title="cuDNN", items=(FileItem(path=f"{A}/{LIB}", after="?", source=f"{B}/{LIB}"),)
+    ),
+    "write a text": FileSet(title="cuDNN", items=(FileItem(path=f"{A}/{LIB}", after="?", text="whole"),)),
     "put a file aside": FileSet(title="cuDNN", items=(FileItem(path=f"{A}/{LIB}", before=WHOLE),)),
     "link a file": FileSet(title="cuDNN", items=(FileItem(path=f"{A}/libcudnn.so.9", after=f"-> {LIB}"),)),
     "make a folder": FileSet(
@@ -146,7 +150,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
     "Value.kind": ("REG_SZ", "REG_EXPAND_SZ", "REG_DWORD"),
     "SystemStep.kind": STEP_KINDS,
     "path": ("", "x", f"/tmp/{LIB}", f"{LOOSE}/{LIB}", f"{A}/evil.so.9", f"{A}/../{LIB}", "/etc/passwd", "/etc/environment", "/etc/profile.d/x.sh"),
-    "source": ("", f"{LOOSE}/{LIB}", f"{A}/passwd", f"{B}/{LIB}", "x"),
+    "source": ("", f"{LOOSE}/{LIB}", f"{A}/passwd", f"{B}/{LIB}", f"{B}/link.so.9", "x"),
     "size": (-1, 0, 6, 1 << 60),
     "items": ([],),
     "folders": ([], [f"{A}/new"], ["/tmp/new"], [f"{LOOSE}/new"], ["x"], [f"{A}/deep/er"]),
@@ -228,13 +232,14 @@ def file_rows(plan: FileSet) -> Iterator[str]:
         (root / B[1:] / LIB).write_bytes(b"whole")
         (root / LOOSE[1:] / LIB).write_bytes(b"whole")
         (root / LOOSE[1:] / LIB).chmod(0o666)
+        (root / B[1:] / "link.so.9").symlink_to(LIB)
         if plan.items[0].before:
             (root / A[1:] / LIB).write_bytes(b"whole")
         with chdir(root):  # a path that is not absolute leads there
             for name, change in varied(plan):
                 document = json.dumps(msgspec.to_builtins(change))
-                for place in ("opt", "home", "tmp", "etc"):
-                    document = document.replace(f'"/{place}/', f'"{root}/{place}/')
+                paths = r'(?<!"text": )"(?=/(?:opt|home|tmp|etc)/)'
+                document = re.sub(paths, f'"{root}', document)  # at once: the root itself may be in /tmp
                 made = msgspec.json.decode(document, type=FileSet)
                 try:
                     rows: tuple[str, ...] = unmet_preconditions(

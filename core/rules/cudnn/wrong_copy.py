@@ -38,15 +38,15 @@ FIRST_SEARCHED = (*SYSTEM_FOLDERS, How.APPLICATION)
 
 def shadowed_copy(c: ConsumerLoad) -> Iterator[Finding]:
     """There are two copies, and the wrong one is found first."""
-    right, certain = _right_copy(c)
-    if right is not None:
+    if found := _right_copy(c):
+        right, certain = found
         yield _shadowed_finding(c, right, certain=certain)
 
 
-def _right_copy(c: ConsumerLoad) -> tuple[CudnnCopy | None, bool]:
-    """Return the copy that should be found first, and whether that is certain."""
+def _right_copy(c: ConsumerLoad) -> tuple[CudnnCopy, bool] | None:
+    """Return the copy that should be found first, and whether that is certain; None if it is."""
     if c.winner is None or c.main is None:
-        return None, False
+        return None
     version = c.copy.version if c.copy else None
     elsewhere = c.own and not lies_in(c, c.winner.path, c.own) and not is_inside(c.system, c.winner.path, c.own.folder)
     if c.own and elsewhere and (versions_differ(version, c.own.version) or (c.copy is None and load_failures(c))):
@@ -68,7 +68,7 @@ def _right_copy(c: ConsumerLoad) -> tuple[CudnnCopy | None, bool]:
         others = [x for x in whole if x is not c.copy]
         if others and not any(True for _ in file_faults(c.seen, c.copy)) and not parts_elsewhere(c):
             return others[0], True
-    return None, False
+    return None
 
 
 def copy_behind_foreign(c: ConsumerLoad) -> CudnnCopy | None:

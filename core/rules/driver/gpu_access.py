@@ -499,7 +499,7 @@ def _is_left_out(gpu: Gpu, seen: Snapshot) -> bool:
     """Whether CUDA_VISIBLE_DEVICES selects GPUs by UUID, but not this one."""
     named = effective_variable(seen, "CUDA_VISIBLE_DEVICES")
     words = [w.strip() for w in named.value.split(",")] if named else []
-    by_uuid = bool(words) and all(w.startswith("GPU-") and len(w) > len("GPU-") for w in words)
+    by_uuid = bool(words) and all(w.startswith("GPU-") for w in words)
     return by_uuid and bool(gpu.uuid) and not any(gpu.uuid.startswith(w) for w in words)
 
 

@@ -13,12 +13,13 @@ from core.model.facts import (
     Environment,
     GpuRun,
     Mapped,
+    RateLimit,
     Rung,
     Snapshot,
     Variable,
 )
 from tests import machines as m
-from tests.benchmark.test_rules import CARD, RUNGS, broken, run
+from tests.benchmark.test_rules import CARD, RUNGS, broken, run, timing
 
 
 def measured(*runs: GpuRun, **fields: Any) -> Snapshot:
@@ -51,6 +52,8 @@ def check(algorithm: str, right: bool | None, **fields: Any) -> Check:
     }
     return Check(algorithm=algorithm, right=right, **(known | fields))
 
+
+FAST = timing(740.0)
 
 BENCHMARKS: dict[str, Snapshot] = {
     "right": measured(run()),
@@ -86,6 +89,18 @@ BENCHMARKS: dict[str, Snapshot] = {
     ),
     "a convolution that computes wrongly in the ladder": measured(
         run(rungs=(*RUNGS[:2], Rung(name="cuDNN convolves rightly", layer="cudnn", state="failed", call="cudnnConvolutionForward", status=0)))
+    ),
+    "two types, each by its own limit": measured(
+        run(
+            limits=(*run().limits, RateLimit(type="fp32", teraflops=67.0, typical=0.7), RateLimit(type="bf16", teraflops=1070.0)),
+            timings=(
+                replace(FAST, direction="data gradient", teraflops=300.0),
+                replace(FAST, label="3x3, 64 channels", teraflops=90.0),
+                replace(FAST, type="fp32", teraflops=None),
+                FAST,
+                replace(FAST, type="fp32", teraflops=50.0),
+            ),
+        )
     ),
     "two rungs that break": measured(
         run(rungs=(RUNGS[0], Rung(name="the GPU opens", layer="device", state="failed", call="cuDevicePrimaryCtxRetain", status=2),

@@ -7,8 +7,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from core.model.facts import (
+    Attempt,
     Changeable,
     CudnnCopy,
+    ExaminedProgram,
     How,
     Resolution,
     Snapshot,
@@ -96,4 +98,33 @@ FILES |= {
     ),
     "a sign in the path, for PyTorch": in_odd_folder("torch 2.6.0"),
     "a sign in the path, for TensorFlow": in_odd_folder("tensorflow 2.20.0"),
+}  # fmt: skip
+
+
+def program(system: str, how: How, *, sound: bool, via: str = "") -> Snapshot:
+    """Return a machine with a program whose library is found first by ``how``, unfit, and sound elsewhere or not."""
+    windows = system == "windows"
+    name, unfit, other = (
+        ("cufft64_11.dll", r"C:\old", r"C:\new") if windows else ("libcufft.so.11", "/opt/old", "/opt/new")
+    )
+    first = Attempt(path=m.join(system, unfit, name), how=how, outcome="wrong architecture", via=via)
+    rest = (Attempt(path=m.join(system, other, name), how=how, outcome="found"),) if sound else ()
+    path = r"C:\app\serve.exe" if windows else "/opt/app/serve"
+    its = ExaminedProgram(
+        named="serve",
+        path=path,
+        linked=(name,),
+        resolutions=(m.search(name, replace(first, stops=True), *rest, by=path),),
+    )
+    return replace(m.windows_machine() if windows else m.wheel_machine(), programs=(its,))
+
+
+FILES |= {
+    f"a program gets an unfit library on {system} by {how.value}, and {'a sound one is there' if sound else 'no other'}": program(
+        system, how, sound=sound
+    )
+    for system, how in (
+        ("linux", How.LD_LIBRARY_PATH), ("linux", How.RUNPATH), ("linux", How.PATH), ("windows", How.PATH), ("windows", How.SYSTEM)
+    )
+    for sound in (True, False)
 }  # fmt: skip

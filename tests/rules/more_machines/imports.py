@@ -42,6 +42,13 @@ def found(*modules: FoundModule, its: PythonEnvironment | None = None, **fields:
     return test_frameworks_imports.seen(*modules, its=its, **fields)
 
 
+def by_line(**fields: Any) -> Snapshot:
+    """Return a machine with a second torch, to which a line of a file leads."""
+    entries = (*ENTRIES[:5], replace(ENTRIES[5], **fields), ENTRIES[4])
+    seen = found(second(5, hidden=(test_frameworks_imports.TORCH,)))
+    return replace(seen, imports=tuple(replace(i, entries=entries) for i in seen.imports or ()))
+
+
 NUMPY = FoundModule(
     name="numpy", kind="module", path="/home/ada/work/numpy.py", entry=0,
     hidden=(f"{SITE}/numpy/__init__.py",), hidden_owner="numpy 2.2.6",
@@ -57,6 +64,14 @@ IMPORTS: dict[str, Snapshot] = {
     **{f"the source of a project by {ENTRIES[n].origin}": found(in_the_way(n, project=f"{ENTRIES[n].path}/setup.py")) for n in (0, 1, 5)},
     "alone on PYTHONPATH": found(in_the_way(1, alone=True)),
     **{f"a second torch by {ENTRIES[n].origin}": found(second(n)) for n in (0, 1, 3, 4, 5)},
+    **{
+        f"a second torch by {words}": by_line(**fields)
+        for words, fields in (
+            ("a line of an unknown number", {"line": 0}),
+            ("a line of another kind of file", {"source": f"{SITE}/_a_finder.py"}),
+            ("a line of an installer's file", {"source": f"{SITE}/__editable__.torch.pth"}),
+        )
+    },
     "a second torch of the same release": found(second(1, "torch 2.6.0")),
     "a user's torch over the system's": found(second(3), its=m.python(kind="system")),
     "a user's numpy over the system's": found(
@@ -107,8 +122,45 @@ IMPORTS: dict[str, Snapshot] = {
     **{f"fault {fault.kind}{f' by {fault.source[-8:]}' if fault.source else ''}": found(faults=(fault,)) for fault, _severity in test_frameworks_imports.FAULTS},
 }  # fmt: skip
 
+
+def jax_without(owner: str, requires: tuple[str, ...], **fields: Any) -> Snapshot:
+    """Return a machine whose jax asks its jaxlib for a name that it does not have."""
+    its = (
+        Distribution(name="jax", version="0.7.2", requires=(*requires, "scipy>=1.12")),
+        *((Distribution(name="jaxlib", version=owner),) if owner else ()),
+    )
+    asked: dict[str, Any] = {
+        "starts": ("jax",),
+        "importer": f"{SITE}/jax/_src/core.py",
+        "wanted": "jaxlib",
+        "kind": "no name",
+        "name": "ifrt",
+        "path": f"{SITE}/jaxlib/__init__.py",
+        "entry": 3,
+        "owner": f"jaxlib {owner}" if owner else "",
+    }
+    seen = test_ended_imports.seen(ended(**(asked | fields)))
+    return replace(seen, pythons=(m.python(distributions=its),))
+
+
 ENDED: dict[str, Snapshot] = {
     **{f"row {n}": test_ended_imports.seen(ended(**row[0]), remains=row[1]) for n, row in enumerate(test_ended_imports.ENDS)},
+    **{
+        f"the same name behind it, {words}": test_ended_imports.seen(
+            ended(kind="no name", name="TypeIs", path=OTHERS, entry=1, hidden=test_ended_imports.OWN, hidden_owner=owner)
+        )
+        for words, owner in (("of a package", "typing-extensions 4.12"), ("of none", ""))
+    },
+    **{
+        f"jaxlib {owner}, which jax {words}": jax_without(owner, requires, **fields)
+        for owner, words, requires, fields in (
+            ("0.4.1", "compares at its start", ("jaxlib>=0.7.2",), {}),
+            ("0.7.2", "has as it wants it", ("jaxlib>=0.7.2",), {}),
+            ("0.4.1", "does not require", (), {}),
+            ("0.4.1", "does not find at all", ("jaxlib>=0.7.2",), {"kind": "absent", "name": "", "path": ""}),
+            ("", "finds without a record", ("jaxlib>=0.7.2",), {}),
+        )
+    },
     "of a second installation by the user": test_ended_imports.seen(
         ended(kind="no name", name="TypeIs", path="/home/ada/.local/lib/python3.11/site-packages/typing_extensions.py", entry=2, owner="typing-extensions 4.5")
     ),

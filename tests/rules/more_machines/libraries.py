@@ -157,5 +157,29 @@ LIBRARIES: dict[str, Snapshot] = {
         closure(openings=(Opening(library=BINARY, ended="The process was killed by SIGSEGV."),)),
         closure("torchaudio 2.8.0", openings=(Opening(library=f"{SITE}/torchaudio/lib/libtorchaudio.so", problem="undefined symbol: _ZNK5torch8autograd4Node4nameEv"),)),
     ),
+    **{
+        f"one that opens and does not: {words}": lacking(closure(openings=(Opening(library=BINARY, problem=words),)))
+        for words in (
+            "libnccl.so.2: failed to map segment from shared object",
+            "libnccl.so.2: cannot apply additional memory protection after relocation: Operation not permitted",
+            "libcudnn_graph.so.9: cannot open shared object file",
+            "libcufft.so.11: cannot open shared object file",
+            "libnccl.so.2: invalid ELF header",
+            "libm.so.6: version `GLIBC_2.38' not found",
+            "libcublas.so.12: undefined symbol: cublasLtGetVersion, version libcublasLt.so.12",
+            "undefined symbol: _ZN3c105ErrorC2Ev",
+        )
+    },
+    **{
+        f"{name} of the system for an environment without NVIDIA's packages": lacking(
+            closure(edges=(edge(name=name),)), its=(dist("torch", "2.8.0"),), cudnn=(m.system_copy(),), toolkits=m.system_machine().toolkits
+        )
+        for name in ("libcudnn_graph.so.9", "libcublas.so.12", "libcufft.so.11")
+    },
+    "a damaged one of the system for an environment without NVIDIA's packages": m.with_file(
+        lacking(closure(edges=(edge(name="libcudnn_graph.so.9"),)), its=(dist("torch", "2.8.0"),), cudnn=(m.system_copy(),)),
+        "graph",
+        state="truncated",
+    ),
     **{f"row {n}": test_libraries.machine(row[0], damaged=row[1]) for n, row in enumerate(test_libraries.LACKS) if not row[0].openings},
 }  # fmt: skip

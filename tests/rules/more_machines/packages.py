@@ -5,18 +5,23 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from core.model.facts import (
+    DamagedFile,
+    Frameworks,
     Gpu,
+    PackageRecords,
     Snapshot,
     Unexamined,
 )
 from tests import machines as m
 from tests.explain.test_building import fabric
 from tests.rules import (
+    test_fewer_gpus,
+    test_libraries,
     test_tools,
     test_which_python,
 )
 from tests.rules.test_frameworks_host import GIB, host
-from tests.rules.test_frameworks_verdicts import ON_WINDOWS, active, build, machine, trial
+from tests.rules.test_frameworks_verdicts import LINUX, ON_WINDOWS, active, build, dist, machine, trial
 from tests.rules.test_requirements import environment_with
 
 
@@ -24,6 +29,20 @@ def alone(name: str, version: str, *wishes: str, version_of_python: str = "3.11.
     """Return a machine with one package and what it wishes."""
     seen = environment_with(("torch", "2.6.0", ()), (name, version, wishes), ("tokenizers", has, ()))
     return replace(seen, pythons=tuple(replace(p, version=version_of_python) for p in seen.pythons or ()))
+
+
+NVIDIAS = DamagedFile(
+    path=f"{m.SITE}/nvidia/cufft/lib/libcufftw.so.11", distribution="nvidia-cufft-cu12", version="11.3", state="missing"
+)
+EXTENSION = DamagedFile(
+    path=f"{m.SITE}/torch/_C.cpython-311-x86_64-linux-gnu.so", distribution="torch", version="2.6.0", state="missing"
+)
+
+
+def recorded(*files: DamagedFile, followed: bool) -> Snapshot:
+    """Return a machine with files that are not as recorded; whether what every framework asks for was followed, and is there."""
+    records = (PackageRecords(prefix=m.PREFIX, packages=1, files=1, damaged=files),)
+    return replace(machine(build()), records=records, closures=(test_libraries.closure(edges=()),) if followed else ())
 
 
 PACKAGES: dict[str, Snapshot] = {
@@ -61,6 +80,58 @@ PACKAGES: dict[str, Snapshot] = {
         machine(build("jax", "0.6.2", "12")), gpus=(Gpu(index=0, name="GTX 780", compute_capability="3.5"),)
     ),
     "jax and a GPU that serves": machine(build("jax", "0.6.2", "12")),
+    **{
+        f"tensorflow {version} without CUDA on {words}": machine(build("tensorflow", version, "", **fields), base=base)
+        for version, words, base, fields in (
+            ("2.13.1", "Linux", LINUX, {}),
+            ("2.13.1", "a Linux without a GPU", m.no_gpu_machine(), {}),
+            ("2.15.0", "Linux", LINUX, {}),
+            ("0.12.1", "Linux", LINUX, {}),
+            ("2.10.1", "Windows", ON_WINDOWS, {}),
+            ("2.11", "Windows", ON_WINDOWS, {}),
+            ("2.11.0", "Windows", ON_WINDOWS, {}),
+        )
+    },
+    **{
+        f"tensorflow that sees no GPU, {words}": machine(
+            build("tensorflow", "2.20.0", "12.5", **fields),
+            trials=(trial(framework="tensorflow", version="2.20.0", gpu=False, devices=0, device=""),),
+            distributions=(dist("tensorflow", "2.20.0"), *more),
+        )
+        for words, fields, more in (
+            ("without its libraries", {}, ()),
+            ("with its libraries", {}, (dist("nvidia-cudnn-cu12", "9.3.0.75"),)),
+            ("whose code fits", {"sass": (80, 86)}, (dist("nvidia-cudnn-cu12", "9.3.0.75"),)),
+        )
+    },
+    "torch that sees no GPU": machine(build(), trials=(trial(gpu=False, devices=0, device=""),)),
+    **{
+        f"{framework} sees one of two GPUs, {words}": replace(
+            test_fewer_gpus.seen(framework, 1), frameworks=Frameworks(builds=(build(framework, "2.20.0", "12.5", **fields),))
+        )
+        for framework, words, fields in (
+            ("tensorflow", "and has no code for the other", {"sass": (80, 86)}),
+            ("tensorflow", "and has code for both", {"sass": (60, 61, 86)}),
+            ("tensorflow", "and its code was not read", {}),
+            ("torch", "and has no code for the other", {"sass": (80, 86)}),
+        )
+    },
+    "both onnxruntimes, of different releases": machine(
+        build("onnxruntime-gpu", "1.20.0", "12.2"), distributions=(dist("onnxruntime", "1.19.2"), dist("onnxruntime-gpu", "1.20.0"))
+    ),
+    **{
+        f"a damaged file: {words}": recorded(*files, followed=followed)
+        for words, followed, files in (
+            ("NVIDIA's is missing, and everything is there", True, (NVIDIAS,)),
+            ("NVIDIA's is missing, and nothing was followed", False, (NVIDIAS,)),
+            ("NVIDIA's is of another size", True, (replace(NVIDIAS, state="size differs", header="good"),)),
+            ("one of NVIDIA's is missing, one is of another size", True, (NVIDIAS, replace(NVIDIAS, path=f"{NVIDIAS.path}.1", state="size differs", header="good"))),
+            ("the extension of torch is missing", True, (EXTENSION,)),
+            ("a part of torch is missing", True, (replace(EXTENSION, path=f"{m.SITE}/torch/lib/libshm.so"),)),
+            ("of another package, with the extension's name", True, (replace(EXTENSION, distribution="torch-scatter"),)),
+            ("the extension of torch is of another size", True, (replace(EXTENSION, state="size differs", header="good"),)),
+        )
+    },
     "ran forward alone": machine(build(), trials=(replace(trial(), backward=False),)),
     "conda's environment is active, and another Python runs": active(
         "/a",

@@ -8,10 +8,13 @@ from msgspec.structs import replace
 
 from core.model.facts import (
     CudaInit,
+    DamagedFile,
     Distribution,
     Environment,
     NamedPlace,
+    PackageRecords,
     PathEntry,
+    Renewal,
     Snapshot,
     Variable,
     Vocabulary,
@@ -71,6 +74,29 @@ UTILITY: dict[str, Any] = {n: getattr(m.working_driver(), n) for n in ("pci", "g
 }
 """Of a driver: what a container gets for the capability "utility"."""
 
+FAILING = m.load(m.cudnn(), m.PYTHON, roll_call=m.refused(m.cudnn(), "ops", "cannot open shared object file"))
+LIBSHM = DamagedFile(path=f"{SITE}/torch/lib/libshm.so", distribution="torch", version="2.6.0", state="hash differs")
+ALTERED = (PackageRecords(prefix=m.PREFIX, packages=1, files=1, damaged=(LIBSHM,)),)
+BIN = m.TOOLKIT + r"\bin"
+
+
+def with_toolkit(**fields: Any) -> Snapshot:
+    """Return the machine of the system's packages with its toolkit otherwise."""
+    seen = m.system_machine()
+    return replace(seen, toolkits=tuple(replace(t, **fields) for t in seen.toolkits or ()))
+
+
+def newer_path(session: tuple[str, ...], user: tuple[str, ...]) -> Snapshot:
+    """Return a Windows whose PATH of this session, and of new programs, are these folders."""
+    seen = m.windows_machine()
+    values = [
+        Variable(name="Path", value=";".join(folders), scope=scope, source=source)
+        for folders, scope, source in ((session, "process", "environment"), (user, "user", r"HKCU\Environment"))
+        if folders
+    ]
+    return replace(seen, environment=replace(seen.environment or Environment(), variables=tuple(values)))
+
+
 CONTRACTS: dict[str, Snapshot] = {
     **{
         f"{variable}={value}": contract(variable, value, *its)
@@ -100,6 +126,14 @@ CONTRACTS: dict[str, Snapshot] = {
     "one that only another framework minds, and one that this one does": several(
         ("PYTHONOPTIMIZE", "2"), ("TORCH_DISTRIBUTED_DEBUG", "verbose"), ("PYTHONHASHSEED", "fixed")
     ),
+    **{
+        f"a wrong word, and {words}": replace(several(("TORCH_DISTRIBUTED_DEBUG", "verbose")), **sections)
+        for words, sections in (
+            ("a cuDNN that fails", {"loads": (FAILING,)}),
+            ("a part of torch that is altered", {"records": ALTERED}),
+            ("both", {"loads": (FAILING,), "records": ALTERED}),
+        )
+    },
     "a wrong word in the active environment": several(
         ("TORCH_DISTRIBUTED_DEBUG", "verbose"), found_by="VIRTUAL_ENV, python on PATH"
     ),
@@ -110,6 +144,12 @@ CONTRACTS: dict[str, Snapshot] = {
     "a container without CUDA's part of the driver": inside("NVIDIA_DRIVER_CAPABILITIES", "utility", **UTILITY),
     "a container with it, whose driver fails": inside("NVIDIA_DRIVER_CAPABILITIES", "compute,utility", nodes=NODES),
     "a container without CUDA's part and without a GPU": inside("NVIDIA_DRIVER_CAPABILITIES", "utility"),
+    "no container, and a variable of containers": contract(
+        "NVIDIA_DRIVER_CAPABILITIES", "utility", *TORCH, driver=m.working_driver(**UTILITY)
+    ),
+    "a container without CUDA's part, of which the driver was not looked at": contract(
+        "NVIDIA_DRIVER_CAPABILITIES", "utility", *TORCH, machine=m.linux_machine(container="docker"), driver=None
+    ),
     "a container without a GPU": inside("NVIDIA_VISIBLE_DEVICES", "void"),
     "a container with one": inside("NVIDIA_VISIBLE_DEVICES", "void", nodes=NODES),
     "a container that asks for a newer driver": contract(
@@ -138,6 +178,40 @@ CONTRACTS: dict[str, Snapshot] = {
             entries=(PathEntry(variable="CUDA_HOME", index=0, text="$HOME/cuda", expanded="/usr/local/cuda-12.4"),),
         ),
         toolkits=tuple(replace(t, named_by=()) for t in m.system_machine().toolkits or ()),
+    ),
+    **{
+        f"a variable that is older {where} a change": replace(
+            m.wheel_machine(),
+            environment=Environment(entries=m.paths("/usr/bin"), renewed=(renewal,)),
+            pythons=(m.python(kind=kind),),
+        )
+        for where, kind, renewal in (
+            ("in this session than", "venv", Renewal(name="CUDA_HOME", at="~/.profile", old="/opt/old", new="/opt/new")),
+            ("for this user than", "venv", Renewal(name="CUDA_HOME", scope="machine", at="/etc/environment", old="/opt/old")),
+            ("than", "venv", Renewal(name="LD_LIBRARY_PATH", scope="environment", at=m.PREFIX, new="/opt/new")),
+            ("in conda than", "conda", Renewal(name="LD_LIBRARY_PATH", scope="environment", at=m.PREFIX, old="")),
+        )
+    },
+    **{
+        f"a toolkit whose compiler {words}": with_toolkit(nvcc="/usr/local/cuda-12.4/bin/nvcc", **fields)
+        for words, fields in (
+            ("is of its release", {"nvcc_version": "12.4.131"}),
+            ("is of another one", {"nvcc_version": "12.6.20"}),
+            ("told no release", {"nvcc_version": ""}),
+            ("is of a release, and the toolkit's is not known", {"nvcc_version": "12.6.20", "version": None}),
+        )
+    },
+    **{
+        f"Windows, a toolkit on PATH {words}": newer_path(*rest)
+        for words, rest in (
+            ("of new programs alone", ((m.INSTALLER,), (m.INSTALLER, BIN))),
+            ("of every program", ((m.INSTALLER, BIN), (m.INSTALLER, BIN))),
+            ("of this session alone", ((m.INSTALLER, BIN), (m.INSTALLER,))),
+            ("of new programs, and this session's is not known", ((), (m.INSTALLER, BIN))),
+        )
+    },
+    "Windows, cuDNN on PATH of new programs, and no toolkit": replace(
+        newer_path((r"C:\Windows",), (m.INSTALLER,)), toolkits=None
     ),
     "a toolkit's folder that has none": replace(
         m.system_machine(),
