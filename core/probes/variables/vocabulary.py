@@ -29,7 +29,7 @@ from core.model.facts import PythonEnvironment, Variable, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 from core.probes.variables.reading_code import CodeValue, takes_value, values_read
 
 MOST_TEXT = 4 << 20
@@ -52,7 +52,7 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     given: dict[str, dict[str, None]] = {}
     for env in (request.env.items(), *(((v.name, v.value) for v in s.variables) for s in request.seen.starts or ())):
         for name, value in env:
-            if name.upper() not in told and value and is_relevant(Variable(name=name, value=value), known):
+            if name.upper() not in told and value and is_relevant_variable(Variable(name=name, value=value), known):
                 given.setdefault(name.upper(), {})[value] = None
     for python in request.seen.pythons or () if given else ():
         request.watch.check()
@@ -182,7 +182,7 @@ def _unknown_setting(row: SettingsFile, value: str, python: PythonEnvironment, w
     words = asked_words(contract, value)
     if not words:
         return False
-    its = _compared(contract.variable, contract.known, words, python, where)
+    its = _compare(contract.variable, contract.known, words, python, where)
     return None if its is None else bool(its.unknown)
 
 
