@@ -90,7 +90,7 @@ def shown(report: Report) -> None:
     for form in (report_text, as_markdown, as_html):
         assert form(report)
         assert form(redact(report))
-    assert session_code.decode_report(session_code.encode_code(session_code.summarise(report)))
+    assert session_code.decode_code(session_code.encode_code(session_code.summarise(report)))
 
 
 # --- every text of a snapshot ---------------------------------------------------------------------------------------

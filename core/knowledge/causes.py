@@ -1,4 +1,6 @@
-"""The vocabulary of causes: one row each in resources/knowledge/causes.json, and a type that keeps every table to it."""
+"""The vocabulary of causes: one row each in resources/knowledge/causes.json, and a type that restricts every table to
+it.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +107,7 @@ OptionalCause = Cause | Literal[""]
 
 
 class CauseRow(Frozen, frozen=True, kw_only=True):
-    """A row of causes.json. Its place in the file is its number in session codes: new ones go to the end."""
+    """A row of causes.json. Its position in the file is its number in session codes, so new rows go to the end."""
 
     cause: Cause
     step: Step
@@ -141,5 +143,5 @@ def _homes() -> Mapping[str, Step]:
 
 
 def home_step(cause: str) -> Step | None:
-    """Return the step in which a cause lives; None for none, and for a cause that the vocabulary does not have."""
+    """Return the step to which a cause belongs; None if it has none, or is not in the vocabulary."""
     return _homes().get(cause)

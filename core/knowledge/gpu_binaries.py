@@ -1,4 +1,6 @@
-"""Which binaries each framework loads, in its order, and what those open by name: resources/knowledge/gpu_binaries.json."""
+"""The binaries that each framework loads, in its order, and the names that these open:
+resources/knowledge/gpu_binaries.json.
+"""
 
 from __future__ import annotations
 

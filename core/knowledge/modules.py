@@ -1,4 +1,6 @@
-"""Modules that matter here: who brings them, the extension that each cannot do without, what they take of the standard library."""
+"""Relevant modules: the distributions that contain them, the extension that each needs, and what they import from the
+standard library.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ class StandardModules(Frozen, frozen=True, kw_only=True):
 
 
 class CheckedRequirement(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
-    """A requirement that is compared at the start, by code, so that another release ends it."""
+    """A requirement that code checks at start-up, so that another release stops the program."""
 
     of: str
     """Pattern of the distribution that checks."""
@@ -51,7 +53,7 @@ class CheckedRequirement(Frozen, frozen=True, kw_only=True, rename={"first": "fr
 
 
 class NumpyTwo(Frozen, frozen=True, kw_only=True):
-    """The first release whose extension modules take NumPy 2: those built before it take NumPy 1 alone."""
+    """The first release whose extension modules support NumPy 2: modules of earlier releases support only NumPy 1."""
 
     distributions: str
     release: str
@@ -77,12 +79,12 @@ def module_table() -> ModuleTable:
 
 
 def module_of(distribution: str) -> str:
-    """Return the module that a distribution brings, by the table or by its own name."""
+    """Return the module that a distribution contains, from the table or by its own name."""
     return module_table().names.get(distribution) or distribution.replace("-", "_")
 
 
 def distribution_of(module: str) -> str:
-    """Return the distribution that brings a module, by the table or by its own name."""
+    """Return the distribution that contains a module, from the table or by its own name."""
     names = module_table().names
     return (
         next((d for d, m in names.items() if m in (module, module.partition(".")[0])), "")
@@ -91,7 +93,7 @@ def distribution_of(module: str) -> str:
 
 
 def needed_at_start(distribution: str, wanted: str) -> bool:
-    """Whether the start of a distribution is known to import what another one brings."""
+    """Whether a distribution is known to import another one at start-up."""
     module = module_of(wanted).partition(".")[0]
     rows = (row for row in module_table().modules if row.module == module and row.needed_by)
     return any(re.fullmatch(row.needed_by, distribution) for row in rows)

@@ -1,4 +1,6 @@
-"""Cures for a cause with one framework or system, each with a check of its success: they supplement the help pages."""
+"""Cures for a cause with a particular framework or system, each with a check of its success, in addition to the help
+pages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that frameworks run or read by their names while they work, beside libraries: resources/knowledge/tools.json."""
+"""Files other than libraries that frameworks run or read by name while they work: resources/knowledge/tools.json."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def _steps(report: Report) -> str:
 
 
 def _finding_in_step(f: Finding, step: Step) -> str:
-    """Return a finding in its own step; in the further ones where it belongs, a line that leads there."""
+    """Return a finding in its own step; in other steps to which it belongs, a line that refers to it."""
     if f.step is step:
         return _finding(f)
     says = _("{title} See: {step}.", title=f.title, step=_(STEP_NAMES[f.step]))
