@@ -97,10 +97,9 @@ def may_enter(folder: str, uid: int, gids: frozenset[int]) -> bool:
 
 
 if sys.platform == "win32":
-    from core.host.windows.ownership import ADMINISTRATOR_SIDS as _ADMINISTRATORS
-    from core.host.windows.ownership import owner_and_rights
+    from core.host.windows.ownership import ADMINISTRATOR_SIDS, owner_and_rights
 
-    ADMINISTRATORS = _ADMINISTRATORS
+    ADMINISTRATORS = ADMINISTRATOR_SIDS
 
     def _walk(path: str) -> Iterator[PathPart]:
         """Yield the path as it is written, then the real one where links or junctions lead elsewhere."""
