@@ -110,7 +110,7 @@ def in_time(ask: Callable[P, str], limit: float = LONGEST_WAIT) -> Callable[P, s
 
 
 Look = Callable[[tuple[str, ...], tuple[str, ...]], "Report"]
-"""(environments of the person's, environments of the assistant's) -> what was seen of the machine."""
+"""(environments named by the person, environments named by the assistant) -> the report."""
 
 
 class Tools:

@@ -34,7 +34,7 @@ class PathPart(Frozen, frozen=True, kw_only=True):
     writers: tuple[str, ...] = ()
     """Who else may change its bytes, or make something new in it."""
     movers: tuple[str, ...] = ()
-    """Who else may put another thing in the place of what is in it: not the writers of a sticky folder (/tmp)."""
+    """Who else may replace its content: not the writers of a sticky folder (/tmp)."""
 
 
 def who_can_write(path: str) -> tuple[PathPart, ...]:

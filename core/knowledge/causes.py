@@ -112,7 +112,7 @@ class CauseRow(Frozen, frozen=True, kw_only=True):
     cause: Cause
     step: Step
     rank: int | None
-    """Place among root causes, from root to leaf; None for what is no fault, and so is never the root cause.
+    """Rank among root causes, from root to leaf; None for a cause that is no fault, and so is never the root cause.
 
     100: without a driver that starts, nothing else can be seen to work. 200: what was installed cannot use a GPU, or does
     not start at all. 300: a variable or a search order decides which files are used at all. 400: what is wrong with the

@@ -91,7 +91,7 @@ class Contract(Frozen, frozen=True, kw_only=True):
     means: str = ""
     """A value that is right, as an example."""
     reads: bool = False
-    """Of writable: a folder that is there and may only be read serves, too."""
+    """For writable: an existing read-only folder is accepted, too."""
     fails_on_folder: str = ""
     """Of program: the reader's release from which on a folder in its place makes it fail; others pass it over."""
     readers_only: bool = False

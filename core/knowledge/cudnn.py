@@ -39,7 +39,7 @@ class FrameworkRow(Frozen, frozen=True, kw_only=True):
     newest: str = ""
     """The newest release that was read, where no other table lists them."""
     majors: tuple[MajorSince, ...] = ()
-    """A major of 0: from there on it wants none."""
+    """A major version of 0: from that release on it needs none."""
     windows_majors: tuple[MajorSince, ...] = ()
     """The same where Windows differs."""
     cuda: tuple[CudaSpan, ...] = ()

@@ -19,7 +19,7 @@ class RateRow(Frozen, frozen=True, kw_only=True):
     """Regular expression for the product's name; empty for every other of this compute capability."""
     rates: Mapping[NumberType, float]
     typical: Mapping[NumberType, float] = {}
-    """Fraction that a large convolution reached on such a card, where it was measured."""
+    """Fraction that a large convolution reached on such a card, if measured."""
     source: str
     """The published figures from which the rates follow, with the multiprocessors and the clock that they were given for."""
     addresses: tuple[str, ...]

@@ -32,9 +32,9 @@ class Horizon(Frozen, frozen=True, kw_only=True):
     newest: tuple[int, ...]
     """The newest release that has a row: as many numbers as the rows tell apart."""
     known_until: str
-    """The day on which its table was last compared with what is published: 2026-11-22."""
+    """The date on which its table was last compared with the published releases: 2026-11-22."""
     listed: frozenset[tuple[int, ...]] = frozenset()
-    """Where only what is listed is known, whatever its number: GPUs' compute capabilities are not given out in order."""
+    """The listed releases, if only these are known, whatever their numbers: GPUs' compute capabilities are not assigned in order."""
 
 
 class _Table(Frozen, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ class Message(Frozen, frozen=True, kw_only=True):
     id: str
     """The mark that it leaves."""
     kind: Literal["context", "symptom", "harmless"] = "symptom"
-    """context says where it happened; symptom says what is wrong; harmless looks like a fault and is none."""
+    """context: where it happened; symptom: what is wrong; harmless: looks like a fault, but is none."""
     phrases: tuple[str, ...]
     """Lower case; ``*`` stands for up to 120 characters of the same line."""
     forms: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ class KnownModule(Frozen, frozen=True, kw_only=True):
     needed_by: str = ""
     """Pattern of the distributions whose start is known to import it; empty for what matters by itself."""
     follow: bool = False
-    """A framework, or an extension of one, whose import is followed to where it ends."""
+    """A framework, or an extension of one, whose import is followed to the end."""
     code_imports: tuple[str, ...] = ()
     """What its compiled code imports, and cannot do without."""
     source: str = ""
@@ -58,7 +58,7 @@ class NumpyTwo(Frozen, frozen=True, kw_only=True):
     distributions: str
     release: str
     ends_import: bool = False
-    """Its import fails beside NumPy 2; of others only what exchanges arrays does."""
+    """Its import fails with NumPy 2; in others, only the exchange of arrays fails."""
     source: str
 
 

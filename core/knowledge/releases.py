@@ -105,7 +105,7 @@ class FaultyRelease(SourcedRow, frozen=True, kw_only=True):
     package: str
     """The package; empty where every copy of ``cudnn`` has the fault, whoever brings it."""
     cudnn: str
-    """Version of cuDNN as the library tells it; empty where only the package has the fault."""
+    """Version of cuDNN in the library itself; empty if only the package has the fault."""
     version: str
     """As packages write it."""
     lacks: str

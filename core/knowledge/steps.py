@@ -24,7 +24,7 @@ class CureSteps(Frozen, frozen=True, kw_only=True):
     known_until: str
     source: str
     checks: dict[Cause, str]
-    """How one sees that a cause is gone: those whose help pages do not say it."""
+    """How to check that a cause is gone, for causes whose help pages do not say it."""
     steps: tuple[CureStep, ...]
 
 

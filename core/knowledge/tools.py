@@ -21,7 +21,7 @@ class Tool(Frozen, frozen=True, kw_only=True):
     others: tuple[str, ...] = ()
     """Where else below the packages it may lie."""
     roots: tuple[str, ...] = ()
-    """Where it lies in a CUDA toolkit, which serves as well."""
+    """Its path in a CUDA toolkit, which is used as well."""
     variable: str = ""
     """The variable that names another one."""
     demanded: bool = False

@@ -32,7 +32,7 @@ EXECUTIONS = {
     "search path": N_("A search path followed"),
 }
 MOST_RUN = 40
-"""Most lines about what was run; a hostile report may contain any number."""
+"""Maximum number of lines about executions; a hostile report may contain any number."""
 
 
 def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH) -> str:
