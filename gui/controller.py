@@ -32,7 +32,7 @@ class Controller(QObject):
     busy_changed = Signal(bool)
     progressed = Signal(str)
     section_changed = Signal(str, str)
-    """A section of the Snapshot and "looking", "looked" or "failed"."""
+    """A section of the Snapshot, and its state: "looking", "looked" or "failed"."""
     report_changed = Signal(object)
     history_changed = Signal(object)
     measured = Signal(object)

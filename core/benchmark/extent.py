@@ -39,7 +39,7 @@ class Extent(Frozen, frozen=True, kw_only=True):
     each_seconds: float
     """For one timed problem."""
     frameworks: bool = True
-    """Whether the environment's frameworks compute beside it."""
+    """Whether the environment's frameworks run the same convolutions."""
     beside: Problems | None = None
     """What the frameworks time, as far as they can; None: every shape forward, the large one first."""
     first_seconds: float = 15.0

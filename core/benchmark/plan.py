@@ -11,8 +11,7 @@ from core.host.provenance import Verdict
 from core.knowledge.cudnn import cudnn_knowledge
 from core.model.facts import Gpu, PythonEnvironment, Resolution, Snapshot
 from core.model.paths import is_inside
-from core.probes.loading.plan import LoadContext, LoadPlan
-from core.probes.loading.plan import plan_load as planned
+from core.probes.loading.plan import LoadContext, LoadPlan, plan_load
 from core.probes.loading.probe import ConsumerRequirement, find_consumers
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
@@ -45,7 +44,7 @@ def choose_consumer(request: ProbeRequest, where: Sysroot) -> ChosenConsumer | N
     setting = LoadContext(request, where, known, request.env)
     wants = sorted(find_consumers(request, where, known), key=lambda w: _rank(w, request))
     for want in wants:
-        plan = planned(want.consumer, want.wish, want.python, setting)
+        plan = plan_load(want.consumer, want.wish, want.python, setting)
         if plan.roll is not None and (plan.resolutions and plan.resolutions[0].winner):
             verdict = of_load(plan, want.python, where)
             record_execution("roll call", plan.resolutions[0].winner.path, verdict, request, want.consumer.full_id)

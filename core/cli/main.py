@@ -119,7 +119,7 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
 
 
 def _hint(word: str, known: dict[str, str], all_of_them: str) -> str:
-    """Return which of the known words a mistyped one is most like, or else where all of them are told."""
+    """Return the known word that is most like a mistyped one, or else where all of them are listed."""
     from difflib import get_close_matches
 
     bare = {name.lstrip("-"): shown for shown, name in known.items()}

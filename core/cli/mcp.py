@@ -110,7 +110,7 @@ def in_time(ask: Callable[P, str], limit: float = LONGEST_WAIT) -> Callable[P, s
 
 
 Look = Callable[[tuple[str, ...], tuple[str, ...]], "Report"]
-"""(environments of the person's, environments of the assistant's) -> what was seen of the machine."""
+"""(environments named by the person, environments named by the assistant) -> the report."""
 
 
 class Tools:
@@ -188,7 +188,7 @@ class Tools:
 
 
 def look_here(pythons: tuple[str, ...], suggested: tuple[str, ...]) -> Report:
-    """Examine this machine; what an assistant suggested is run only if nobody else can change it."""
+    """Examine this machine; a program that an assistant suggested is run only if nobody else can change it."""
     from core.doctor.examine import examine
     from core.transaction.session_host import current_host
 
@@ -254,7 +254,7 @@ def _cure_lines(finding: Finding) -> Iterator[str]:
 
 
 def _shorten(lines: Iterable[str]) -> str:
-    """Return as many whole lines as fit into an answer, and how many are left out."""
+    """Return as many whole lines as fit into an answer, and the number of lines left out."""
     rest = [printable(line) for line in "\n".join(lines).splitlines()]
     kept, used = [], 0
     while rest and used + len(rest[0].encode("utf-8", "replace")) + 1 <= MOST_BYTES - 60:

@@ -216,10 +216,10 @@ def _tell_code(options: argparse.Namespace) -> int:
     """Show the findings of a session code."""
     from core.cli import terminal
     from core.knowledge.causes import cause_rows
-    from core.report.session_code import CodeError, code_json, code_text, decode_report
+    from core.report.session_code import CodeError, code_json, code_text, decode_code
 
     try:
-        told = decode_report(options.text)
+        told = decode_code(options.text)
     except CodeError as e:
         raise terminal.UsageError(str(e)) from None
     terminal.say_json(code_json(told, cause_rows())) if options.json else terminal.say_result(

@@ -35,10 +35,10 @@ class UsageError(Exception):
 
 
 def option_value(text: str) -> str:
-    """Return the value of an option; an empty one comes of a variable that is not set.
+    """Return the value of an option.
 
     Raises:
-        ArgumentTypeError: it is empty.
+        ArgumentTypeError: it is empty, probably because a variable is not set.
     """
     from argparse import ArgumentTypeError
 

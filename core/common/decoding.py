@@ -1,7 +1,7 @@
 """Decoding as a type, one thread at a time.
 
-A scan on a very busy machine once ended in msgspec's native code, at the address 0, while several threads decoded. Most likely one used
-what another had half made of a type: msgspec makes it at the first use.
+A scan on a very busy machine once crashed in msgspec's native code, at address 0, while several threads were decoding.
+Probably one of them used a type that another was still preparing: msgspec prepares it on first use.
 """
 
 from __future__ import annotations

@@ -63,12 +63,12 @@ def _keep(text: str, message: str, values: Mapping[str, str]) -> None:
 
 
 def form_of(text: str) -> Form | None:
-    """Return the form and the values that a sentence was made from; None for every other text."""
+    """Return the form and the values of a sentence; None for any other text."""
     return _made.get(text)
 
 
 def take_forms() -> list[Form]:
-    """Return what was remembered since the last call, and forget it: a child sends it to its parent."""
+    """Return the forms remembered since the last call, and forget them: a child sends them to its parent."""
     with _lock:
         forms = list(_made.values())
         _made.clear()

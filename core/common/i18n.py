@@ -28,7 +28,7 @@ UNSPACED_LANGUAGES = ("zh_CN",)
 
 
 class Catalogue(Protocol):
-    """The methods of gettext's translations that are used here."""
+    """The methods of gettext's translations that this program uses."""
 
     def __hash__(self) -> int:
         """Distinguish catalogues."""
@@ -78,7 +78,9 @@ def available_languages() -> tuple[str, ...]:
 
 
 def nearest_language(wanted: str) -> str:
-    """Return the language that serves a locale's name best: "de_AT.UTF-8" -> "de", "zh-Hans-SG" -> "zh_CN", else "en"."""
+    """Return the best available language for a locale's name: "de_AT.UTF-8" -> "de", "zh-Hans-SG" -> "zh_CN", else
+    "en".
+    """
     name = wanted.split(".", maxsplit=1)[0].split("@", maxsplit=1)[0].replace("-", "_").lower()
     main = name.split("_")[0]
     if main in ("", "c", "posix", ENGLISH):
@@ -185,7 +187,9 @@ def join_sentences(*texts: str) -> str:
 
 
 def translate_fact(text: str, depth: int = MAX_FACT_DEPTH) -> str:
-    """Return a text of the Snapshot in the language in use: a sentence of ``fact_text`` or one of our words; else as it is."""
+    """Return a text of the Snapshot in the current language: a sentence of ``fact_text``, or a known word; other text
+    unchanged.
+    """
     if _translation is None or not text:
         return text
     form = form_of(text)

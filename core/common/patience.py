@@ -23,7 +23,7 @@ from core.common.turns import FIRST, LAST, Turns, others_turn
 T = TypeVar("T")
 R = TypeVar("R")
 Answer = tuple[T | None, BaseException | None]
-"""What a piece of work returned, or what it raised."""
+"""A result, or the exception that was raised."""
 
 CALL_TIMEOUT_SECONDS = 3.0
 """Seconds that one call of the file system may take; a healthy one takes microseconds, a sleeping disk or server one or two."""

@@ -21,7 +21,7 @@ class Reader(NamedTuple):
     escapes: bool = True
     """Whether escape sequences are understood, if it is a terminal."""
     page: str = ""
-    """The code page whose signs can be shown ("cp437"); empty: the stream's own encoding tells."""
+    """The code page whose symbols can be shown ("cp437"); empty: the stream's own encoding."""
     encoding: str = ""
     """The encoding that the stream is to have; empty: it keeps its own."""
 

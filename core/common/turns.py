@@ -1,7 +1,9 @@
-"""Turns: of the threads that look at the machine one works at a time; the others go on while it waits for a program.
+"""Turns: only one of the threads that examine the machine works at a time; others continue while it waits for a
+program.
 
-The interpreter runs one of them at a time in any case. Left alone it hands over at nearly every call of the system, and that took a
-tenth of a scan's processor time. A turn is a courtesy, no lock: whoever has waited for too long goes on without.
+The interpreter runs only one of them at a time in any case, but switches between them at nearly every system call,
+which took a tenth of a scan's processor time. A turn is a courtesy, not a lock: a thread that has waited too long
+continues without one.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from core.knowledge.causes import cause_rows
 from core.model.facts import Frozen
 from core.model.findings import Report
 from core.report.json_form import BadReportError, from_json
-from core.report.session_code import CodeError, code_text, decode_report, is_code
+from core.report.session_code import CodeError, code_text, decode_code, is_code
 
 MAX_BYTES = 64 << 20
 """Most bytes of a file that are read; more than any real report or log has."""
@@ -48,7 +48,7 @@ def read_text(text: str) -> Given:
     """Read what was typed or pasted."""
     try:
         if is_code(text):
-            return Given(code=code_text(decode_report(text), cause_rows()))
+            return Given(code=code_text(decode_code(text), cause_rows()))
         if text.lstrip().startswith("{") and '"schema"' in text:
             return Given(report=from_elsewhere(from_json(text.strip().encode())))
     except (CodeError, BadReportError) as e:

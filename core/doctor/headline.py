@@ -53,7 +53,7 @@ class Headline(Frozen, frozen=True, kw_only=True):
     partly: bool = False
     """fixed: for some ways of starting a program only."""
     seen: str = ""
-    """fixed: what was proved, or a way of starting a program for which the fault is still there, in a sentence.
+    """fixed: a sentence on what was proved, or on a way of starting a program that still has the fault.
     stuck: the reason, as it was recorded.
     """
     finding: Finding | None = None

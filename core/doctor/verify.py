@@ -212,7 +212,7 @@ WAY_TEXTS: dict[Way, tuple[str, str, str]] = {
         N_("Started after a new sign-in: undecided, because its shell or something else did not respond."),
     ),
 }  # fmt: skip
-"""Way of starting a program -> that the fault is gone, is still there, or is not decided."""
+"""Way of starting a program -> sentences: the fault is gone, still there, or undecided."""
 
 
 FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
@@ -307,7 +307,7 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
         N_("In a shell of {at}, according to its files: the fault is gone. Its server keeps the old value until it is restarted."),
     ),
 }  # fmt: skip
-"""Way of starting whose line was edited -> that the fault is gone, is still there, is not decided, or is gone by reading."""
+"""Way of starting whose line was edited -> sentences: the fault is gone, still there, undecided, or gone according to the files."""
 
 
 def verification_sentences(found: Sequence[VerifiedFor]) -> tuple[str, ...]:

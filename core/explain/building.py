@@ -148,7 +148,7 @@ def _brings_libdevice(seen: Snapshot) -> list[str]:
 
 
 def no_libdevice(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """Neither a toolkit with a compiler nor a package that brings libdevice is there."""
+    """There is neither a toolkit with a compiler nor a package that contains libdevice."""
     if seen.toolkits is None or not seen.pythons or _brings_libdevice(seen):
         return ()
     return (
@@ -158,7 +158,7 @@ def no_libdevice(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def small_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A container with the shared memory that engines give unless they are told."""
+    """A container with the engines' default amount of shared memory."""
     size = seen.tools.shared_memory if seen.tools else None
     if not seen.machine.container or size is None or size > CONTAINER_DEFAULT:
         return ()

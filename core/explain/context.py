@@ -65,7 +65,7 @@ Comparison = Callable[[str, str, dict[str, Version], tuple[LibraryName, ...], se
 
 
 def _cudnn_pair(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]) -> set[str]:
-    """A cuDNN that was loaded beside the one that the framework was compiled with."""
+    """The loaded cuDNN, and the one that the framework was compiled with."""
     pair = compiled_and_loaded(low)
     if not pair:
         return set()

@@ -48,7 +48,7 @@ class NamedThing(Frozen, frozen=True, kw_only=True):
 
 
 def own_reasons(causes: tuple[RankedCause, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return for each cause the reasons that no cause before it has given: none is told twice."""
+    """Return for each cause the reasons that no earlier cause has, so that none is repeated."""
     told: set[str] = set()
     own = []
     for r in causes:

@@ -1,7 +1,7 @@
 """What a text shows of the machine that it came from: a pasted nvidia-smi, pip list, collect_env or kernel log.
 
-So a help desk without a report can prove and refute causes. What is read is the text's own state at the time when it
-was written; where a machine or its report is given, that one decides.
+With this, a help desk without a report can prove and refute causes. The facts describe the machine when the text was
+written; if the machine or its report is available, that takes precedence.
 """
 
 from __future__ import annotations
@@ -336,7 +336,7 @@ def missing_module(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 
 
 def memory_at_that_moment(reading: ParsedText, _s: Pasted) -> Iterator[Said]:
-    """What was asked for beside what the message itself says was free."""
+    """The requested memory, compared with the free memory in the message."""
     asked, free = _OOM.search(reading.text), _FREE.search(reading.text)
     if asked and free and _mib(asked) > _mib(free):
         value = _("asked for {asked} MiB, free {free} MiB", asked=round(_mib(asked)), free=round(_mib(free)))

@@ -189,7 +189,7 @@ def _enter_finding(verdicts: Fields, finding: Finding, linked: Mechanism) -> Non
 
 
 def _prefer_specific(verdicts: Fields) -> None:
-    """Let what knows more come before what is general: a finding before a mere absence, an exact cause before its kind."""
+    """Put specific causes before general ones: a finding before a mere absence, an exact cause before its kind."""
     if any("finding" in v and v.get("verdict") == "proved" for v in verdicts.values()):
         for cause in PROOFS.keys() - EXACT_CAUSES.keys():
             if verdicts.get(cause, {}).get("verdict") == "proved" and "finding" not in verdicts[cause]:

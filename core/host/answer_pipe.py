@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from core.host.child_main import ANSWER_VARIABLE
 
 LOOK = b"?\n"
-"""How the line ends that asks to be looked at; no other line does."""
+"""How the line ends with which the program asks us to read its mapped files; no other line does."""
 MAX_LOOKS = 1000
 """Looks at one program; their answers fit into a pipe that nobody reads."""
 

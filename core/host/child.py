@@ -63,7 +63,7 @@ class ChildAnswer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     started: bool = True
     """False: the system refused to start it, so nothing was asked."""
     mapped: tuple[str, ...] = ()
-    """The files that it had mapped when it asked to be looked at."""
+    """The files that it had mapped when it asked for that to be read."""
     guards: tuple[str, ...] | None = None
     """Which guards of the cage held (``core.host.cage``); None for a child that is in none."""
 

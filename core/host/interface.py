@@ -29,7 +29,7 @@ class CompletedProcess(Frozen, frozen=True, kw_only=True):
     started: bool = True
     """False: the system refused to start it."""
     mapped: tuple[str, ...] = ()
-    """Files that it had mapped whenever it waited for that to be looked at, as the system reported them."""
+    """Files that it had mapped each time it waited for that to be read, as the system reported them."""
 
 
 class Account(Frozen, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class RunOptions(TypedDict, total=False):
     input: bytes
     """What it reads from its standard input."""
     watch: Progress | None
-    """Hears what it prints; a cancelled one kills the program."""
+    """Receives its output; cancelling it kills the program."""
     account: Account | None
     """Whose rights it gets, for an administrator alone; None for one's own."""
     kind: ProgramKind

@@ -34,7 +34,7 @@ class PathPart(Frozen, frozen=True, kw_only=True):
     writers: tuple[str, ...] = ()
     """Who else may change its bytes, or make something new in it."""
     movers: tuple[str, ...] = ()
-    """Who else may put another thing in the place of what is in it: not the writers of a sticky folder (/tmp)."""
+    """Who else may replace its content: not the writers of a sticky folder (/tmp)."""
 
 
 def who_can_write(path: str) -> tuple[PathPart, ...]:
@@ -97,10 +97,9 @@ def may_enter(folder: str, uid: int, gids: frozenset[int]) -> bool:
 
 
 if sys.platform == "win32":
-    from core.host.windows.ownership import ADMINISTRATOR_SIDS as _ADMINISTRATORS
-    from core.host.windows.ownership import owner_and_rights
+    from core.host.windows.ownership import ADMINISTRATOR_SIDS, owner_and_rights
 
-    ADMINISTRATORS = _ADMINISTRATORS
+    ADMINISTRATORS = ADMINISTRATOR_SIDS
 
     def _walk(path: str) -> Iterator[PathPart]:
         """Yield the path as it is written, then the real one where links or junctions lead elsewhere."""

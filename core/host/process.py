@@ -27,7 +27,7 @@ _GRACE = 5.0
 """Seconds that a killed process gets to vanish; one that hangs inside the kernel never does."""
 
 _DRAIN = 3.0
-"""Seconds to read what is left in a pipe. Only a descendant in its own session can hold one open for longer."""
+"""Seconds to read the rest of a pipe. Only a descendant in its own session can hold one open for longer."""
 
 
 def run_program(

@@ -1,1 +1,1 @@
-"""Typed tables of resources/knowledge, and what the file names of CUDA and cuDNN say."""
+"""Typed tables of resources/knowledge, and the meaning of CUDA's and cuDNN's file names."""

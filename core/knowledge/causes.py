@@ -1,4 +1,6 @@
-"""The vocabulary of causes: one row each in resources/knowledge/causes.json, and a type that keeps every table to it."""
+"""The vocabulary of causes: one row each in resources/knowledge/causes.json, and a type that restricts every table to
+it.
+"""
 
 from __future__ import annotations
 
@@ -105,12 +107,12 @@ OptionalCause = Cause | Literal[""]
 
 
 class CauseRow(Frozen, frozen=True, kw_only=True):
-    """A row of causes.json. Its place in the file is its number in session codes: new ones go to the end."""
+    """A row of causes.json. Its position in the file is its number in session codes, so new rows go to the end."""
 
     cause: Cause
     step: Step
     rank: int | None
-    """Place among root causes, from root to leaf; None for what is no fault, and so is never the root cause.
+    """Rank among root causes, from root to leaf; None for a cause that is no fault, and so is never the root cause.
 
     100: without a driver that starts, nothing else can be seen to work. 200: what was installed cannot use a GPU, or does
     not start at all. 300: a variable or a search order decides which files are used at all. 400: what is wrong with the
@@ -141,5 +143,5 @@ def _homes() -> Mapping[str, Step]:
 
 
 def home_step(cause: str) -> Step | None:
-    """Return the step in which a cause lives; None for none, and for a cause that the vocabulary does not have."""
+    """Return the step to which a cause belongs; None if it has none, or is not in the vocabulary."""
     return _homes().get(cause)

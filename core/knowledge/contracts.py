@@ -1,4 +1,6 @@
-"""Variables as contracts: what must be true of each that a framework or NVIDIA's software reads, with its source."""
+"""Variables as contracts: what must be true of each variable that a framework or NVIDIA's software reads, with its
+source.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ SWITCHES = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", 
 
 
 class WordSource(Frozen, frozen=True, kw_only=True):
-    """Where the words that a reader knows stand in its own files: what is installed tells, and no table grows old."""
+    """Where a reader's own files contain the words that it knows: the installed release tells, and no table becomes
+    outdated.
+    """
 
     files: tuple[str, ...]
     """Patterns below the folder of packages; a word is known if one of these files has it. With ``{word}``: the file is there."""
@@ -57,7 +61,7 @@ class WordSource(Frozen, frozen=True, kw_only=True):
 
 
 class Contract(Frozen, frozen=True, kw_only=True):
-    """One thing that must be true of a variable."""
+    """One condition that a variable must meet."""
 
     variable: str
     readers: str
@@ -87,7 +91,7 @@ class Contract(Frozen, frozen=True, kw_only=True):
     means: str = ""
     """A value that is right, as an example."""
     reads: bool = False
-    """Of writable: a folder that is there and may only be read serves, too."""
+    """For writable: an existing read-only folder is accepted, too."""
     fails_on_folder: str = ""
     """Of program: the reader's release from which on a folder in its place makes it fail; others pass it over."""
     readers_only: bool = False
@@ -134,7 +138,7 @@ class ContractTable(Frozen, frozen=True, kw_only=True):
 
 
 def code_sources() -> tuple[CodeSource, ...]:
-    """Return where frameworks' own code tells what it takes."""
+    """Return the modules whose code shows which values frameworks accept."""
     return read_table("variables", ContractTable).code
 
 
@@ -149,7 +153,7 @@ def contracts() -> tuple[Contract, ...]:
 
 
 def asked_words(contract: Contract, value: str) -> tuple[str, ...]:
-    """Return the words of a value that the table does not have: flags, names of options, or the words of a list."""
+    """Return the words of a value that are not in the table: flags, option names, or the words of a list."""
     match contract.kind:
         case "flags":
             found = re.findall(r"(?:^|\s)--?([A-Za-z]\w*)", value)
@@ -170,14 +174,14 @@ def words_of(contract: Contract, value: str) -> list[str]:
 
 
 def options_of(value: str) -> tuple[tuple[str, str], ...]:
-    """Return the names and values of "name:value,name:value"; a value in brackets may hold both signs itself."""
+    """Return the names and values in "name:value,name:value"; a value in brackets may contain both separators."""
     bare = value.replace(" ", "")
     parts = re.findall(r"([^,:\[\]]+)(?::(\[[^\]]*\]|[^,]*))?", bare)
     return tuple((name, its) for name, its in parts)
 
 
 def named_places(contract: Contract, value: str, system: System) -> Iterator[str]:
-    """Yield the files and folders that a value names by this contract."""
+    """Yield the files and folders that a value names according to this contract."""
     if contract.flag:
         found = re.search(rf"(?:^|\s){re.escape(contract.flag)}[= ](\S+)", value)
         if found:

@@ -1,4 +1,4 @@
-"""What the file names of CUDA's runtime libraries tell: family, CUDA major, version. Pure functions."""
+"""The meaning of file names of CUDA's runtime libraries: family, CUDA major version, version. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.model.facts import Frozen, System, cuda_in_name
 
 
 class ToolkitRoot(Frozen, frozen=True, kw_only=True):
-    """A place where a toolkit is installed; the last part of ``path`` may hold a ``*``."""
+    """A place of toolkits; the last part of ``path`` may contain a ``*``."""
 
     system: System
     origin: str
@@ -22,7 +22,7 @@ class ToolkitRoot(Frozen, frozen=True, kw_only=True):
 
 
 class LibraryFolders(Frozen, frozen=True, kw_only=True):
-    """Sub-folders that hold the libraries on one system."""
+    """Sub-folders with the libraries on one system."""
 
     system: System
     folders: tuple[str, ...]
@@ -31,7 +31,7 @@ class LibraryFolders(Frozen, frozen=True, kw_only=True):
 
 
 class FrameworkBundle(Frozen, frozen=True, kw_only=True):
-    """A framework that brings its own CUDA libraries."""
+    """A framework that bundles its own CUDA libraries."""
 
     distribution: str
     path: str
@@ -40,7 +40,7 @@ class FrameworkBundle(Frozen, frozen=True, kw_only=True):
 
 
 class LibraryFamily(Frozen, frozen=True, kw_only=True):
-    """One library of the toolkit: its name on both systems and the wheel that brings it."""
+    """One library of the toolkit: its name on both systems and the wheel that contains it."""
 
     family: str
     package: str
@@ -50,7 +50,7 @@ class LibraryFamily(Frozen, frozen=True, kw_only=True):
 
 
 class MajorMapping(Frozen, frozen=True, kw_only=True):
-    """Which CUDA a family's own number stands for, where it is another number."""
+    """The CUDA version for a family's own number, where these differ."""
 
     family: str
     number: int
@@ -72,7 +72,7 @@ class Locations(Frozen, frozen=True, kw_only=True):
 
 
 def toolkit_locations() -> Locations:
-    """Return what is known about where toolkits are and how their files are named."""
+    """Return the places of toolkits and the names of their files."""
     return tables.read_table("locations", Locations)
 
 
@@ -100,7 +100,7 @@ def numbers_in_name(name: str, system: System) -> tuple[int, ...]:
 
 
 def cuda_major(family: str, number: tuple[int, ...], known: Locations) -> int | None:
-    """Return the CUDA major that a library belongs to, by its name; None where the number belongs to several."""
+    """Return the CUDA major version of a library from its name; None if the number belongs to several."""
     if not number:
         return None
     if family in NUMBERED_AS_CUDA:
@@ -109,9 +109,9 @@ def cuda_major(family: str, number: tuple[int, ...], known: Locations) -> int | 
 
 
 def version_in_name(family: str, number: tuple[int, ...], system: System) -> str | None:
-    """Return the true version that a (real) file name holds; None when it has only the loader's number.
+    """Return the true version in the name of a real file; None if it has only the loader's number.
 
-    libcudart.so.11.0 is CUDA 11.anything and no version; only nvrtc-builtins is named after its minor version.
+    libcudart.so.11.0 means any CUDA 11 and is no version; only nvrtc-builtins is named after its minor version.
     """
     if system == "linux" and (len(number) >= 3 or (len(number) == 2 and family == "nvrtc-builtins")):
         return ".".join(map(str, number))

@@ -1,4 +1,4 @@
-"""Which releases of NVIDIA's wheels belong to one release of CUDA: libraries of two do not always fit each other."""
+"""The releases of NVIDIA's wheels in each release of CUDA: libraries of two releases are not always compatible."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.knowledge.tables import read_table
 
 
 class CudaRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One release of CUDA: the middle of a wheel's name (cuda-nvrtc) -> its version."""
+    """One release of CUDA: the middle part of a wheel's name (cuda-nvrtc) -> its version."""
 
     cuda: str
     packages: dict[str, str]
@@ -34,9 +34,9 @@ def cuda_wheels() -> CudaWheels:
 
 
 def release_beside(name: str, installed: Mapping[str, str]) -> str:
-    """Return the start of the version of a wheel that belongs to the CUDA of the wheels beside it; empty where that is not known.
+    """Return the first parts of a wheel's version in the CUDA release of the installed wheels; empty if unknown.
 
-    ``installed``: names and versions of the environment. "11.7.3" for nvidia-cusolver-cu12 beside a runtime of CUDA 12.8.
+    ``installed``: names and versions in the environment. "11.7.3" for nvidia-cusolver-cu12 with a runtime of CUDA 12.8.
     """
     middle, _dash, cuda = name.removeprefix("nvidia-").rpartition("-")
     for teller in TELL_THE_RELEASE:

@@ -1,4 +1,4 @@
-"""Which framework asks for which cuDNN, and how it loads it: resources/knowledge/cudnn.json."""
+"""Which framework needs which cuDNN, and how it loads it: resources/knowledge/cudnn.json."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LoadingMode = Literal["whole folder", "bare name", "altered search path", "added
 
 
 class MajorSince(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
-    """From release ``first`` on (until the next row), a framework wants this major."""
+    """From release ``first`` on (until the next row), a framework needs this major version."""
 
     first: str
     major: int
@@ -39,7 +39,7 @@ class FrameworkRow(Frozen, frozen=True, kw_only=True):
     newest: str = ""
     """The newest release that was read, where no other table lists them."""
     majors: tuple[MajorSince, ...] = ()
-    """A major of 0: from there on it wants none."""
+    """A major version of 0: from that release on it needs none."""
     windows_majors: tuple[MajorSince, ...] = ()
     """The same where Windows differs."""
     cuda: tuple[CudaSpan, ...] = ()
@@ -56,7 +56,7 @@ class RollCallCheck(Frozen, frozen=True, kw_only=True):
 
 
 class CheckStatus(Frozen, frozen=True, kw_only=True):
-    """A status that a VersionCheck may return."""
+    """A status that a VersionCheck function may return."""
 
     major: int
     code: int
@@ -81,14 +81,14 @@ class CudnnKnowledge(Frozen, frozen=True, kw_only=True):
 
 
 def cudnn_knowledge() -> CudnnKnowledge:
-    """Return what is known of cuDNN's functions and of the frameworks that load it."""
+    """Return the table of cuDNN's functions and of the frameworks that load it."""
     return read_table("cudnn", CudnnKnowledge)
 
 
 def releases_for(distribution: str, cuda: str, cudnn: str) -> str:
-    """Return the requirement on a framework's releases for majors of CUDA and cuDNN; empty where none is known.
+    """Return the requirement on a framework's releases for major versions of CUDA and cuDNN; empty if none is known.
 
-    ``cudnn``: empty where there is none, which suits only releases that want none.
+    ``cudnn``: empty if there is none, which suits only releases that need none.
     """
     row = next((r for r in cudnn_knowledge().frameworks if re.fullmatch(r.distribution, distribution)), None)
     span = next((s for s in row.cuda if str(s.major) == cuda), None) if row else None

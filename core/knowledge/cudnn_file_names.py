@@ -1,4 +1,6 @@
-"""cuDNN's file names: which major and role a name stands for, and the names that cuDNN itself asks a loader for."""
+"""cuDNN's file names: the major version and role that a name stands for, and the names with which cuDNN calls the
+loader.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ CUDNN_MAJORS = (7, 8, 9)
 
 
 class CudnnFileName(Frozen, frozen=True, kw_only=True):
-    """What a library's file name says."""
+    """The meaning of a library's file name."""
 
     role: str
     """ops_infer, graph, engines_precompiled, ...; empty for the main library (the shim; all of cuDNN 7)."""
@@ -35,7 +37,9 @@ class CudnnFileName(Frozen, frozen=True, kw_only=True):
 
 
 def parse_cudnn_name(name: str, system: System | None = None) -> CudnnFileName | None:
-    """Return what a file name says; None when it is not one of cuDNN's shared libraries. Without a system: of either."""
+    """Return the meaning of a file name; None if it is not one of cuDNN's shared libraries. Without a system: of
+    either.
+    """
     m = None
     if system != "windows":
         m = _LINUX.fullmatch(name)
@@ -51,22 +55,21 @@ def parse_cudnn_name(name: str, system: System | None = None) -> CudnnFileName |
 
 
 def is_link_library(name: str) -> bool:
-    """Whether a file is the main library's import library, which only compilers use."""
+    """Whether a file is the main library's import library, which only linkers use."""
     return _IMPORT.fullmatch(name) is not None
 
 
 def shipped_name(role: str, major: int, system: System) -> str:
-    """Return the name under which a role's library is shipped; an empty role is the main library."""
+    """Return the name of a role's library in NVIDIA's packages; an empty role is the main library."""
     tail = f"_{role}" if role else ""
     return f"cudnn{tail}64_{major}.dll" if system == "windows" else f"libcudnn{tail}.so.{major}"
 
 
 def names_tried(role: str, major: int, version: str | None, system: System) -> tuple[str, ...]:
-    """Return the names that cuDNN asks the loader for, in its order, when it opens a sub-library.
+    """Return the names with which cuDNN calls the loader, in its order, to open a sub-library.
 
-    cuDNN 9 for Linux asks for the full version, then shorter ones, then the bare name (strings "%s.%d.%d.%d",
-    "%s.%d.%d" and "%s.%d" in the wheels from 9.1.0.70 on); 8 and Windows ask for one name.
-    ``version`` is that of the library that asks.
+    cuDNN 9 for Linux tries the full version, then shorter ones, then the bare name (strings "%s.%d.%d.%d", "%s.%d.%d"
+    and "%s.%d" in the wheels from 9.1.0.70 on); 8 and Windows use one name. ``version`` is that of the calling library.
     """
     if system == "windows" or major < 9:
         return (shipped_name(role, major, system),)
@@ -76,9 +79,9 @@ def names_tried(role: str, major: int, version: str | None, system: System) -> t
 
 
 def sub_libraries(names: tuple[str, ...], major: int, system: System) -> tuple[str, ...]:
-    """Return the roles among ``names`` (a binary's own words) that stand for a sub-library of this major.
+    """Return the roles in ``names`` (strings of a binary) that stand for a sub-library of this major version.
 
-    From cuDNN 9 on for Linux the words are unversioned (libcudnn_graph.so); elsewhere they carry the major.
+    From cuDNN 9 on for Linux the names are unversioned (libcudnn_graph.so); otherwise they contain the major version.
     """
     roles = []
     for name in names:
@@ -108,6 +111,6 @@ def version_text(code: int) -> str | None:
 
 
 def role_of(name: str) -> str | None:
-    """Return which part of cuDNN a file name stands for: "" for the main library, None for no part of cuDNN."""
+    """Return the role of a file name: "" for the main library, None if it is not one of cuDNN's."""
     what = parse_cudnn_name(name)
     return what.role if what else None

@@ -1,4 +1,6 @@
-"""Which binaries each framework loads, in its order, and what those open by name: resources/knowledge/gpu_binaries.json."""
+"""The binaries that each framework loads, in its order, and the names that these open:
+resources/knowledge/gpu_binaries.json.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ class OpenStep(Frozen, frozen=True, kw_only=True, rename={"first": "from", "fall
     first: str = ""
     """First release that does it."""
     fallback: tuple[str, ...] = ()
-    """What is opened where it fails, before it is tried again."""
+    """The library that is opened if this fails, before another try."""
     hosted: bool = False
-    """It opens only inside its own program, which hands it something first: a child opens what it needs instead."""
+    """It can be opened only in its own program, which passes something to it first: a child opens its dependencies instead."""
     is_global: bool = False
     """With RTLD_GLOBAL: its symbols serve everything that comes later."""
 

@@ -11,7 +11,7 @@ from core.model.facts import Frozen, GpuCard, NumberType, RateLimit
 
 
 class RateRow(Frozen, frozen=True, kw_only=True):
-    """Operations in one clock of one multiprocessor, dense, added up in fp32; the first row that fits a card counts."""
+    """Operations per clock of one multiprocessor, dense, accumulated in fp32; the first row that fits a card counts."""
 
     architecture: str
     compute_capability: tuple[str, ...]
@@ -19,7 +19,7 @@ class RateRow(Frozen, frozen=True, kw_only=True):
     """Regular expression for the product's name; empty for every other of this compute capability."""
     rates: Mapping[NumberType, float]
     typical: Mapping[NumberType, float] = {}
-    """Fraction that a large convolution reached on such a card, where it was measured."""
+    """Fraction that a large convolution reached on such a card, if measured."""
     source: str
     """The published figures from which the rates follow, with the multiprocessors and the clock that they were given for."""
     addresses: tuple[str, ...]
@@ -49,7 +49,7 @@ def gpu_rates() -> GpuRates:
 
 
 def rate_limits(card: GpuCard, known: GpuRates) -> tuple[RateLimit, ...]:
-    """Return the card's limit for each type of number; nothing where its kind, clock or size is not known."""
+    """Return the card's limit for each number type; empty if its architecture, clock or size is unknown."""
     row = next(
         (r for r in known.cards if card.compute_capability in r.compute_capability and re.search(r.names, card.name)),
         None,

@@ -1,4 +1,4 @@
-"""Guides: the steps that a person must take, for this system, each with a check that a program can run."""
+"""Guides: a person's steps for this system, each with a check that a program can run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GuideName = Literal["driver", "driver-libraries", "secure-boot", "firmware", "cp
 
 
 class GuideStep(Frozen, frozen=True, kw_only=True):
-    """One step: a command, and another that changes nothing and ends with 0 once it is done."""
+    """One step: a command, and a check that changes nothing and exits with 0 once the step is done."""
 
     do: str
     check: str
@@ -38,7 +38,7 @@ def _guides() -> tuple[Guide, ...]:
 
 
 def guide_steps(guide: GuideName, machine: Machine, *, branch: str = "") -> tuple[GuideStep, ...]:
-    """Return the steps for this system; none where the table has none, or where they need a driver's branch that is not known."""
+    """Return the steps for this system; empty if there are none, or if they need a driver branch that is unknown."""
     name = "" if machine.wsl else machine.release.lower()  # its driver is Windows' own
     for row in _guides():
         if row.guide == guide and any(word in name for word in row.systems):

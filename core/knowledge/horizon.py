@@ -1,7 +1,7 @@
-"""How far the tables reach: up to which date, for which processors, and up to which release of each family.
+"""The limits of the tables: their date, their architectures, and the newest release of each family.
 
-Anything beyond that is newer than this program and is not judged: neither wrong, nor in order, nor a reason to downgrade.
-The newest release of a family follows from the tables' own rows.
+Anything newer is not judged: it is neither wrong, nor in order, nor a reason to downgrade. The newest release of a
+family follows from the tables' own rows.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ DISTRIBUTION_FAMILIES: tuple[tuple[str, Family], ...] = (
 
 
 class Horizon(Frozen, frozen=True, kw_only=True):
-    """How far one family is known."""
+    """The limit of one family."""
 
     newest: tuple[int, ...]
     """The newest release that has a row: as many numbers as the rows tell apart."""
     known_until: str
-    """The day on which its table was last compared with what is published: 2026-11-22."""
+    """The date on which its table was last compared with the published releases: 2026-11-22."""
     listed: frozenset[tuple[int, ...]] = frozenset()
-    """Where only what is listed is known, whatever its number: GPUs' compute capabilities are not given out in order."""
+    """The listed releases, if only these are known, whatever their numbers: GPUs' compute capabilities are not assigned in order."""
 
 
 class _Table(Frozen, frozen=True, kw_only=True):
-    """What every knowledge file about releases says of itself."""
+    """The header of every table about releases."""
 
     known_until: str
 
@@ -92,12 +92,12 @@ class _Frameworks(_Table, frozen=True, kw_only=True):
 
 
 def release_family(distribution: str) -> Family | None:
-    """Return the family of releases that a distribution belongs to; None for one whose releases no table tells apart."""
+    """Return the family of a distribution's releases; None if no table distinguishes them."""
     return next((name for pattern, name in DISTRIBUTION_FAMILIES if re.fullmatch(pattern, distribution)), None)
 
 
 def is_beyond_horizon(name: Family | None, version: str | int | None) -> bool:
-    """Whether a release is newer than the tables know; False where either is unknown."""
+    """Whether a release is newer than the tables; False if either is unknown."""
     its = version_tuple(str(version or ""))
     if name is None or not its:
         return False
@@ -109,7 +109,7 @@ def is_beyond_horizon(name: Family | None, version: str | int | None) -> bool:
 
 @functools.cache
 def horizon_of(name: Family) -> Horizon:
-    """Return how far a family is known."""
+    """Return the limit of a family."""
     if name == "cuda":
         known = read_table("compatibility", _Compatibility)
         return Horizon(newest=(max(f.cuda_major for f in known.families),), known_until=known.known_until)
@@ -132,5 +132,5 @@ def horizon_of(name: Family) -> Horizon:
 
 
 def _family_of_pattern(pattern: str) -> str:
-    """Return the family that a row of cudnn.json, whose key is a pattern, is about."""
+    """Return the family of a row in cudnn.json, whose key is a pattern."""
     return pattern.split("-", maxsplit=1)[0]

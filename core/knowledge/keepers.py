@@ -1,4 +1,4 @@
-"""Who maintains a file that no wheel, installer or distribution package owns: known by its folder."""
+"""Who maintains a file that belongs to no wheel, installer or distribution package: recognised by its folder."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def _table() -> tuple[tuple[re.Pattern[str], Keeper], ...]:
 
 
 def keeper_of(path: str) -> Keeper | None:
-    """Return who keeps a file or a folder of Linux; None for a usual place."""
+    """Return who maintains a file or folder on Linux; None for a usual place."""
     return next((k for pattern, k in _table() if pattern.match(path + "/")), None)

@@ -1,4 +1,4 @@
-"""What NVIDIA's driver writes to the kernel's log: the numbers of its catalogue (Xid), and the sentences of its module."""
+"""The messages of NVIDIA's driver in the kernel log: the numbers of its catalogue (Xid), and sentences of its module."""
 
 from __future__ import annotations
 

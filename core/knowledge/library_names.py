@@ -1,4 +1,4 @@
-"""What a library's file name tells: family, major version, platform, and whether it is a part of a set."""
+"""The meaning of a library's file name: family, major version, platform, and whether it is part of a set."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _LINUX_VERSION = late_pattern(r"\.so(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
 
 
 class LibraryName(msgspec.Struct, frozen=True):
-    """A library's file name, taken apart."""
+    """The parts of a library's file name."""
 
     name: str
     family: str
@@ -82,7 +82,7 @@ class LibraryName(msgspec.Struct, frozen=True):
 
 
 def parse_library_name(name: str) -> LibraryName | None:
-    """Take a file name (lower case) apart; None when it is of no family that matters here."""
+    """Parse a file name (lower case); None if it belongs to no relevant family."""
     if cudnn := parse_cudnn_name(name):
         _, minor, *_ = (*version_tuple(cudnn.release), None, None)
         platform = "windows" if name.endswith(".dll") else "linux"

@@ -1,4 +1,6 @@
-"""Frameworks that take most of a GPU's memory when they start, and how they are told to take only what they need."""
+"""Frameworks that reserve most of a GPU's memory when they start, and the setting with which they take only what they
+need.
+"""
 
 from __future__ import annotations
 
@@ -25,5 +27,5 @@ _GROWTH = (
 
 
 def growth_of(distribution: str) -> Growth | None:
-    """Return how a framework is told to take only what it needs; None for one that does so by itself."""
+    """Return the setting with which a framework takes only the memory that it needs; None if it always does."""
     return next((g for g in _GROWTH if fnmatch.fnmatchcase(distribution, g.distribution)), None)

@@ -16,12 +16,12 @@ NAMED_CAUSE_WEIGHT = 7.0
 
 
 class Message(Frozen, frozen=True, kw_only=True):
-    """A family of messages: the words that give it away, in whatever language, and what they mean."""
+    """A family of messages: the words that identify it, in any language, and its meaning."""
 
     id: str
     """The mark that it leaves."""
     kind: Literal["context", "symptom", "harmless"] = "symptom"
-    """context says where it happened; symptom says what is wrong; harmless looks like a fault and is none."""
+    """context: where it happened; symptom: what is wrong; harmless: looks like a fault, but is none."""
     phrases: tuple[str, ...]
     """Lower case; ``*`` stands for up to 120 characters of the same line."""
     forms: tuple[str, ...] = ()
@@ -36,7 +36,9 @@ class Message(Frozen, frozen=True, kw_only=True):
 
 
 class Clue(Frozen, frozen=True, kw_only=True):
-    """What some marks together say about causes, in natural log-odds: 1 slight, 2 clear, 3 strong, 5 nearly decisive."""
+    """What a combination of marks says about causes, in natural log-odds: 1 slight, 2 clear, 3 strong, 5 nearly
+    decisive.
+    """
 
     when: tuple[str, ...]
     """Marks that must all be there; ``a|b`` is either, ``!a`` is not."""
@@ -48,14 +50,14 @@ class Clue(Frozen, frozen=True, kw_only=True):
 
 
 class Answer(Frozen, frozen=True, kw_only=True):
-    """One answer to a question, and the cause that it leaves."""
+    """One answer to a question, and the cause that remains."""
 
     answer: str
     cause: Cause
 
 
 class Question(Frozen, frozen=True, kw_only=True):
-    """What to look at where a text leaves several causes near each other: one thing, whose answers part them."""
+    """A question for a text with several likely causes: one thing to look at, whose answers separate them."""
 
     when: tuple[str, ...]
     """As with clues."""

@@ -1,4 +1,6 @@
-"""Modules that matter here: who brings them, the extension that each cannot do without, what they take of the standard library."""
+"""Relevant modules: the distributions that contain them, the extension that each needs, and what they import from the
+standard library.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ class KnownModule(Frozen, frozen=True, kw_only=True):
     needed_by: str = ""
     """Pattern of the distributions whose start is known to import it; empty for what matters by itself."""
     follow: bool = False
-    """A framework, or an extension of one, whose import is followed to where it ends."""
+    """A framework, or an extension of one, whose import is followed to the end."""
     code_imports: tuple[str, ...] = ()
     """What its compiled code imports, and cannot do without."""
     source: str = ""
@@ -36,7 +38,7 @@ class StandardModules(Frozen, frozen=True, kw_only=True):
 
 
 class CheckedRequirement(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
-    """A requirement that is compared at the start, by code, so that another release ends it."""
+    """A requirement that code checks at start-up, so that another release stops the program."""
 
     of: str
     """Pattern of the distribution that checks."""
@@ -51,12 +53,12 @@ class CheckedRequirement(Frozen, frozen=True, kw_only=True, rename={"first": "fr
 
 
 class NumpyTwo(Frozen, frozen=True, kw_only=True):
-    """The first release whose extension modules take NumPy 2: those built before it take NumPy 1 alone."""
+    """The first release whose extension modules support NumPy 2: modules of earlier releases support only NumPy 1."""
 
     distributions: str
     release: str
     ends_import: bool = False
-    """Its import fails beside NumPy 2; of others only what exchanges arrays does."""
+    """Its import fails with NumPy 2; in others, only the exchange of arrays fails."""
     source: str
 
 
@@ -94,12 +96,12 @@ def module_table() -> ModuleTable:
 
 
 def module_of(distribution: str) -> str:
-    """Return the module that a distribution brings, by the table or by its own name."""
+    """Return the module that a distribution contains, from the table or by its own name."""
     return module_table().names.get(distribution) or distribution.replace("-", "_")
 
 
 def distribution_of(module: str) -> str:
-    """Return the distribution that brings a module, by the table or by its own name."""
+    """Return the distribution that contains a module, from the table or by its own name."""
     names = module_table().names
     return (
         next((d for d, m in names.items() if m in (module, module.partition(".")[0])), "")
@@ -108,7 +110,7 @@ def distribution_of(module: str) -> str:
 
 
 def needed_at_start(distribution: str, wanted: str) -> bool:
-    """Whether the start of a distribution is known to import what another one brings."""
+    """Whether a distribution is known to import another one at start-up."""
     module = module_of(wanted).partition(".")[0]
     rows = (row for row in module_table().modules if row.module == module and row.needed_by)
     return any(re.fullmatch(row.needed_by, distribution) for row in rows)

@@ -1,4 +1,4 @@
-"""What the rules know of releases: typed rows of resources/knowledge, and the few questions that are asked of them."""
+"""Facts about releases: typed rows of resources/knowledge, and queries on them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from core.model.paths import file_name, form_of
 
 
 class SourcedRow(Frozen, frozen=True, kw_only=True):
-    """Base of all rows: where the fact comes from, and whether it was read there (else it is never shown as certain)."""
+    """Base of all rows: the source of the fact, and whether it was verified there (otherwise it is never shown as
+    certain).
+    """
 
     source: str
     verified: bool
 
 
 class DriverFloor(SourcedRow, frozen=True, kw_only=True):
-    """The driver that one CUDA version before 11 shipped with: the oldest that runs it."""
+    """The driver released with one CUDA version before 11: the oldest that runs it."""
 
     cuda: str
     linux: str
@@ -37,14 +39,14 @@ class MinorVersionFloor(SourcedRow, frozen=True, kw_only=True):
 
 
 class Compiler(SourcedRow, frozen=True, kw_only=True):
-    """What one toolkit's compilers make machine code for (10 x major + minor)."""
+    """The architectures for which one toolkit's compilers generate machine code (10 x major + minor)."""
 
     cuda: str
     sm: tuple[int, ...]
 
 
 class HostCompilers(SourcedRow, frozen=True, kw_only=True):
-    """The newest host compilers that one CUDA's nvcc accepts: its own header refuses later ones."""
+    """The newest host compilers that one CUDA's nvcc accepts; its own header rejects later ones."""
 
     cuda: str
     gcc: int
@@ -52,7 +54,7 @@ class HostCompilers(SourcedRow, frozen=True, kw_only=True):
 
 
 class CudnnCode(SourcedRow, frozen=True, kw_only=True):
-    """The machine code that every GPU-carrying library of one cuDNN release has (10 x major + minor)."""
+    """The architectures for which every GPU library of one cuDNN release has machine code (10 x major + minor)."""
 
     version: str
     cuda_major: int
@@ -79,12 +81,12 @@ class Compatibility(Frozen, frozen=True, kw_only=True):
     facts: tuple[QuotedFact, ...]
 
     def fact(self, id: str) -> QuotedFact:
-        """Return the fact of that id; it is there, a test says so."""
+        """Return the fact with that id; a test ensures that it exists."""
         return next(f for f in self.facts if f.id == id)
 
 
 class Architecture(SourcedRow, frozen=True, kw_only=True):
-    """A GPU generation and the last CUDA that supports it; empty = not ended."""
+    """A GPU generation and the last CUDA that supports it; empty if it is still supported."""
 
     architecture: str
     compute_capability: tuple[str, ...]
@@ -98,12 +100,12 @@ class Gpus(Frozen, frozen=True, kw_only=True):
 
 
 class FaultyRelease(SourcedRow, frozen=True, kw_only=True):
-    """A release that was published with a fault, and the neighbour that has it not."""
+    """A release that was published with a fault, and the neighbouring release without it."""
 
     package: str
     """The package; empty where every copy of ``cudnn`` has the fault, whoever brings it."""
     cudnn: str
-    """Version of cuDNN as the library tells it; empty where only the package has the fault."""
+    """Version of cuDNN in the library itself; empty if only the package has the fault."""
     version: str
     """As packages write it."""
     lacks: str
@@ -120,7 +122,7 @@ class Releases(Frozen, frozen=True, kw_only=True):
 
 
 class StatusCode(SourcedRow, frozen=True, kw_only=True):
-    """A number that cuInit or NVML gave, in plain words."""
+    """A status of cuInit or NVML, in plain words."""
 
     api: str
     code: int
@@ -143,7 +145,7 @@ def compatibility_table() -> Compatibility:
 def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, str]:
     """Return the oldest driver that runs programs built for this CUDA version, and the source; empty if unknown.
 
-    From CUDA 11 on any driver of the major version's family serves; before, each version needs its own.
+    From CUDA 11 on, any driver of the major version's family suffices; before, each version needs its own.
     """
     major_minor = version_tuple(cuda)
     if not major_minor:
@@ -158,18 +160,18 @@ def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, 
 
 
 def status_code(api: str, number: int | None) -> StatusCode | None:
-    """Return what a status means, where the tables know it."""
+    """Return the meaning of a status, if it is in the tables."""
     return next((c for c in read_table("hints", Hints).codes if c.api == api and c.code == number), None)
 
 
 def nvidia_package(owner: str) -> tuple[str, str] | None:
-    """Return name and version of the nvidia-* distribution that an owner's text names: nvidia-cudnn-cu12 9.1.0.70."""
+    """Return name and version of the nvidia-* distribution named in an owner's text: nvidia-cudnn-cu12 9.1.0.70."""
     found = re.search(r"\b(nvidia-[a-z0-9-]+)[ =]=?\s*v?(\d[\w.]*)", owner)
     return (found[1], found[2].rstrip(".")) if found else None
 
 
 def faulty_release(copy: CudnnCopy) -> FaultyRelease | None:
-    """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
+    """Return the row of the release that was published with a fault, if this copy is one and shows the fault."""
     package = nvidia_package(copy.owner)
     for row in read_table("releases", Releases).faults:
         concerned = copy.version == row.cudnn if row.cudnn else package == (row.package, row.version)
@@ -179,11 +181,11 @@ def faulty_release(copy: CudnnCopy) -> FaultyRelease | None:
 
 
 def is_never_there(row: FaultyRelease | None, name: str) -> bool:
-    """Whether a library's name stands for the part that a faulty release was published without."""
+    """Whether a library's name stands for the part that a faulty release lacks."""
     return row is not None and bool(row.lacks) and role_of(file_name(form_of(name), name)) == row.lacks
 
 
 def files_lost(copy: CudnnCopy) -> tuple[str, ...]:
-    """Return the files that a copy lacks and that its release was published with."""
+    """Return the missing files of a copy that its release was published with."""
     row = faulty_release(copy)
     return tuple(name for name in copy.missing if not is_never_there(row, name))

@@ -1,4 +1,6 @@
-"""Cures for a cause with one framework or system, each with a check of its success: they supplement the help pages."""
+"""Cures for a cause with a particular framework or system, each with a check of its success, in addition to the help
+pages.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ class CureSteps(Frozen, frozen=True, kw_only=True):
     known_until: str
     source: str
     checks: dict[Cause, str]
-    """How one sees that a cause is gone: those whose help pages do not say it."""
+    """How to check that a cause is gone, for causes whose help pages do not say it."""
     steps: tuple[CureStep, ...]
 
 

@@ -1,4 +1,4 @@
-"""Reads resources/knowledge/*.json into types: facts about releases, each with its source."""
+"""Read resources/knowledge/*.json into types: facts about releases, each with its source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def read_table(name: str, form: type[T]) -> T:
-    """Return resources/knowledge/NAME.json as ``form``, read once: rules ask for a table dozens of times.
+    """Return resources/knowledge/NAME.json as ``form``, read once: rules need a table dozens of times.
 
     Raises:
         FileNotFoundError, msgspec.ValidationError: our own data are broken; a test reads every file.

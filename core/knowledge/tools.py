@@ -1,4 +1,4 @@
-"""Files that frameworks run or read by their names while they work, beside libraries: resources/knowledge/tools.json."""
+"""Files other than libraries that frameworks run or read by name while they work: resources/knowledge/tools.json."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Tool(Frozen, frozen=True, kw_only=True):
     others: tuple[str, ...] = ()
     """Where else below the packages it may lie."""
     roots: tuple[str, ...] = ()
-    """Where it lies in a CUDA toolkit, which serves as well."""
+    """Its path in a CUDA toolkit, which is used as well."""
     variable: str = ""
     """The variable that names another one."""
     demanded: bool = False

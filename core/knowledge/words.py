@@ -1,4 +1,4 @@
-"""The learned table of words: what words and marks speak for which causes (words.json)."""
+"""The learned table of words: which words and marks indicate which causes (words.json)."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class WordTable(Frozen, frozen=True, kw_only=True):
 
 
 def word_table() -> WordTable:
-    """Read words.json: only when a text is explained, as it is large."""
+    """Read words.json, which is large: call it only to explain a text."""
     return read_table("words", WordTable)

@@ -28,21 +28,21 @@ from core.model.facts import path_text
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 
 MAX_REMEMBERED_FILES = 256
-"""Files of which each reader remembers what it read."""
+"""Number of files whose results each reader keeps."""
 
 MAX_KEPT_BYTES = 8 << 20
-"""Bytes of what is kept between runs: some ten environments with every GPU framework."""
+"""Maximum size of the store in bytes: about ten environments with every GPU framework."""
 
 SETTLED_NANOSECONDS = 2_000_000_000
 """Nanoseconds after which a change shows in a file's times for certain: FAT's clock ticks every two seconds."""
 
 
 MISSING = "missing"
-"""Stands in the place of an identity for what is not there, or may not be looked at."""
+"""Takes the place of an identity if the file is missing or may not be examined."""
 
 
 Row = tuple[str, msgspec.Raw, list[tuple[str, dict[str, str]]]]
-"""A file's identity, what was read, and how the sentences in it were made."""
+"""A file's identity, the result, and the forms of its sentences."""
 
 
 class EarlierReads:

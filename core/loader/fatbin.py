@@ -25,7 +25,7 @@ FATBIN_SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")
 
 MAX_FATBIN_ENTRIES = 200_000
 MAX_GAP_BYTES = 1 << 16
-"""How far behind one fat binary the next is looked for: they are padded with zeros."""
+"""Maximum distance between one fat binary and the next: they are padded with zeros."""
 
 REGION_HEADER = struct.Struct("<IHHQ")
 ENTRY_HEADER = struct.Struct("<H2xIQ12xI8xQ")

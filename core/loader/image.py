@@ -15,7 +15,7 @@ class Image(Frozen, frozen=True, kw_only=True):
     path: str
     """As it was asked for, printable."""
     size: int | None = None
-    """Bytes; None when the file could not be looked at."""
+    """Bytes; None if the file could not be examined."""
     state: FileState = "good"
     problem: str = ""
     """What is wrong with the file, to follow its name in a sentence: "is empty (0 bytes)"."""

@@ -11,7 +11,7 @@ from core.model.steps import Severity, Step
 
 
 class Evidence(Frozen, frozen=True, kw_only=True):
-    """One thing that was seen: what it is, its value, and where it was seen."""
+    """One observation: what it is, its value, and its source."""
 
     label: str
     value: str
@@ -160,7 +160,7 @@ class Report(Frozen, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> Finding | None:
-        """What the report leads with: the primary, or the fault whose cause has to be decided."""
+        """The finding that leads the report: the primary one, or the fault whose cause is still undecided."""
         return self.primary or next((f for f in self.findings if f.headline), None)
 
     @property
@@ -170,7 +170,9 @@ class Report(Frozen, frozen=True, kw_only=True):
 
     @property
     def not_examined(self) -> tuple[Finding, ...]:
-        """Environments and files that were named or would be loaded, but could not be examined or judged."""
+        """Findings about environments and files that were named or would be loaded, but could not be examined or
+        judged.
+        """
         return tuple(
             f for f in self.findings if f.severity is Severity.UNKNOWN and f.id.partition(".")[2] in NOT_EXAMINED
         )

@@ -1,4 +1,4 @@
-"""The wizard's steps and the severities, by which findings are sorted. Imports nothing else of the program."""
+"""The wizard's steps and the severities, by which findings are sorted. Imports no other module of the program."""
 
 from __future__ import annotations
 

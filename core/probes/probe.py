@@ -34,7 +34,7 @@ class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
     at_once: bool = False
     """Whether frameworks may also be tried as they take a GPU's memory by themselves: other programs get none meanwhile."""
     keep: Callable[[Any], object] = lambda _item: None
-    """Keep one item of the section as soon as it is there: it stays when the probe breaks off or runs out of time."""
+    """Keep one item of the section as soon as it is known, even if the probe fails or runs out of time later."""
     miss: Callable[[Unexamined], object] = lambda _item: None
     """Tell of something that could not be examined."""
     tell: Callable[[Execution], object] = lambda _item: None

@@ -13,7 +13,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 
 FOLDER_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX", "HOME", "USERPROFILE")
-"""Variables whose folder a newly started program takes files from, beside those that the environment's section lists."""
+"""Variables from whose folders a newly started program takes files, in addition to those in the environment section."""
 
 
 def unexamined_places(patience: Patience, seen: Snapshot, request: ProbeRequest) -> tuple[Unexamined, ...]:

@@ -33,7 +33,7 @@ class Sysroot(msgspec.Struct, frozen=True):
     planned: Mapping[str, str] = {}
     """Texts of files that are not there yet, by their full paths; ``names`` and ``text`` tell of them."""
     gone: frozenset[str] = frozenset()
-    """Files and folders that are supposed to be gone, by their full paths; ``names`` and ``stat`` do not tell of them."""
+    """Full paths of files and folders that are treated as removed; ``names`` and ``stat`` do not report them."""
 
     @property
     def path_module(self) -> ModuleType:

@@ -88,7 +88,7 @@ def _all_answered(roll: RollCall) -> bool:
 def rehearse_completion(
     changes: tuple[Change, ...], moved: Mapping[str, str], snapshot: Snapshot, host: Host, watch: Progress
 ) -> Rehearsal | None:
-    """Call the set in the first overlay of a folder that holds a known copy; None where there is none to call."""
+    """Call the set in the first overlay of a folder with a known copy; None if there is none to call."""
     for overlay in moved.values():
         if withheld := _withheld(overlay):
             return withheld

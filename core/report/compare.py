@@ -32,7 +32,7 @@ class CauseDifference(Frozen, frozen=True, kw_only=True):
     """"here", "there" or "both"."""
 
 
-class Difference(Frozen, frozen=True, kw_only=True):
+class FactDifference(Frozen, frozen=True, kw_only=True):
     """One fact that both reports contain, with different values."""
 
     step: str
@@ -45,7 +45,7 @@ class Comparison(Frozen, frozen=True, kw_only=True):
     """What differs, most telling first."""
 
     causes: tuple[CauseDifference, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[FactDifference, ...]
     only_one_looked: tuple[str, ...] = ()
     """What was examined on one machine only, so that it cannot be compared."""
 
@@ -64,7 +64,7 @@ def compare_reports(here: Report, there: Report) -> Comparison:
     )
 
 
-def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], list[str]]:
+def _differences(here: Snapshot, there: Snapshot) -> tuple[list[FactDifference], list[str]]:
     """Return the facts that differ, and what only one of the machines looked at."""
     mine, theirs = dict(_facts(here)), dict(_facts(there))
     unknown: list[str] = []
@@ -78,7 +78,7 @@ def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], lis
         elif a != b:
             who_of.setdefault((step, what, a or _("none"), b or _("none")), []).append(who)
     found = [
-        Difference(step=step, what=_(what, who=", ".join(map(translate_fact, who))), here=a, there=b)
+        FactDifference(step=step, what=_(what, who=", ".join(map(translate_fact, who))), here=a, there=b)
         for (step, what, a, b), who in who_of.items()
     ]
     return found, unknown

@@ -13,7 +13,7 @@ VERDICT_MARKS: dict[Verdict, str] = {
     "cannot run": "✗",
     "not decided": "?",
 }
-"""A symbol for each verdict, beside its word: never a colour alone."""
+"""A symbol for each verdict in addition to its word: never a colour alone."""
 
 
 def verdict_word(verdict: Verdict) -> str:

@@ -12,7 +12,7 @@ from core.model.findings import Evidence, Finding, Report
 from core.model.steps import SECTIONS_OF_STEP, Severity, Step
 from core.report import session_code
 from core.report.html_tables import history_table, html_cell, html_table, libraries_table, machine_facts
-from core.report.redact import redaction_sentence as taken_out
+from core.report.redact import redaction_sentence
 from core.report.standing import machine_standing, step_standing
 from core.report.text import SEVERITY_MARKS, restart_after_fix
 
@@ -63,7 +63,7 @@ def as_html(report: Report, before: Report | None = None) -> str:
             f'<section aria-labelledby="{name}"><h2 id="{name}">{title}</h2>\n{body}</section>'
             for name, title, body in parts
         ),
-        told=html_cell(taken_out(report)),
+        told=html_cell(redaction_sentence(report)),
         made=html_cell(_origin_note(report)),
     )
 
@@ -163,7 +163,7 @@ def _steps(report: Report) -> str:
 
 
 def _finding_in_step(f: Finding, step: Step) -> str:
-    """Return a finding in its own step; in the further ones where it belongs, a line that leads there."""
+    """Return a finding in its own step; in other steps to which it belongs, a line that refers to it."""
     if f.step is step:
         return _finding(f)
     says = _("{title} See: {step}.", title=f.title, step=_(STEP_NAMES[f.step]))

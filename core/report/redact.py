@@ -37,7 +37,7 @@ from core.report.redact_patterns import (
     STORAGE,
     TECHNICAL,
     TERM_WORDS,
-    Form,
+    NamePattern,
 )
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class Cleaner:
         )
 
         home = _home_form(machine.home, windows=machine.system == "windows")
-        self._passes: tuple[tuple[Callable[[re.Match[str]], str], Form], ...] = (
+        self._passes: tuple[tuple[Callable[[re.Match[str]], str], NamePattern], ...] = (
             *((partial(self._replace, kind=form.kind), form) for form in SECRET_FORMS),
             (self._replace_assignment, ASSIGNMENT),
             *(((self._own_home, home),) if home else ()),
@@ -308,7 +308,7 @@ def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _is_sure(name: str) -> bool:
-    """Whether a word in any text is this name and nothing else."""
+    """Whether a word in any text is certainly this name."""
     low = name.lower()
     everyday = low in COMMON_WORDS or low in TERM_WORDS or low in ENGLISH_WORDS
     return len(name) >= 3 and not everyday and not name.startswith("<") and not name.isdigit()
@@ -356,14 +356,14 @@ def _plain(text: str) -> str:
     return text.lower() if text.isascii() else ""
 
 
-def _words(names: list[str]) -> Iterator[Form]:
+def _words(names: list[str]) -> Iterator[NamePattern]:
     if names:
         # "Ada" may be a person, and is a generation of GPUs
         source = rf"(?i)(?<![A-Za-z0-9<])(?:{_any_of(names)})(?![A-Za-z0-9]| Generation| Lovelace)"
-        yield Form("", source, _signs(names))
+        yield NamePattern("", source, _signs(names))
 
 
-def _in_place(kind: str, names: list[str]) -> Iterator[Form]:
+def _in_place(kind: str, names: list[str]) -> Iterator[NamePattern]:
     if not names:
         return
     bare = f"(?i:{_any_of(names)})"
@@ -377,19 +377,19 @@ def _in_place(kind: str, names: list[str]) -> Iterator[Form]:
         ),
     }
     for form in forms.get(kind, ()):
-        yield Form(kind, form, _signs(names))
+        yield NamePattern(kind, form, _signs(names))
     if folders := [n for n in names if len(n) > 1 and n.lower() not in TERM_WORDS]:
-        yield Form(kind, rf"(?i)(?<=[\\/])(?P<x>{_any_of(folders)})(?=[\\/]|\Z)", _signs(folders))
+        yield NamePattern(kind, rf"(?i)(?<=[\\/])(?P<x>{_any_of(folders)})(?=[\\/]|\Z)", _signs(folders))
 
 
-def _home_form(home: str, *, windows: bool) -> Form | None:
+def _home_form(home: str, *, windows: bool) -> NamePattern | None:
     """Return the pattern of an unusual home folder; None if the general one finds it, or it reveals nothing."""
     parts = [p for p in re.split(r"[\\/]+", home) if p]
     if len(parts) < 2 or HOME_FOLDER.pattern.search(home) or parts[-1].lower() in COMMON_WORDS:
         return None
     start = r"[\\/]+" if home[0] in "\\/" else r"(?<!\w)"
     source = ("(?i)" if windows else "") + start + r"[\\/]+".join(map(re.escape, parts)) + r"(?![\w-])"
-    return Form("home", source, _signs(parts[-1:]))
+    return NamePattern("home", source, _signs(parts[-1:]))
 
 
 def every_text(value: T, change: Callable[[str], str]) -> T:

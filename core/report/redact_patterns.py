@@ -44,7 +44,7 @@ compiled = lru_cache(maxsize=256)(re.compile)
 """Most texts contain the marker of only a few forms, so a scan needs few of the patterns."""
 
 
-class Form(NamedTuple):
+class NamePattern(NamedTuple):
     """A form that is recognisable by itself. The group ``x`` is replaced, or else the whole match."""
 
     kind: str
@@ -58,7 +58,7 @@ class Form(NamedTuple):
         return compiled(self.source)
 
 
-HOME_FOLDER = Form(
+HOME_FOLDER = NamePattern(
     "user",
     r"(?i)(?P<before>[\\/](?:home|Users)[\\/]+)"
     r"(?P<name>(?<=\\)[^\\/:*?\"<>|\n;]{1,64}?(?=\\)|[^\\/:;,*?\"'<>|\s)\]]+)",
@@ -85,27 +85,27 @@ _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 DISPLAY_CLASS = "4d36e968-e325-11ce-bfc1-08002be10318"
 """Windows' own identifier for display adapters: the same on every machine."""
 
-SECRET_FORMS: tuple[Form, ...] = (
-    Form("secret", r"(?i)\bBearer\s+(?P<x>[\w.~+/=-]{8,})", ("bearer",)),
-    Form("secret", rf"(?i){_WORD}\w{{0,40}}\s*=\s*(?P<x>\"[^\"\n]*\"|'[^'\n]*'|[^\s;,\"'<]+)", _WORD_SIGNS),
-    Form("secret", rf"(?i)--?\w{{0,40}}{_WORD}(?:=|\s+)(?P<x>[^\s;,\"'<]+)", _WORD_SIGNS),
-    Form(
+SECRET_FORMS: tuple[NamePattern, ...] = (
+    NamePattern("secret", r"(?i)\bBearer\s+(?P<x>[\w.~+/=-]{8,})", ("bearer",)),
+    NamePattern("secret", rf"(?i){_WORD}\w{{0,40}}\s*=\s*(?P<x>\"[^\"\n]*\"|'[^'\n]*'|[^\s;,\"'<]+)", _WORD_SIGNS),
+    NamePattern("secret", rf"(?i)--?\w{{0,40}}{_WORD}(?:=|\s+)(?P<x>[^\s;,\"'<]+)", _WORD_SIGNS),
+    NamePattern(
         "secret",
         r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abprs]-|pypi-|nvapi-)[\w-]{16,}",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "sk-", "xox", "pypi-", "nvapi-"),
     ),
-    Form("secret", r"\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]*", ("akia", "eyj")),
-    Form("secret", r"(?<=://)(?P<x>[^/@\s<>\"']+)(?=@)", ("://",)),
-    Form("proxy", r"(?i)_PROXY\s*=\s*(?P<x>[^\s;\"'<]+)", ("_proxy",)),
-    Form("mail", r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b", ("@",)),
-    Form("identifier", rf"(?:\b|(?<=_))(?!{DISPLAY_CLASS})(?P<x>{_UUID})\b", ("-",)),
-    Form("identifier", r"\b(?:GPU|MIG)-(?P<x>[0-9a-f]{8})(?![-\w])", ("gpu-", "mig-")),
-    Form("identifier", r"\bS-1-5-21(?:-\d+){3,}\b", ("s-1-5-21",)),
-    Form(
+    NamePattern("secret", r"\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]*", ("akia", "eyj")),
+    NamePattern("secret", r"(?<=://)(?P<x>[^/@\s<>\"']+)(?=@)", ("://",)),
+    NamePattern("proxy", r"(?i)_PROXY\s*=\s*(?P<x>[^\s;\"'<]+)", ("_proxy",)),
+    NamePattern("mail", r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b", ("@",)),
+    NamePattern("identifier", rf"(?:\b|(?<=_))(?!{DISPLAY_CLASS})(?P<x>{_UUID})\b", ("-",)),
+    NamePattern("identifier", r"\b(?:GPU|MIG)-(?P<x>[0-9a-f]{8})(?![-\w])", ("gpu-", "mig-")),
+    NamePattern("identifier", r"\bS-1-5-21(?:-\d+){3,}\b", ("s-1-5-21",)),
+    NamePattern(
         "identifier", r"(?<![\w:-])(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}(?![\w:-])", (":", "-")
     ),
-    Form("identifier", r"\b[0-9a-f]{32}\b"),
-    Form(
+    NamePattern("identifier", r"\b[0-9a-f]{32}\b"),
+    NamePattern(
         "serial",
         r"(?i)(?<!<)\b(?:serial(?:[ _-]?(?:number|num|no)\b\.?)?|S/N)\s*[:=#]?\s*(?P<x>(?=[\w-]{0,40}\d)[\w-]{5,40})",
         ("serial", "s/n"),
@@ -114,15 +114,15 @@ SECRET_FORMS: tuple[Form, ...] = (
 """In this order: forms that contain others come first."""
 
 _NO_ROOT = r"(?!(?:bin|boot|dev|etc|home|lib\w*|media|mnt|nix|opt|proc|root|run|sbin|snap|srv|sys|tmp|usr|var)/)"
-SHARE_PATTERNS: tuple[Form, ...] = (
-    Form(
+SHARE_PATTERNS: tuple[NamePattern, ...] = (
+    NamePattern(
         "share",
         r"(?<![\\\w:)\]])\\\\(?:\?\\UNC\\)?(?P<x>(?!wsl[$.])[\w.$-]+\\[^\\/:*?\"<>|;,\s]+(?: [^\\/:*?\"<>|;\n]{1,64}(?=\\))?)",
         ("\\\\",),
     ),
-    Form("share", r"(?<![\\\w:)\]])\\{4}(?P<x>(?!wsl[$.])[\w.$-]+\\\\[^\\/:*?\"<>|;,\s]+)", ("\\\\\\\\",)),
-    Form("share", rf"(?<![/\w:.])//{_NO_ROOT}(?P<x>\w[\w.-]*/[^/:*?\"<>|;,\s]+)", ("//",)),
-    Form(
+    NamePattern("share", r"(?<![\\\w:)\]])\\{4}(?P<x>(?!wsl[$.])[\w.$-]+\\\\[^\\/:*?\"<>|;,\s]+)", ("\\\\\\\\",)),
+    NamePattern("share", rf"(?<![/\w:.])//{_NO_ROOT}(?P<x>\w[\w.-]*/[^/:*?\"<>|;,\s]+)", ("//",)),
+    NamePattern(
         "share",
         r"(?<![\w./-])(?P<x>[A-Za-z][\w-]*(?:\.[\w-]+)*\.(?!so|sh|py|dll|exe|conf|txt|log|json)[A-Za-z]{2,}:/[^/\s:]+)",
         (":/",),
@@ -147,7 +147,7 @@ HOST_IN_VALUE = late_pattern(
     r"|(?!(?:tcp|udp|http|https|grpc|unix|file)://)[A-Za-z][\w-]{0,62}(?=:\d|\s*(?:,|;|\Z)))(?![\w<-]))"
 )
 DOMAIN_VARIABLES = frozenset(("USERDOMAIN", "USERDNSDOMAIN", "USERDOMAIN_ROAMINGPROFILE", "DNSDOMAINNAME"))
-ASSIGNMENT = Form(
+ASSIGNMENT = NamePattern(
     "",
     rf"(?i)\b(?P<variable>{'|'.join(sorted(PERSON_VARIABLES | HOST_VARIABLES | DOMAIN_VARIABLES, key=len, reverse=True))})"
     r"=(?P<x>[^\s;,\"'<]+)",
@@ -157,7 +157,7 @@ SECRET_NAME = late_pattern(rf"(?i){_WORD}|(?:^|_)(?:AUTH|PASS|PWD|KEY|SESSION)(?
 PROXY_NAME = late_pattern(r"(?i)_PROXY\Z|_INDEX_URL\Z|_INDEX_URLS\Z|_REGISTRY\Z")
 """Variables whose whole value is replaced. PWD alone is the current folder and is not one of them."""
 
-STORAGE = Form(
+STORAGE = NamePattern(
     "share",
     r"(?P<before>(?<![\w.>-])/(?:lustre|gpfs|beegfs|panfs|ceph|cephfs|scratch|afs|net|mnt|media|run/media|nfs|work|project|projects)"
     r"(?:/(?:users?|homes?|people|groups?|projects?|work|data|scratch|fs\d+|shared?))*/+)"
@@ -186,32 +186,32 @@ TECHNICAL = late_pattern(r"[-_.\d]+")
 FOREIGN = (
     r"(?!(?:[\w-]+\.)*(?:nvidia|pytorch|python|github|pypi|readthedocs|tensorflow|microsoft|jax)\.(?:com|org|io|dev)\b)"
 )
-HOSTS: tuple[Form, ...] = (
-    Form(
+HOSTS: tuple[NamePattern, ...] = (
+    NamePattern(
         "host",
         r"(?i)(?<![\w./\\<-])(?P<x>[a-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6}\.(?:lan|local|internal|intern|corp|localdomain|hpc|cluster))(?![\w-]|\.\w)",
         (".lan", ".local", ".intern", ".corp", ".hpc", ".cluster"),
     ),
-    Form(
+    NamePattern(
         "host", rf"(?i)(?<=://){FOREIGN}(?P<x>[a-z\d][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,8}})(?=:\d{{2,5}}\b)", ("://",)
     ),
-    Form(
+    NamePattern(
         "host",
         r"(?m)(?<![\w./<-])(?P<x>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6})(?=:\d{1,9}:\d{1,9} \[\d{1,4}\] NCCL )",
         ("] nccl ",),
     ),
-    Form("host", r"(?<=\[)(?P<x>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6})(?=\]:\d{2,5}\b)", ("]:",)),
-    Form(
+    NamePattern("host", r"(?<=\[)(?P<x>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6})(?=\]:\d{2,5}\b)", ("]:",)),
+    NamePattern(
         "host",
         r"(?<![\w./\\:<-])(?P<x>(?=[\w-]{0,62}[\d.-])[A-Za-z][\w-]{0,62}(?:\.(?!py\b|cpp\b|cc\b|cu\b|h\b|c\b|so\b|hpp\b|cuh\b|pyx\b|rs\b|go\b|js\b|sh\b|log\b|txt\b)[\w-]{1,63}){0,6})(?=:\d{4,5}(?![\w.:]))",
         (":",),
     ),
-    Form("host", r"(?<![\w.=-])(?P<x>\d{1,3}(?:\.\d{1,3}){3})(?=:\d{2,5}(?![\w.]))", (":",)),
-    Form("host", r"(?<![\w.=-])(?P<x>192\.168(?:\.\d{1,3}){2})(?![\w.])", ("192.168",)),
+    NamePattern("host", r"(?<![\w.=-])(?P<x>\d{1,3}(?:\.\d{1,3}){3})(?=:\d{2,5}(?![\w.]))", (":",)),
+    NamePattern("host", r"(?<![\w.=-])(?P<x>192\.168(?:\.\d{1,3}){2})(?![\w.])", ("192.168",)),
 )
 """Host names by their position: in addresses with a port, in NCCL's and PyTorch's own lines."""
 
-DOMAIN_BEFORE_USER = Form(
+DOMAIN_BEFORE_USER = NamePattern(
     "domain", r"(?i)(?<![\\/:\w.>-])(?!users\\|home\\)(?P<x>[A-Za-z][\w.-]*)(?=\\<user)", ("\\<user",)
 )
 HOST_IN_LOG = r"(?<=\d\d:\d\d:\d\d )(?P<x>{})(?= )"

@@ -141,7 +141,7 @@ def is_code(text: str) -> bool:
     return bool(_CODE.match(text))
 
 
-def decode_report(text: str) -> DecodedReport:
+def decode_code(text: str) -> DecodedReport:
     """Read a code back, whatever its case and spacing.
 
     Raises:

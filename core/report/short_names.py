@@ -66,7 +66,7 @@ def concerned_environments(finding: Finding, report: Report) -> tuple[str, ...]:
 
 
 def concerned_text(finding: Finding, report: Report) -> str:
-    """Return the environments that a finding concerns in a few words; empty for none."""
+    """Return the environments that a finding concerns, in a few words; empty if there are none."""
     return join_names(concerned_environments(finding, report), MOST_NAMES)
 
 

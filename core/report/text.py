@@ -11,8 +11,7 @@ from core.model.facts import Execution, Snapshot
 from core.model.findings import Evidence, Finding, Report, Restart
 from core.model.steps import Severity
 from core.report.grid import as_lines
-from core.report.redact import every_text
-from core.report.redact import redaction_sentence as taken_out
+from core.report.redact import every_text, redaction_sentence
 from core.report.standing import machine_standing
 
 TEXT_WIDTH = 96
@@ -33,7 +32,7 @@ EXECUTIONS = {
     "search path": N_("A search path followed"),
 }
 MOST_RUN = 40
-"""Most lines about what was run; a hostile report may contain any number."""
+"""Maximum number of lines about executions; a hostile report may contain any number."""
 
 
 def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH) -> str:
@@ -100,7 +99,7 @@ def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH
         ]
     lines += _executions(report, width)
     if report.taken_out:
-        lines += ["", *_wrap_lines(taken_out(report), 0, width)]
+        lines += ["", *_wrap_lines(redaction_sentence(report), 0, width)]
     return "\n".join(lines) + "\n"
 
 
@@ -247,7 +246,7 @@ def as_markdown(report: Report, before: Report | None = None) -> str:
         from core.report.before_after import before_after  # it needs this module
 
         lines += ["", f"**{_('Before and after')}**", "", *(f"- {_md(line)}" for line in before_after(before, report))]
-    lines += ["", f"<sub>{_md(taken_out(report))}</sub>"]
+    lines += ["", f"<sub>{_md(redaction_sentence(report))}</sub>"]
     return "\n".join(lines) + "\n"
 
 

@@ -19,7 +19,7 @@ PROBE_SUBJECTS = {
     "cudnn": (Step.CUDNN, N_("the copies of cuDNN")),
     "loads": (Step.CUDNN, N_("whether cuDNN loads")),
 }
-"""Section of the Snapshot -> its step, and what is not decided without it."""
+"""Section of the Snapshot -> its step, and the question that stays open without it."""
 
 
 def probe_errors(seen: Snapshot) -> Iterator[Finding]:

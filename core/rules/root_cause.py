@@ -28,7 +28,7 @@ UNUSED_ID_STARTS = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
 """Starts of ids that are about something that no examined program loads: never primary."""
 
 ALL_IN_ORDER_ID = "environment.in-order"
-"""Id of what is said of a whole step, and only where nothing that belongs to the step is at fault."""
+"""Id of the finding about a whole step, which applies only if nothing in the step is at fault."""
 
 DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladder-driver", "benchmark.ladder-device")
 """Ids that follow from any fault of the driver."""

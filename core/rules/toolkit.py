@@ -266,7 +266,7 @@ def _bad_libraries(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, st
 
 
 SYSTEM_FOLDERS = ("system32", "syswow64")
-"""Windows' own: what lies there of CUDA was copied by hand, and no toolkit's installation puts it right."""
+"""Windows' own folders: CUDA files there were copied by hand, and reinstalling a toolkit does not repair them."""
 
 
 def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: Severity) -> Fix:

@@ -15,7 +15,7 @@ from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import observation
 
 THIS_SESSION = "process"
-"""The word in ``Finding.ways`` for what is started from here."""
+"""The word in ``Finding.ways`` for programs started from this session."""
 CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron", "launcher", "script", "task")
 """Kinds that start one program: what they lack counts, as somebody starts it so."""
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")

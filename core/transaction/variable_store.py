@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from core.common.home import user_home as users_home
+from core.common.home import user_home
 from core.common.i18n import _, translate_fact
 from core.host import activation_scripts, environment_files, ownership, safe_folder
 from core.host.refusal import why_refused
@@ -75,7 +75,7 @@ class LinuxVariables:
 
     def __init__(self, root: str = "/", home: str | None = None) -> None:
         self._root = root
-        self._home = home if home is not None else str(users_home())
+        self._home = home if home is not None else str(user_home())
 
     @property
     def root(self) -> str:

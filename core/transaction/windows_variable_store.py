@@ -33,7 +33,7 @@ class WindowsVariables:
         self._user_key = user_key
 
     def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
-        """Return the raw text and its kind. See core.transaction.variable_store.Writer."""
+        """Return the raw text and its kind. See VariableStore."""
         root, key = self._key(scope, at)
         try:
             with winreg.OpenKey(root, key, 0, winreg.KEY_READ | winreg.KEY_WOW64_64KEY) as opened:
@@ -51,7 +51,7 @@ class WindowsVariables:
         return Value(text=data, kind=VALUE_KINDS[kind])
 
     def write(self, name: str, scope: PersistentScope, at: str, value: Value | None) -> None:
-        """Set a value of its kind, or take it away, and have the registry written to disk. See core.transaction.variable_store.Writer.
+        """Set a value of its kind, or take it away, and have the registry written to disk. See VariableStore.
 
         A value whose kind is not given keeps the kind that is there; a new one is expanded where it has a variable in it.
         """
@@ -72,7 +72,7 @@ class WindowsVariables:
             winreg.FlushKey(opened)
 
     def write_obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
-        """Return a sentence if this user may not write there. See core.transaction.variable_store.Writer."""
+        """Return a sentence if this user may not write there. See VariableStore."""
         try:
             root, key = self._key(scope, at)
             self.read(name, scope, at)
@@ -87,7 +87,7 @@ class WindowsVariables:
             return str(e)
 
     def needs_elevation(self, change: Change) -> bool:
-        """Whether only an administrator may make the change. See core.transaction.variable_store.Writer."""
+        """Whether only an administrator may make the change. See VariableStore."""
         if is_elevated():
             return False
         if isinstance(change, EditLine):

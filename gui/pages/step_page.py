@@ -26,7 +26,7 @@ MAX_LINE_CHARACTERS = 110
 FINDINGS_AT_ONCE = 5
 """Findings that are shown at first; the next ones come on request, so that no page is slow to make."""
 Details = Callable[["Report", Theme], QWidget | None]
-"""Makes the part of a page that shows what was seen."""
+"""Makes the part of a page with the observations."""
 ROOMY_CHARACTERS = 72
 """Average characters beside which a page has room for more than its text."""
 

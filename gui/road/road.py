@@ -65,7 +65,7 @@ class Road(QWidget):
         self.entries: History = ()
         self._named = ""
         self._fresh = False
-        """Whether the whole computer was looked at, and nobody has asked for it yet."""
+        """Whether the whole computer was scanned, and nobody has asked for the result yet."""
         self._awaited: Awaited | Literal[""] = ""
         self._then: Callable[[], object] = self.ask
         self._back: Callable[[], object] = self.ask

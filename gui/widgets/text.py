@@ -19,7 +19,7 @@ ICON_PIXELS = 24
 MAX_WORD_CHARACTERS = 24
 """Characters; a longer word is broken anywhere."""
 MAX_SHOWN_CHARACTERS = 4000
-"""Characters of one text that are shown; whoever needs more copies the evidence or saves the report."""
+"""Maximum number of characters shown of one text; copied evidence and saved reports have all of it."""
 
 
 def shown_text(text: str) -> str:

@@ -23,9 +23,10 @@ SECONDS, MEGABYTES = 60.0, 200.0
 MEASURED = """
 import resource, sys, time
 from pathlib import Path
-from core.report.triage.table import triage_folder
+from core.report.triage.reading import read_all
+from core.report.triage.table import tabulate
 start, worked = time.perf_counter(), time.process_time()
-table = triage_folder(Path(sys.argv[1]))
+table = tabulate(read_all(Path(sys.argv[1])))
 took, worked = time.perf_counter() - start, time.process_time() - worked
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(took, worked, peak, table.reports, len(table.malformed))

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from core.model.facts import CudaInit, Driver, Gpu, Nvml
 from tests import machines, standin
@@ -27,16 +27,7 @@ Kind = Literal[
     "memory growth",
     "advice",
 ]
-KINDS: tuple[Kind, ...] = (
-    "another build",
-    "files put back",
-    "missing packages",
-    "duplicates",
-    "a pin restored",
-    "cuDNN fetched",
-    "memory growth",
-    "advice",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)

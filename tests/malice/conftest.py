@@ -95,3 +95,12 @@ def box(monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
         yield Box(root)
     finally:
         shutil.rmtree(root)
+
+
+@pytest.fixture
+def marks(box: Box) -> Path:
+    """Return a folder in which any account can leave a file that shows that its code ran."""
+    place = box.root / "marks"
+    place.mkdir()
+    place.chmod(0o1777)
+    return place

@@ -124,14 +124,6 @@ def asked(uid: int, home: Path, environment: Path) -> str:
     return "\n".join(json.loads(done.stdout))
 
 
-@pytest.fixture
-def marks(box: Box) -> Path:
-    place = box.root / "marks"
-    place.mkdir()
-    place.chmod(0o1777)
-    return place
-
-
 @pytest.mark.parametrize("uid", [VERA, 0], ids=["vera", "root"])
 def test_what_an_assistant_names_is_not_run_where_she_can_change_it(box: Box, marks: Path, uid: int) -> None:
     """An assistant says what a web page told it to say: the person has named nothing."""

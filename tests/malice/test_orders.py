@@ -118,7 +118,7 @@ def test_the_terminal_is_asked_in_words_of_our_own(answer: bytes, agreed: bool) 
     os.close(ours)
     os.close(theirs)
     assert b"Convalesce will do this with administrator rights:\r\n\r\nTake it away.\r\n" in shown
-    assert out == (b"said ''\n" if agreed else b"said 'You did not agree to it.'\n")
+    assert out == (b"said ''\n" if agreed else b"said 'You did not agree.'\n")
 
 
 def test_without_a_terminal_nothing_is_done() -> None:

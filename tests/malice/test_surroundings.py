@@ -49,11 +49,9 @@ SURROUNDINGS: dict[str, dict[str, str]] = {
 
 
 @pytest.fixture
-def marks(box: Box) -> Path:
+def marks(box: Box, marks: Path) -> Path:
     """Fill her folder with whatever could be taken for something else, each of which would leave a mark."""
-    place = box.root / "marks"
-    place.mkdir()
-    place.chmod(0o1777)
+    place = marks
     for name in MODULES:
         (box.eve / name).write_text(f"open({str(place / name)!r}, 'w').close()\n")
     for name in LIBRARIES:

@@ -26,14 +26,6 @@ SYSTEM = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
 SITE = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
 
 
-@pytest.fixture
-def marks(box: Box) -> Path:
-    place = box.root / "marks"
-    place.mkdir()
-    place.chmod(0o1777)
-    return place
-
-
 def as_root(code: str, given: Mapping[str, str], *, filtered: bool) -> str:
     """Run Python as an administrator's program of Convalesce's does; unfiltered, to see that the attack is one."""
     env = {"PATH": "/usr/bin:/bin", **given}

@@ -87,8 +87,8 @@ def handed_out(seen: Snapshot, message: str) -> dict[str, str]:
         "policy": policy_of(clean),
     }
     code = session_code.encode_code(session_code.summarise(clean))
-    out["session code"] = code + session_code.code_text(session_code.decode_report(code), cause_rows())
-    out["session code json"] = session_code.code_json(session_code.decode_report(code), cause_rows()).decode()
+    out["session code"] = code + session_code.code_text(session_code.decode_code(code), cause_rows())
+    out["session code json"] = session_code.code_json(session_code.decode_code(code), cause_rows()).decode()
     compared = compare_reports(clean, redact(diagnose_snapshot(machines.wheel_machine())))
     out["compare"], out["compare json"] = comparison_text(compared), comparison_json(compared).decode()
     outcome, _ = check_report(report, None, (), full_names=False)

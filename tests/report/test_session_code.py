@@ -38,19 +38,19 @@ TOLD = st.builds(
 @given(TOLD)
 def test_what_is_encoded_is_decoded(told: session_code.DecodedReport) -> None:
     text = session_code.encode_code(told)
-    assert session_code.decode_report(text) == told
+    assert session_code.decode_code(text) == told
     assert session_code.is_code(text)
     assert len(text) <= 40
 
 
 @given(TOLD, st.sampled_from([str.lower, lambda t: t.replace("-", " "), lambda t: t.replace("-", ""), str.strip]))
 def test_case_and_spacing_do_not_matter(told: session_code.DecodedReport, spoken: object) -> None:
-    assert session_code.decode_report(spoken(session_code.encode_code(told))) == told  # type: ignore[operator] # a function on text
+    assert session_code.decode_code(spoken(session_code.encode_code(told))) == told  # type: ignore[operator] # a function on text
 
 
 def test_letters_that_look_alike_are_taken_for_digits() -> None:
     text = session_code.encode_code(session_code.DecodedReport(system="linux", driver=580))
-    assert session_code.decode_report(text.replace("1", "l").replace("0", "O")) == session_code.decode_report(text)
+    assert session_code.decode_code(text.replace("1", "l").replace("0", "O")) == session_code.decode_code(text)
 
 
 @settings(max_examples=60, deadline=None)
@@ -61,7 +61,7 @@ def test_any_one_or_two_wrong_signs_are_noticed(told: session_code.DecodedReport
     for place in data.draw(st.sets(st.integers(0, len(bare) - 1), min_size=1, max_size=2)):
         signs[place] = data.draw(st.sampled_from([c for c in session_code.ALPHABET if c != bare[place]]))
     with pytest.raises(session_code.CodeError):
-        session_code.decode_report("CV" + "".join(signs))
+        session_code.decode_code("CV" + "".join(signs))
 
 
 @settings(max_examples=60, deadline=None)
@@ -72,13 +72,13 @@ def test_swapped_and_lost_signs_are_noticed(told: session_code.DecodedReport, da
     swapped = bare[:at] + bare[at + 1] + bare[at] + bare[at + 2 :]
     if swapped != bare:
         with pytest.raises(session_code.CodeError):
-            session_code.decode_report("CV" + swapped)
+            session_code.decode_code("CV" + swapped)
 
 
 @given(st.text(max_size=80))
 def test_no_text_makes_it_fail_otherwise(text: str) -> None:
     try:
-        session_code.decode_report(text)
+        session_code.decode_code(text)
     except session_code.CodeError as e:
         assert str(e).endswith(".")  # noqa: PT017 - most texts are refused, and a few are codes
     session_code.is_code(text)
@@ -129,13 +129,13 @@ def test_the_json_form_has_words() -> None:
 
 
 def test_a_machine_in_order_and_one_with_nothing_seen_have_codes_too() -> None:
-    healthy = session_code.decode_report(
+    healthy = session_code.decode_code(
         session_code.encode_code(session_code.summarise(diagnose_snapshot(m.wheel_machine())))
     )
     assert healthy.items == ()
     assert "Nothing wrong" in session_code.code_text(healthy, VOCABULARY)
     bare = session_code.summarise(Report(snapshot=Snapshot(machine=Machine(system="windows"))))
-    assert session_code.decode_report(session_code.encode_code(bare)) == session_code.DecodedReport(system="windows")
+    assert session_code.decode_code(session_code.encode_code(bare)) == session_code.DecodedReport(system="windows")
 
 
 def test_more_findings_than_fit_are_said_to_be_more() -> None:

@@ -21,7 +21,7 @@ _ALLOWED, _ALLOWED_OBJECT, _ALLOWED_CALLBACK = 0, 5, 9
 _INHERIT_ONLY = 0x08
 _WRITE_DATA, _APPEND, _DELETE_CHILD = 0x2, 0x4, 0x40
 _TAKE = 0x10000 | 0x40000 | 0x80000 | 0x10000000
-"""DELETE, WRITE_DAC, WRITE_OWNER, GENERIC_ALL: who has one can put something else in its place."""
+"""DELETE, WRITE_DAC, WRITE_OWNER, GENERIC_ALL: with any of these, the object can be replaced."""
 _WRITE = _TAKE | _WRITE_DATA | _APPEND | 0x40000000
 _PROTECTED = 0x1000
 """SE_DACL_PROTECTED: nothing is inherited from the folder above."""

@@ -20,7 +20,7 @@ class Edge(Frozen, frozen=True, kw_only=True):
     """The file that names it."""
     state: EdgeState
     path: str = ""
-    """The file that is there and unfit; empty for an absent one."""
+    """The file that exists but is unusable; empty for a missing one."""
     detail: str = ""
     attempts: tuple[Attempt, ...] = ()
     """Where it was looked for, in order."""
@@ -57,7 +57,7 @@ class Opening(Frozen, frozen=True, kw_only=True):
     number: int | None = None
     """Windows' error number."""
     ended: str = ""
-    """How the child ended, where it did not end well."""
+    """How the child ended, if that was abnormal."""
 
 
 class Closure(Frozen, frozen=True, kw_only=True):

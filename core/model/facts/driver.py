@@ -183,24 +183,24 @@ class Driver(Frozen, frozen=True, kw_only=True):
     expected_nodes: tuple[ExpectedNode, ...] | None = None
     """The nodes that the loaded kernel module serves; None where it does not say."""
     cdi: tuple[CdiSpecification, ...] | None = None
-    """What containers are given of the driver, where that is written down; None: not looked at."""
+    """The driver's files that containers get, if a specification lists them; None: not examined."""
     parts: tuple[DriverPart, ...] | None = None
     """Libraries that libcuda opens later; None where CUDA did not start, so that nothing would open them."""
     cuda_bare: CudaInit | None = None
-    """The same call with none of this session's variables but those that every program has; None where it was not asked."""
+    """The same call without this session's variables, except those that every program has; None if it was not made."""
     blamed: tuple[str, ...] = ()
     """Of these variables those without which CUDA starts; empty where taking away no few of them does it."""
     nvswitches: int | None = None
     """Switches between GPUs that the kernel module lists; None where it lists none."""
     fabric_manager: bool | None = None
-    """Whether the service that starts them runs, by its own file; None: it is not installed, or nothing tells."""
+    """Whether the service that starts them runs, by its own file; None: it is not installed, or this is unknown."""
     secure_boot: bool | None = None
     kernel_log: tuple[str, ...] | None = None
     """Lines of the kernel log that name NVRM, nvidia, a rejected key or an Xid; None when it could not be read."""
     booted: float | None = None
     """Seconds since the epoch."""
     resumed: float | None = None
-    """Time of the last resume from suspend, seconds since the epoch; 0.0 = looked, never since boot."""
+    """Time of the last resume from suspend, seconds since the epoch; 0.0 = never since boot."""
     compute_cache: ComputeCache | None = None
     windows_driver_model: str = ""
     """WDDM, TCC or MCDM (Windows)."""

@@ -150,7 +150,7 @@ class Environment(Frozen, frozen=True, kw_only=True):
     """Sentences about limits: a PATH longer than its limit, a registry value of a wrong kind. Programs read ``limits``."""
     limits: tuple[Limit, ...] = ()
     renewed: tuple[Renewal, ...] = ()
-    """Variables that this session has from before a change; all sections were looked at with the new values."""
+    """Variables whose values in this session are older than a change; all sections were examined with the new values."""
     activations: tuple[Activation, ...] = ()
     """Changes that hold for programs that are started while an environment is active, and for no others."""
 

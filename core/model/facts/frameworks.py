@@ -113,7 +113,7 @@ class FrameworkBuild(Frozen, frozen=True, kw_only=True):
     binary: str = ""
     """The library that holds its GPU code."""
     sass: tuple[int, ...] | None = None
-    """Machine code in that library; None: not looked at, or there is no such library."""
+    """Machine code in that library; None: not examined, or there is no such library."""
     ptx: tuple[int, ...] | None = None
     bound: tuple[str, ...] = ()
     """Entries of sass and ptx that exist with a suffix only: sm_100a (for this capability alone), compute_120f (for
@@ -223,7 +223,7 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     clean: FrameworkTrial | None = None
     """The same without LD_LIBRARY_PATH, where that was set and something went wrong or came from there."""
     at_once: FrameworkTrial | None = None
-    """The same, taking most of the GPU's memory at once as the framework does by itself; else it takes what it needs."""
+    """The same trial with most of the GPU's memory reserved at once, as the framework does by default; otherwise it takes only what it needs."""
 
     def __post_init__(self) -> None:
         """Take from an older report's text whether its time ran out."""

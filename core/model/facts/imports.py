@@ -40,7 +40,7 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
 
     name: str
     kind: Literal["package", "module", "extension", "bytecode", "namespace", "none"] = "none"
-    """namespace: folders without __init__ only. none: nothing of this name is there."""
+    """namespace: folders without __init__ only. none: there is nothing of this name."""
     path: str = ""
     """The file that is run, or the first folder of a namespace."""
     entry: int = -1
@@ -57,7 +57,7 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     wheel_tags: tuple[str, ...] = ()
     """The tags in its owner's WHEEL file, if none of them matches this Python and system."""
     alone: bool = False
-    """Whether nothing else that can be imported lies in its entry's folder."""
+    """Whether its entry's folder contains nothing else that can be imported."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 
@@ -77,13 +77,13 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     unreadable: a file that this user may not read. damaged: its bytes are no text, such as zeros.
     foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take."""
     name: str = ""
-    """What is imported from it, where it lacks that."""
+    """The name that is imported from it, if it lacks that."""
     path: str = ""
     """What was found in its place: a file, or a folder."""
     entry: int = -1
     """Which of ``ImportSearch.entries`` led there."""
     owner: str = ""
-    """Name and version of the distribution that brings what was found, or should bring what is absent."""
+    """Name and version of the distribution that contains the module that was found, or should contain the missing one."""
     hidden: str = ""
     """The next file of that name, which would be found without it."""
     hidden_owner: str = ""
@@ -125,7 +125,7 @@ class Remains(Frozen, frozen=True, kw_only=True):
     kind: Literal["renamed", "no metadata", "no record"]
     """renamed: pip's "~orch". no metadata, no record: a .dist-info that lacks METADATA or RECORD."""
     distribution: str = ""
-    """The distribution that it belongs to, as far as its name tells."""
+    """The distribution that it belongs to, judged by its name."""
 
 
 class ImportSearch(Frozen, frozen=True, kw_only=True):
@@ -143,6 +143,6 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     """Modules of the standard library that frameworks import, and that a file of another entry hides."""
     ended: tuple[EndedImport, ...] = ()
     numpy_1: tuple[BuiltForNumpy1, ...] = ()
-    """Packages beside NumPy 2 whose compiled modules were built with NumPy 1's headers."""
+    """Packages in environments with NumPy 2 whose compiled modules were built with NumPy 1's headers."""
     faults: tuple[EnvironmentFault, ...] = ()
     remains: tuple[Remains, ...] = ()

@@ -44,7 +44,7 @@ class LibraryFile(Frozen, frozen=True, kw_only=True):
     rpath: tuple[str, ...] = ()
     soname: str = ""
     sass: tuple[int, ...] | None = None
-    """GPU machine code inside, as 10 x major + minor (86 for compute capability 8.6); None = not looked."""
+    """GPU machine code inside, as 10 x major + minor (86 for compute capability 8.6); None = not examined."""
     ptx: tuple[int, ...] | None = None
     bound: tuple[str, ...] = ()
     """Of sass and ptx, what is there with a suffix only: sm_100a (for this capability alone), compute_120f (for 12.x alone)."""
@@ -101,7 +101,7 @@ class CudnnCopy(Frozen, frozen=True, kw_only=True):
     bound: tuple[str, ...] = ()
     """Of sass and ptx, what is there with a suffix only: sm_100a (for this capability alone), compute_120f (for 12.x alone)."""
     header_version: str | None = None
-    """What cudnn_version.h beside it says: what a compiler would build against."""
+    """The version in cudnn_version.h beside it, against which a compiler would build."""
     header: str = ""
     links: tuple[LibraryFile, ...] = ()
     """Import libraries and unversioned links (libcudnn.so, cudnn.lib) beside it."""

@@ -205,7 +205,7 @@ class Load(Frozen, frozen=True, kw_only=True):
     """The cuDNN version that the consumer was built or pinned against, where known."""
     wanted_source: str = ""
     changeable: Changeable | None = None
-    """What others can change of the files that are loaded; None: nothing, or it was not looked at."""
+    """The part of the loaded files that others can change; None: nothing, or not examined."""
     refused: bool = False
     """Nothing was loaded: other accounts can change it, and nobody named it or it would have run with an
     administrator's rights."""

@@ -50,7 +50,7 @@ class Machine(Frozen, frozen=True, kw_only=True):
     """On a Jetson or a similar board: the release of NVIDIA's Linux for it ("L4T 36.4.0"), else the chip ("tegra234");
     else empty."""
     other_root: str = ""
-    """The folder below which this system is, where it is not the running one: then nothing of it was loaded or run."""
+    """The root folder of this system, if it is not the running one: then nothing of it was loaded or run."""
     long_paths: bool | None = None
     """On Windows: whether paths of more than 260 characters may be used without a prefix."""
 
@@ -92,7 +92,7 @@ class Changeable(Frozen, frozen=True, kw_only=True):
     mode: str = ""
     """Linux: permissions in octal ("2775"); an access list shows in ``writers``."""
     writers: tuple[str, ...] = ()
-    """Who else can change it: accounts, groups ("gid:100"), "everyone". Empty: it could not be looked at."""
+    """Who else can change it: accounts, groups ("gid:100"), "everyone". Empty: it could not be examined."""
 
 
 class Execution(Frozen, frozen=True, kw_only=True):

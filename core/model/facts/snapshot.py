@@ -55,6 +55,6 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     unexamined: tuple[Unexamined, ...] = ()
     """Candidates that were skipped because they did not respond."""
     executions: tuple[Execution, ...] = ()
-    """What was run or loaded and with whose rights, and what was not because other accounts can change it."""
+    """The files that were run or loaded, with whose rights, and those that were not, because other accounts can change them."""
     seconds: tuple[tuple[str, float], ...] = ()
     """How long each probe took."""

@@ -63,7 +63,7 @@ class StartLine(Frozen, frozen=True, kw_only=True):
     value: str = ""
     """What the variable holds after it."""
     added: str = ""
-    """Of prepend and append: what was put in front of or behind the value."""
+    """For prepend and append: the text that was put before or after the value."""
     file: str
     """As it was opened, links not followed."""
     line: int
@@ -125,7 +125,7 @@ class StartLook(Frozen, frozen=True, kw_only=True):
     environment: Environment | None = None
     """The environment section of such a program."""
     loads: tuple[Load, ...] | None = None
-    """The loads section of such a program; None where it is this session's."""
+    """The loads section of such a program; None if it is the same as this session's."""
     closures: tuple[Closure, ...] | None = None
     """The closures section of such a program."""
     imports: tuple[ImportSearch, ...] | None = None
@@ -143,7 +143,7 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     chain: tuple[str, ...] = ()
     """The wrappers that lead to it, the named file first: a script, a shortcut, a .desktop file."""
     interpreter: str = ""
-    """The Python that runs it, where it is a Python program."""
+    """The Python that runs it, if it is a Python program."""
     architecture: str = ""
     resolutions: tuple[Resolution, ...] = ()
     """Every library that it needs, and those that these need, each with its candidates in search order."""

@@ -203,10 +203,10 @@ def pages_deadline(seconds: float) -> float:
 
 PAGE_BYTES = 4096
 STRETCH_BYTES = {".text": 64 << 10, ".nv_fatbin": 512 << 10, ".nv_fatb": 512 << 10}
-"""Section -> bytes of which one page is looked at. A run of zeroed pages as long as the stretch is always found."""
+"""Section -> length of the stretches in which one page is examined. A run of zeroed pages as long as the stretch is always found."""
 
 MIN_SAMPLED_PAGES = 128
-"""At least so many pages of a section are looked at, or all: zeroed pages scattered over a small file are found, too."""
+"""Minimum number of pages of a section that are examined (or all), so that scattered zeroed pages in a small file are found, too."""
 
 ZERO_PAGE = bytes(PAGE_BYTES)
 ZERO_START = bytes(32)

@@ -43,7 +43,7 @@ INNER_FOLDERS = (
     "cuda",
     "base",
 )
-"""Folders of such a package that are looked into."""
+"""Folders of such a package that are examined."""
 
 OVERRIDE_VARIABLES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CONDA_PREFIX")
 

@@ -54,7 +54,7 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
 
 
 CACHE_FOLDERS = frozenset({"ComputeCache", "GLCache"})
-"""What NVIDIA's driver keeps in ~/.nv, and recreates where it is missing."""
+"""Caches of NVIDIA's driver in ~/.nv, which it recreates if they are missing."""
 
 
 def _movable_folder(path: str, where: Sysroot) -> str:

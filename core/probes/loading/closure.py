@@ -36,7 +36,7 @@ from core.probes.wheel_record import installed_by_conda, read_record, record_row
 DRIVERS_OWN = late_pattern(
     r"libcuda\.so(\.1)?|libcudadebugger\.so(\.1)?|libnvidia-[\w-]+\.so(\.\d+)*|libnvcuvid\.so(\.1)?"
 )
-"""What comes with the driver and not with CUDA: the driver's step tells of it."""
+"""Libraries that come with the driver and not with CUDA: the driver's step reports them."""
 
 GPU_LIBRARY = late_pattern(
     r"lib(cud\w*|cublas\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cufile\w*|cupti|cutensor\w*|cusparseLt|nvrtc\S*|nvJitLink|nvjpeg\w*"

@@ -34,7 +34,7 @@ GPU_DLL = late_pattern(
     r"|(torch\w*|c10\w*|caffe2\w*|shm|fbgemm|asmjit|uv|libiomp5md|onnxruntime\w*|ctranslate2|ggml[\w-]*|llama)\.dll",
     re.IGNORECASE,
 )
-"""DLLs whose absence is told of any framework: CUDA's families and the frameworks' own. Others where a load failed."""
+"""DLLs whose absence is always reported: CUDA's families and the frameworks' own. Others only if a load failed."""
 
 DRIVERS_OWN = late_pattern(r"(nvcuda|nvml|nvldumdx?|nvapi64|nvcuvid|nvEncodeAPI64)\.dll", re.IGNORECASE)
 

@@ -13,7 +13,7 @@ from core.model.facts import Gap, Resolution
 from core.model.paths import is_inside, normalise
 
 FUNCTIONS_TOLD = 3
-"""Functions that are told of one file."""
+"""Maximum number of functions reported for one file."""
 
 
 def unmet_functions(

@@ -17,7 +17,7 @@ from core.model.paths import file_name
 from core.probes.sysroot import Sysroot
 
 CUDA_LIBRARY = late_pattern(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
-"""Names that are resolved beside cuDNN's own. Unversioned ones are cuDNN's second choice for the same library."""
+"""Names that are resolved in addition to cuDNN's own. Unversioned ones are cuDNN's second choice for the same library."""
 
 NVRTC_LIBRARY = late_pattern(r"libnvrtc\.so\.%d(\.%d)?")
 

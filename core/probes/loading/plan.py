@@ -14,9 +14,7 @@ from core.model.facts import Consumer, How, PythonEnvironment, Resolution, Syste
 from core.probes.loading.consumers import CudnnRequirement
 from core.probes.loading.linux import Tracer, consumer_policy, preloaded_libraries
 from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallRequest
-from core.probes.loading.windows import consumer_dll_policy as windows_loader
-from core.probes.loading.windows import imported_dlls
-from core.probes.loading.windows import trace_dlls as windows_trace
+from core.probes.loading.windows import consumer_dll_policy, imported_dlls, trace_dlls
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
@@ -75,9 +73,9 @@ def _on_windows(
     application = where.parent(python.executable) if python and python.executable else ""
     way: LoadingMode | None = wish.way if wish.askers else "whole folder" if wish.main else None
     added = added_folders(python)
-    policy = windows_loader(setting.env, application, way, (*_folders(wish, where), *added), where)
+    policy = consumer_dll_policy(setting.env, application, way, (*_folders(wish, where), *added), where)
     main = wish.main or shipped_name("", wish.major, "windows")
-    traced = windows_trace(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
+    traced = trace_dlls(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
     return (*traced, *imported_dlls(wish.askers, wish.way, policy))
 
 

@@ -28,7 +28,7 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 
 MOST_PLUGINS = 200
-"""Libraries of a program's own folders that are looked at."""
+"""Maximum number of libraries examined in a program's own folders."""
 OPENED = late_pattern(r"[\w+-]+\.so\.\d+(\.\d+)*|[\w+-]+64_\d+(_\d+)?\.dll", re.IGNORECASE)
 """Names that say which release they ask for: what a program opens by name. Patterns and names for builds are left out."""
 NEVER_OPENED = ("driver", "nvml", "libcuda", "vcruntime", "zlibwapi")

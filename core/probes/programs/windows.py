@@ -21,7 +21,7 @@ from core.probes.loading.fit_windows import unmet_functions
 from core.probes.sysroot import Sysroot
 
 MOST_PLUGINS = 200
-"""DLLs of a program's own folders that are looked at."""
+"""Maximum number of DLLs examined in a program's own folders."""
 DEPTH = 3
 r"""Levels of folders in _internal: cupy_backends\cuda\libs."""
 OPTIONAL = late_pattern(r".*(tensorrt|openvino|dnnl|migraphx).*", re.IGNORECASE)

@@ -1,8 +1,9 @@
-"""The imports of modules, followed from file to file as this environment's search finds them, to where one of them ends.
+"""Follow the imports of modules from file to file, as this environment's search finds them, to the import that fails.
 
-Reading alone. A line at the left margin that looks like an import leads on; before a fault is told, each line on the way to it is
-proved to be a statement of its module's top level by Python's own parser. What stands in a function, a condition or a try is left
-out, so what is told here stops the real import, and what is not told may stop it all the same.
+Files are only read. Any line at the left margin that looks like an import is followed; before a fault is reported,
+Python's own parser must confirm that each line on the way is a statement at its module's top level. Imports in
+functions, conditions and try statements are ignored, so a reported fault stops the real import, but other imports may
+fail, too.
 
 Sources: https://docs.python.org/3/reference/import.html and Lib/importlib/_bootstrap.py of CPython, _handle_fromlist.
 """
@@ -57,7 +58,7 @@ STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore",
 
 
 class _Module(NamedTuple):
-    """What one dotted name leads to."""
+    """The module, package or file that a dotted name refers to."""
 
     kind: str
     """package, module, namespace, extension, bytecode, standard, foreign or none."""

@@ -15,7 +15,7 @@ from core.probes.toolkit.locations import ToolkitSearch, find_toolkits
 from core.probes.trust import record_execution, verdict_within_reach, with_least_rights
 
 NVCC_TIMEOUT_SECONDS = 3.0
-"""Seconds for ``nvcc --version``, which is asked only where no file tells."""
+"""Seconds for ``nvcc --version``, which is run only if no file has the version."""
 
 
 def look(request: ProbeRequest) -> tuple[Toolkit, ...]:

@@ -25,7 +25,7 @@ _NAME = re.compile(r"(?:[\w.]+-)*(gcc|g\+\+|clang(?:\+\+)?)(?:-(\d{1,2})(?:\.\d{
 _NUMBER = late_pattern(r"(\d{1,2})(?:\.\d{1,3}){0,2}")
 USUAL_PROGRAMS = ("/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin", "/bin", "/snap/bin")
 ENGINES = (("docker", "dockerd"), ("podman", "podman"))
-"""An engine, and the program that tells that it runs here: a docker alone may talk to another machine."""
+"""An engine, and the program that shows that it runs here: a docker client alone may talk to another machine."""
 TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-container-cli")
 DAEMON_FILE = "/etc/docker/daemon.json"
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")

@@ -140,7 +140,7 @@ class BadFile(Frozen, frozen=True, kw_only=True):
 
 
 Item = tuple[str, ReadReport | BadFile]
-"""A report's name and what was read of it."""
+"""A report's name, and its content."""
 
 
 def read_all(place: Path) -> Iterator[Item]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 
@@ -14,7 +13,7 @@ from core.common.text import printable
 from core.common.text_width import pad
 from core.model.facts import Frozen
 from core.report.triage.differences import Difference, Tally, group_differences, peer_differences
-from core.report.triage.reading import SEVERITY_ORDER, BadFile, Item, ReadReport, Severity, read_all, settings_of
+from core.report.triage.reading import SEVERITY_ORDER, BadFile, Item, ReadReport, Severity, settings_of
 
 MAX_SHOWN = 30
 MOST_CAUSES = 5
@@ -74,11 +73,6 @@ class TriageTable(Frozen, frozen=True, kw_only=True):
     malformed: tuple[BadFile, ...]
     apart: tuple[CauseDifferences, ...] = ()
     """For each of the commonest causes, what distinguishes its machines from the healthy ones."""
-
-
-def triage_folder(folder: Path) -> TriageTable:
-    """Read every report of a folder or a file, and return the table."""
-    return tabulate(read_all(folder))
 
 
 def tabulate(items: Iterable[Item]) -> TriageTable:

@@ -76,7 +76,7 @@ USUAL_PLACES = {
     "windows": r"C:\Windows\System32, C:\Program Files\NVIDIA\CUDNN, C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA, "
     r"C:\tools\cuda, C:\cuda, C:\cudnn",
 }
-"""Where cuDNN is looked for on every machine; the cuDNN probe's list in a few words."""
+"""The places that are searched for cuDNN on every machine; the cuDNN probe's list in a few words."""
 SEARCH_VARIABLES = (
     "PATH",
     "LD_LIBRARY_PATH",

@@ -36,7 +36,7 @@ LIBRARY_PACKAGES = {"cudart": "cuda-runtime", "cublas": "cublas", "cublasLt": "c
 
 
 UNFIT_STATES = (*BROKEN_STATES, "unreadable")
-"""States of a file that is there and cannot be loaded."""
+"""States of a file that exists but cannot be loaded."""
 
 
 def family_and_major(name: str) -> tuple[str, int] | None:

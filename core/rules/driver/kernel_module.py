@@ -96,7 +96,7 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 NO_MEMORY_WINDOW = late_pattern(r"PCI I/O region assigned to your NVIDIA device is invalid|BAR\d is 0M @ 0x0", re.I)
-"""How the module tells that the firmware gave a card no window (kernel-open/nvidia/nv-pci.c)."""
+"""The module's messages that the firmware assigned no memory window to a card (kernel-open/nvidia/nv-pci.c)."""
 
 
 def memory_windows(seen: Snapshot, driver: Driver) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ class ChangeKind:
     """Also the suffix of polkit's action and of the command-line option."""
     of: Callable[[Change], bool]
     refusal: Callable[[Change, Ground, bool], str]
-    """(change, ground, back) -> a sentence, or an empty text where it may be made; ``back``: it undoes one."""
+    """(change, ground, back) -> a sentence, or an empty text if the change is allowed; ``back``: it undoes another change."""
     words: Callable[[Change], tuple[str, ...]]
     """What the change does, in words that the plan cannot influence."""
 

@@ -25,7 +25,7 @@ PLAIN = True
 """For ``core.host.child``: nothing of msgspec is needed here."""
 
 CAGED = True
-"""For ``core.host.child_main``: what is loaded here can start nothing, reach no network and touch no other process."""
+"""For ``core.host.child_main``: libraries loaded here can start no process, use no network and access no other process."""
 
 LOAD_FUNCTION: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
 """What a Call is named that loads a file instead of calling a function."""
