@@ -1,10 +1,30 @@
 """Start the command line, the window, a child process or the elevated part; what must be quick comes before any import."""
 
+# ruff: noqa: E402 - the search path comes before what is found on it
 from __future__ import annotations
 
-import atexit
 import os
 import sys
+
+
+def _leave_out_the_current_folder() -> None:
+    """Take the folder that ``python -m`` puts first out of the search path: its files could be called like any module below.
+
+    A ``core`` there, or one of the few modules that ``-m`` itself needs, still comes first: ``python -P -m core`` is safe from these.
+    """
+    try:
+        here = os.getcwd()  # noqa: PTH109 - pathlib would be imported from there
+    except OSError:  # the folder was removed
+        return
+    root = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - the same
+    if not sys.flags.safe_path and sys.path[:1] == [here] and here != root:
+        del sys.path[0]
+
+
+if __name__ == "__main__" and __spec__ is not None:
+    _leave_out_the_current_folder()
+
+import atexit
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
@@ -79,9 +99,8 @@ def run() -> NoReturn:
     """
     status = main()
     if sys.argv[1:2] in (["scan"], ["check"]):
-        with suppress(
-            OSError, AttributeError, ValueError
-        ):  # a stream that is closed or full: the usual end tells of it
+        # a stream that is closed or full: the usual end tells of it
+        with suppress(OSError, AttributeError, ValueError):
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
             atexit._run_exitfuncs()

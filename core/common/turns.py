@@ -26,10 +26,11 @@ class Turns:
     """The turns of one examination's threads."""
 
     def __init__(self) -> None:
-        self._free = threading.Condition(threading.Lock())
-        self._waiting: list[int] = []
+        self._lock = threading.Lock()
+        self._waiting: dict[threading.Lock, int] = {}
+        """What a thread waits at -> its rank; in the order in which they came."""
         self.holder = 0
-        """The thread whose turn it is; 0 for none."""
+        """The thread whose turn it is; 0 for none, -1 for one that is about to wake."""
 
     @contextmanager
     def turn(self, rank: int = LAST) -> Iterator[None]:
@@ -58,19 +59,29 @@ class Turns:
         return len(self._waiting)
 
     def _take(self, rank: int) -> None:
-        with self._free:
-            self._waiting.append(rank)
-            self._free.wait_for(lambda: not self.holder and rank <= min(self._waiting), LONGEST_WAIT_SECONDS)
-            self._waiting.remove(rank)
+        gate = threading.Lock()
+        gate.acquire()
+        with self._lock:
+            if not self.holder:
+                self.holder = threading.get_ident()
+                return
+            self._waiting[gate] = rank
+        gate.acquire(timeout=LONGEST_WAIT_SECONDS)
+        with self._lock:
+            self._waiting.pop(gate, None)
             self.holder = threading.get_ident()
 
     def _pass_on(self) -> bool:
-        """End this thread's turn; return whether it had one."""
-        with self._free:
+        """End this thread's turn and wake the next one, and no other; return whether it had a turn."""
+        with self._lock:
             if self.holder != threading.get_ident():
                 return False
             self.holder = 0
-            self._free.notify_all()
+            if self._waiting:
+                first = min(self._waiting, key=self._waiting.__getitem__)
+                del self._waiting[first]
+                self.holder = -1
+                first.release()
             return True
 
 

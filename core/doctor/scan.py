@@ -51,21 +51,21 @@ def _try_frameworks(request: ProbeRequest) -> Any:
 
 
 PROBES: tuple[Probe, ...] = (
-    Probe("driver", driver.look, timeout=20),
+    Probe("driver", driver.look, timeout=40),
     Probe("environment", environment.look),
     Probe("pythons", frameworks.look, needs=("environment",)),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
-    Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
+    Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=60),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     Probe("closures", closure.look, needs=("pythons",), timeout=90),
     # probes that are ready before cudnn still run after it, while loads waits for its children
-    Probe("imports", imports.look, needs=("pythons",), timeout=20, after=("cudnn",)),
+    Probe("imports", imports.look, needs=("pythons",), timeout=90, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=150),
-    Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
+    Probe("records", records.look, needs=("pythons", "frameworks"), timeout=60),
     Probe("tools", tools.look),
     Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
-    Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20, after=("cudnn",)),
+    Probe("starts", starting.look, needs=("environment", "pythons"), timeout=60, after=("cudnn",)),
     Probe("vocabularies", vocabulary.look, needs=("pythons", "starts")),
     Probe("programs", _follow_programs, needs=("environment", "cudnn", "toolkits"), timeout=60),
     Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=90),

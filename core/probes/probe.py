@@ -49,6 +49,8 @@ class Probe(msgspec.Struct, frozen=True):
     section: str
     look: Callable[[ProbeRequest], Any]
     needs: tuple[str, ...] = ()
-    timeout: float = 10.0
+    timeout: float = 30.0
+    """A healthy machine takes a hundredth of it, one with a dozen other programs at work a tenth. What hangs has limits of its own: a path
+    (``Patience``), a child."""
     after: tuple[str, ...] = ()
     """Sections that it does not read and lets go first: others wait for them, while it would take the interpreter from them."""

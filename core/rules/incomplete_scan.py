@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.text import join_names
-from core.model.facts import Snapshot
-from core.model.findings import Finding
+from core.model.facts import Snapshot, Unexamined
+from core.model.findings import Evidence, Finding
 from core.model.steps import Step
 from core.rules.wording import NOTE, UNKNOWN, make_finding, manual_fix, observation
 
@@ -18,6 +18,7 @@ PROBE_SUBJECTS = {
     "toolkits": (Step.TOOLKIT, N_("CUDA's libraries")),
     "cudnn": (Step.CUDNN, N_("the copies of cuDNN")),
     "loads": (Step.CUDNN, N_("whether cuDNN loads")),
+    "imports": (Step.FRAMEWORKS, N_("what the frameworks import")),
 }
 """Section of the Snapshot -> its step, and the question that stays open without it."""
 
@@ -57,6 +58,13 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
     for one in seen.unexamined:
         wanted = bool(one.wanted_by)
         seconds = _("{seconds} seconds", seconds=f"{one.seconds:.0f}")
+        evidence = [
+            observation(_("Waited for"), seconds),
+            *([observation(_("What leads there"), join_names(one.wanted_by))] if wanted else []),
+        ]
+        if one.what == "imports":
+            yield _imports(one, evidence)
+            continue
         yield make_finding(
             Step.ENVIRONMENT if one.what == "folder" else Step.FRAMEWORKS,
             UNKNOWN if wanted else NOTE,
@@ -70,10 +78,7 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
             )
             if wanted
             else _("Nothing that was named or is active refers to it. Everything else was examined."),
-            evidence=[
-                observation(_("Waited for"), seconds),
-                *([observation(_("What leads there"), join_names(one.wanted_by))] if wanted else []),
-            ],
+            evidence=evidence,
             subject=one.path,
             fix=manual_fix(
                 _("See why it does not respond"),
@@ -82,6 +87,20 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
             if wanted and one.what == "folder"
             else None,
         )
+
+
+def _imports(one: Unexamined, evidence: list[Evidence]) -> Finding:
+    """Imports that there was no time to follow: no alarm, and undecided only where the person named the environment."""
+    return make_finding(
+        Step.FRAMEWORKS,
+        UNKNOWN if one.wanted_by else NOTE,
+        "not-examined" if one.wanted_by else "left-alone",
+        _("There was no time to follow everything that is imported in {path}.", path=one.path),
+        why=_("What was followed until then is judged. Nothing is said about the rest, neither good nor bad."),
+        evidence=evidence,
+        subject=one.path,
+        fix=manual_fix(_("Scan again when the computer is less busy"), "convalesce scan"),
+    )
 
 
 def only_files(seen: Snapshot) -> Iterator[Finding]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
-from core.common.exit_codes import FAILED, OK
+from core.common.exit_codes import FAILED, OK, USAGE
+from core.common.i18n import _
 from core.model import path_list
 from core.model.changes import ChangeError, PersistentScope, Value
 from core.model.path_list import PathError
@@ -19,19 +21,23 @@ SCOPES: dict[str, PersistentScope] = {"user": "user", "machine": "machine"}
 
 
 def main(arguments: list[str]) -> int:
-    """Add (``--own-path add user``) or remove (``--own-path remove machine``) the folder of this program."""
-    _option, verb, scope = arguments
-    act = {"add": add_folder, "remove": remove_folder}[verb]
+    """Add (``--own-path add user``) or remove (``--own-path remove machine``) the folder of this program; return the exit status."""
+    _option, verb, scope, *more = (*arguments, "", "")
+    act, whose = ACTS.get(verb), SCOPES.get(scope)
+    if act is None or whose is None or any(more):
+        print("convalesce: usage: convalesce --own-path add|remove user|machine", file=sys.stderr)
+        return USAGE
     if sys.platform == "win32":
         from core.transaction.windows_variable_store import WindowsVariables
 
         try:
-            act(os.path.dirname(sys.executable), SCOPES[scope], WindowsVariables())  # noqa: PTH120 - as Setup writes it
+            act(os.path.dirname(sys.executable), whose, WindowsVariables())  # noqa: PTH120 - as Setup writes it
         except (ChangeError, PathError, OSError) as e:
             print(f"convalesce: {e}", file=sys.stderr)
             return FAILED
         return OK
-    return FAILED
+    print(f"convalesce: {_('--own-path changes PATH on Windows only.')}", file=sys.stderr)
+    return USAGE
 
 
 def add_folder(folder: str, scope: PersistentScope, store: VariableStore) -> None:
@@ -72,3 +78,7 @@ def remove_folder(folder: str, scope: PersistentScope, store: VariableStore) -> 
 
 def _entry(folder: str) -> str:
     return f'"{folder}"' if ";" in folder else folder
+
+
+ACTS: dict[str, Callable[[str, PersistentScope, VariableStore], None]] = {"add": add_folder, "remove": remove_folder}
+"""What may follow ``--own-path``."""

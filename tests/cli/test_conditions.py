@@ -131,3 +131,52 @@ def test_an_account_without_home_and_name_can_ask(command: str, tmp_path: Path) 
     done = started(f"cd / && {NOBODY} CONVALESCE {command.replace('~', chr(39) + '~' + chr(39))}", tmp_path)
     assert done.returncode in (0, 1, 5), done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize("given", ["", "add", "add nobody", "take user", "add user more"])
+def test_a_wrong_use_of_the_own_path_is_a_usage_error(given: str, tmp_path: Path) -> None:
+    done = started(f"CONVALESCE --own-path {given}", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("convalesce: usage: ")
+
+
+def test_the_own_path_is_changed_on_windows_only(tmp_path: Path) -> None:
+    done = started("CONVALESCE --own-path add user", tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "Windows" in done.stderr
+
+
+SHADOWS = (
+    "argparse",
+    "gettext",
+    "gui",
+    "json",
+    "msgspec",
+    "platformdirs",
+    "resources",
+    "sitecustomize",
+    "subprocess",
+    "zlib",
+)
+"""None of them is needed by ``-m`` itself, which comes before the program."""
+
+
+@pytest.mark.parametrize("started_as", ["CONVALESCE", f"{sys.executable} -P -m core"])
+@pytest.mark.parametrize("arguments", ["--version", "explain nothing --text-only"])
+def test_modules_of_the_folder_that_it_is_started_from_are_not_run(
+    arguments: str, started_as: str, tmp_path: Path
+) -> None:
+    for name in SHADOWS:
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('code of the current folder')")
+    done = started(f"{started_as} {arguments}", tmp_path)
+    assert "code of the current folder" not in done.stderr
+    assert done.stdout
+
+
+def test_in_safe_mode_nothing_of_that_folder_stands_for_the_program(tmp_path: Path) -> None:
+    for name in ("core/__init__.py", "core/__main__.py", "runpy.py", "pkgutil.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("raise SystemExit('code of the current folder')")
+    done = started(f"{sys.executable} -P -m core --version", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("convalesce ")

@@ -13,7 +13,8 @@ import pytest
 
 from core.common.progress import Progress
 from core.host.this_host import this_host
-from core.model.facts import ImportSearch, SearchEntry, Snapshot
+from core.model.facts import ImportSearch, PythonEnvironment, SearchEntry, Snapshot, Unexamined
+from core.model.facts.frameworks import Way
 from core.model.steps import Severity
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports, probe
@@ -244,3 +245,17 @@ def test_metadata_that_a_required_package_lost_is_told(prefix: Path):
     where = Sysroot(system="linux")
     assert [r.distribution for r in remains_of_pip(entries, where, frozenset({"tqdm"}))] == ["tqdm"]
     assert not list(remains_of_pip(entries, where))
+
+
+@pytest.mark.parametrize(("ways", "followed"), [(("--python",), True), (("python3",), True), (("elsewhere",), False)])
+def test_on_a_busy_machine_what_nobody_wants_is_left_out_and_told(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch, ways: tuple[Way, ...], followed: bool
+) -> None:
+    monkeypatch.setattr(imports, "MAX_SECONDS", -1.0)
+    host, missed = this_host(), list[Unexamined]()
+    python = PythonEnvironment(prefix=str(prefix), executable=str(prefix / "bin/python"), ways=ways)
+    seen = Snapshot(machine=host.machine(), pythons=(python,))
+    found = imports.look(ProbeRequest(host=host, seen=seen, env={}, watch=Progress(), miss=missed.append))
+    assert [f.prefix for f in found] == ([str(prefix)] if followed else [])
+    left_out = Unexamined(path=str(prefix), what="imports", seconds=-1.0)
+    assert missed == ([] if followed else [left_out])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,11 @@ USERS: dict[str, Case] = {
 
 
 def ended(
-    site: Path, *before: Path, users: tuple[str, ...] = (), suspects: Suspects = NOTHING_SUSPECT
+    site: Path,
+    *before: Path,
+    users: tuple[str, ...] = (),
+    suspects: Suspects = NOTHING_SUSPECT,
+    late: Callable[[], object] = lambda: None,
 ) -> tuple[EndedImport, ...]:
     """Return what reading says of a framework in a folder of packages, with folders before it, and of what uses it."""
     entries = (
@@ -129,7 +134,7 @@ def ended(
     search = ModuleSearch(python, PythonSearch(entries), "x86_64", Sysroot(system="linux"))
     mine = Distribution(name="torch", version="2.8.0", location=str(site), pins=REQUIRES)
     more = (Distribution(name=n, version="1.0", location=str(site), pins=("torch>=2",)) for n in users)
-    return ended_imports(search, (mine, *more), Sysroot(system="linux"), suspects)
+    return ended_imports(search, (mine, *more), Sysroot(system="linux"), suspects, late=late)
 
 
 def really_ends(site: Path, *before: Path, module: str = "torch") -> bool:
@@ -233,3 +238,16 @@ def test_a_file_that_hides_a_module_of_python_is_followed_through_pythons_own(tm
     told = ended(site, work, suspects=Suspects(hidden=("random",)))
     assert [(e.wanted, e.name) for e in told] == ([("random", "Random")] if fails else [])
     assert really_ends(site, work) == fails
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(
+    ("limit", "seconds", "told"), [("MOST_WAITING", 25.0, 0), ("MOST_WAITING", -1.0, 1), ("MOST_SECONDS", -1.0, 1)]
+)
+def test_time_that_ran_out_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, seconds: float, told: int
+) -> None:
+    monkeypatch.setattr(f"core.probes.python.import_closure.{limit}", seconds)
+    said: list[None] = []
+    ended(plant(tmp_path, {"torch/__init__.py": "import gone\n"}), late=lambda: said.append(None))
+    assert len(said) == told

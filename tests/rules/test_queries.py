@@ -235,6 +235,8 @@ def test_a_header_of_another_release_refuses_only_an_older_library(
         (("PATH",), "folder", "environment.not-examined", Step.ENVIRONMENT, "hangs as well"),
         (("PATH",), "program", "frameworks.not-examined", Step.FRAMEWORKS, "hangs as well"),
         ((), "folder", "environment.left-alone", Step.ENVIRONMENT, "Nothing that was named"),
+        (("--python",), "imports", "frameworks.not-examined", Step.FRAMEWORKS, "neither good nor bad"),
+        ((), "imports", "frameworks.left-alone", Step.FRAMEWORKS, "neither good nor bad"),
     ],
 )
 def test_what_gave_no_answer_is_told_to_whom_it_matters(
@@ -244,7 +246,7 @@ def test_what_gave_no_answer_is_told_to_whom_it_matters(
     [found] = unexamined_places(replace(m.wheel_machine(), unexamined=(one,)))
     assert (found.id, found.step, found.subject) == (id, step, "/net/dead")
     assert why in found.why
-    assert [e.value for e in found.evidence] == ["3 seconds", *(["PATH"] if wanted else [])]
+    assert [e.value for e in found.evidence] == ["3 seconds", *wanted]
 
 
 def shut(outcome: str, copy: bool = True) -> Snapshot:

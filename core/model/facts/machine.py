@@ -75,8 +75,9 @@ class Unexamined(Frozen, frozen=True, kw_only=True):
     """A path that did not respond, or a program that did not end: it was skipped, everything else was examined."""
 
     path: str
-    what: Literal["folder", "interpreter"] = "folder"
-    """folder: a place of the file system, with everything below it. interpreter: a program that was started."""
+    what: Literal["folder", "interpreter", "imports"] = "folder"
+    """folder: a place of the file system, with everything below it. interpreter: a program that was started. imports: what the
+    frameworks of the environment at ``path`` import, as far as there was no time to follow it."""
     seconds: float = 0.0
     """Seconds that the scan waited for it."""
     wanted_by: tuple[str, ...] = ()

@@ -311,7 +311,7 @@ def read_all(
 MAX_OTHERS = 200
 """Environments from further away that are kept in the Snapshot at most."""
 
-NEAR_SECONDS, FAR_SECONDS = 2.0, 1.0
+NEAR_SECONDS, FAR_SECONDS = 10.0, 1.0
 """Seconds after which machine code is no longer read, for environments that are near and for all others."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -39,11 +39,13 @@ def ended_imports(
     distributions: tuple[Distribution, ...],
     where: Sysroot,
     suspects: Suspects = NOTHING_SUSPECT,
+    *,
     known: dict[str, str] | None = None,
+    late: Callable[[], object] = lambda: None,
 ) -> tuple[EndedImport, ...]:
     """Return where the imports of an environment's frameworks end, and of packages with extension modules that do not load.
 
-    Each fault once, with all that it stops. ``known``: see ``kept_look``.
+    Each fault once, with all that it stops. ``known``: see ``kept_look``. ``late`` is called where time ran out before the end.
     """
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts and not suspects.gone:
@@ -54,7 +56,10 @@ def ended_imports(
     starts.sort(key=lambda one: one[1].name not in doubtful)  # time goes first to what is in doubt
 
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
-        return _followed(starts, search.seen_through(watched), distributions, watched, suspects)
+        found, had_time = _followed(starts, search.seen_through(watched), distributions, watched, suspects)
+        if not had_time:
+            late()
+        return found, had_time
 
     given = (sys.version, sorted(sys.builtin_module_names), search.search_settings, distributions, starts, suspects)
     return kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 
-from core.model.facts import ImportSearch, PythonEnvironment, path_text
+from core.model.facts import ImportSearch, PythonEnvironment, Unexamined, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, remains_of_pip
+from core.probes.python.follower import MOST_WAITING
 from core.probes.python.gone_files import gone_files
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
@@ -20,8 +21,8 @@ from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit
 from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_SECONDS = 3.0
-"""Seconds after which further environments are left out."""
-
+"""Processor time after which environments are left out that nobody named, activated or has on PATH: a busy machine examines what a quiet
+one does."""
 
 WORKING = ("moved", "copied")
 """Faults of an environment whose interpreter starts all the same; with any other it imports nothing, or from elsewhere."""
@@ -30,15 +31,20 @@ WORKING = ("moved", "copied")
 def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
     """Return the search of every environment that is near."""
     where = sysroot_of(request.host)
-    folder, end, found = working_folder(where), time.monotonic() + MAX_SECONDS, []
+    folder, end, found = working_folder(where), time.thread_time() + MAX_SECONDS, []
     for python in request.seen.pythons or ():
         request.watch.check()
-        if time.monotonic() > end:
-            break
-        if where.is_folder(python.prefix):
+        if time.thread_time() > end and not python.is_wanted:
+            request.miss(_cut_short(python, MAX_SECONDS))
+        elif where.is_folder(python.prefix):
             found.append(search_of(python, request, folder, where))
             request.keep(found[-1])
     return tuple(found)
+
+
+def _cut_short(python: PythonEnvironment, seconds: float) -> Unexamined:
+    named = ("--python",) if python.is_named else ()
+    return Unexamined(path=path_text(python.prefix), what="imports", seconds=seconds, wanted_by=named)
 
 
 def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, where: Sysroot) -> ImportSearch:
@@ -78,6 +84,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
                 tuple(f.name for f in hidden),
             ),
             known=known,
+            late=lambda: request.miss(_cut_short(python, MOST_WAITING)),
         ),
         numpy_1=built_for_numpy_1(python.distributions, where, known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),

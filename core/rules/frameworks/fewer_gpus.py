@@ -21,7 +21,6 @@ CHOOSING = (
 """Variables by which a framework itself leaves GPUs out: jax/_src/xla_bridge.py (jax_cuda_visible_devices), and
 tensorflow/core/common_runtime/gpu/gpu_device.cc (GetMinGPUMultiprocessorCount)."""
 
-
 PASSES_OVER = r"tensorflow.*|tf-nightly"
 """GetValidDeviceIds in tensorflow/core/common_runtime/gpu/gpu_device.cc: "Ignoring visible gpu device"."""
 
