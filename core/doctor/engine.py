@@ -188,11 +188,15 @@ class ThisMachine:
     def propose(self, finding: Finding, report: Report, source: str, watch: Progress) -> Preview:
         """See Engine."""
         from core.doctor import repair
+        from core.model.changes import ChangeError
 
         shop = self._shop()
         watch.say(_("Preparing the changes"))
         if source:
-            finding = repair.fix_from_cudnn_set(source, finding, report.snapshot, shop, watch)
+            try:
+                finding = repair.fix_from_cudnn_set(source, finding, report.snapshot, shop, watch)
+            except ChangeError as e:
+                return Preview(repair.refusal(finding, str(e)), None, report)
         proposal = repair.propose(finding, shop)
         watch.check()
         if proposal.problems:

@@ -112,6 +112,11 @@ def propose(finding: Finding, shop: RepairContext) -> Proposal:
     return Proposal(finding=finding, plan=plan, problems=problems, elevated=elevated)
 
 
+def refusal(finding: Finding, sentence: str) -> Proposal:
+    """Return a proposal that changes nothing and says why."""
+    return Proposal(finding=finding, plan=Plan(title="", changes=(), finding=finding.id), problems=(sentence,))
+
+
 def prepare(
     proposal: Proposal, report: Report, shop: RepairContext, watch: Progress, sources: Sources | None = None
 ) -> Proposal:

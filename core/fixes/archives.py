@@ -282,7 +282,7 @@ def _folder_member(here: str, name: str, whole: str) -> Member:
             path = str(Path(here) / name)
             return Member(name=whole, path=path, sha256=state, size=found.st_size if found else 0)
     target = state[3:]
-    if "/" in target or "\\" in target or target in (".", ".."):
+    if "/" in target or "\\" in target:
         raise ArchiveError(
             _(
                 "{name} in that folder is a link to {target}; select the folder that contains the real files.",

@@ -249,6 +249,8 @@ class FixDialog(ChangeDialog):
         if rehearsal is not None:
             severity = {True: Severity.GOOD, False: Severity.ERROR, None: Severity.UNKNOWN}[rehearsal.works]
             box.addWidget(VerdictRow(severity, rehearsal.sentence, self._theme))
+        if not proposal.plan.changes:
+            return
         box.addWidget(plain_label(_("What changes: − before, + after"), selectable=False, strong=True))
         self.lines = DiffView(proposal.plan.lines(), self._theme)
         box.addWidget(self.lines)

@@ -21,6 +21,7 @@ from core.model.findings import Report
 from core.report.json_form import to_json
 from core.report.redact import redact
 from tests import machines as m
+from tests.rules.more_machines.files import FILES
 from tests.test_same_everywhere import MACHINES
 
 ROOT = Path(__file__).parents[2]
@@ -110,14 +111,22 @@ def test_an_answer_is_short_and_begins_with_what_matters(name: str) -> None:
         assert cure.startswith(report.headline.id)
 
 
-def test_a_cure_is_shown_line_by_line_and_names_its_command() -> None:
-    hidden = m.with_variable(m.wheel_machine(), "CUDA_VISIBLE_DEVICES", "-1")
-    report = diagnose_snapshot(hidden)
-    fixable = [f for f in report.findings if f.fix and f.fix.changes]
-    for finding in fixable:
-        told = tools_of(hidden).propose(finding.id)
-        assert f"convalesce fix {finding.id}" in told
-        assert [line for c in finding.fix.changes for line in c.lines() if finding.fix and line not in told] == []
+@pytest.mark.parametrize(
+    ("seen", "cured"),
+    [
+        (m.with_variable(m.wheel_machine(), "CUDA_PATH", "/gone", "missing"), "toolkit.variable-wrong"),
+        (FILES["a damaged file, and a whole copy elsewhere"], "cudnn.damaged"),
+    ],
+)
+def test_a_cure_is_shown_line_by_line_and_names_its_command(seen: Snapshot, cured: str) -> None:
+    (finding,) = [f for f in redact(diagnose_snapshot(seen)).findings if f.fix and f.fix.changes]
+    assert finding.id == cured
+    told = tools_of(seen).propose(finding.id)
+    assert f"convalesce fix {finding.id}" in told
+    assert finding.fix is not None
+    lines = [line for c in finding.fix.changes for line in c.lines()]
+    assert lines
+    assert [line for line in lines if line not in told] == []
 
 
 def test_names_are_taken_out() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.explain.mechanism.complaints import mixed_here
+from core.explain.mechanism.complaints import mixed_here, same_answer
 from core.explain.mechanism.driver_answers import driver_says
 from core.explain.mechanism.fault_facts import FaultFacts, fault_facts
 from core.explain.mechanism.libraries import is_same_library
@@ -27,7 +27,7 @@ from core.explain.mechanism.objections import (
 )
 from core.explain.reading import ParsedText, read_text
 from core.knowledge.library_names import LibraryName, parse_library_name
-from core.model.facts import CudaInit
+from core.model.facts import Call, CudaInit
 from core.model.findings import Evidence
 from tests import machines as m
 
@@ -145,6 +145,37 @@ def test_parts_that_say_that_they_do_not_belong_together(meaning: str, mixed: bo
     assert mixed_here(read_text("it fails"), about(seen=seen)) is mixed
     assert mixed_here(read_text("it fails"), about("mixed_cudnn_sublibraries", seen=seen))
     assert not mixed_here(read_text("it fails"), about(seen=replace(seen, loads=None)))
+
+
+LOADING, MISMATCH = "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED", "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH"
+NO_SYMBOL = "Invalid handle. Cannot load symbol cudnnCreateConvolutionDescriptor"
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "meaning", "output", "same"),
+    [
+        (LOADING, 1002, LOADING, "", True),
+        (LOADING, 1002, LOADING, NO_SYMBOL, True),
+        (LOADING, 1003, MISMATCH, "", False),
+        (LOADING, 0, LOADING, "", False),
+        (LOADING, None, "cannot open shared object file", "", False),
+        ("CUDNN_STATUS_SUCCESS", 1002, "CUDNN_STATUS_SUCCESS", "", False),
+        (NO_SYMBOL, None, "", NO_SYMBOL, True),
+        (NO_SYMBOL, 1002, LOADING, NO_SYMBOL, True),
+        (NO_SYMBOL, None, "", NO_SYMBOL.replace("Convolution", "Tensor"), False),
+        (NO_SYMBOL, None, "", "", False),
+    ],
+)
+def test_what_the_text_says_is_what_cudnns_parts_answer_or_print_here(
+    text: str, result: int | None, meaning: str, output: str, same: bool
+) -> None:
+    seen = m.wheel_machine()
+    load = (seen.loads or ())[0]
+    assert load.roll_call is not None
+    calls = (*load.roll_call.calls, Call(function="cudnnCreate", result=result, meaning=meaning))
+    here = m.with_load(seen, roll_call=replace(load.roll_call, calls=calls, output=output))
+    assert same_answer(read_text(text), about(seen=here)) is same
+    assert same_answer(read_text(text), about(seen=replace(here, loads=None))) is False
 
 
 def test_what_the_driver_answers_here() -> None:

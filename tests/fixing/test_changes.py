@@ -334,6 +334,11 @@ def test_a_path_that_ends_in_a_semicolon_gains_no_empty_entry() -> None:
     for change in (last, moved):
         assert change.problem() == change.inverse().problem() == ""
         assert change.inverse().rebased_on(change.after) == before
+    for to in (-1, 3, 9):
+        with pytest.raises(PathError):
+            changes.move_entry(before, 0, to, "windows", name="Path", scope="user")
+    nothing = changes.move_entry(Value(text="/a::/b"), 1, 2, "linux", name="PATH", scope="user")
+    assert (nothing.new, nothing.after.text) == (2, "/a:/b:")
     alone = changes.insert_entry(Value(text=";", kind="REG_SZ"), "C:\\new", 2, "windows", name="Path", scope="user")
     assert alone.after.text == ";C:\\new;"
     assert changes.remove_entry(before, 1, "windows", name="Path", scope="user").after.text == "C:\\a;"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from core.fixes.catalogue import attach_changes
 from core.fixes.files import dll_hook
-from core.fixes.lines import edit_lines
+from core.fixes.lines import advice_of_lines, edit_lines
 from core.fixes.search_paths import add_folder_for_concerned
 from core.fixes.variables import has_activation
 from core.model.changes import EditLine, EditPath, ExchangePackages, FileSet, SetVariable, Value
@@ -44,6 +44,7 @@ from core.model.remedies import (
     AddFolder,
     DropDead,
     GiveOtherName,
+    GivePlainName,
     InstallPackages,
     Place,
     PointTo,
@@ -342,6 +343,22 @@ def test_nothing_is_taken_from_a_set_that_is_not_identical_and_sound(donor: dict
     assert of_the_first(sets(**donor)) is None
 
 
+@pytest.mark.parametrize(("size", "planned"), [(4_500_000, 4_500_000), (None, 0)])
+def test_on_windows_the_plain_name_is_a_copy_with_the_size_of_the_file(size: int | None, planned: int) -> None:
+    bare, other = "nvrtc64_112_0.dll", "nvrtc-builtins64_114-6c5639ce.dll"
+    files = (
+        LibraryFile(path=rf"C:\t\{other}", name=other, version="11.4.1", size=size),
+        LibraryFile(path=rf"C:\t\{bare}", name=bare, version="11.4.1"),
+    )
+    kit = Toolkit(root=r"C:\t", origin="framework", folder=r"C:\t", libraries=files)
+    for toolkits, expected in (((kit,), planned), ((), 0)):
+        remedy = GivePlainName(file=files[0].path, name="nvrtc-builtins64_114.dll")
+        [change] = changes(found(remedy), machine("windows", toolkits=toolkits))
+        [item] = change.items
+        assert (item.path, item.after, item.source) == (r"C:\t\nvrtc-builtins64_114.dll", "?", files[0].path)
+        assert item.size == expected
+
+
 @pytest.mark.parametrize(("version", "expected"), [("11.4.1", 1), ("11.5.0", 0)])
 def test_renamed_builtins_get_their_plain_name_only_for_the_same_version(version: str, expected: int) -> None:
     files = (
@@ -584,6 +601,36 @@ def test_a_folder_is_put_in_front_in_the_line_of_another_way() -> None:
     assert advised is not None
     assert advised.changes == ()
     assert advised.advice.startswith("In /etc/profile, line 3")
+
+
+OLD_LINE = StartLine(name="LD_LIBRARY_PATH", does="set", value="/old", file="/w/Makefile", line=3)
+UNSET_LINE = replace(OLD_LINE, does="unset", value="", line=9)
+
+
+@pytest.mark.parametrize(
+    ("lines", "taken", "advised"),
+    [
+        ((OLD_LINE,), (), "In /w/Makefile, line 3: put /v/lib"),
+        ((OLD_LINE, replace(OLD_LINE, line=5)), (), "In /w/Makefile, line 5: put /v/lib"),
+        ((OLD_LINE, replace(OLD_LINE, name="PYTHONPATH", line=5)), (), "In /w/Makefile, line 3: put /v/lib"),
+        ((OLD_LINE, replace(OLD_LINE, line=5, overridden=True)), (), "In /w/Makefile, line 3: put /v/lib"),
+        ((OLD_LINE, UNSET_LINE), (), "In /w/Makefile, line 3: put /v/lib"),
+        ((), (UNSET_LINE,), "In /w/Makefile, line 9: it unsets LD_LIBRARY_PATH."),
+        ((UNSET_LINE,), (UNSET_LINE,), "In /w/Makefile, line 9: it unsets LD_LIBRARY_PATH."),
+        ((replace(OLD_LINE, name="PYTHONPATH"),), (replace(UNSET_LINE, name="PYTHONPATH"),), ""),
+    ],
+)
+def test_the_line_that_is_named_is_the_last_that_gives_the_search_path(
+    lines: tuple[StartLine, ...], taken: tuple[StartLine, ...], advised: str
+) -> None:
+    remedy = AddFolder(folder="/v/lib", prefixes=("/v",))
+    its = Start(id="task:/w/Makefile", kind="task", lines=lines, taken=taken)
+    seen = machine("linux", starts=(its,))
+    told = advice_of_lines(remedy, replace(found(remedy), ways=(its.id,)), seen)
+    assert (told.startswith(advised), bool(told)) == (True, bool(advised))
+    assert len(told.splitlines()) <= 1
+    for ways in ((), (THIS_SESSION,), (THIS_SESSION, its.id)):  # this session's own fault is cured here
+        assert advice_of_lines(remedy, replace(found(remedy), ways=ways), seen) == ""
 
 
 @pytest.mark.parametrize(

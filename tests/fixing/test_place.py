@@ -19,6 +19,7 @@ from core.fixes.archives import ArchiveError
 from core.fixes.cudnn_set import CudnnSet, SetRequirement
 from core.host import scratch
 from core.model.changes import ChangeError
+from core.model.facts import CudnnCopy
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
 from tests import standin
@@ -141,6 +142,52 @@ def test_a_folder_is_taken_from_where_it_is(libraries: Callable[..., Path], tmp_
     assert found.version == "9.1.0"
     assert all(Path(m.path).parent == tmp_path / "unpacked/cuda/lib64" for m in found.members)
     assert list(journal.staging.rglob("*.so*")) == []
+
+
+def test_a_faulty_copy_is_made_whole_in_its_own_folder_and_what_is_not_cudnns_stays(
+    libraries: Callable[..., Path], tmp_path: Path, journal: Journal
+) -> None:
+    shutil.copytree(libraries("9.1.0"), folder := tmp_path / "copy")
+    whole = recognise(libraries("9.1.0"), journal)
+    faulty = CudnnCopy(folder=str(folder), major=9, origin="folder")
+    assert cudnn_set.repair_in_place(whole, faulty) is None
+    (folder / "libcudnn_cnn.so.9").write_bytes(b"cut")
+    (folder / "libcudnn_ops.so.9").unlink()
+    for name in ("README", "libcublas.so.12", "libcudnn.so.8", "libcudnn_old.so.9", "libcudnn_cnn_infer.so.8"):
+        (folder / name).write_bytes(b"theirs")
+    change = cudnn_set.repair_in_place(whole, faulty)
+    assert change is not None
+    told = {Path(i.path).name: (i.before, bool(i.after), bool(i.source)) for i in change.items}
+    assert told == {
+        "libcudnn_cnn.so.9": ("?", True, True),
+        "libcudnn_ops.so.9": ("", True, True),
+        "libcudnn_old.so.9": ("?", False, False),
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "taken"),
+    [
+        ("libcudnn.so.9.1.0", "libcudnn.so.9.1.0"),
+        (".", None),  # a folder
+        ("..", None),
+        ("../libcudnn.so.9.1.0", "refused"),
+        ("{folder}/libcudnn.so.9.1.0", "refused"),
+        ("a\\b", "refused"),
+    ],
+)
+def test_a_link_in_a_folder_leads_to_a_file_of_that_folder(
+    libraries: Callable[..., Path], tmp_path: Path, journal: Journal, target: str, taken: str | None
+) -> None:
+    shutil.copytree(libraries("9.1.0"), folder := tmp_path / "unpacked")
+    main = folder / "libcudnn.so.9"
+    main.rename(folder / "libcudnn.so.9.1.0")
+    main.symlink_to(target.format(folder=folder))
+    if taken == "refused":
+        with pytest.raises(ArchiveError, match=r"is a link to .*select the folder that contains the real files"):
+            recognise(folder, journal)
+        return
+    assert {m.name: m.link for m in recognise(folder, journal).members}.get("libcudnn.so.9") == taken
 
 
 def test_the_set_for_the_wanted_cuda_is_chosen_of_several(

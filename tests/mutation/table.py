@@ -35,7 +35,7 @@ error text comes to on every machine (`tests/explain/every_machine.txt`).
 Seed {seed}; {number} of {places} places drawn, one change each. **{noticed} of {number} noticed ({share:.1f} %)**, {when}.
 """
 
-WHEN = "2026-11-23, out of sample, on a machine without PySide6, Babel, MinGW and the wheels, where the tests that need them did not run"
+WHEN = "2026-11-23, out of sample, before rows were written for what it showed, on a machine without PySide6, Babel, MinGW and the wheels, where the tests that need them did not run"
 """Of the run that the table shows, by hand: its day, whether tests were written for its changes, and what was left out."""
 
 
