@@ -1,9 +1,10 @@
 """Learn what words speak for which causes: ``python -m tests.learn_words [--write]``.
 
-Naive Bayes over the words, pairs of words and marks of the resolved threads (all sets but the held-out), of
-the help pages and of what clues say, beside texts about anything else (tests/explain/noise.jsonl). Prints what the words alone
-are worth, in five folds split by source: recall, and for each share of belief how often it was right; and how well they part
-texts about a GPU set-up from others. ``--write`` writes resources/knowledge/words.json.
+For each cause the mean of its texts' words, pairs of words and marks, rare ones weighing more (the resolved threads of the
+sets that are learned from, the help pages, and what clues say); a text is as near to a cause as the cosine to that mean. Texts about
+anything else (tests/explain/noise.jsonl) say which words are about a GPU set-up at all. Prints what the words alone are worth, in
+five folds split by source: recall, and for each share of belief how often it was right; and how well they part texts about a GPU
+set-up from others. ``--write`` writes resources/knowledge/words.json.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import exp, log
+from dataclasses import dataclass, replace
+from math import hypot, log
 from pathlib import Path
 
 import resources
+from core.explain.ranking import rank_causes, shares
 from core.explain.reading import ParsedText, read_text
 from core.explain.words import believe_words, word_features
 from core.knowledge.causes import cause_rows
@@ -28,22 +30,32 @@ from tests.explain.threads import Thread, all_threads
 KNOWLEDGE = Path(resources.__path__[0], "knowledge")
 HELP = Path(resources.__path__[0], "help")
 NOISE = Path(__file__).parent / "explain" / "noise.jsonl"
-LEARNED = ("first", "second", "third", "fourth")
+LEARNED = ("first", "second", "third", "fourth", "sixth")
 LANGUAGES = ("en", "zh_CN")
+SOURCES = ("causes", "clues", "kernel_log", "messages")
+"""Tables whose words or marks the examples have."""
 FOLDS = 5
-SMOOTHING = 6.0
-"""How many texts of a cause it takes to believe its own rate of a word as much as the rate of all texts."""
-WORD_WEIGHT = 0.3
-"""Words of one text overlap: each counts for less than naive Bayes says."""
-PRIOR_WEIGHT = 0.5
 LEAST, LEAST_PAIR = 2.0, 3.0
 """Texts that must have a word or a mark, or a pair of words, for it to be kept, as they were weighed."""
-LEAST_GAIN = 4
-"""Hundredths of log-odds below which a word says nothing about a cause."""
+MARK_WEIGHT, PAIR_WEIGHT = 1.5, 0.4
+"""What a mark counts, and a pair of words that count already, beside a word."""
+LEAST_SHARE = 0.01
+"""Of the mean of a cause: what a feature that is left out has less."""
+KNOWLEDGE_WEIGHT = 2.0
+"""What a page or a clue counts beside a thread."""
+SMOOTHING = 6.0
+"""How many texts it takes to believe their own rate of a word as much as the rate of all texts."""
+ABOUT_PRIOR = -1.0
+"""Log-odds that a text is about a GPU set-up before a word of it is read."""
+WORD_WEIGHT = 0.3
+"""Words of one text overlap: each counts for less than naive Bayes says."""
 CLUE_SHARE = 0.6
 """A clue is a text of those causes that it speaks for at least so much of its strongest."""
 CLUE_WEIGHT = 0.5
 """What a clue counts as a text, and a translated page."""
+
+
+SURE = 0.8
 
 
 @dataclass(frozen=True)
@@ -63,12 +75,12 @@ def example(text: str, cause: str, weight: float = 1.0) -> Example:
 def of_knowledge() -> list[Example]:
     """Return the help pages, the meanings of the causes, and the phrases of the messages that clues are about."""
     causes = {row.cause: row.meaning for row in cause_rows()}
-    found = [example(meaning, cause) for cause, meaning in causes.items()]
+    found = [example(meaning, cause, KNOWLEDGE_WEIGHT) for cause, meaning in causes.items()]
     for language in LANGUAGES:
         for page in sorted((HELP / language).glob("*.md")):
             if page.stem in causes:
                 text = page.read_text(encoding="utf-8")
-                weight = 1.0 if language == "en" else CLUE_WEIGHT
+                weight = KNOWLEDGE_WEIGHT * (1.0 if language == "en" else CLUE_WEIGHT)
                 found.append(example(text, page.stem, weight))
                 symptoms = text.split("\n## ")[1:2]
                 found += [example(part, page.stem, weight) for part in symptoms]
@@ -79,7 +91,7 @@ def of_knowledge() -> list[Example]:
         if about and clue.because:
             phrases = "\n".join(p.replace("*", " ") for word in about for p in messages[word].phrases)
             found += [
-                example(f"{clue.because}\n{phrases}", cause, CLUE_WEIGHT * weight / best)
+                example(f"{clue.because}\n{phrases}", cause, KNOWLEDGE_WEIGHT * CLUE_WEIGHT * weight / best)
                 for cause, weight in clue.causes.items()
                 if weight >= CLUE_SHARE * best > 0
             ]
@@ -96,38 +108,63 @@ def of_threads(threads: Iterable[Thread]) -> list[Example]:
     return [example(text, t.cause, 0.5) for t in threads for text in (t.paste, t.text)]
 
 
-def learn(examples: Sequence[Example], learned_from: str = "") -> WordTable:
+def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "") -> WordTable:
     """Return the table of some examples."""
-    causes = ["", *(row.cause for row in cause_rows())]
-    number = {cause: n for n, cause in enumerate(causes)}
-    texts: Counter[str] = Counter()
-    having: dict[str, Counter[str]] = defaultdict(Counter)
-    for e in examples:
-        texts[e.cause] += e.weight  # type: ignore[assignment]  # a weighed count
-        for feature in e.features:
-            having[feature][e.cause] += e.weight  # type: ignore[assignment]
-    whole = sum(texts.values())
-    features = {}
-    for feature, of in sorted(having.items()):
-        rate = (sum(of.values()) + 0.5) / (whole + 1)
-        if sum(of.values()) < (LEAST_PAIR if " " in feature else LEAST):
-            continue
-        row = [
-            (number[c], round(100 * WORD_WEIGHT * log((count + SMOOTHING * rate) / (SMOOTHING * rate))))
-            for c, count in of.items()
-        ]
-        kept = tuple(n for pair in sorted(row) if pair[1] >= LEAST_GAIN for n in pair)
-        if kept:
-            features[feature] = kept
-    prior = [PRIOR_WEIGHT * log(texts[c] + 0.5) for c in causes]
-    prior[0] = log(sum(exp(x) for x in prior[1:]))
+    causes = tuple(row.cause for row in cause_rows())
+    ours, others = [e for e in examples if e.cause], [e for e in examples if not e.cause]
+    texts, strange = _counts(ours), _counts(others)
+    whole, apart = sum(e.weight for e in ours), sum(e.weight for e in others)
+    weighs = {
+        f: (log(whole / n) + 1) * (PAIR_WEIGHT if " " in f else MARK_WEIGHT if f.startswith("=") else 1.0)
+        for f, n in texts.items()
+        if n >= (LEAST_PAIR if " " in f else LEAST)
+    }
+    means: dict[str, dict[str, float]] = {cause: defaultdict(float) for cause in causes}
+    for e in ours:
+        known = [f for f in e.features if f in weighs]
+        length = hypot(*(weighs[f] for f in known))
+        for f in known:
+            means[e.cause][f] += e.weight * weighs[f] / length
+    features: dict[str, list[int]] = {}
+    for f in sorted({*weighs, *(f for f, n in strange.items() if n >= LEAST)}):
+        rate = (texts[f] + strange[f] + 0.5) / (whole + apart + 1)
+        ours_rate = (texts[f] + SMOOTHING * rate) / (whole + SMOOTHING)
+        about = WORD_WEIGHT * log(ours_rate / ((strange[f] + SMOOTHING * rate) / (apart + SMOOTHING)))
+        features[f] = [round(100 * about), round(100 * weighs.get(f, 0.0))]
+    for at, cause in enumerate(causes):
+        length = hypot(*means[cause].values())
+        for f, x in sorted(means[cause].items()):
+            if x / length >= LEAST_SHARE:
+                features[f] += [at, round(1000 * weighs[f] * x / length)]
     return WordTable(
         learned_from=learned_from,
-        causes=tuple(causes),
-        prior=tuple(round(x, 3) for x in prior),
-        absent=tuple(round(WORD_WEIGHT * log(SMOOTHING / (texts[c] + SMOOTHING)), 4) for c in causes),
-        features=features,
+        digest=digest,
+        causes=causes,
+        about=round(ABOUT_PRIOR, 3),
+        features={f: tuple(row) for f, row in features.items()},
     )
+
+
+def _counts(examples: Iterable[Example]) -> dict[str, float]:
+    """Return what the texts that have a feature weigh together; 0 for any other."""
+    found: dict[str, float] = defaultdict(float)
+    for e in examples:
+        for f in e.features:
+            found[f] += e.weight
+    return found
+
+
+def source_digest() -> str:
+    """Return the digest of everything that the table is learned from: the threads, the pages, and the tables of knowledge."""
+    causes = {row.cause for row in cause_rows()}
+    pages = [p for language in LANGUAGES for p in sorted((HELP / language).glob("*.md")) if p.stem in causes]
+    tables = [KNOWLEDGE / f"{name}.json" for name in SOURCES]
+    found = hashlib.sha256()
+    for path in (*pages, *tables, NOISE):
+        found.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    for thread in all_threads(LEARNED):
+        found.update(f"{thread.cause}\n{thread.source}\n{thread.paste}\n".encode())
+    return found.hexdigest()[:16]
 
 
 def fold(source: str) -> int:
@@ -143,6 +180,10 @@ class Judged:
     place: int
     share: float
     about: float
+    ranked: int = 0
+    """The place that words and clues together give the cause."""
+    score: float = 0.0
+    """Of what they put first."""
 
 
 def judge(table: WordTable, reading: ParsedText, cause: str) -> Judged:
@@ -150,7 +191,14 @@ def judge(table: WordTable, reading: ParsedText, cause: str) -> Judged:
     belief = believe_words(reading, table)
     odds = belief.odds
     place = 1 + sum(x > odds[cause] for x in odds.values()) if cause else 0
-    return Judged(cause, place, exp(max(odds.values())), belief.about)
+    return Judged(cause, place, shares(odds)[0], belief.about)
+
+
+def _with_clues(table: WordTable, thread: Thread) -> Judged:
+    """Judge the message of a thread by its words, and its paste by words and clues."""
+    ranked = rank_causes(read_text(thread.paste), table=table)
+    place = 1 + [cause for cause, _score, _because in ranked].index(thread.cause)
+    return replace(judge(table, read_text(thread.text), thread.cause), ranked=place, score=ranked[0][1])
 
 
 def cross_validate(threads: Sequence[Thread], knowledge: Sequence[Example]) -> list[Judged]:
@@ -162,7 +210,7 @@ def cross_validate(threads: Sequence[Thread], knowledge: Sequence[Example]) -> l
         seen = of_threads(t for t in threads if fold(t.source) != number)
         other = [e for n, e in enumerate(noise) if n % FOLDS != number]
         table = learn([*seen, *knowledge, *other])
-        judged += [judge(table, read_text(t.text), t.cause) for t in threads if fold(t.source) == number]
+        judged += [_with_clues(table, t) for t in threads if fold(t.source) == number]
         judged += [judge(table, read_text(json.loads(line)), "") for n, line in enumerate(lines) if n % FOLDS == number]
     return judged
 
@@ -176,20 +224,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     judged = cross_validate(threads, knowledge)
     ours, other = [j for j in judged if j.cause], [j for j in judged if not j.cause]
     print("words alone:", "  ".join(f"in {n}: {sum(j.place <= n for j in ours) / len(ours):.1%}" for n in (1, 3, 5)))
+    print("with clues:", "  ".join(f"in {n}: {sum(j.ranked <= n for j in ours) / len(ours):.1%}" for n in (1, 3, 5)))
+    sure = [j for j in ours if j.score > SURE]
+    print(f"  scores above {SURE}: {len(sure)}, right {sum(j.ranked == 1 for j in sure) / len(sure):.0%}")
     for low, high in ((0, 0.1), (0.1, 0.2), (0.2, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1)):
         there = [j for j in ours if low <= j.share < high]
         if there:
             mean = sum(j.share for j in there) / len(there)
             right = sum(j.place == 1 for j in there) / len(there)
             print(f"  belief {low:.1f} to {high:.1f}: {len(there)} texts, on average {mean:.0%}, right {right:.0%}")
-    for least in (-2.0, 0.0, 1.0, 2.0, 3.0, 5.0):
+    for least in (-2.0, 0.0, 2.0, 3.0, 5.0, 7.0, 12.0):
         print(
             f"  about a GPU from {least:+.0f} on: {sum(j.about >= least for j in ours) / len(ours):.1%} of the threads,"
             f" {sum(j.about >= least for j in other) / len(other):.1%} of other texts"
         )
     if options.write:
         said = f"{len(threads)} resolved threads ({', '.join(LEARNED)}), help pages, clues; {len(other)} texts about anything else"
-        table = learn([*of_threads(threads), *knowledge, *of_noise()], said)
+        table = learn([*of_threads(threads), *knowledge, *of_noise()], said, source_digest())
         (KNOWLEDGE / "words.json").write_text(rows(table), encoding="utf-8")
         print(f"{len(table.features)} features, {(KNOWLEDGE / 'words.json').stat().st_size} bytes")
     return 0
@@ -201,7 +252,7 @@ def rows(table: WordTable) -> str:
     def one(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
-    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "causes", "prior", "absent")]
+    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "digest", "causes", "about")]
     body = ",\n".join(f"{one(feature)}:{one(row)}" for feature, row in table.features.items())
     return "{\n" + ",\n".join(head) + ',\n"features":{\n' + body + "\n}}\n"
 

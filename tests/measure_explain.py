@@ -18,7 +18,7 @@ from core.explain import explain
 from core.explain.render import render_text
 from tests.explain.threads import Thread, all_threads
 
-TRAINED, HELD_OUT, LATER = ("first", "second"), ("held out",), ("third", "fourth")
+TRAINED, HELD_OUT, LATER = ("first", "second"), ("held out",), ("third", "fourth", "sixth")
 NOT_NAMED = 99
 """Place of a true cause that was not named at all."""
 SURE = 0.8
@@ -104,9 +104,7 @@ def tables() -> tuple[list[str], float]:
     later = [answer(t) for t in all_threads(LATER)]
     lines = [HEADER, row("all cases", [*trained, *unseen, *later]), row("in-sample", trained)]
     lines += [row(f"in-sample, {name}", [a for a in trained if a.thread.set == name]) for name in TRAINED]
-    lines += [
-        row(f"{name}, since its classes were mended", [a for a in later if a.thread.set == name]) for name in LATER
-    ]
+    lines += [row(f"{name}, since it is learned from", [a for a in later if a.thread.set == name]) for name in LATER]
     lines += [row("out-of-sample", unseen), row("out-of-sample, the message alone", bare)]
     for title, label, least in (
         ("System", lambda t: t.system, 1),

@@ -29,9 +29,11 @@ MIN_SCORE = 0.01
 """Score below which a cause that the machine does not prove is left out."""
 SHORT_TEXT_CHARACTERS = 4000
 """Characters up to which a text counts as a message by itself: a log must also name something of the GPU set-up."""
+LEAST_CAUSES = 5
+"""Places that are filled without a machine: after a message that names one cause, the words say what else it may be."""
 MAX_CAUSES_WITH_STEPS = 3
 """Causes that carry their steps."""
-LEAST_WORD_SCORE = 0.03
+LEAST_WORD_SCORE = 0.015
 """Score of the best cause below which words point nowhere."""
 WORDS_AGREE_SCORE = 0.2
 """Score from which on texts with such words mostly had one cause."""
@@ -58,7 +60,7 @@ TOPIC_WORDS = (
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
 )  # fmt: skip
 """Words that make a log one about the GPU set-up, if it also has a clue."""
-LEAST_ABOUT, LEAST_ABOUT_BY_WORDS = 3.0, 12.0
+LEAST_ABOUT, LEAST_ABOUT_BY_WORDS = 3.0, 7.5
 """Log-odds of the words from which on a text without such a word is one too: with a clue, and without."""
 
 
@@ -89,7 +91,11 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         nothing: dict[str, dict[str, Any]] = {}
         decided = run_guarded(lambda: pasted.judge_pasted(reading), "explain.pasted", failures, nothing)
         judged = replace(judged, verdicts=decided)
-    causes = () if meant and not matching_clues(reading) else _causes(reading, judged, evidence_alone=bool(shown))
+    causes = (
+        ()
+        if meant and not matching_clues(reading)
+        else _causes(reading, judged, not shown, not meant, LEAST_CAUSES if here is None else 0)
+    )
     link = _link(causes, judged, snapshot, away)
     asked = questions.find_question(causes, reading)
     return Explanation(
@@ -152,12 +158,17 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kept))[:12]
 
 
-def _causes(reading: ParsedText, judged: verdicts.Judgement, evidence_alone: bool) -> tuple[RankedCause, ...]:
-    """Return the causes, best first. Words rank nothing where a text is evidence alone: it complains of nothing."""
+def _causes(
+    reading: ParsedText, judged: verdicts.Judgement, complains: bool, by_words: bool, least: int
+) -> tuple[RankedCause, ...]:
+    """Return the causes, best first, ``least`` at least that words or clues give a score.
+
+    Words rank nothing where a text is evidence alone, and complains of nothing, nor where it is one term.
+    """
     words = {row.cause: row.meaning for row in known_causes()}
-    rows = rank_causes(reading)
-    by_words = not any(because for _cause, _score, because in rows)
-    guessed = by_words and not evidence_alone and rows[0][1] >= LEAST_WORD_SCORE
+    rows = rank_causes(reading, by_words)
+    bare = not any(because for _cause, _score, because in rows)
+    guessed = bare and complains and rows[0][1] >= LEAST_WORD_SCORE
     ranked = [
         RankedCause(
             cause=cause,
@@ -172,7 +183,10 @@ def _causes(reading: ParsedText, judged: verdicts.Judgement, evidence_alone: boo
     worth = [
         r
         for place, r in enumerate(ranked)
-        if ((r.score >= MIN_SCORE or by_words) and place < MAX_CAUSES) or r.verdict == "proved" or r.may
+        if ((r.score >= MIN_SCORE or bare) and place < MAX_CAUSES)
+        or (place < least and r.score)
+        or r.verdict == "proved"
+        or r.may
     ]
     best = sorted(worth, key=_rank_key)
     return tuple(with_steps(r, reading.marks) if place < MAX_CAUSES_WITH_STEPS else r for place, r in enumerate(best))

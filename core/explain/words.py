@@ -1,25 +1,22 @@
-"""What a text's words say where no message of it is known: which causes texts with such words came from.
+"""What a text's words say: which causes texts with such words came from.
 
-The table is learned (``python -m tests.learn_words``). It ranks below every clue, and proves nothing.
+The table is learned (``python -m tests.learn_words``). It puts no cause before those that clues name, and proves nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, log
+from math import exp, log, sqrt
 
 from core.explain.reading import ParsedText
 from core.knowledge.words import WordTable, word_table
 
 MAX_WORD_CHARACTERS = 4000
 """Of a text, what its words are taken from: the part that a message is written in, not a log."""
-FULL_EVIDENCE = 60
-"""Known features up to which each counts in full: a longer text repeats itself."""
-SPREAD = 2.0
-"""Divides the log-odds of the words, so that shares below a half are right as often as they say (cross-validated)."""
+SHARPNESS = 14.0
+"""Log-odds between a text that is wholly alike and one that is not at all (cross-validated)."""
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[a-z_]{2,40}|[一-鿿]|\d+")
 """A Chinese sign is half a word: it counts in pairs alone."""
@@ -33,8 +30,6 @@ class WordBelief:
     """Log-share of each cause; they add up to 1 before the logarithm."""
     about: float
     """Log-odds that the text is about a GPU set-up at all, and not about anything else."""
-    known: int
-    """Features that the table knows."""
 
 
 def word_features(reading: ParsedText) -> frozenset[str]:
@@ -51,28 +46,21 @@ def word_features(reading: ParsedText) -> frozenset[str]:
 
 
 def believe_words(reading: ParsedText, table: WordTable | None = None) -> WordBelief:
-    """Return what the words of a text say about each cause; ``table``: another than the product's own."""
+    """Return how alike a text is to those of each cause: the cosine between their words, rare ones weighing more.
+
+    ``table``: another than the product's own.
+    """
     table = table or word_table()
-    bonus = [0.0] * len(table.causes)
-    known = 0
+    likeness = [0] * len(table.causes)
+    length, about = 0, table.about
     for feature in word_features(reading):
         row = table.features.get(feature)
         if row is not None:
-            known += 1
-            for at, weight in zip(row[::2], row[1::2], strict=True):
-                bonus[at] += weight / 100
-    share = min(1.0, FULL_EVIDENCE / known) if known else 1.0
-    raw = {
-        cause: prior + share * (known * absent + extra)
-        for cause, prior, absent, extra in zip(table.causes, table.prior, table.absent, bonus, strict=True)
-    }
-    other = raw.pop("", 0.0)
-    whole = _log_sum(raw.values())
-    spread = _log_sum(x / SPREAD for x in raw.values())
-    return WordBelief({c: x / SPREAD - spread for c, x in raw.items()}, whole - other, known)
-
-
-def _log_sum(values: Iterable[float]) -> float:
-    numbers = tuple(values)
-    top = max(numbers)
-    return top + log(sum(exp(x - top) for x in numbers))
+            about += row[0] / 100
+            length += row[1] ** 2
+            for at, share in zip(row[2::2], row[3::2], strict=True):
+                likeness[at] += share
+    scale = SHARPNESS / (10 * sqrt(length)) if length else 0.0
+    odds = [scale * x for x in likeness]
+    whole = log(sum(exp(x) for x in odds))
+    return WordBelief({c: x - whole for c, x in zip(table.causes, odds, strict=True)}, about)

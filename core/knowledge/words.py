@@ -7,18 +7,18 @@ from core.model.facts import Frozen
 
 
 class WordTable(Frozen, frozen=True, kw_only=True):
-    """Naive Bayes over words, pairs of words and marks, written by ``python -m tests.learn_words --write``."""
+    """How alike a text is to the texts of each cause, written by ``python -m tests.learn_words --write``."""
 
     learned_from: str
     """The texts, in one sentence."""
+    digest: str
+    """Of what it was learned from: a test compares it with the sources as they are."""
     causes: tuple[str, ...]
-    """The empty one stands for texts about anything else."""
-    prior: tuple[float, ...]
-    """Log-odds before a word is read, for each cause."""
-    absent: tuple[float, ...]
-    """What each known feature of the text takes from a cause whose texts never had it."""
+    about: float
+    """Log-odds, before a word is read, that a text is about a GPU set-up."""
     features: dict[str, tuple[int, ...]]
-    """feature: (cause, hundredths of log-odds that it gives back), repeated."""
+    """feature: hundredths of log-odds that the text is about a GPU set-up, hundredths of what it weighs in a text, then
+    (cause, thousandths of its share in the likeness to that cause's texts), repeated."""
 
 
 def word_table() -> WordTable:

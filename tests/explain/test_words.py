@@ -24,7 +24,7 @@ from tests.explain.threads import all_threads
 from tests.machines import wheel_machine
 
 TABLE = Path(resources.__path__[0], "knowledge", "words.json")
-MAX_BYTES = 300_000
+MAX_BYTES = 500_000
 UNSEEN_NOISE = (
     "Peel the potatoes, cut them into slices and put them into a buttered dish. Pour the cream over them.",
     "Wir treffen uns am Samstag um drei am Bahnhof und gehen dann zusammen in den Zoo.",
@@ -44,9 +44,16 @@ BARE = "my tensorflow job gives different answers from those on the other comput
 def test_the_table_is_small_and_names_known_causes() -> None:
     table = word_table()
     assert TABLE.stat().st_size < MAX_BYTES
-    assert set(table.causes) == {"", *(row.cause for row in cause_rows())}
-    assert len(table.prior) == len(table.absent) == len(table.causes)
-    assert all(0 <= at < len(table.causes) for row in table.features.values() for at in row[::2])
+    assert table.causes == tuple(row.cause for row in cause_rows())
+    assert table.digest
+    assert all(0 <= at < len(table.causes) for row in table.features.values() for at in row[2::2])
+
+
+def test_the_table_is_learned_from_the_sources_as_they_are() -> None:
+    assert word_table().digest == learn_words.source_digest(), (
+        "Threads, help pages, clues or messages changed since words.json was learned from them: renew it with "
+        "python -m tests.learn_words --write, then the tables with python -m tests.measure_explain --write."
+    )
 
 
 @pytest.mark.parametrize("text", [*UNSEEN_NOISE, *(json.loads(x) for x in learn_words.NOISE.read_text().splitlines())])
