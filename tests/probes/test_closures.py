@@ -41,12 +41,14 @@ def torch(prefix: Path) -> Path:
     return folder
 
 
-def extension(prefix: Path, needs: Path, source: str = "int answer(void) { return 1; }") -> None:
-    """Build torchvision's module, linked against PyTorch without any search path, with its RECORD."""
-    build.library(site(prefix) / "torchvision" / "_C.so", *LINK, str(needs), source=source)
-    record = site(prefix) / "torchvision-0.23.0.dist-info" / "RECORD"
+def extension(
+    prefix: Path, needs: Path, source: str = "int answer(void) { return 1; }", name: str = "torchvision"
+) -> None:
+    """Build torchvision's module, or another's, linked against PyTorch without any search path, with its RECORD."""
+    build.library(site(prefix) / name / "_C.so", *LINK, str(needs), source=source)
+    record = site(prefix) / f"{name}-0.23.0.dist-info" / "RECORD"
     record.parent.mkdir(parents=True)
-    record.write_text("torchvision/_C.so,sha256=x,1\n")
+    record.write_text(f"{name}/_C.so,sha256=x,1\n")
 
 
 TORCH = ("torch", "2.8.0", ())
@@ -121,6 +123,18 @@ def test_an_extension_for_another_release(tmp_path: Path) -> None:
     assert [g.name for g in found["torchvision"].gaps] == ["gone"]
     (opening,) = found["torchvision"].openings or ()
     assert "undefined symbol: gone" in opening.problem
+
+
+def test_an_extension_is_who_is_linked_against_pytorch_whatever_its_metadata_say(tmp_path: Path) -> None:
+    folder = torch(tmp_path)
+    extension(tmp_path, folder / "libtorch_cuda.so", "int gone(void); int f(void) { return gone(); }", "own_ops")
+    extension(tmp_path, folder / "libtorch_cuda.so", name="other_ops")
+    extension(
+        tmp_path, build.library(tmp_path / "libplain.so"), "int gone(void); int f(void) { return gone(); }", "odd"
+    )
+    found = looked(tmp_path, TORCH)
+    gaps = {name: [g.name for g in c.gaps] for name, c in found.items()}
+    assert gaps == {"torch": [], "own-ops": ["gone"], "other-ops": []}
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -150,7 +150,7 @@ class DamagedFile(Frozen, frozen=True, kw_only=True):
     release: str = ""
     """The release that a module says it is of, where that is not the recorded one."""
     with_folder: bool = False
-    """Of a missing file: whether all that was recorded beside it is gone too, as where somebody took a folder away."""
+    """Of a missing file: whether its folder is gone too, as where somebody took it away on purpose."""
     needed_by: str = ""
     """For a missing library: one of the same environment that is linked against it and does not load without it."""
 

@@ -29,6 +29,7 @@ from core.probes.loading.built_for import built_for
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.probe import ProbeRequest
+from core.probes.python.gone_files import every_distribution
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import of_opening
 from core.probes.wheel_record import installed_by_conda, read_record, record_rows
@@ -45,6 +46,8 @@ GPU_LIBRARY = late_pattern(
 )
 """Libraries whose absence is reported of any extension: CUDA's families, PyTorch's own, and the compiler's run time."""
 
+TORCHS_OWN = late_pattern(r"lib(torch\w*|c10\w*)\.so")
+
 COMPILERS_OWN = late_pattern(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)\.so(\.[\w.]+)?")
 
 VARIANT = late_pattern(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
@@ -55,6 +58,8 @@ ST_NOEXEC = 8
 MOST_STEPS_BACK = 8
 MAX_EXTENSION_FILES = 24
 MAX_EXTENSIONS = 12
+MAX_ASKED_FILES = 4
+"""Libraries of one distribution, those at its top first, that are asked whether they belong to PyTorch."""
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -125,11 +130,34 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
             its_own, machine = setting.python, setting.request.seen.machine
             facts = marker_facts(machine.system, its_own.architecture or machine.architecture, its_own.version)
             needing = [d for d in extensions if _requires(d, distribution.name, facts)]
+            if distribution.name == "torch":
+                others = {d.name for d in (*needing, *(d for d, _row in rows))}
+                needing += [d for d in linked_extensions(setting) if d.name not in others]
             for other in needing[:MAX_EXTENSIONS]:
                 walk = Walk(setting, process, other, base=first)
                 walk.open_extensions(first.cuda_version(row))
                 if walk.binaries:
                     yield walk.closure()
+
+
+def linked_extensions(setting: Setting) -> tuple[Distribution, ...]:
+    """Return the distributions with a compiled module that is linked against PyTorch's libraries, whatever their metadata say."""
+    its, request = setting.python, setting.request
+
+    def look(where: Sysroot) -> tuple[tuple[Distribution, ...], bool]:
+        found = []
+        for what in every_distribution(its, where):
+            if not what.name.startswith("nvidia-") and not re.fullmatch("torch(vision|audio|-nightly)?", what.name):
+                rows = record_rows(what, r"\.so\"?,", where)
+                upper = sorted(rows, key=lambda p: (p.count("/"), p))[:MAX_ASKED_FILES]
+                if any(TORCHS_OWN.fullmatch(n) for p in upper for n in read_image(p, root=where.root).needed):
+                    found.append(what)
+                for path in upper:
+                    where.local_path(path)  # what was read counts
+        return tuple(found), True
+
+    known = request.shared.setdefault("identities", {})
+    return kept_look("linked", its.site_packages, tuple[Distribution, ...], look, setting.where, known=known)
 
 
 def _process(setting: Setting) -> Process:

@@ -27,7 +27,7 @@ STRIPPED_PATHS = late_pattern(
 DIST_INFO = late_pattern(r"([A-Za-z0-9][\w.]*)-([^-]+)\.dist-info")
 
 FILE_ROW = late_pattern(
-    r"(?m)^(?!\.\.|/|[A-Za-z]:)((?:[^\",\n/]+/)*)([^\",\n/]+\.(?:py|so(?:\.\d+)*|pyd|dll)|(?<=/bin/)[^\",\n/.]+),[^,\n]*,(?!0\r?$)"
+    r"(?m)^(?!\.\.|/|[A-Za-z]:)((?:[^\",\n/]+/)*)(\w+\.py|[^\",\n/]+\.(?:so(?:\.\d+)*|pyd|dll)|(?<=/bin/)[^\",\n/.]+),[^,\n]*,(?!0\r?$)"
 )
 """Folder and name in a line of RECORD that is not empty: of a module, a library, or a program in a folder ``bin`` of the package."""
 
@@ -86,15 +86,17 @@ def _of_distribution(
     if not any(_lacking(what, f, n, names, where) for f, n in first.items()):
         return
     for folder, its in folders.items():
+        place = place_of(what, folder, where)
         lacking = _lacking(what, folder, its, names, where)
+        removed = bool(lacking) and not listing(place, names, where) and not where.is_folder(place)
         for name in lacking:
             yield DamagedFile(
-                path=where.join(place_of(what, folder, where), name),
+                path=where.join(place, name),
                 distribution=what.name,
                 version=what.version,
                 location=what.location,
                 state="missing",
-                with_folder=len(lacking) == len(its) and len(its) > 1,
+                with_folder=removed,
             )
 
 

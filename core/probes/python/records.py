@@ -252,7 +252,8 @@ def _unfit_module(
         path=path, distribution=what.name, version=what.version, location=what.location, state="missing"
     )
     if name not in there:
-        return None if f"{name}c" in there else unfit
+        taken = not there and not where.is_folder(where.parent(path))
+        return None if f"{name}c" in there else replace(unfit, with_folder=taken)
     if STRIPPED_PATHS.search(inner):
         return None
     begin = where.read(path, FIRST_BYTES)

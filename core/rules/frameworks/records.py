@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from core.common.i18n import _, format_number, n_
 from core.common.text import join_names
@@ -98,13 +99,20 @@ def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
     if any(_is_broken(f) or _is_start(home, f) or (f.needed_by and not _found_instead(home, f)) for f in files):
         return home.severity
-    if all(f.stripped or f.with_folder or _found_instead(home, f) for f in files):
+    if all(f.stripped or f.with_folder or _has_substitute(f) or _found_instead(home, f) for f in files):
         return NOTE
     followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
     if followed and all(f.state == "missing" for f in files):
         return NOTE  # what every framework here asks for was followed, and is there
     worked = any(t.gpu and t.right and not t.problem and not t.ended for t in home.trials)
     return NOTE if worked else min(home.severity, WARNING)
+
+
+def _has_substitute(file: DamagedFile) -> bool:
+    """Whether it is one of several files of which one is enough: without any the import ends, and that is told instead."""
+    inner = file.path.removeprefix(file.location).replace("\\", "/").lstrip("/")
+    rows = (row for row in module_table().opened if re.fullmatch(row.distributions, file.distribution))
+    return bool(file.location) and any(fnmatchcase(inner, pattern) for row in rows for pattern in row.files)
 
 
 def _found_instead(home: EnvironmentView, file: DamagedFile) -> str:

@@ -130,6 +130,11 @@ def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers
     if one.path in (one.edge.name, one.edge.path):
         name = file_name(home.seen.machine.system, one.path)
         return _("{who} in {prefix} cannot be imported: {name} does not load.", who=who, prefix=its, name=name)
+    if one.edge.state == "absent":
+        return _(
+            "{who} in {prefix} cannot be imported: {module} needs {name}, which is not there.",
+            who=who, prefix=its, module=module, name=file_name(home.seen.machine.system, one.edge.name),
+        )  # fmt: skip
     return _(
         "{who} in {prefix} cannot be imported: {module} needs {name}, which does not load.",
         who=who, prefix=its, module=module, name=file_name(home.seen.machine.system, one.edge.name),
