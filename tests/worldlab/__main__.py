@@ -23,6 +23,7 @@ HELD_OUT_MARKS = {
     "3": "<!-- third held-out table: python -m tests.worldlab --held-out 3 --markdown -->",
     "4": "<!-- fourth held-out table: python -m tests.worldlab --held-out 4 --markdown -->",
     "5": "<!-- fifth held-out table: python -m tests.worldlab --held-out 5 --markdown -->",
+    "6": "<!-- sixth held-out table: python -m tests.worldlab --held-out 6 --markdown -->",
 }
 
 

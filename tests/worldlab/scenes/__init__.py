@@ -7,7 +7,14 @@ import pkgutil
 
 from tests.worldlab.scene import Scene
 
-HELD_OUT = {"1": "held_out", "2": "held_out_2", "3": "held_out_3", "4": "held_out_4", "5": "held_out_5"}
+HELD_OUT = {
+    "1": "held_out",
+    "2": "held_out_2",
+    "3": "held_out_3",
+    "4": "held_out_4",
+    "5": "held_out_5",
+    "6": "held_out_6",
+}
 """The name of each held-out set -> its module."""
 
 
