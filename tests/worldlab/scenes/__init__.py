@@ -14,6 +14,7 @@ HELD_OUT = {
     "4": "held_out_4",
     "5": "held_out_5",
     "6": "held_out_6",
+    "7": "held_out_7",
 }
 """The name of each held-out set -> its module."""
 
