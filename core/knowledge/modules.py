@@ -24,6 +24,8 @@ class KnownModule(Frozen, frozen=True, kw_only=True):
     """Pattern of the distributions whose start is known to import it; empty for what matters by itself."""
     follow: bool = False
     """A framework, or an extension of one, whose import is followed to the end."""
+    extends: str = ""
+    """The framework whose extension it is, and that it imports."""
     code_imports: tuple[str, ...] = ()
     """What its compiled code imports, and cannot do without."""
     source: str = ""

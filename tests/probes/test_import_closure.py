@@ -65,6 +65,18 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
+MAKER_OF_GETATTR = """
+def maker(module, table):
+    def getattr(name):
+        if name in table:
+            message, value = table[name]
+            if value is None:
+                raise AttributeError(message)
+            return value
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return getattr
+"""
+
 USERS: dict[str, Case] = {
     "all is there": ({"user/__init__.py": "import torch\nx = torch.fx.Graph\n", "torch/fx.py": "class Graph: pass\n", "torch/__init__.py": "from . import fx\n"}, None),
     "a module that the package gave up": (
@@ -107,6 +119,135 @@ USERS: dict[str, Case] = {
     "in a function that may return before": (
         {"user/__init__.py": "import sys\ndef check():\n    if sys:\n        return\n    import gone\ncheck()\n"},
         None,
+    ),
+    "tried, and raised again": (
+        {"user/__init__.py": "try:\n    import gone\nexcept ImportError as e:\n    print(e)\n    raise\n"},
+        ("absent", "gone", ""),
+    ),
+    "tried, and another error is caught": (
+        {"user/__init__.py": "try:\n    from torch import nothing_of_it\nexcept ModuleNotFoundError:\n    pass\n", "torch/__init__.py": "x = 1\n"},
+        ("no name", "torch", "nothing_of_it"),
+    ),
+    "tried, and what is done instead ends, too": (
+        {"user/__init__.py": "try:\n    import gone\nexcept ImportError:\n    import gone_too\n"},
+        ("absent", "gone_too", ""),
+    ),
+    "tried, and something else is done instead": (
+        {"user/__init__.py": "try:\n    import gone\nexcept ImportError:\n    gone = None\nelse:\n    import gone_too\n"},
+        None,
+    ),
+    "tried deeper": (
+        {"user/__init__.py": "try:\n    from . import a\nexcept ImportError:\n    a = None\n", "user/a.py": "import gone\n"},
+        None,
+    ),
+    "at the end of a try": ({"user/__init__.py": "try:\n    x = 1\nfinally:\n    import gone\n"}, ("absent", "gone", "")),
+    "raised on purpose, and caught": (
+        {"user/__init__.py": "class Missing(Exception): pass\ntry:\n    raise Missing()\nexcept Missing:\n    import gone\n"},
+        ("absent", "gone", ""),
+    ),
+    "raised where it is imported": (
+        {"user/__init__.py": "try:\n    from . import a\nexcept ImportError:\n    import gone\n", "user/a.py": "raise ImportError('not on this system')\n"},
+        ("absent", "gone", ""),
+    ),
+    "with something that may catch": (
+        {"user/__init__.py": "import contextlib\nwith contextlib.suppress(ImportError):\n    import gone\n"},
+        None,
+    ),
+    "with warnings caught": (
+        {"user/__init__.py": "import warnings\nwith warnings.catch_warnings():\n    import gone\n"},
+        ("absent", "gone", ""),
+    ),
+    "for another Python": (
+        {"user/__init__.py": "import sys\nif sys.version_info < (3, 8):\n    import gone\nelif sys.version_info[0] == 2:\n    import gone\n"},
+        None,
+    ),
+    "for this Python": ({"user/__init__.py": "import sys\nif sys.version_info[:2] >= (3, 8):\n    import gone\n"}, ("absent", "gone", "")),
+    "for another system": (
+        {"user/__init__.py": "import os, sys\nif sys.platform.startswith('win') or os.name == 'nt':\n    import gone\n"},
+        None,
+    ),
+    "for a release": (
+        {"user/__init__.py": "import torch\nNEW = torch.__version__ >= '2.4'\nif NEW:\n    import gone\n", "torch/__init__.py": "__version__ = '2.8.0'\n"},
+        ("absent", "gone", ""),
+    ),
+    "for the release with or without a local part": (
+        {"user/__init__.py": "import torch\nif torch.__version__ == '2.8.0':\n    import gone\n", "torch/__init__.py": "__version__ = '2.8.0+cu128'\n"},
+        None,
+    ),
+    "for a release that is not compared as a text": (
+        {"user/__init__.py": "import torch\nif torch.__version__ >= '2.10':\n    import gone\n", "torch/__init__.py": "class V(str):\n    def __ge__(self, other):\n        return False\n__version__ = V('2.8.0')\n"},
+        None,
+    ),
+    "for another release": (
+        {"user/__init__.py": "from packaging.version import Version\nimport torch\nif Version(torch.__version__) < Version('1.10'):\n    import gone\n", "torch/__init__.py": "__version__ = '2.8.0'\n", "packaging/__init__.py": "", "packaging/version.py": "def Version(text):\n    return tuple(map(int, text.split('.')))\n"},
+        None,
+    ),
+    "where a module is not found": (
+        {"user/__init__.py": "import importlib.util\nHAS = importlib.util.find_spec('no_such_module') is not None\nif HAS:\n    import gone\nelse:\n    import gone_too\n"},
+        ("absent", "gone_too", ""),
+    ),
+    "where nothing tells": ({"user/__init__.py": "import os\nif os.environ.get('NOBODY_SETS_THIS'):\n    import gone\n"}, None),
+    "an attribute in a default": (
+        {"user/__init__.py": "import torch.nn as nn\ndef f(x, kind=nn.GivenUp):\n    return x\n", "torch/nn.py": "x = 1\n"},
+        ("no name", "torch.nn", "GivenUp"),
+    ),
+    "an attribute in an annotation": (
+        {"user/__init__.py": "import torch.nn as nn\ndef f(x: nn.GivenUp):\n    return x\n", "torch/nn.py": "x = 1\n"},
+        ("no name", "torch.nn", "GivenUp"),
+    ),
+    "an attribute in an annotation that nobody reads": (
+        {"user/__init__.py": "from __future__ import annotations\nimport torch.nn as nn\ndef f(x: nn.GivenUp):\n    return x\n", "torch/nn.py": "x = 1\n"},
+        None,
+    ),
+    "an attribute in a class": (
+        {"user/__init__.py": "import torch.nn as nn\nclass A:\n    kinds = [nn.Given, nn.GivenUp]\n", "torch/nn.py": "Given = 1\n"},
+        ("no name", "torch.nn", "GivenUp"),
+    ),
+    "an attribute in a function": ({"user/__init__.py": "import torch.nn as nn\ndef f():\n    return nn.GivenUp\n", "torch/nn.py": "x = 1\n"}, None),
+    "an attribute where another value wins": (
+        {"user/__init__.py": "import torch.nn as nn\nx = 1 or nn.GivenUp\ny = [nn.GivenUp for _ in ()]\nz = nn.GivenUp if not x else 2\n", "torch/nn.py": "x = 1\n"},
+        None,
+    ),
+    "an attribute of what has the module's name": (
+        {"user/__init__.py": "import torch.nn as nn\nclass nn:\n    GivenUp = 1\nx = nn.GivenUp\n", "torch/nn.py": "x = 1\n"},
+        None,
+    ),
+    "an attribute that is tried": (
+        {"user/__init__.py": "import torch.nn as nn\ntry:\n    x = nn.GivenUp\nexcept AttributeError:\n    x = None\n", "torch/nn.py": "x = 1\n"},
+        None,
+    ),
+    "an attribute that a table refuses": (
+        {"user/__init__.py": "import torch.core\nx = torch.core.Old\n", "torch/core.py": "from torch.old import maker\n_table = {'Old': ('gone', None), 'New': ('kept', int)}\n__getattr__ = maker(__name__, _table)\n", "torch/old.py": MAKER_OF_GETATTR},
+        ("no name", "torch.core", "Old"),
+    ),
+    "an attribute that a table has": (
+        {"user/__init__.py": "import torch.core\nx = torch.core.New\n", "torch/core.py": "from torch.old import maker\n_table = {'Old': ('gone', None), 'New': ('kept', int)}\n__getattr__ = maker(__name__, _table)\n", "torch/old.py": MAKER_OF_GETATTR},
+        None,
+    ),
+    "an attribute that no table has, though another file spells it": (
+        {"user/__init__.py": "import torch.core\nx = torch.core.Shape\n", "torch/core.py": "from torch.old import maker\n_table = {'Old': ('gone', None)}\n__getattr__ = maker(__name__, _table)\n", "torch/old.py": MAKER_OF_GETATTR, "torch/more.py": "Shape = int\n"},
+        ("no name", "torch.core", "Shape"),
+    ),
+    "a name made in a loop": (
+        {"user/__init__.py": "from torch.made import Normal\n", "torch/made.py": "for n in ('Nor',):\n    locals()[n + 'mal'] = int\n"},
+        None,
+    ),
+    "the program itself": ({"user/__init__.py": "import __main__\n"}, None),
+    "a name of what a star brings": (
+        {"user/__init__.py": "from torch import nn\nfrom torch.a import f\n", "torch/nn.py": "", "torch/a.py": "from .b import *\n", "torch/b.py": "f = 1\n"},
+        None,
+    ),
+    "a name of what no star brings": (
+        {"user/__init__.py": "from torch.a import g\n", "torch/a.py": "from .b import *\n", "torch/b.py": "f = 1\n"},
+        ("no name", "torch.a", "g"),
+    ),
+    "a module that code registers": (
+        {"user/__init__.py": "import torch\nimport torch.made\n", "torch/__init__.py": "import sys, types\nsys.modules['torch.made'] = types.ModuleType('torch.made')\n"},
+        None,
+    ),
+    "a module of a framework that lacks another": (
+        {"user/__init__.py": "from torch.utils import build\n", "torch/utils/__init__.py": "", "torch/utils/build.py": "import gone\n"},
+        ("absent", "gone", ""),
     ),
     "a package of no bytes": ({"user/__init__.py": "import google.protobuf\n", "google/__init__.py": ""}, ("absent", "google.protobuf", "")),
     "a file of zeros": ({"user/__init__.py": "from . import a\n", "user/a.py": "\0" * 40}, ("damaged", "user.a", "")),

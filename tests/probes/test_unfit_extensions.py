@@ -16,7 +16,6 @@ from core.model.facts import Distribution, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python import unfit_extensions as unfit_extensions_module
 from core.probes.python.environment import goes_without_home
-from core.probes.python.module_text import at_the_margin, sure_imports
 from core.probes.python.numpy_headers import built_for_numpy_1, numpy_of_module
 from core.probes.python.search_path import Interpreter
 from core.probes.python.start_code import path_changes
@@ -24,35 +23,6 @@ from core.probes.python.unfit_extensions import UnfitExtension, unfit_extensions
 from core.probes.sysroot import Sysroot
 from tests.envlab.run import LabHost
 from tests.loader import build
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("import a\n", [1]),
-        ("try:\n    from . import core\nexcept ImportError:\n    core = None\n", []),
-        ("try:\n    from . import core\nexcept ImportError as e:\n    say(e)\n    raise\n", [2]),
-        (
-            "try:\n    import core\nexcept ImportError:\n    if x:\n        raise\n    else:\n        raise OSError\n",
-            [2],
-        ),
-        ("try:\n    import core\nexcept ImportError:\n    if x:\n        raise\n", []),
-        ("try:\n    import core\nexcept KeyError:\n    pass\n", [2]),
-        ("try:\n    pass\nfinally:\n    import core\n", [4]),
-        ("if x:\n    import a\n", []),
-        ("def f():\n    import a\n", []),
-        ("with x:\n    import a\n", [2]),
-    ],
-)
-def test_an_import_is_sure_where_its_failure_ends_the_module(text: str, lines: list[int]) -> None:
-    assert list(sure_imports(text) or ()) == lines
-    bare = at_the_margin(text).split("\n")
-    assert all(bare[n - 1].startswith(("import", "from")) for n in lines)
-
-
-def test_text_that_is_no_python_has_no_sure_import() -> None:
-    assert sure_imports("import (") is None
-    assert at_the_margin("import (") == "import ("
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,25 @@ def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> t
     return tuple(d for d in found if is_relevant(d.name) or d.pins or d.name in wanted)
 
 
+def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:
+    """Return every distribution of a folder of packages: its pins are all that it requires, and ``requires`` what extras add."""
+    found = []
+    for entry in where.names(folder) or ():
+        if (m := _FOLDER.fullmatch(entry)) and entry.endswith(".dist-info"):
+            wishes = [v for k, v in _headers(_metadata(where.join(folder, entry), where)) if k == "requires-dist"]
+            extra = tuple(v for v in wishes if "extra" in v.partition(";")[2])
+            found.append(
+                Distribution(
+                    name=normalise_name(m["name"]),
+                    version=m["version"] or "",
+                    location=path_text(folder),
+                    requires=extra,
+                    pins=tuple(v for v in wishes if v not in extra),
+                )
+            )
+    return tuple(found)
+
+
 @lru_cache(maxsize=4096)  # the same names come again with every environment
 def is_relevant(name: str) -> bool:
     """Whether a distribution is listed wherever it is; ``name`` is normalised."""

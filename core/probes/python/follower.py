@@ -1,42 +1,51 @@
 """Follow the imports of modules from file to file, as this environment's search finds them, to the import that fails.
 
-Files are only read. Any line at the left margin that looks like an import is followed; before a fault is reported,
-Python's own parser must confirm that each line on the way is a statement at its module's top level. Imports in
-functions, conditions and try statements are ignored, so a reported fault stops the real import, but other imports may
-fail, too.
+Files are only read. Every statement that Python surely reaches is followed; functions and open conditions are ignored, so a
+reported fault stops the real import, but other imports may fail, too. Of frameworks, which have ten megabytes of source, only
+lines at the left margin are read; before a fault is reported, Python's own parser must confirm each of them.
 
 Sources: https://docs.python.org/3/reference/import.html and Lib/importlib/_bootstrap.py of CPython, _handle_fromlist.
 """
 
 from __future__ import annotations
 
+import ast
 import re
-import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from heapq import merge
-from typing import NamedTuple
+from collections.abc import Generator, Iterable
 
 import msgspec
 
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
+from core.probes.python.bound_names import ends_with_raise, is_likely_bound, stored_names
+from core.probes.python.dotted_modules import MAX_FILE_BYTES, NONE, DottedModules, Module, package_of
+from core.probes.python.evaluation import (
+    UNKNOWN,
+    Values,
+    answer,
+    catches,
+    chains,
+    defined,
+    has_future_annotations,
+    is_harmless,
+    may_return,
+    name_of_error,
+    value_of,
+)
 from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
-    ATTRIBUTE,
-    EVERYTHING,
     IMPORT,
     MAKES_MODULES,
-    MAKES_NAMES,
-    at_the_margin,
+    absolute,
+    attributes_of,
     behind_docstring,
     binds,
-    bound_modules,
     bound_names,
-    has_known_branches,
-    sure_imports,
-    tasks_of,
+    has_blocks,
+    imported,
+    modules_bound,
     top_level_lines,
 )
 from core.probes.python.modules import ModuleSearch
@@ -50,25 +59,20 @@ MOST_SECONDS = 3.0
 MOST_WAITING = 25.0
 """Seconds by the clock, which a slow disk takes, or a machine with a dozen other programs at work."""
 
-MAX_FILE_BYTES, MAX_PACKAGE_BYTES = 4 << 20, 96 << 20
-
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 
-STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
+MOST_STARS = 8
+"""Modules that take everything of each other, one behind another."""
 
+Steps = Generator[str, bool, bool]
+"""What a module does: yields the modules that it enters, and is told whether each can be followed."""
 
-class _Module(NamedTuple):
-    """The module, package or file that a dotted name refers to."""
-
-    kind: str
-    """package, module, namespace, extension, bytecode, standard, foreign or none."""
-    path: str = ""
-    folders: tuple[str, ...] = ()
-    """Where its modules lie: a package's own folder, each of a namespace's."""
-    entry: int = -1
-
-
-_NONE = _Module("none")
+_ERRORS = {
+    "no name": "ImportError",
+    "foreign": "ModuleNotFoundError",
+    "damaged": "SyntaxError",
+    "unreadable": "PermissionError",
+}
 
 
 class _Frame(msgspec.Struct):
@@ -76,23 +80,61 @@ class _Frame(msgspec.Struct):
 
     name: str
     path: str
-    text: str
-    steps: Iterator[re.Match[str]]
     package: str
     """What its relative imports start from."""
-    tasks: list[tuple[str, str, tuple[str, ...]]] = msgspec.field(default_factory=list)
-    bound: dict[str, str] = msgspec.field(default_factory=dict)
-    """Names that stand for modules -> these."""
+    text: str
     at: int = 0
-    """Where in the text the import stands that is being followed."""
+    """Where in the text of a framework the import stands that is being followed."""
+    lines: list[int] = msgspec.field(default_factory=lambda: [0])
+    """The line that is being followed; one with the frames of its functions and classes."""
+    modules: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names that stand for modules -> these."""
+    values: dict[str, object] = msgspec.field(default_factory=dict)
+    """Names whose value is known."""
+    functions: dict[str, ast.FunctionDef] = msgspec.field(default_factory=dict)
+    """Functions without arguments."""
+    annotated: bool = True
+    """Whether annotations are evaluated."""
+
+    @property
+    def where(self) -> int:
+        """The line that is being followed."""
+        return self.lines[0] or self.text.count("\n", 0, self.at) + 1
+
+    @property
+    def known(self) -> Values:
+        """What its names stand for."""
+        return Values(self.modules, self.values)
+
+    def bind(self, name: str, module: str) -> None:
+        """Let a name stand for a module."""
+        self.forget([name])
+        self.modules[name] = module
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Let names stand for nothing that is known."""
+        for name in names:
+            for known in (self.modules, self.values, self.functions):
+                known.pop(name, None)
+
+    def inner(self, own: Iterable[str]) -> _Frame:
+        """Return the frame of a class or a function, whose own names are not the module's."""
+        made = msgspec.structs.replace(
+            self, modules=dict(self.modules), values=dict(self.values), functions=dict(self.functions)
+        )
+        made.forget(own)
+        return made
 
 
 class _Ended(Exception):  # noqa: N818 - no error: the answer
     """The import ends."""
 
-    def __init__(self, what: EndedImport) -> None:
-        super().__init__(what.wanted)
+    def __init__(self, what: EndedImport | None, error: str) -> None:
+        super().__init__(error)
         self.what = what
+        """None where a module raises by itself."""
+        self.error = error
+        """The name of what Python raises."""
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -108,38 +150,37 @@ class Follower:
         distributions: tuple[Distribution, ...],
         where: Sysroot,
         left: int,
-        closed: frozenset[str] = frozenset(),
         *,
+        closed: frozenset[str] = frozenset(),
         only: frozenset[str] = frozenset(),
+        whole: frozenset[str] = frozenset(),
         end: tuple[float, float] | None = None,
     ) -> None:
-        self._search, self._distributions, self._where, self._left = search, distributions, where, left
-        self._closed = closed
-        """Modules at the top level whose own imports are not followed: they were followed before, or are too many."""
-        self._only = only
-        """If any: the only ones whose imports are followed."""
+        self._search, self._distributions, self._where = search, distributions, where
+        self._found = DottedModules(search, where, left)
+        self._closed, self._only, self._whole = closed, only, whole
+        """Modules at the top level: those that are followed elsewhere, of which only what others enter is read; if any, the only
+        ones that are followed; and those of which every statement is read. Of all others the left margin is."""
         now = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
         self._end_of_work, self._end_of_time = end or now
-        self._modules: dict[str, _Module] = {}
-        self._texts: dict[str, str] = {}
-        self._entered: dict[str, EndedImport | None] = {}
+        self._entered: dict[str, _Ended | None] = {}
         """Modules that were entered, each with where its import ends."""
-        self._statements: dict[str, Mapping[int, object] | None] = {}
         self._start = ""
         self._first_start: dict[str, str] = {}
-        """Files that were read -> the module whose import came to them first."""
-
+        """Files that were followed -> the module whose import came to them first."""
+        self._lacking: dict[tuple[str, str], bool] = {}
+        self._proofs: dict[str, frozenset[int]] = {}
         self.suspect(NOTHING_SUSPECT)
 
     def suspect(self, suspects: Suspects) -> None:
         """Let what does not load end an import."""
         self._unfit = {one.path: one for one in suspects.unfit}
-        self._lacking = suspects.lacking
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
         self._careful |= {self._top_of(one.path) for one in suspects.gone}
         self._gone = {module_stem(one.path): f"{one.distribution} {one.version}" for one in suspects.gone}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
-        self._of_python = self._importing(wanted) if wanted else frozenset()
+        self._found.lacking = frozenset(suspects.lacking)
+        self._found.of_python = self._importing(wanted) if wanted else frozenset()
 
     def _importing(self, wanted: set[str]) -> frozenset[str]:
         """Return the modules of Python itself that name one of these in an import, or a module that does."""
@@ -166,7 +207,7 @@ class Follower:
 
     def start(self, row: KnownModule, distribution: Distribution) -> EndedImport | None:
         """Return where the import of one framework ends; None where nothing shows that it does."""
-        its = self.module(row.module)
+        its = self._found.find(row.module)
         if its.kind in ("none", "namespace"):
             return self._absent_start(row, distribution, its)
         try:
@@ -188,7 +229,7 @@ class Follower:
     def told_of_lost(self, module: str, one: DamagedFile) -> EndedImport:
         """Return a package whose own start is lost: the rest of its folder is imported as a namespace, and has nothing."""
         folder = self._where.parent(one.path)
-        its = _Module("namespace", folder) if self._where.is_folder(folder) else _NONE
+        its = Module("namespace", folder) if self._where.is_folder(folder) else NONE
         ended = self._told("absent", ("", 0), module, its)
         return msgspec.structs.replace(ended, owner=f"{one.distribution} {one.version}")
 
@@ -197,12 +238,13 @@ class Follower:
         name = self._where.name(one.path)
         spelt = re.compile(rf"{re.escape(name)}[\"']")
         tops = {self._top_of(one.path), module_of(one.distribution)}
-        for path, text in self._texts.items():
+        for path, start in self._first_start.items():
+            text = self._found.texts.get(path, "")
             if name in text and self._top_of(path) in tops and spelt.search(text):
                 edge = Edge(name=name, wanted_by=path_text(path), state="absent")
-                ended = self._told("unfit", ("", 0), self._dotted(path), _Module("module", path))
+                ended = self._told("unfit", ("", 0), self._dotted(path), Module("module", path))
                 owner = f"{one.distribution} {one.version}"
-                return msgspec.structs.replace(ended, edge=edge, recorded=True, owner=owner), self._first_start[path]
+                return msgspec.structs.replace(ended, edge=edge, recorded=True, owner=owner), start
         return None
 
     def _dotted(self, path: str) -> str:
@@ -216,12 +258,12 @@ class Follower:
 
     def told_of(self, one: UnfitExtension) -> EndedImport:
         """Return an extension module that nothing shows to be imported, and that is what its package is for."""
-        return self._with_edge(self._told("unfit", ("", 0), one.dotted, _Module("extension", one.path)), one)
+        return self._with_edge(self._told("unfit", ("", 0), one.dotted, Module("extension", one.path)), one)
 
     def _with_edge(self, ended: EndedImport, one: UnfitExtension) -> EndedImport:
         return msgspec.structs.replace(ended, edge=one.edge, recorded=one.recorded, owner=one.owner, path=one.path)
 
-    def _absent_start(self, row: KnownModule, distribution: Distribution, its: _Module) -> EndedImport | None:
+    def _absent_start(self, row: KnownModule, distribution: Distribution, its: Module) -> EndedImport | None:
         """Tell of a recorded framework that is not there; one that is recorded without a file was never meant to be."""
         record = read_record(distribution, self._where)
         editable = re.search(r"(?m)^(__editable__[^,\n]*\.pth|[\w.-]+\.pth),", record)
@@ -250,204 +292,308 @@ class Follower:
 
     def _from_code(self, row: KnownModule, name: str) -> None:
         """Enter what a framework's compiled code imports."""
-        importer = self.module(row.module).path
-        if self.module(name).kind in ("none", "namespace", "foreign"):
-            raise _Ended(self._told("absent", (importer, 0), name, self.module(name)))
+        if self._found.find(name).kind in ("none", "namespace", "foreign"):
+            importer = self._found.find(row.module).path
+            raise _Ended(self._told("absent", (importer, 0), name, self._found.find(name)), "ModuleNotFoundError")
         self._run(name)
 
+    # --- one module after another -------------------------------------------------------------------------------------
+
     def _run(self, start: str) -> None:
-        stack: list[_Frame] = []
+        """Let modules do what they do, each as far as it asks for the next; on a stack of our own, since imports go deep.
+
+        Raises:
+            _Ended: the import ends.
+        """
+        stack: list[tuple[_Frame, Steps]] = []
         self._start = start
-        self._enter(start, stack)
-        while stack and self._left > 0 and self.had_time:
-            frame = stack[-1]
-            if frame.tasks:
-                self._do(frame.tasks.pop(0), frame, stack)
-                continue
-            step = next(frame.steps, None)
-            if step is None:
+        sent, ended = self._begin(start, None, stack), None
+        while stack and self._found.left > 0 and self.had_time:
+            frame, steps = stack[-1]
+            try:
+                wanted = steps.throw(ended) if ended else steps.send(sent)  # type: ignore[arg-type]  # None begins one
+                ended = None
+            except StopIteration:
                 stack.pop()
+                sent, ended = True, None
                 continue
-            frame.at = step.start()
-            if "chain" in step.re.groupindex:
-                self._take(step["chain"].split("."), frame, stack)
+            except _Ended as e:
+                stack.pop()
+                self._entered[frame.name] = ended = e
                 continue
-            frame.tasks = list(tasks_of(step, frame.package))
-            frame.bound |= bound_modules(step, frame.package)
+            try:
+                sent = self._begin(wanted, frame, stack)
+            except _Ended as e:
+                ended = e
+        if ended is not None and not stack:
+            raise ended
 
-    def _do(self, task: tuple[str, str, tuple[str, ...]], frame: _Frame, stack: list[_Frame]) -> None:
-        what, dotted, names = task
-        if what == "enter":
-            if not self._enter(dotted, stack):
-                frame.tasks.clear()
-            return
-        its = self.module(dotted)
-        ours = dotted in (frame.name, frame.package)
-        for name in names:
-            inner = self.module(f"{dotted}.{name}") if its.folders else _NONE
-            if inner.kind not in ("none", "foreign"):
-                if ours or not binds(self._text(its), name):
-                    frame.tasks.append(("enter", f"{dotted}.{name}", ()))
-            elif inner.kind == "foreign":
-                self._end("foreign", stack, f"{dotted}.{name}", inner)
-            elif self._is_gone(its, name) and not self._has_another(its, name):
-                self._end("absent", stack, f"{dotted}.{name}", its)
-            elif not ours and self._lacks(its, name):
-                self._end("no name" if its.kind != "namespace" else "absent", stack, dotted, its, name)
+    def _begin(self, dotted: str, by: _Frame | None, stack: list[tuple[_Frame, Steps]]) -> bool | None:
+        """Put a module on the stack, and return None; whether it can be followed where there is nothing to do.
 
-    def _take(self, chain: list[str], frame: _Frame, stack: list[_Frame]) -> None:
-        """Follow a name through the modules that it goes through, to what the last of them should have."""
-        module = frame.bound.get(chain[0], "")
-        for name in chain[1:]:
-            its = self.module(module) if module else _NONE
-            if its.kind not in ("package", "module") or module in (frame.name, frame.package):
-                return
-            if its.folders and self.module(f"{module}.{name}").kind != "none":
-                module = f"{module}.{name}"
-                continue
-            top = self.module(module.partition(".")[0])
-            if (
-                name not in self._text(its)
-                and self._is_nowhere_spelt(top, name)
-                and not self._takes_from_others(its, name, own=False)
-            ):
-                self._end("no name", stack, module, its, name)
-            return
-
-    # --- one module ---------------------------------------------------------------------------------------------------
-
-    def _enter(self, dotted: str, stack: list[_Frame]) -> bool:
-        """Begin with a module, if it is not known; say whether it is one that can be followed."""
+        Raises:
+            _Ended: there is no such module, or none that can be imported.
+        """
         if dotted in self._entered:
-            ended = self._entered[dotted]
-            if ended is not None and self._proved(stack):
-                self._note(stack, ended)
-                raise _Ended(ended)
+            if (ended := self._entered[dotted]) is not None:
+                raise ended
             return True
-        its = self.module(dotted)
+        its, top = self._found.find(dotted), dotted.partition(".")[0]
         if its.kind == "extension" and its.path in self._unfit:
-            self._end("unfit", stack, dotted, its)
-        if its.kind == "lacking" and stack:
-            self._end("absent", stack, dotted, its)
-        if its.kind in ("standard", "extension", "bytecode", "namespace", "lacking"):
+            raise self._end("unfit", by, dotted, its)
+        if (its.kind == "foreign" and by) or (its.kind == "lacking" and by):
+            raise self._end("foreign" if its.kind == "foreign" else "absent", by, dotted, its)
+        if its.kind == "none" and by and self._is_surely_absent(dotted):
+            raise self._end("absent", by, dotted, its)
+        if its.kind not in ("package", "module"):
             return its.kind == "namespace"
-        if its.kind == "foreign":
-            self._end("foreign", stack, dotted, its)
-            return False
-        if its.kind == "none":
-            if stack and self._is_surely_absent(dotted):
-                self._end("absent", stack, dotted, its)
-            return False
-        self._entered[dotted] = None
-        top = dotted.partition(".")[0]
-        if top in self._closed or (self._only and top not in self._only):
+        if self._only and top not in self._only:
             return True
-        text = self._text(its)
-        if stack and (bad := self._bad_content(dotted, its, text)):
-            self._end(bad, stack, dotted, its)
-        package = dotted if its.kind == "package" else dotted.rpartition(".")[0]
-        if self._is_read_with_care(dotted, its) or (self._closed and has_known_branches(text)):
-            self._statements[its.path] = sure_imports(text, self._is_installed)
-            text = at_the_margin(text, self._is_installed)
-        stack.append(_Frame(dotted, its.path, text, self._steps(text), package))
+        if top in self._closed and (by is None or by.name.partition(".")[0] in self._closed):
+            return True
+        self._entered[dotted] = None
+        text = self._found.text(its)
+        self._first_start.setdefault(its.path, self._start)
+        if by and (bad := self._bad_content(dotted, its, text)):
+            raise self._end(bad, by, dotted, its)
+        frame = _Frame(dotted, its.path, package_of(dotted, its), text)
+        whole = self._is_read_with_care(dotted, its) or (top in self._whole and self._needs_a_parser(frame))
+        stack.append((frame, self._statements(frame) if whole else self._margin(frame)))
+        return None
+
+    def _needs_a_parser(self, frame: _Frame) -> bool:
+        """Whether a module does more than import, or names something that a module may lack: most do not, and parsing takes time."""
+        if has_blocks(frame.text):
+            return True
+        names: dict[str, str] = {}
+        for step in IMPORT.finditer(frame.text, behind_docstring(frame.text)):
+            names |= modules_bound(step, frame.package)
+        known = {
+            name: module for name, module in names.items() if self._found.find(module).kind in ("package", "module")
+        }
+        return any(self._lacking_part(known[first], rest, frame) for first, *rest in attributes_of(frame.text, known))
+
+    def _margin(self, frame: _Frame) -> Steps:
+        """Do the imports at the left margin; one that ends counts where it is a statement of the top level."""
+        for step in IMPORT.finditer(frame.text, behind_docstring(frame.text)):
+            frame.at = step.start()
+            for module, names in imported(step, frame.package):
+                try:
+                    yield from self._import(frame, module, names)
+                except _Ended:
+                    if frame.path not in self._proofs:
+                        self._proofs[frame.path] = top_level_lines(frame.text)
+                    if frame.where in self._proofs[frame.path]:
+                        raise
         return True
 
-    def _steps(self, text: str) -> Iterator[re.Match[str]]:
-        """Return what a module does, in its order; attributes are looked at in packages that use a framework."""
-        begin = behind_docstring(text)
-        steps = IMPORT.finditer(text, begin)
-        return merge(steps, ATTRIBUTE.finditer(text, begin), key=re.Match.start) if self._closed else steps
+    def _import(self, frame: _Frame, module: str, names: tuple[str, ...] | None) -> Steps:
+        """Enter a module and those above it, and take names of it; None for ``import module``."""
+        parts = module.split(".")
+        for n in range(1, len(parts) + 1):
+            if not (yield ".".join(parts[:n])):
+                return True
+        its = self._found.find(module)
+        for name in names or ():
+            inner = self._found.find(f"{module}.{name}") if its.folders else NONE
+            if inner.kind not in ("none", "foreign"):
+                if module in (frame.name, frame.package) or not binds(self._found.text(its), name):
+                    yield f"{module}.{name}"
+            elif inner.kind == "foreign":
+                raise self._end("foreign", frame, f"{module}.{name}", inner)
+            elif self._is_gone(its, name) and not self._has_another(its, name):
+                raise self._end("absent", frame, f"{module}.{name}", its)
+            elif module != frame.name and self._lacks(module, its, name):
+                raise self._end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
+        return True
 
-    def _is_installed(self, module: str) -> bool | None:
-        return True if self.module(module).kind in ("package", "module") else None
+    # --- statements ---------------------------------------------------------------------------------------------------
 
-    def module(self, dotted: str) -> _Module:
-        """Return what a dotted name leads to."""
-        if dotted not in self._modules:
-            parent, dot, name = dotted.rpartition(".")
-            self._modules[dotted] = self._inner(self.module(parent), name) if dot else self._top(name)
-        return self._modules[dotted]
+    def _statements(self, frame: _Frame) -> Steps:
+        """Do what a module surely does."""
+        try:
+            body = ast.parse(frame.text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return True
+        frame.annotated = not has_future_annotations(body) and self.python < (3, 14)
+        yield from self._block(body, frame)
+        return True
 
-    def _top(self, name: str) -> _Module:
-        found = self._search.find(name)
-        entries = self._search.search.entries
-        origin = entries[found.entry].origin if 0 <= found.entry < len(entries) else ""
-        if name in self._lacking:
-            return _Module("lacking")
-        if (
-            origin == "standard library"
-            and name in self._of_python
-            and found.kind in ("package", "module", "extension")
-        ):
-            folder = self._where.parent(found.path)
-            return _Module(found.kind, found.path, (folder,) if found.kind == "package" else (), found.entry)
-        if origin == "standard library" or (found.kind in ("none", "namespace") and name in STANDARD):
-            return _Module("standard")
-        if name in sys.builtin_module_names or name == "__main__":
-            return _Module("standard")
-        if found.kind == "none":
-            return self._foreign([e.path for e in entries], name)
-        if found.kind == "package":
-            return _Module("package", found.path, (self._where.parent(found.path),), found.entry)
-        if found.kind == "namespace":
-            folders = [f for e in entries if self._where.is_folder(f := self._where.join(e.path, name))]
-            return _Module("namespace", found.path, tuple(folders), found.entry)
-        return _Module(found.kind, found.path, (), found.entry)
+    def _block(self, body: Iterable[ast.stmt], frame: _Frame) -> Steps:
+        """Do statements; say whether Python may come to what follows them for certain."""
+        for node in body:
+            frame.lines[0] = node.lineno
+            if not (yield from self._statement(node, frame)):
+                return False
+        return True
 
-    def _inner(self, parent: _Module, name: str) -> _Module:
-        spaces = []
-        for folder in parent.folders:
-            kind, path = self._search.find_in_folder(folder, name)
-            if kind == "package":
-                return _Module(kind, path, (self._where.parent(path),), parent.entry)
-            if kind == "namespace":
-                spaces.append(path)
-            elif kind:
-                return _Module(kind, path, (), parent.entry)
-        if spaces:
-            return _Module("namespace", spaces[0], tuple(spaces), parent.entry)
-        return self._foreign(parent.folders, name)
+    def _statement(self, node: ast.stmt, frame: _Frame) -> Steps:
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                yield from self._import_statement(node, frame)
+            case ast.Return():
+                return False
+            case ast.Raise(exc=raised):
+                raise _Ended(None, name_of_error(raised))
+            case ast.Try():
+                return (yield from self._try(node, frame))
+            case ast.If(test=test, body=first, orelse=second):
+                self._look_up(test, frame)
+                its = answer(test, frame.known, self)
+                if its is not None:
+                    return (yield from self._block(first if its else second, frame))
+                frame.forget(stored_names([node]))
+                return not may_return(node)
+            case ast.With(body=inner) if is_harmless(node):
+                return (yield from self._block(inner, frame))
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from self._definition(node, frame)
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[])) if name in frame.functions:
+                its_body = frame.functions[name].body
+                yield from self._block(its_body, frame.inner(stored_names(its_body)))
+            case _:
+                self._others(node, frame)
+        return True
 
-    def _foreign(self, folders: Iterable[str], name: str) -> _Module:
-        """Return an extension module of this name for another Python alone, else nothing."""
-        found = next((p for f in folders if (p := self._search.foreign_inside(f, name))), "")
-        return _Module("foreign", found) if found else _NONE
+    def _import_statement(self, node: ast.Import | ast.ImportFrom, frame: _Frame) -> Steps:
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                yield from self._import(frame, one.name, None)
+                first = one.name.partition(".")[0]
+                frame.bind(one.asname or first, one.name if one.asname else first)
+            return True
+        module = absolute(node.level, node.module or "", frame.package)
+        if module and (node.level or module != "__future__"):
+            yield from self._import(frame, module, tuple(one.name for one in node.names))
+            for one in node.names:
+                frame.bind(one.asname or one.name, f"{module}.{one.name}")
+        return True
 
-    def _is_read_with_care(self, dotted: str, its: _Module) -> bool:
+    def _definition(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, frame: _Frame) -> Steps:
+        for expression in defined(node, annotated=frame.annotated):
+            self._look_up(expression, frame)
+        if isinstance(node, ast.ClassDef):
+            yield from self._block(node.body, frame.inner(stored_names(node.body)))
+        frame.forget([node.name])
+        if isinstance(node, ast.FunctionDef) and not any(ast.iter_child_nodes(node.args)):
+            frame.functions[node.name] = node
+        return True
+
+    def _others(self, node: ast.stmt, frame: _Frame) -> None:
+        """Look up what a statement takes of modules, and note or forget what it binds."""
+        match node:
+            case ast.Expr() | ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Assert():
+                self._look_up(node, frame)
+            case ast.For(iter=over):
+                self._look_up(over, frame)
+            case ast.With(items=items):
+                self._look_up(items[0].context_expr, frame)
+        frame.forget(stored_names([node]))
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            value = value_of(node.value, frame.known, self)
+            if value is not UNKNOWN:
+                frame.values[node.targets[0].id] = value
+
+    def _try(self, node: ast.Try, frame: _Frame) -> Steps:
+        """Do what is tried; where that surely ends, what the handler does that catches it."""
+        goes_on = True
+        try:
+            goes_on = yield from self._block(node.body, frame)
+        except _Ended as e:
+            caught = [(h, catches(h, e.error)) for h in node.handlers]
+            handler, its = next(((h, its) for h, its in caught if its is not False), (None, False))
+            if handler is None:
+                raise
+            frame.forget(stored_names([node]))
+            if its:
+                try:
+                    goes_on = yield from self._block(handler.body, frame)
+                except _Ended as again:
+                    raise (e if again.what is None else again) from None
+        else:
+            sure = all(ends_with_raise(h.body) for h in node.handlers)
+            if not sure:
+                frame.forget(stored_names([node]))
+            elif goes_on:
+                goes_on = yield from self._block(node.orelse, frame)
+        if node.finalbody and goes_on:
+            goes_on = yield from self._block(node.finalbody, frame)
+        return goes_on
+
+    def _look_up(self, expression: ast.AST, frame: _Frame) -> None:
+        """Follow names through the modules that they go through, to what the last of them should have.
+
+        Raises:
+            _Ended: a module surely lacks it.
+        """
+        for line, (first, *names) in chains(expression) if frame.modules else ():
+            if first in frame.modules and (lacking := self._lacking_part(frame.modules[first], names, frame)):
+                module, name = lacking
+                frame.lines[0] = line
+                raise self._end("no name", frame, module, self._found.find(module), name, "AttributeError")
+
+    def _lacking_part(self, module: str, names: Iterable[str], frame: _Frame) -> tuple[str, str] | None:
+        """Return the module on the way through attributes that surely lacks the next one, and this one; None where there is none."""
+        for name in names:
+            its = self._found.find(module)
+            if its.kind not in ("package", "module") or module == frame.name:
+                return None
+            if its.folders and self._found.find(f"{module}.{name}").kind != "none":
+                if binds(self._found.text(its), name):
+                    return None
+                module = f"{module}.{name}"
+                continue
+            return (module, name) if self._lacks(module, its, name) else None
+        return None
+
+    # --- what conditions ask for --------------------------------------------------------------------------------------
+
+    @property
+    def python(self) -> tuple[int, int]:
+        """The interpreter's release."""
+        return self._search.python
+
+    @property
+    def platform(self) -> str:
+        """sys.platform."""
+        return {"windows": "win32"}.get(self._where.system, self._where.system)
+
+    def is_installed(self, module: str) -> bool | None:
+        """Whether a module can be found; None where that is open."""
+        kind = self._found.find(module).kind
+        if kind == "none":
+            return None if self._search.has_unknown_finders or "." in module else False
+        return True if kind in ("package", "module", "standard") else None
+
+    def release(self, module: str) -> str:
+        """Return the release of what brings a module; empty where that is open."""
+        return next((d.version for d in self._distributions if module_of(d.name) == module), "")
+
+    # --- what is lacking ----------------------------------------------------------------------------------------------
+
+    def _is_read_with_care(self, dotted: str, its: Module) -> bool:
         """Whether imports in a try count, too: of packages with an extension module that does not load, and of Python's own."""
         if dotted.partition(".")[0] in self._careful:
             return True
         entries = self._search.search.entries
-        return (
-            bool(self._of_python) and 0 <= its.entry < len(entries) and entries[its.entry].origin == "standard library"
-        )
-
-    def _text(self, its: _Module) -> str:
-        if its.kind not in ("package", "module") or not its.path.endswith(".py"):
-            return ""
-        if its.path not in self._texts:
-            seen = self._where.stat(its.path)
-            data = (self._where.text(its.path, min(seen.st_size, MAX_FILE_BYTES)) or "") if seen else ""
-            self._left -= len(data)
-            self._texts[its.path] = data
-            self._first_start[its.path] = self._start
-        return self._texts[its.path]
-
-    # --- what is lacking ----------------------------------------------------------------------------------------------
+        at = its.entry
+        return bool(self._found.of_python) and 0 <= at < len(entries) and entries[at].origin == "standard library"
 
     def _is_surely_absent(self, dotted: str) -> bool:
         parent, dot, name = dotted.rpartition(".")
+        if any("sys.modules" in t and (f'"{dotted}"' in t or f"'{dotted}'" in t) for t in self._found.texts.values()):
+            return False
         if not dot:
             return not self._search.has_unknown_finders
-        its = self.module(parent)
+        its = self._found.find(parent)
         if its.kind == "namespace" or self._is_gone(its, name):
             return True
-        text = self._text(its)
+        text = self._found.text(its)
         return its.kind == "package" and (
-            self._is_empty(its) or (bool(text) and not any(way in text for way in MAKES_MODULES))
+            self._found.is_empty(its) or (bool(text) and not any(way in text for way in MAKES_MODULES))
         )
 
-    def _is_gone(self, parent: _Module, name: str) -> bool:
+    def _is_gone(self, parent: Module, name: str) -> bool:
         """Whether a package recorded a module of this name in the parent's folder, and it is not there."""
         return bool(self._loser(parent.folders, name))
 
@@ -457,73 +603,49 @@ class Follower:
         places = (module_stem(p) for f in folders for p in (join(f, name), join(f, name, "__init__")))
         return next((self._gone[p] for p in places if p in self._gone), "") if self._gone else ""
 
-    def _has_another(self, its: _Module, name: str) -> bool:
+    def _has_another(self, its: Module, name: str) -> bool:
         """Whether a package may have the name of a module that is gone from somewhere else."""
-        return binds(self._text(its), name) or self._takes_from_others(its, name)
+        names = self._found.names(its)
+        return binds(self._found.text(its), name) or (names is not None and bool(names.stars))
 
-    def _is_plain(self, its: _Module) -> bool:
-        """Whether a module has what its text spells, and nothing else."""
-        text = self._text(its)
-        return bool(text) and not any(way in text for way in MAKES_NAMES)
+    def _lacks(self, dotted: str, its: Module, name: str) -> bool:
+        """Whether a module surely has no such name, and nobody gives it one."""
+        key = dotted, name
+        if key not in self._lacking:
+            found = not (name == "*" or name.startswith("__")) and self._binds_nowhere(dotted, its, name, 0)
+            self._lacking[key] = found and not self._found.is_set_elsewhere(dotted, name)
+        return self._lacking[key]
 
-    def _lacks(self, its: _Module, name: str) -> bool:
-        """Whether a module surely has no such name."""
-        if name == "*" or name.startswith("__"):
-            return False
+    def _binds_nowhere(self, dotted: str, its: Module, name: str, depth: int) -> bool:
+        """Whether neither a module's text has a name, nor what it takes everything of, nor what hands names out."""
         if its.kind == "namespace":
             return True
-        text = self._text(its)
+        text = self._found.text(its)
         if not text:
-            return its.kind == "module" and its.path.endswith(".py") and self._is_empty(its)
-        entries = self._search.search.entries
-        early = 0 <= its.entry < len(entries) and entries[its.entry].origin in BEFORE_THE_PACKAGES
-        if name in text and not early:
-            return False  # spelt somewhere: it may well be bound there
-        if not self._is_plain(its):
-            return not early and self._is_nowhere_spelt(its, name) and not self._takes_from_others(its, name, own=False)
-        if self._takes_from_others(its, name):
+            return its.kind == "module" and its.path.endswith(".py") and self._found.is_empty(its)
+        if is_likely_bound(text, name):
             return False
-        return name not in text or name not in bound_names(text, name)
-
-    def _is_nowhere_spelt(self, its: _Module, name: str) -> bool:
-        """Whether no file of a package that hands out its names by code says this one: then no code of it can look it up."""
-        if its.kind != "package" or not re.fullmatch(r"[A-Za-z_]\w{5,}", name):
+        names = self._found.names(its)
+        if names is None or name in names.bound:
             return False
-        todo, left, word = list(its.folders), MAX_PACKAGE_BYTES, re.compile(rf"\b{name}\b")
-        while todo:
-            folder = todo.pop()
-            for one in sorted(self._where.names(folder) or ()):
-                path = self._where.join(folder, one)
-                if one.endswith((".py", ".pyi")):
-                    text = self._where.text(path, MAX_FILE_BYTES) or ""
-                    left -= len(text)
-                    if left < 0 or (name in text and word.search(text)):
-                        return False
-                elif one.endswith((".so", ".pyd", ".pyc")) and ("/lib/" not in path or "python" in one):
-                    data = self._where.read(path, MAX_PACKAGE_BYTES) or b""
-                    left -= len(data)
-                    if left < 0 or not data or name.encode() in data:
-                        return False
-                elif "." not in one and one != "__pycache__" and self._where.is_folder(path):
-                    todo.append(path)
-        return True
+        stars = [absolute(dots, module, package_of(dotted, its)) for dots, module in names.stars]
+        if not all(self._star_lacks(star, name, depth) for star in stars):
+            return False
+        handed = self._found.handed(dotted, its, names)
+        return self._found.is_nowhere_spelt(its, name) if handed is None else name not in handed
 
-    def _takes_from_others(self, its: _Module, name: str, *, own: bool = True) -> bool:
-        """Whether a module that takes everything of others may have the name from one of them; ``own``: of its package's, too."""
-        for dots, module in EVERYTHING.findall(self._text(its)) if "*" in self._text(its) else ():
-            if dots and not own:
-                continue
-            found = self._search.find(module) if module and not dots and "." not in module else None
-            spelt = self._where.text(found.path, MAX_FILE_BYTES) if found and found.path.endswith(".py") else None
-            if not spelt or name in bound_names(spelt, name):
-                return True
-        return False
+    def _star_lacks(self, module: str, name: str, depth: int) -> bool:
+        """Whether nothing of this name comes with everything of a module."""
+        its = self._found.find(module) if module and depth < MOST_STARS else NONE
+        if its.folders and self._found.find(f"{module}.{name}").kind != "none":
+            return False
+        if its.kind == "standard" and "." not in module:
+            path = self._search.find(module).path
+            text = self._where.text(path, MAX_FILE_BYTES) if path.endswith(".py") else None
+            return bool(text) and "\nglobals()" not in (text or "") and name not in bound_names(text or "", name)
+        return its.kind in ("package", "module") and self._binds_nowhere(module, its, name, depth + 1)
 
-    def _is_empty(self, its: _Module) -> bool:
-        seen = self._where.stat(its.path)
-        return seen is not None and seen.st_size == 0
-
-    def _bad_content(self, dotted: str, its: _Module, text: str) -> str:
+    def _bad_content(self, dotted: str, its: Module, text: str) -> str:
         """Return in a word why a module's file is no module; empty for one that is."""
         if "\0" in text:
             return "damaged"
@@ -531,14 +653,14 @@ class Follower:
             return "unreadable"
         return "empty" if not text and self._lost_its_content(dotted, its) else ""
 
-    def _is_closed_to_us(self, its: _Module) -> bool:
+    def _is_closed_to_us(self, its: Module) -> bool:
         """Whether a file has content that this user may not read."""
         seen = self._where.stat(its.path) if its.path.endswith(".py") else None
         return seen is not None and seen.st_size > 0 and self._where.text(its.path, 1) is None
 
-    def _lost_its_content(self, dotted: str, its: _Module) -> bool:
+    def _lost_its_content(self, dotted: str, its: Module) -> bool:
         """Whether a file of no bytes was recorded with some."""
-        if not self._is_empty(its):
+        if not self._found.is_empty(its):
             return False
         owner = self._owner(dotted)
         if owner is None:
@@ -560,24 +682,24 @@ class Follower:
         known = next((row for row in module_table().modules if row.module == top), None)
         if not mine and known:
             mine = [d for d in self._distributions if re.fullmatch(known.distributions, d.name)]
-        path = self.module(top).path
+        path = self._found.find(top).path
         return next((d for d in mine if path.startswith(d.location + self._where.path_module.sep)), None)
 
-    def _end(self, kind: str, stack: list[_Frame], wanted: str, its: _Module, name: str = "") -> None:
-        """Tell of a fault, if each line on the way to it is one that Python comes to."""
-        if not self._proved(stack):
-            return
-        frame = stack[-1]
-        ended = self._told(kind, (frame.path, frame.text.count("\n", 0, frame.at) + 1), wanted, its, name)
+    def _end(  # noqa: PLR0917 - what it tells
+        self, kind: str, by: _Frame | None, wanted: str, its: Module, name: str = "", error: str = ""
+    ) -> _Ended:
+        """Return the end of an import at the line that a module has come to."""
+        ended = self._told(kind, (by.path, by.where) if by else ("", 0), wanted, its, name)
         if its.path in self._unfit:
             ended = self._with_edge(ended, self._unfit[its.path])
-        self._note(stack, ended)
-        raise _Ended(ended)
+        if not error:
+            error = "ModuleNotFoundError" if kind == "absent" and not name else _ERRORS.get(kind, "ImportError")
+        return _Ended(ended, error)
 
-    def _told(self, kind: str, by: tuple[str, int], wanted: str, its: _Module, name: str = "") -> EndedImport:
+    def _told(self, kind: str, by: tuple[str, int], wanted: str, its: Module, name: str = "") -> EndedImport:
         top = self._search.find(wanted.partition(".")[0])
         above, _dot, name_of_it = wanted.rpartition(".")
-        places = self.module(above).folders if above else [e.path for e in self._search.search.entries]
+        places = self._found.find(above).folders if above else [e.path for e in self._search.search.entries]
         loser = self._loser(places, name_of_it) if kind == "absent" else ""
         owner, hidden = self._owner(wanted), next(iter(top.hidden), "")
         behind = next(
@@ -596,17 +718,3 @@ class Follower:
             hidden=hidden,
             hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",
         )
-
-    def _note(self, stack: list[_Frame], ended: EndedImport) -> None:
-        for frame in stack:
-            self._entered[frame.name] = ended
-
-    def _proved(self, stack: list[_Frame]) -> bool:
-        """Whether every line on the way is an import at the top level of its module."""
-        for frame in stack:
-            if frame.path not in self._statements:
-                self._statements[frame.path] = top_level_lines(frame.text)
-            lines = self._statements[frame.path]
-            if lines is None or frame.text.count("\n", 0, frame.at) + 1 not in lines:
-                return False
-        return True

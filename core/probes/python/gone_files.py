@@ -6,7 +6,6 @@ milliseconds; where something does, all folders of that distribution are.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -139,4 +138,4 @@ def listing(folder: str, names: dict[str, frozenset[str] | None], where: Sysroot
 def module_stem(path: str) -> str:
     """Return the path by which an import asks for a module's file: without the tags and the suffix of its name."""
     folder, slash, name = path.replace("\\", "/").rpartition("/")
-    return folder + slash + re.sub(r"\..*$", "", name)
+    return folder + slash + name.partition(".")[0]

@@ -13,8 +13,9 @@ from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport
 from core.probes.kept_looks import kept_look
-from core.probes.python.distributions import is_relevant, normalise_name
-from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, STANDARD, Follower
+from core.probes.python.distributions import all_requirements, normalise_name, required_name
+from core.probes.python.dotted_modules import STANDARD
+from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, Follower
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
@@ -27,8 +28,16 @@ CuPy, and of PyTorch and TensorFlow the part that asks for others first."""
 MOST_BYTES = 48 << 20
 """Source that is read where something does: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
-USER_BYTES, MOST_USERS = 24 << 20, 40
-"""Source that is read of packages that use a framework, and how many of these; what they import of the frameworks is known then."""
+USER_BYTES, MOST_USERS = 24 << 20, 60
+"""Source that is read of packages that use a framework, and how many of these."""
+
+MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
+"""Modules that are searched for a framework's name, and how far."""
+
+FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH")
+
+BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
+"""Folders that packages install beside their own by mistake."""
 
 PACKAGE_BYTES = 8 << 20
 """Source that is read of packages that are no frameworks, where some of their extension modules do not load."""
@@ -81,12 +90,26 @@ def _followed(
     losers = _losers(search, distributions, where, suspects, end)
     for lost_start, lost_end in _of_losers(losers, suspects, where):
         found.setdefault(lost_end, []).append(lost_start)
+    using = [(row, d) for row, d in starts if row.extends]
+    frameworks = [row.module for row, _d in starts if not row.extends]
     for row, distribution in starts:
-        its = follower.start(row, distribution)
-        if its is not None:
-            found.setdefault(its, []).append(row.module)
-    for ended, module in _of_users(distributions, search, where, found=found, suspects=suspects, end=end):
-        found.setdefault(ended, []).append(module)
+        if not row.extends and (ended := follower.start(row, distribution)):
+            found.setdefault(ended, []).append(row.module)
+    broken = {module for names in found.values() for module in names}
+    every = _every(search, distributions, where)
+    modules = user_modules(every, starts, search, where)
+    whole = frozenset(m.partition(".")[0] for m in (*modules, *(row.module for row, _d in using)))
+    users = Follower(
+        search, every, where, USER_BYTES, closed=frozenset((*frameworks, "numpy")) - broken, whole=whole, end=end
+    )
+    users.suspect(suspects)
+    first = frozenset(found)
+    for row, distribution in using:
+        if ended := users.start(row, distribution):
+            found.setdefault(ended, []).append(row.module)
+    for module in modules:
+        if (ended := users.ends(module)) and ended not in first:
+            found.setdefault(ended, []).append(module)
     further = Follower(search, distributions, where, PACKAGE_BYTES, end=end)
     further.suspect(suspects)
     told = {ended.owner for ended in found if ended.kind == "unfit"}
@@ -140,41 +163,60 @@ def _is_public(dotted: str) -> bool:
     return not any(part.startswith("_") or "test" in part for part in dotted.split("."))
 
 
-def _of_users(
-    distributions: tuple[Distribution, ...],
+def _every(search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot) -> tuple[Distribution, ...]:
+    """Return all distributions in the folders of packages with all that they require, the first of each name."""
+    folders = dict.fromkeys(e.path for e in search.search.entries if e.origin in FOLDERS_OF_PACKAGES)
+    found = {d.name: d for folder in reversed(folders) for d in all_requirements(folder, where)}
+    return tuple({**{d.name: d for d in reversed(distributions)}, **found}.values())
+
+
+def user_modules(
+    every: tuple[Distribution, ...],
+    starts: list[tuple[KnownModule, Distribution]],
     search: ModuleSearch,
     where: Sysroot,
-    *,
-    found: Iterable[EndedImport],
-    suspects: Suspects,
-    end: tuple[float, float],
-) -> Iterator[tuple[EndedImport, str]]:
-    """Yield where the imports of packages end that use a framework, without what ends its own; with the module of each."""
+) -> list[str]:
+    """Return the modules of the packages that use a framework, or another package that does: in doubt, then cheap ones first."""
     rows = module_table().modules
-    frameworks = frozenset(r.module for r in rows if r.follow) | {"numpy"}
-    broken = {s for ended in found for s in ended.starts}
-    follower = Follower(search, distributions, where, USER_BYTES, frameworks - broken, end=end)
-    follower.suspect(suspects)
+    wanted = {d.name: {required_name(wish) for wish in d.pins} for d in every}
+    using = {d.name for _row, d in starts}
+    using |= {d.name for d in every if any(required_name(wish) in using for wish in d.requires)}
+    asked_for = frozenset().union(*wanted.values())
+    frameworks = "|".join(row.module for row, _d in starts)
+    line = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+(?:{frameworks})\b")
+    using |= {d.name for d in every if d.name not in asked_for and _has_line(d, line, where)}
+    for _depth in range(6):
+        using |= {name for name, names in wanted.items() if names & using}
+    installed = {d.name: d.version for d in every}
     users = [
         d
-        for d in distributions
-        if (d.pins or is_relevant(d.name))
-        and not d.name.startswith("nvidia-")
-        and not any(re.fullmatch(r.distributions, d.name) for r in rows)
+        for d in every
+        if d.name in using and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
     ]
-    for user in users[:MOST_USERS]:
-        module = _own_module(user, search, where)
-        ended = follower.ends(module) if module else None
-        if ended is not None and ended not in found:
-            yield ended, module
+    users.sort(key=lambda d: (not _is_unmet(d, installed), len(read_record(d, where))))
+    modules = (_own_module(user, search, where) for user in users[:MOST_USERS])
+    return [m for m in modules if m]
+
+
+def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
+    """Whether one of the first modules of a distribution has such a line: some use a framework that they do not require."""
+    if its.name.startswith("nvidia-"):
+        return False
+    rows = re.findall(r"(?m)^((?!(?:[^,\n]*/)?tests?/)\w[\w/]*\.py),", read_record(its, where))[:MOST_FILES_OF_ONE]
+    texts = (where.text(where.join(its.location, *row.split("/")), FIRST_BYTES) or "" for row in rows)
+    return any(line.search(text) for text in texts)
 
 
 def _own_module(user: Distribution, search: ModuleSearch, where: Sysroot) -> str:
     """Return the module that a distribution is imported by: that of its name, or the only one that it has."""
     module = module_of(user.name)
-    if search.find(module).kind in ("package", "module"):
+    if "." not in module and search.find(module).kind in ("package", "module"):
         return module
-    tops = set(re.findall(r"(?m)^([A-Za-z]\w*)/__init__\.py,", read_record(user, where)))
+    record = read_record(user, where)
+    inner = user.name.replace("-", "/")
+    if re.search(rf"(?m)^{inner}/__init__\.py,", record):
+        return inner.replace("/", ".")  # a part of a namespace
+    tops = set(re.findall(r"(?m)^([A-Za-z]\w*)(?:/__init__)?\.py,", record)) - BESIDES
     return tops.pop() if len(tops) == 1 else ""
 
 

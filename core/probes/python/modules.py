@@ -99,6 +99,11 @@ class ModuleSearch:
         self._tops: dict[str, frozenset[str]] = {}
 
     @property
+    def python(self) -> tuple[int, int]:
+        """The interpreter's release."""
+        return self._python.version
+
+    @property
     def search_settings(self) -> object:
         """All that decides an answer beside the files themselves."""
         return self._python, self.search, self._architecture

@@ -1,0 +1,392 @@
+"""The names that a module has once it is imported, by its text alone: bound at the top level, taken from others, handed out by code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from core.common.late_pattern import late_pattern
+
+_MAKES_NAMES = late_pattern(
+    r"\b(?:globals|locals|vars)\(|\bexec\(|\bmodules\[__name__\]|\bmodules\.get\(__name__|__dict__|__path__|__class__"
+    r"|\bsetattr\(\s*(?:sys\.|importlib\.|\w*mod(?:ule)?s?\b)"
+)
+"""How a module comes to names that its text does not bind."""
+
+
+class Factory(NamedTuple):
+    """A function that makes a module's __getattr__ of tables that the module spells out."""
+
+    dots: int
+    module: str
+    """Where it is imported from; empty for one of the same module."""
+    name: str
+
+
+class BoundNames(NamedTuple):
+    """What a module's text says of its names."""
+
+    bound: frozenset[str]
+    """By a statement at the top level, in a condition or a try, too."""
+    stars: tuple[tuple[int, str], ...]
+    """Dots and module of each import of everything."""
+    handed: frozenset[str]
+    """What __getattr__ may hand out: every word that the module spells in quotation marks, without those that it refuses."""
+    refused: frozenset[str]
+    """What its table has without a value; given up where the factory raises for None."""
+    factory: Factory | None = None
+    is_open: bool = False
+    """It may have any name."""
+
+
+class Handing(NamedTuple):
+    """What a function of names does."""
+
+    by_table: bool
+    """It knows those alone that a table spells."""
+    refuses_none: bool
+    """It raises for a name whose value ends with None."""
+
+
+def is_likely_bound(text: str, name: str) -> bool:
+    """Whether something in a text looks as if it bound a name; told in microseconds."""
+    if name not in text:
+        return False
+    return any(
+        form in text
+        for form in (
+            f"def {name}(",
+            f"class {name}(",
+            f"class {name}:",
+            f"\n{name} =",
+            f"\n{name}=",
+            f"\n{name}:",
+            f" {name} =",
+            f" {name},",
+            f" {name}\n",
+            f"({name},",
+        )
+    )
+
+
+def names_of(text: str) -> BoundNames | None:
+    """Return the names of a module; None where its text cannot be parsed."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    bound: set[str] = set()
+    stars: list[tuple[int, str]] = []
+    _bind(body, bound, stars, deep="global " in text)
+    is_open, factory, handing = bool(_MAKES_NAMES.search(text)) or "*" in bound, None, None
+    if "__getattr__" in bound:
+        handing, factory = _handing(body)
+        is_open |= handing is None and factory is None
+    handed: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
+    if handing is not None or factory is not None:
+        quoted = {
+            n.value for n in ast.walk(ast.Module(body, [])) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        }
+        refused = frozenset(_without_value(body)) if handing is None or handing.refuses_none else frozenset()
+        handed = frozenset(q for q in quoted if q.isidentifier())
+        if handing is not None:
+            handed -= refused
+    return BoundNames(frozenset(bound), tuple(stars), handed, refused, factory, is_open)
+
+
+def stored_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return every name that statements bind, functions and classes inside them apart."""
+    bound: set[str] = set()
+    _bind(nodes, bound, [], deep=False)
+    return bound
+
+
+def _bind(nodes: Iterable[ast.AST], bound: set[str], stars: list[tuple[int, str]], *, deep: bool) -> None:
+    todo = list(nodes)
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.FunctionDef(name=its) | ast.AsyncFunctionDef(name=its) | ast.ClassDef(name=its):
+                bound.add(its)
+                if deep:
+                    _bind_globals(node, bound)
+                continue  # what is bound inside is its own
+            case ast.Name(id=its, ctx=ast.Store() | ast.Del()):
+                bound.add(its)
+            case ast.ImportFrom(module=module, level=dots, names=[ast.alias(name="*")]):
+                stars.append((dots, module or ""))
+                continue
+            case ast.alias(name=its, asname=other):
+                bound.add(other or its.partition(".")[0])
+            case ast.ExceptHandler(name=str(its)):
+                bound.add(its)
+            case ast.MatchAs() | ast.MatchStar() | ast.MatchMapping():
+                bound.add("*")
+            case ast.If(test=test) if is_for_the_checker(test):
+                todo.extend(node.orelse)
+                continue
+            case ast.Lambda():
+                continue
+        todo.extend(ast.iter_child_nodes(node))
+
+
+def _bind_globals(function: ast.AST, bound: set[str]) -> None:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Global):
+            bound.update(node.names)
+
+
+def is_for_the_checker(test: ast.expr) -> bool:
+    """Whether a condition is TYPE_CHECKING."""
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+# --- names that are handed out ----------------------------------------------------------------------------------------
+
+
+def _handing(body: list[ast.stmt]) -> tuple[Handing | None, Factory | None]:
+    """Return how a module's __getattr__ hands out names, or who made it; neither where that is open."""
+    tables = set(_tables(body))
+    found: list[ast.AST] = []
+    for node in _own_statements(body):
+        match node:
+            case ast.FunctionDef(name="__getattr__"):
+                found.append(node)
+            case ast.Assign(targets=targets, value=value) if any(
+                isinstance(n, ast.Name) and n.id == "__getattr__" for t in targets for n in ast.walk(t)
+            ):
+                found.append(value)
+    if len(found) != 1:
+        return None, None
+    match found[0]:
+        case ast.FunctionDef() as function:
+            handing = _of_function(function, tables)
+            return (handing if handing.by_table else None), None
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=words):
+            if all(_is_spelt(a, tables) for a in (*args, *(w.value for w in words))):
+                return None, _imported(body, name)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=name), args=args, keywords=words):
+            its = _imported(body, module)
+            if its and not its.dots and all(_is_spelt(a, tables) for a in (*args, *(w.value for w in words))):
+                return None, Factory(0, its.name if not its.module else f"{its.module}.{its.name}", name)
+    return None, None
+
+
+def _own_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, those in conditions, too, but none for the type checker."""
+    for node in body:
+        yield node
+        match node:
+            case ast.If(test=test, body=first, orelse=second):
+                yield from _own_statements(second if is_for_the_checker(test) else (*first, *second))
+            case ast.Try(body=first, orelse=second, finalbody=last):
+                yield from _own_statements((*first, *second, *last))
+
+
+def _imported(body: list[ast.stmt], name: str) -> Factory | None:
+    """Return where a name comes from that a module calls."""
+    for node in _own_statements(body):
+        match node:
+            case ast.FunctionDef(name=its) if its == name:
+                return Factory(0, "", name)
+            case ast.ImportFrom(module=module, level=dots, names=aliases):
+                for one in aliases:
+                    if (one.asname or one.name) == name:
+                        return Factory(dots, module or "", one.name)
+            case ast.Import(names=aliases):
+                for one in aliases:
+                    if (one.asname or one.name) == name:
+                        return Factory(0, "", one.name)
+    return None
+
+
+def _tables(body: list[ast.stmt]) -> Iterator[str]:
+    """Yield the names of displays whose keys or members are all spelt out, and that nothing adds to by code."""
+    count: dict[str, int] = {}
+    spelt: set[str] = set()
+    for node in _own_statements(body):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                count[name] = count.get(name, 0) + 1
+                if _is_spelt(value, spelt):
+                    spelt.add(name)
+            case ast.AugAssign(target=ast.Name(id=name)):
+                count[name] = 2
+            case ast.For() | ast.While() | ast.With():
+                for n in ast.walk(node):
+                    if isinstance(n, ast.Name):
+                        count[n.id] = 2
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+                count[name] = 2  # update, append: by whatever
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=key)]):
+                if not isinstance(key, ast.Constant):
+                    count[name] = 2
+    yield from (name for name in spelt if count.get(name, 0) < 2)
+
+
+def _is_spelt(value: ast.expr, tables: set[str]) -> bool:
+    match value:
+        case ast.Constant():
+            return True
+        case ast.Name(id=name):
+            return name in tables or name == "__name__"
+        case ast.Dict(keys=keys):
+            return all(isinstance(k, ast.Constant) for k in keys)
+        case ast.List(elts=several) | ast.Set(elts=several) | ast.Tuple(elts=several):
+            return all(_is_spelt(one, tables) for one in several)
+        case ast.Call(func=ast.Name(id="frozenset" | "set" | "tuple" | "list" | "dict"), args=args, keywords=[]):
+            return all(_is_spelt(one, tables) for one in args)
+    return False
+
+
+def _without_value(body: list[ast.stmt]) -> Iterator[str]:
+    """Yield the keys of tables whose value is a tuple that ends with None."""
+    for node in _own_statements(body):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            for key, value in zip(node.value.keys, node.value.values, strict=True):
+                match key, value:
+                    case ast.Constant(value=str(name)), ast.Tuple(elts=[*_others, ast.Constant(value=None)]):
+                        yield name
+
+
+def handing_of_factory(text: str, name: str) -> Handing | None:
+    """Return what the functions do that a function of a module makes; None where it makes none."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    outer = next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == name), None)
+    inner = [n for n in outer.body if isinstance(n, ast.FunctionDef)] if outer else []
+    its = [n for n in inner if "getattr" in n.name]
+    if outer is None or len(its) != 1:
+        return None
+    own = {a.arg for a in (*outer.args.posonlyargs, *outer.args.args, *outer.args.kwonlyargs)}
+    own |= {n.id for s in outer.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return _of_function(its[0], own)
+
+
+def _of_function(function: ast.FunctionDef, tables: set[str]) -> Handing:
+    arguments = function.args.args
+    if len(arguments) != 1:
+        return Handing(by_table=False, refuses_none=False)
+    refuses = any(
+        isinstance(n, ast.If)
+        and isinstance(n.test, ast.Compare)
+        and isinstance(n.test.ops[0], ast.Is)
+        and isinstance(n.test.comparators[0], ast.Constant)
+        and n.test.comparators[0].value is None
+        and ends_with_raise(n.body)
+        for n in ast.walk(function)
+    )
+    return Handing(
+        ends_with_raise(function.body) and _is_by_table(function.body, arguments[0].arg, tables), refuses_none=refuses
+    )
+
+
+def _is_by_table(body: Iterable[ast.stmt], name: str, tables: set[str]) -> bool:
+    """Whether statements look nothing up by a name unless a table has it."""
+    for node in body:
+        match node:
+            case ast.If(test=test, body=first, orelse=second):
+                asked = _is_in_table(test, name, tables)
+                if asked is False:
+                    return ends_with_raise(first)  # what follows knows the name
+                if asked is None and not (
+                    ends_with_raise(first) if _mentions(test, name) else _is_by_table(first, name, tables)
+                ):
+                    return False
+                if not _is_by_table(second, name, tables):
+                    return False
+            case ast.For(target=target, iter=where, body=inner):
+                over = {n.id for n in ast.walk(where) if isinstance(n, ast.Name)}
+                loop = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+                if not (over <= tables and _is_by_table(inner, name, tables | loop)):
+                    return False
+            case ast.Try(body=first, handlers=handlers, orelse=second, finalbody=last):
+                inner = [*first, *(s for h in handlers for s in h.body), *second, *last]
+                if not _is_by_table(inner, name, tables):
+                    return False
+            case ast.Raise():
+                return True
+            case ast.Return():
+                return False  # whatever is asked for
+            case _ if _looks_up(node, name, tables):
+                return False
+    return True
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+
+
+def _is_in_table(test: ast.expr, name: str, tables: set[str]) -> bool | None:
+    """Return True where a condition holds for names of a table alone, False where it holds for all others; None for any other."""
+    match test:
+        case ast.Compare(left=ast.Name(id=its), ops=[op], comparators=[other]) if its == name:
+            if isinstance(other, ast.Call) and isinstance(other.func, ast.Attribute) and other.func.attr == "keys":
+                other = other.func.value
+            if not _is_spelt(other, tables):
+                return None
+            return isinstance(op, ast.In | ast.Eq) or (False if isinstance(op, ast.NotIn | ast.NotEq) else None)
+        case ast.BoolOp(op=ast.And(), values=several):
+            return True if any(_is_in_table(v, name, tables) is True for v in several) else None
+        case ast.BoolOp(op=ast.Or(), values=several):
+            return True if all(_is_in_table(v, name, tables) is True for v in several) else None
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            found = _is_in_table(inner, name, tables)
+            return None if found is None else not found
+    return None
+
+
+def _looks_up(node: ast.AST, name: str, tables: set[str]) -> bool:
+    """Whether a statement does anything with a name but to look into a table, and to speak of it."""
+    match node:
+        case ast.JoinedStr():
+            return False
+        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod()):
+            return False
+        case ast.Subscript(value=ast.Name(id=table), slice=ast.Name(id=its)) if table in tables and its == name:
+            return False
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format")):
+            return False
+        case ast.Name(id=its):
+            return its == name
+    return any(_looks_up(inner, name, tables) for inner in ast.iter_child_nodes(node))
+
+
+def ends_with_raise(body: list[ast.stmt]) -> bool:
+    """Whether a block raises, whichever way it takes."""
+    match body[-1] if body else None:
+        case ast.Raise():
+            return True
+        case ast.If(body=first, orelse=second):
+            return bool(second) and ends_with_raise(first) and ends_with_raise(second)
+        case ast.With(body=inner):
+            return ends_with_raise(inner)
+    return False
+
+
+# --- names that others set --------------------------------------------------------------------------------------------
+
+
+def sets_attribute(text: str, name: str) -> bool:
+    """Whether a text may set an attribute of this name on a module of somebody else."""
+    if name not in text:
+        return False
+    if re.search(rf"(?m)(?:^|=)[ \t]*[\w.]+\.{name}[ \t]*=(?!=)", text):
+        return True
+    return bool(_SETS_BY_NAME.search(text)) and bool(re.search(rf"""["']{name}["']""", text))
+
+
+_SETS_BY_NAME = late_pattern(
+    r"\bsetattr\(\s*(?!self\b|cls\b|[A-Z]\w*[a-z]\w*,)|(?<!self)(?<!cls)(?<!type\(self\))\.__dict__|\bvars\((?!self\b)"
+)
+"""How names are set that are no part of the line; on what is surely no module apart."""

@@ -1,0 +1,185 @@
+"""What a dotted name leads to in one environment, and the texts of what it leads to; each looked at once."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from core.probes.python.bound_names import BoundNames, Handing, handing_of_factory, names_of, sets_attribute
+from core.probes.python.module_text import absolute
+from core.probes.python.modules import ModuleSearch
+from core.probes.sysroot import Sysroot
+
+MAX_FILE_BYTES, MAX_PACKAGE_BYTES = 4 << 20, 96 << 20
+
+STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
+
+ALWAYS_THERE = frozenset(sys.builtin_module_names) | {"__main__"}
+"""Modules that no file is looked up for."""
+
+
+class Module(NamedTuple):
+    """What one dotted name leads to."""
+
+    kind: str
+    """package, module, namespace, extension, bytecode, standard, foreign, lacking or none."""
+    path: str = ""
+    folders: tuple[str, ...] = ()
+    """Where its modules lie: a package's own folder, each of a namespace's."""
+    entry: int = -1
+
+
+NONE = Module("none")
+
+
+class DottedModules:
+    """The modules of one environment."""
+
+    def __init__(self, search: ModuleSearch, where: Sysroot, left: int) -> None:
+        self.search, self._where = search, where
+        self.left = left
+        """Bytes of source that may still be read."""
+        self.lacking: frozenset[str] = frozenset()
+        """Extension modules that the installed Python was built without."""
+        self.of_python: frozenset[str] = frozenset()
+        """Modules of Python itself that are followed like others."""
+        self.texts: dict[str, str] = {}
+        self._modules: dict[str, Module] = {}
+        self._names: dict[str, BoundNames | None] = {}
+        self._factories: dict[tuple[str, str], Handing | None] = {}
+
+    def find(self, dotted: str) -> Module:
+        """Return what a dotted name leads to."""
+        if dotted not in self._modules:
+            parent, dot, name = dotted.rpartition(".")
+            self._modules[dotted] = self._inner(self.find(parent), name) if dot else self._top(name)
+        return self._modules[dotted]
+
+    def _top(self, name: str) -> Module:
+        found = self.search.find(name)
+        entries = self.search.search.entries
+        origin = entries[found.entry].origin if 0 <= found.entry < len(entries) else ""
+        if name in self.lacking:
+            return Module("lacking")
+        if origin == "standard library" and name in self.of_python and found.kind in ("package", "module", "extension"):
+            folder = self._where.parent(found.path)
+            return Module(found.kind, found.path, (folder,) if found.kind == "package" else (), found.entry)
+        if origin == "standard library" or (found.kind in ("none", "namespace") and name in STANDARD):
+            return Module("standard")
+        if name in ALWAYS_THERE:
+            return Module("standard")
+        if found.kind == "none":
+            return self._foreign([e.path for e in entries], name)
+        if found.kind == "package":
+            return Module("package", found.path, (self._where.parent(found.path),), found.entry)
+        if found.kind == "namespace":
+            folders = [f for e in entries if self._where.is_folder(f := self._where.join(e.path, name))]
+            return Module("namespace", found.path, tuple(folders), found.entry)
+        return Module(found.kind, found.path, (), found.entry)
+
+    def _inner(self, parent: Module, name: str) -> Module:
+        spaces = []
+        for folder in parent.folders:
+            kind, path = self.search.find_in_folder(folder, name)
+            if kind == "package":
+                return Module(kind, path, (self._where.parent(path),), parent.entry)
+            if kind == "namespace":
+                spaces.append(path)
+            elif kind:
+                return Module(kind, path, (), parent.entry)
+        if spaces:
+            return Module("namespace", spaces[0], tuple(spaces), parent.entry)
+        return self._foreign(parent.folders, name)
+
+    def _foreign(self, folders: Iterable[str], name: str) -> Module:
+        """Return an extension module of this name for another Python alone, else nothing."""
+        found = next((p for f in folders if (p := self.search.foreign_inside(f, name))), "")
+        return Module("foreign", found) if found else NONE
+
+    # --- texts and names ----------------------------------------------------------------------------------------------
+
+    def text(self, its: Module) -> str:
+        """Return the source of a module; empty where there is none."""
+        if its.kind not in ("package", "module") or not its.path.endswith(".py"):
+            return ""
+        if its.path not in self.texts:
+            seen = self._where.stat(its.path)
+            data = (self._where.text(its.path, min(seen.st_size, MAX_FILE_BYTES)) or "") if seen else ""
+            self.left -= len(data)
+            self.texts[its.path] = data
+        return self.texts[its.path]
+
+    def names(self, its: Module) -> BoundNames | None:
+        """Return the names that a module's text tells of; None where it has no text, or none of Python."""
+        if its.path not in self._names:
+            text = self.text(its)
+            self._names[its.path] = names_of(text) if text else None
+        return self._names[its.path]
+
+    def handed(self, dotted: str, its: Module, names: BoundNames) -> frozenset[str] | None:
+        """Return the names that a module's __getattr__ may hand out; None where that is open."""
+        if names.is_open:
+            return None
+        if names.factory is None:
+            return names.handed
+        maker = absolute(names.factory.dots, names.factory.module, package_of(dotted, its)) or dotted
+        key = maker, names.factory.name
+        if key not in self._factories:
+            self._factories[key] = handing_of_factory(self.text(self.find(maker)), names.factory.name)
+        handing = self._factories[key]
+        if handing is None or not handing.by_table:
+            return None
+        return names.handed - names.refused if handing.refuses_none else names.handed
+
+    def is_empty(self, its: Module) -> bool:
+        """Whether the file of a module has no bytes."""
+        seen = self._where.stat(its.path)
+        return seen is not None and seen.st_size == 0
+
+    # --- what the files of a package say ------------------------------------------------------------------------------
+
+    def is_nowhere_spelt(self, its: Module, name: str) -> bool:
+        """Whether no file of a package that hands out its names by code says this one: then no code of it can look it up."""
+        if its.kind != "package" or not re.fullmatch(r"[A-Za-z_]\w{5,}", name):
+            return False
+        word, spelt = re.compile(rf"\b{name}\b"), name.encode()
+        return not any(
+            data is None or (name in data and word.search(data) if isinstance(data, str) else spelt in data)
+            for data in self._contents(its)
+        )
+
+    def is_set_elsewhere(self, dotted: str, name: str) -> bool:
+        """Whether a file of a module's package, or one that was come to, may give it a name that its own text does not bind."""
+        top, spelt = self.find(dotted.partition(".")[0]), name.encode()
+        return any(sets_attribute(text, name) for text in self.texts.values()) or any(
+            data is None or (sets_attribute(data, name) if isinstance(data, str) else spelt in data and len(name) > 5)
+            for data in self._contents(top)
+        )
+
+    def _contents(self, its: Module) -> Iterator[str | bytes | None]:
+        """Yield the text of each file of a package, the bytes of compiled ones; None where one cannot be read, or they are too many."""
+        todo, left = list(its.folders), MAX_PACKAGE_BYTES
+        while todo:
+            folder = todo.pop()
+            for one in sorted(self._where.names(folder) or ()):
+                path = self._where.join(folder, one)
+                if one.endswith((".py", ".pyi")):
+                    text = self._where.text(path, MAX_FILE_BYTES) or ""
+                    left -= len(text)
+                    yield text
+                elif one.endswith((".so", ".pyd", ".pyc")) and ("/lib/" not in path or "python" in one):
+                    data = self._where.read(path, MAX_PACKAGE_BYTES) or b""
+                    left -= len(data)
+                    yield data or None
+                elif "." not in one and one != "__pycache__" and self._where.is_folder(path):
+                    todo.append(path)
+                if left < 0:
+                    yield None
+                    return
+
+
+def package_of(dotted: str, its: Module) -> str:
+    """Return what a module's relative imports start from."""
+    return dotted if its.kind == "package" else dotted.rpartition(".")[0]

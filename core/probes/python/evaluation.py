@@ -1,0 +1,306 @@
+"""What Python surely evaluates as it runs a statement, and what a condition comes to that asks for releases, modules or the system.
+
+Source: https://docs.python.org/3/reference/expressions.html#evaluation-order and compound_stmts.html.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from core.common.versions import parse_python_version
+from core.probes.python.bound_names import is_for_the_checker
+
+_ASKED = ("torch", "triton", "numpy", "scipy", "transformers", "tokenizers", "safetensors", "sentencepiece")
+"""Modules that is_X_available() asks for without further conditions, in every package that has such a function."""
+
+UNKNOWN = object()
+"""The value of an expression that reading does not tell."""
+
+_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: lambda a, b: a is b,
+    ast.IsNot: lambda a, b: a is not b,
+}
+
+
+class Surroundings(Protocol):
+    """What an expression may ask for."""
+
+    @property
+    def python(self) -> tuple[int, int]:
+        """The interpreter's release."""
+
+    @property
+    def platform(self) -> str:
+        """sys.platform."""
+
+    def is_installed(self, module: str) -> bool | None:
+        """Whether a module can be found; None where that is open."""
+
+    def release(self, module: str) -> str:
+        """Return the release of what brings a module; empty where that is open."""
+
+
+class Values(NamedTuple):
+    """What the names of a module stand for."""
+
+    modules: Mapping[str, str]
+    """Name -> the module that it stands for."""
+    values: Mapping[str, object]
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def answer(test: ast.expr, names: Values, around: Surroundings) -> bool | None:
+    """Return what a condition comes to; None where reading does not tell."""
+    found = value_of(test, names, around)
+    return None if found is UNKNOWN else bool(found)
+
+
+def value_of(node: ast.expr, names: Values, around: Surroundings) -> object:
+    """Return the value of an expression; UNKNOWN where reading does not tell."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            found = answer(inner, names, around)
+            return UNKNOWN if found is None else not found
+        case ast.BoolOp(op=op, values=several):
+            answers = [answer(one, names, around) for one in several]
+            decides = isinstance(op, ast.Or)
+            if decides in answers:
+                return decides
+            return UNKNOWN if None in answers else not decides
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _compared(value_of(left, names, around), op, value_of(right, names, around))
+        case ast.Tuple(elts=several):
+            found_all = tuple(value_of(one, names, around) for one in several)
+            return UNKNOWN if UNKNOWN in found_all else found_all
+        case ast.Name(id=name):
+            return False if is_for_the_checker(node) else names.values.get(name, UNKNOWN)
+        case ast.Subscript(value=inner, slice=index):
+            return _part(value_of(inner, names, around), index)
+        case ast.Attribute():
+            return _attribute(node, names, around)
+        case ast.Call():
+            return _called(node, names, around)
+    return UNKNOWN
+
+
+def _attribute(node: ast.Attribute, names: Values, around: Surroundings) -> object:
+    chain = chain_of(node)
+    if is_for_the_checker(node):
+        return False
+    module = names.modules.get(chain[0], "") if len(chain) == 2 else ""
+    match (module, node.attr):
+        case ("sys", "version_info"):
+            return _Release(around.python)
+        case ("sys", "platform"):
+            return around.platform
+        case ("os", "name"):
+            return "nt" if around.platform == "win32" else "posix"
+        case (str(owner), "__version__") if owner:
+            return around.release(owner) or UNKNOWN
+    its = value_of(node.value, names, around)
+    if isinstance(its, _Release) and node.attr in ("major", "minor"):
+        return its[0 if node.attr == "major" else 1]
+    if node.attr in ("release", "base_version", "major", "minor", "micro") and hasattr(its, "base_version"):
+        return getattr(its, node.attr)
+    return UNKNOWN
+
+
+def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
+    chain = chain_of(node.func)
+    name = chain[-1] if chain else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    its = [value_of(a, names, around) for a in node.args] if not node.keywords else [UNKNOWN]
+    match name, its:
+        case (("parse" | "Version" | "LooseVersion" | "StrictVersion" | "parse_version"), [str(text)]):
+            return parse_python_version(text) or UNKNOWN
+        case "find_spec", [str(module)]:
+            found = around.is_installed(module)
+            return UNKNOWN if found is None else (True if found else None)
+        case "version", [str(distribution)] if _is_metadata(chain, names):
+            return around.release(distribution.replace("-", "_")) or UNKNOWN
+        case "startswith", [str(begin)] if isinstance(node.func, ast.Attribute):
+            value = value_of(node.func.value, names, around)
+            return value.startswith(begin) if isinstance(value, str) else UNKNOWN
+        case _, [] if (asked := re.fullmatch(r"is_(\w+)_available", name)) and asked[1] in _ASKED:
+            found = around.is_installed(asked[1])
+            return UNKNOWN if found is None else found
+    return UNKNOWN
+
+
+def _is_metadata(chain: tuple[str, ...], names: Values) -> bool:
+    """Whether a function named version is that of importlib.metadata."""
+    its = names.modules.get(chain[0], "") if chain else ""
+    return ".".join((its, *chain[1:])) in ("importlib.metadata.version", "importlib_metadata.version")
+
+
+class _Release(tuple[int, ...]):
+    """The first parts of sys.version_info: what follows them is not known."""
+
+    __slots__ = ()
+
+
+def _compared(left: object, op: ast.cmpop, right: object) -> object:
+    if left is UNKNOWN or right is UNKNOWN:
+        return UNKNOWN
+    if isinstance(left, _Release) and isinstance(right, tuple):
+        if len(right) > len(left) and right[: len(left)] == left:
+            return UNKNOWN
+        left = (*left, 0)  # a release is more than its first parts
+    how = _COMPARED.get(type(op))
+    try:
+        found = UNKNOWN if how is None else how(left, right)
+    except TypeError:
+        return UNKNOWN
+    return found if how is None or _is_sure(left, right, lambda a, b: how(a, b) == found) else UNKNOWN
+
+
+def _is_sure(left: object, right: object, alike: Callable[[object, object], bool]) -> bool:
+    """Whether two releases compare alike as texts and as versions: a package may have either, and a local part besides ("2.6.0+cu124")."""
+    if isinstance(left, str) and isinstance(right, str):
+        one, other = parse_python_version(left), parse_python_version(right)
+        return one is None or other is None or (one != other and alike(one, other))
+    return left != right or not hasattr(left, "base_version")
+
+
+def _part(value: object, index: ast.expr) -> object:
+    match index:
+        case ast.Constant(value=int(at)) if isinstance(value, tuple) and 0 <= at < len(value):
+            return value[at]
+        case ast.Slice(lower=None, upper=ast.Constant(value=int(end)), step=None) if isinstance(value, tuple):
+            return tuple(value[:end]) if 0 <= end <= len(value) else UNKNOWN
+    return UNKNOWN
+
+
+# --- what is evaluated ------------------------------------------------------------------------------------------------
+
+
+def chain_of(node: ast.expr) -> tuple[str, ...]:
+    """Return the names of an attribute of a name, such as np.random.rand; empty for any other expression."""
+    names: list[str] = []
+    its: ast.AST = node
+    while isinstance(its, ast.Attribute):
+        names.append(its.attr)
+        its = its.value
+    return (its.id, *reversed(names)) if isinstance(its, ast.Name) else ()
+
+
+def chains(node: ast.AST | None) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield line and names of each attribute of a name that is surely looked up as an expression is evaluated."""
+    match node:
+        case None | ast.Lambda() | ast.Constant() | ast.Name():
+            return
+        case ast.Attribute(value=inner):
+            if chain := chain_of(node):
+                yield node.lineno, chain
+            else:
+                yield from chains(inner)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            yield from chains(node.generators[0].iter)
+        case ast.IfExp(test=test):
+            yield from chains(test)
+        case ast.BoolOp(values=several):
+            yield from chains(several[0])
+        case ast.Compare(left=left, comparators=several):
+            yield from chains(left)
+            yield from chains(several[0])
+        case _:
+            for part in ast.iter_child_nodes(node):
+                yield from chains(part)
+
+
+def defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, *, annotated: bool) -> Iterator[ast.expr]:
+    """Yield what Python evaluates as it comes to a function or a class, its body apart."""
+    yield from node.decorator_list
+    if isinstance(node, ast.ClassDef):
+        yield from node.bases
+        yield from (word.value for word in node.keywords)
+        return
+    its = node.args
+    yield from its.defaults
+    yield from (one for one in its.kw_defaults if one is not None)
+    if annotated:
+        named = (*its.posonlyargs, *its.args, its.vararg, *its.kwonlyargs, its.kwarg)
+        yield from (one.annotation for one in named if one is not None and one.annotation is not None)
+        if node.returns is not None:
+            yield node.returns
+
+
+# --- what is caught ---------------------------------------------------------------------------------------------------
+
+_ABOVE: Mapping[str, tuple[str, ...]] = {
+    "ModuleNotFoundError": ("ModuleNotFoundError", "ImportError"),
+    "ImportError": ("ImportError",),
+    "AttributeError": ("AttributeError",),
+    "SyntaxError": ("SyntaxError",),
+    "PermissionError": ("PermissionError", "OSError", "IOError", "EnvironmentError"),
+}
+"""What ends an import -> the names that catch it."""
+
+_OTHERS = re.compile(
+    r"(?:Key|Value|Type|Name|Runtime|Index|Lookup|NotImplemented|Unicode\w*|ZeroDivision|Assertion|FileNotFound)Error"
+    r"|KeyboardInterrupt|StopIteration|SystemExit"
+)
+"""Names of Python's own that surely catch none of these."""
+
+
+def catches(handler: ast.ExceptHandler, error: str) -> bool | None:
+    """Whether a handler catches an error, by its name; None where reading does not tell."""
+    several = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    found = [_catches(one, error) for one in several]
+    return True if True in found else None if None in found else False
+
+
+def _catches(kind: ast.expr | None, error: str) -> bool | None:
+    name = chain_of(kind)[-1:] if kind is not None else ("BaseException",)
+    if not name:
+        return None
+    if name[0] in (*_ABOVE.get(error, (error,)), "Exception", "BaseException"):
+        return True
+    its_own = any(name[0] in above for above in _ABOVE.values()) or _OTHERS.fullmatch(name[0])
+    return False if its_own and error in _ABOVE else None
+
+
+def name_of_error(raised: ast.expr | None) -> str:
+    """Return the name of what is raised; empty where that is open."""
+    called = raised.func if isinstance(raised, ast.Call) else raised
+    return (chain_of(called)[-1:] or ("",))[0] if called is not None else ""
+
+
+def may_return(node: ast.stmt) -> bool:
+    """Whether a statement may end the function in which it stands."""
+    todo: list[ast.AST] = [node]
+    while todo:
+        its = todo.pop()
+        if isinstance(its, ast.Return):
+            return True
+        if not isinstance(its, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            todo.extend(ast.iter_child_nodes(its))
+    return False
+
+
+def is_harmless(node: ast.With) -> bool:
+    """Whether a with statement lets every error through, as that of warnings does."""
+    called = (i.context_expr.func for i in node.items if isinstance(i.context_expr, ast.Call))
+    names = [chain_of(f)[-1:] for f in called]
+    return len(names) == len(node.items) and all(n == ("catch_warnings",) for n in names)
+
+
+def has_future_annotations(body: Iterable[ast.stmt]) -> bool:
+    """Whether a module's annotations are not evaluated."""
+    return any(
+        isinstance(n, ast.ImportFrom) and n.module == "__future__" and any(a.name == "annotations" for a in n.names)
+        for n in body
+    )
