@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _PLAIN = late_pattern(
     rf"[ \t]*+({_NAME})[ \t]*+(?:\[[ \t]*+{_NAME}(?:[ \t]*+,[ \t]*+{_NAME})*[ \t]*+\])?"
-    r"[ \t]*+(?:\(([0-9.*,=!<>~ \t]*)\)|([0-9.*,=!<>~ \t]*))[ \t]*+(?:;(.*))?"
+    r"[ \t]*+(?:\(([0-9.*,=!<>~ \t]*+)\)|([0-9.*,=!<>~ \t]*+))[ \t]*+(?:;(.*))?"
 )
 _RELEASE = r"[0-9]{1,9}(?:\.[0-9]{1,9})*"
 _CLAUSE = late_pattern(
     rf"[ \t]*+(?:([=!]=)[ \t]*+({_RELEASE}(?:\.\*)?)|(<=?|>=?)[ \t]*+({_RELEASE})|(~=)[ \t]*+({_RELEASE}\.[0-9]{{1,9}}))[ \t]*+"
 )
 _VERSION = late_pattern(rf"{_RELEASE}(?:\+[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*)?")
-_AND_OR = late_pattern(r"[ \t]++(and|or)[ \t]++")
+_AND_OR = late_pattern(r"(?<![ \t])[ \t]++(and|or)[ \t]++")
 _TERM = late_pattern(r"[ \t]*+([a-z_]+)[ \t]*+([=!<>]=|[<>])[ \t]*+(?:\"([\w.-]*)\"|'([\w.-]*)')[ \t]*+")
 _WORD = late_pattern(r"(?!v[0-9])[A-Za-z][A-Za-z0-9_]*")
 """A value that nothing takes for a release."""
