@@ -65,7 +65,7 @@ class ChildAnswer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     mapped: tuple[str, ...] = ()
     """The files that it had mapped when it asked for that to be read."""
     guards: tuple[str, ...] | None = None
-    """Which guards of the cage held (``core.host.cage``); None for a child that is in none."""
+    """Which guards of the sandbox held (``core.host.sandbox``); None for a child that is in none."""
 
 
 def order_of(work: Callable[..., None], request: object, token: str = "") -> bytes:

@@ -88,9 +88,9 @@ def _do(name: str, request: Any, answer: _Answer) -> None:
     module = sys.modules[module_name]
     work = getattr(module, function)
     if getattr(module, "CAGED", False):
-        from core.host import cage
+        from core.host import sandbox
 
-        answer.report_guards(cage.enter())
+        answer.report_guards(sandbox.enter())
 
     def emit(event: Any, encode: Callable[[Any], bytes] = as_json) -> None:
         answer.look() if event is None else answer.event(encode(event))

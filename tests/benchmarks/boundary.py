@@ -1,7 +1,7 @@
 """What the trust boundary costs a scan: ``python -m tests.benchmarks.boundary [--rounds N] [SCAN'S OPTIONS]``.
 
 Scans with and without it in turn. Without: everything may run, nobody looks whose files are whose, and a library is called in no
-cage. Processor time with all children, since the wall time of a busy machine says little; the ratio is the median of the pairs.
+sandbox. Processor time with all children, since the wall time of a busy machine says little; the ratio is the median of the pairs.
 An administrator's scan looks at more than another account's: ``--user NUMBER`` (as root) scans as that one.
 """
 
@@ -24,8 +24,8 @@ from core.host import child, provenance
 provenance.may_run = lambda paths, person=None: provenance.Verdict(may=True)
 provenance.trusted_environment = lambda env, person=None: dict(env)
 begin = "from core.host.child_main import main"
-child._START = child._START.replace(begin, "from core.host import cage; cage.enter = lambda: (); " + begin)
-assert "cage.enter" in child._START
+child._START = child._START.replace(begin, "from core.host import sandbox; sandbox.enter = lambda: (); " + begin)
+assert "sandbox.enter" in child._START
 from core.probes import trust
 trust.odd_files = lambda folder: ()
 from core.cli.main import main

@@ -182,7 +182,7 @@ def test_a_tool_gains_nothing_and_leaves_nothing_behind(tmp_path: Path, kind: Pr
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a job has no way out")
 def test_a_tools_end_ends_nothing_else_of_ours(tmp_path: Path) -> None:
-    """A child of ours in the cage has no privileges either; it is known by having been started here."""
+    """A child of ours in the sandbox has no privileges either; it is known by having been started here."""
     going, stop = tmp_path / "going", Progress()
     ours = python(f"import ctypes, threading; ctypes.CDLL(None).prctl(38, 1, 0, 0, 0); open({str(going)!r}, 'w'); threading.Event().wait()")  # fmt: skip
     ended: list[str] = []

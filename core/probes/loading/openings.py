@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from core.common.fact_text import fact_text
-from core.host import cage, child
+from core.host import child, sandbox
 from core.host.provenance import Verdict, environment_for
 from core.model.facts import PythonEnvironment
 from core.model.facts.closure import Opening
@@ -38,10 +38,10 @@ def emit(**said):
 
 
 order = json.loads(sys.argv[1])
-if order["cage"]:
+if order["sandbox"]:
     code = b"".join(
         c.to_bytes(2, "little") + bytes((t, f)) + (os.getpid() if k == order["own"] else k).to_bytes(4, "little")
-        for c, t, f, k in order["cage"])
+        for c, t, f, k in order["sandbox"])
     kept = ctypes.create_string_buffer(code, len(code))
 
     class Program(ctypes.Structure):
@@ -49,7 +49,7 @@ if order["cage"]:
 
     libc = ctypes.CDLL(None)
     libc.prctl(38, 1, 0, 0, 0)
-    libc.prctl(22, 2, ctypes.byref(Program(len(order["cage"]), ctypes.addressof(kept))), 0, 0)
+    libc.prctl(22, 2, ctypes.byref(Program(len(order["sandbox"]), ctypes.addressof(kept))), 0, 0)
 
 
 def compiled(path):
@@ -86,7 +86,7 @@ os._exit(0)
 """For any Python from 3.6 on. The form of the lines is that of ``core.host.child``."""
 
 OWN = 0x7FFFFFF1
-"""Stands for the child's own process number in the cage's program."""
+"""Stands for the child's own process number in the sandbox's program."""
 
 
 class OpeningStep(msgspec.Struct, frozen=True):
@@ -131,7 +131,7 @@ def open_libraries(
 
     machine = os.uname().machine
     order = {
-        "cage": cage.program(machine, OWN) if machine in cage.MACHINES else [],
+        "sandbox": sandbox.program(machine, OWN) if machine in sandbox.MACHINES else [],
         "own": OWN,
         "steps": [(s.path, s.everywhere, s.quiet, s.work) for s in steps],
     }

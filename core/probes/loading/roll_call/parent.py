@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
-from core.host import cage
+from core.host import sandbox
 from core.host.child import ChildAnswer, ask_child
 from core.host.interface import Account, Host
 from core.knowledge.cudnn import CudnnKnowledge
@@ -84,7 +84,7 @@ def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: Cudn
         mapped=tuple(Mapped(path=path, name=file_name(roll.system, path)) for path in tally.mapped),
         output=tally.output[:MAX_OUTPUT_BYTES],
         ended=tally.ended,
-        uncaged=tally.guards is not None and cage.FILTER not in tally.guards,
+        uncaged=tally.guards is not None and sandbox.FILTER not in tally.guards,
         guards=tally.guards or (),
     )
 

@@ -43,8 +43,10 @@ MACHINES: dict[str, tuple[int, dict[str, int], tuple[int, ...]]] = {
         (117, 130, 138, 154, 157, 240, 271, 424, 425, 438),
     ),
 }
-"""The kernel's number of the processor (linux/audit.h), the numbers of calls that are looked at, and of those that are refused: fork, vfork, ptrace, setpgid, setsid,
-rt_sigqueueinfo, tkill, rt_tgsigqueueinfo, process_vm_writev, pidfd_send_signal, io_uring_setup, pidfd_getfd."""
+"""Audit number of the architecture (linux/audit.h), calls whose arguments are checked, and refused calls: fork, vfork, ptrace,
+setpgid, setsid, rt_sigqueueinfo, tkill, rt_tgsigqueueinfo, process_vm_writev, pidfd_send_signal, io_uring_setup,
+pidfd_getfd.
+"""
 
 
 def enter() -> tuple[str, ...]:
