@@ -9,4 +9,4 @@ from __future__ import annotations
 import threading
 
 ONE_AT_A_TIME = threading.RLock()
-"""Held while something is decoded as a type in a thread of a scan."""
+"""Held while something is decoded as a type in a thread of a scan. One for the process, as what msgspec makes of a type is."""

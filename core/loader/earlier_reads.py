@@ -120,7 +120,8 @@ def _stamp() -> str:
 
 
 _store: list[EarlierReads] = []
-"""The one that is in use, if any."""
+"""The one that is in use, if any. The readers are plain functions of a file, whose results ``lru_cache`` keeps for the process; to hand a
+store to each, a hundred functions that only pass it on would have to name it."""
 
 
 @contextmanager
@@ -141,11 +142,10 @@ def file_identity(path: str) -> str:
         OSError, ValueError: it cannot be examined.
     """
     seen = call_patiently(os.stat, path)
-    if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED_NANOSECONDS:
+    changed, made = seen.st_ctime_ns, seen.st_mtime_ns
+    if time.time_ns() - (changed if changed > made else made) < SETTLED_NANOSECONDS:
         return ""
-    return (
-        f"{seen.st_dev:x} {seen.st_ino:x} {seen.st_mode:x} {seen.st_size:x} {seen.st_mtime_ns:x} {seen.st_ctime_ns:x}"
-    )
+    return f"{seen.st_dev} {seen.st_ino} {seen.st_mode} {seen.st_size} {made} {changed}"
 
 
 def lasting_identity(path: str, root: str = "/") -> str:
