@@ -72,6 +72,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     """Each of its letters parts words."""
     signs: str = ""
     """Letters that may stand before a word."""
+    prefix: str = ""
+    """What may stand before a word, as a whole."""
     suffix: str = ""
     """What may stand behind a word."""
     known: WordSource | None = None
@@ -125,6 +127,8 @@ class SettingsFile(Frozen, frozen=True, kw_only=True):
     """Counts before the file; its contract holds for the setting, too."""
     words: tuple[str, ...] = ()
     """Where no variable has a contract for it."""
+    number: bool = False
+    """It must be one with a point or an exponent, and no text."""
     source: str
 
 
@@ -170,7 +174,10 @@ def asked_words(contract: Contract, value: str) -> tuple[str, ...]:
 def words_of(contract: Contract, value: str) -> list[str]:
     """Return the words of a list."""
     parts = re.split(f"[{re.escape(contract.separator)}]", value) if contract.separator else [value]
-    return [p.strip().lstrip(contract.signs or " ").removesuffix(contract.suffix) for p in parts]
+    return [
+        p.strip().lstrip(contract.signs or " ").removeprefix(contract.prefix).removesuffix(contract.suffix)
+        for p in parts
+    ]
 
 
 def options_of(value: str) -> tuple[tuple[str, str], ...]:

@@ -272,6 +272,19 @@ def test_files_that_a_module_opens_are_looked_for(tmp_path: Path):
     assert wrong("/srv/there") == wrong("relative") == []
 
 
+def test_a_word_that_is_a_module(tmp_path: Path):
+    write(tmp_path, f"{SITE}/matplotlib/backends/__init__.py", "# a backend is named here\n")
+    write(tmp_path, f"{SITE}/mine/backend_own.py", "")
+
+    def unknown(value: str) -> list[tuple[str, ...]]:
+        return [r.unknown for r in vocabulary.look(asked(tmp_path, {"MPLBACKEND": value}, "matplotlib")) if r.unknown]
+
+    assert unknown("module://mine.backend_gone") == [("mine.backend_gone",)]
+    assert unknown("module://mine.backend_own") == unknown("TkAgg") == []
+    write(tmp_path, f"{SITE}/other-1.0.dist-info/entry_points.txt", "[matplotlib.backend]\nodd = other\n")
+    assert unknown("odd") == []
+
+
 def test_settings_of_a_file_are_compared_like_variables(tmp_path: Path):
     write(tmp_path, f"{SITE}/keras/src/backend/__init__.py", 'if backend() == "tensorflow":\n    pass\n')
     write(tmp_path, "/home/ada/.keras/keras.json", '{"floatx": "float32",\n "backend": "theano"}')
@@ -283,6 +296,10 @@ def test_settings_of_a_file_are_compared_like_variables(tmp_path: Path):
 
     assert told() == [("backend", "/home/ada/.keras/keras.json:2", ("theano",))]
     assert told(KERAS_BACKEND="tensorflow") == []
+    write(tmp_path, "/opt/keras.json", '{"epsilon": "1e-07"}')
+    write(tmp_path, "/mnt/keras.json", '{"epsilon": 1e-07}')
+    assert told(KERAS_HOME="/opt") == [("epsilon", "/opt/keras.json:1", ("1e-07",))]
+    assert told(KERAS_HOME="/mnt") == []
     assert told(KERAS_HOME="/srv") == [("floatx", "/srv/keras.json:1", ("double",))]
 
 

@@ -34,6 +34,10 @@ CASES: dict[str, tuple[str, Mapping[str, bool]]] = {
         "a = size('X_A')"),
         {"7": True, "auto": True, "few": False},
     ),
+    "by a function of another module": (
+        "get_env = getattr(os, 'getenv')\na = int(get_env('X_A', '1'))",
+        {"7": True, "many": False},
+    ),
     "a list": (
         "KINDS = ('on', 'off')\nkind = os.environ.get('X_A', 'on').lower()\nif kind not in KINDS:\n    raise ValueError(kind)",
         {"ON": True, "off": True, "maybe": False},

@@ -28,6 +28,8 @@ class StartedFile(msgspec.Struct, frozen=True):
     path: str
     prefix: str
     """The environment of the Python that runs it; empty for a program that is none."""
+    real: str = ""
+    """The same without links."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -109,11 +111,21 @@ def _shell(words: list[str], at: Line, state: State, ground: Ground, depth: int)
         read_shell(ground, state, name, login=login, interactive=interactive)
     if not rest:
         return None
+    if name == "bash" and not (login or interactive):
+        _read_bash_env(state, ground)
     return (
         _text(rest[0], at, state, ground, depth)
         if "c" in letters
         else _program(rest, state, ground, depth, script=True)
     )
+
+
+def _read_bash_env(state: State, ground: Ground) -> None:
+    """Read the file that a shell which is not interactive reads first (bash(1), BASH_ENV)."""
+    told = state.values.get("BASH_ENV", "")
+    path = re.sub(r"^~(?=/)|\$HOME\b|\$\{HOME\}", lambda _m: ground.person.home, told)
+    if path.startswith("/") and "$" not in path:
+        ShellReader(ground.around, state, "bash").read_files(path)
 
 
 def _text(text: str, at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:
@@ -131,7 +143,7 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     head = where.read(path, 256) or b""
     if head.startswith(b"\x7fELF"):
         python = PYTHON.match(posixpath.basename(path))
-        return StartedFile(path, prefix_of(path, where, state.values) if python else "")
+        return _started(path, state, ground) if python else StartedFile(path, "")
     first = head.partition(b"\n")[0].decode("utf-8", "replace")
     if head.startswith(b"#!") and not script:
         starts = words_of(first[2:])
@@ -144,8 +156,10 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
             return _program(starts[:1], state, ground, depth + 1)
         if name not in SHELL_NAMES:
             return None
+        if name == "bash":
+            _read_bash_env(state, ground)
     if PYTHON.match(posixpath.basename(path)):  # a pyenv shim
-        return StartedFile(path, prefix_of(path, where, state.values))
+        return _started(path, state, ground)
     text = where.text(path, MOST_SCRIPT)
     if text is None or "\0" in text:
         return None
@@ -153,6 +167,11 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     if trick:
         return _program([trick[1]], state, ground, depth + 1)
     return _read(text, path, state, ground, depth, arguments=tuple(words[1:]))
+
+
+def _started(path: str, state: State, ground: Ground) -> StartedFile:
+    prefix = prefix_of(path, ground.where, state.values)
+    return StartedFile(path, prefix, ground.where.real_path(prefix) if prefix else "")
 
 
 def _read(  # noqa: PLR0917 - what a script is given

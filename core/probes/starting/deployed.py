@@ -5,6 +5,7 @@ Sources: PM2's documentation, "Ecosystem File" and "Startup Script"; GitHub's, "
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
 from collections.abc import Iterator
@@ -29,6 +30,34 @@ def deployed_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Ite
     """Yield each of pm2's programs that starts an environment's Python, and what a runner gives its jobs."""
     yield from _pm2(ground, pythons)
     yield from _runners(ground)
+    yield from _gunicorn(ground)
+
+
+def _gunicorn(ground: Ground) -> Iterator[Reached]:
+    """The settings that gunicorn reads in the folder where it starts; raw_env is there when the application is imported."""
+    path = f"{ground.folder}/gunicorn.conf.py"
+    text = ground.read(path) if ground.folder not in ("/", "") else None
+    if text is None:
+        return
+    state = State(dict(ground.env), set(ground.env))
+    state.files.append(path)
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="raw_env")], value=ast.List(elts=rows) | ast.Tuple(elts=rows)):
+                told = [r for r in rows if isinstance(r, ast.Constant) and isinstance(r.value, str)]
+                for row in told:
+                    name, equals, value = str(row.value).partition("=")
+                    if equals and re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(("LD_", "PYTHON")):
+                        state.set_variable(
+                            name, value, path, row.lineno, "json"
+                        )  # the loader and Python have begun before
+                        state.exported.add(name)
+    if any(state.lines.values()):
+        yield Reached(kind="service", at=path, state=state)
 
 
 def _pm2(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:

@@ -121,4 +121,7 @@ def _script(path: str, ground: Ground) -> str | None:
 
 def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:
     """Return the environment that a command starts; a system's own Python is nobody's in particular."""
-    return next((p.prefix for p in pythons if p.prefix == found.prefix and p.kind in ("venv", "conda")), "")
+    places = [p for p in (found.prefix, found.real) if p]
+    return next(
+        (p.prefix for place in places for p in pythons if p.prefix == place and p.kind in ("venv", "conda")), ""
+    )

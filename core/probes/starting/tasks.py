@@ -31,6 +31,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         (("GNUmakefile", "makefile", "Makefile"), _make),
         (("justfile", "Justfile", ".justfile"), _just),
         (("package.json",), _npm),
+        (("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"), _taskfile),
         (("Procfile",), _procfile),
         (("pyproject.toml",), pyproject_tasks),
         (("pixi.toml",), pixi_tasks),
@@ -73,7 +74,7 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
     recipes: list[tuple[str, int, str]] = []
     target = ""
     exports_all = bool(re.search(r"(?m)^\.EXPORT_ALL_VARIABLES\s*:|^export\s*$", text))
-    for number, line in _joined(text):
+    for file, number, line in _with_included(text, path, state, known, ground):
         if line.startswith("\t") and target:
             recipes.append((target, number, re.sub(r"^[@+-]+", "", line.strip())))
         elif found := re.match(rf"(?:([\w./%-]+)\s*:\s*)?(export\s+)?({_NAME})\s*([:?+]?:?=)\s*(.*)$", line):
@@ -87,19 +88,48 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             if not owner:
                 known[name] = value
             if exports or exports_all or name in its.exported:  # what came from outside is handed on
-                its.set_variable(name, value, path, number, "assignments")
+                its.set_variable(name, value, file, number, "assignments")
                 its.exported.add(name)
         elif found := re.match(rf"(un)?export((?:\s+{_NAME})+)\s*$", line):
             for name in found[2].split():
                 if found[1]:
-                    state.unset_variable(name, path, number, "assignments")
+                    state.unset_variable(name, file, number, "assignments")
                 elif name in known:
-                    state.set_variable(name, known[name], path, number, "assignments")
+                    state.set_variable(name, known[name], file, number, "assignments")
                     state.exported.add(name)
         elif found := re.match(r"([\w./%-]+)(?:\s+[\w./%-]+)*\s*::?(?!=)", line):
             target = found[1]
     for target, number, command in recipes:
         yield target, number, _of_make(command, {**known, "@": target}), _copy(of_target.get(target, state))
+
+
+MOST_INCLUDED = 16
+"""Files that a makefile includes, and those do."""
+
+
+def _with_included(
+    text: str, path: str, state: State, known: dict[str, str], ground: Ground
+) -> Iterator[tuple[str, int, str]]:
+    """Yield a makefile's lines with file and number, those of the files that it includes in their place."""
+    waiting = [(path, iter([*_joined(text)]))]
+    seen = {path}
+    while waiting:
+        file, lines = waiting[-1]
+        following = next(lines, None)
+        if following is None:
+            waiting.pop()
+            continue
+        number, line = following
+        found = re.match(r"[-s]?include\s+(\S.*)", line)
+        if found is None:
+            yield file, number, line
+            continue
+        for word in reversed(_of_make(found[1], known).split()):
+            place = posixpath.normpath(posixpath.join(ground.folder, word))
+            if place not in seen and len(seen) < MOST_INCLUDED and (its := ground.read(place)) is not None:
+                seen.add(place)
+                state.files.append(place)
+                waiting.append((place, iter([*_joined(its)])))
 
 
 def _joined(text: str) -> Iterator[tuple[int, str]]:
@@ -155,6 +185,52 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
 
 def _of_just(text: str, known: dict[str, str]) -> str:
     return re.sub(r"\{\{([^{}]*)\}\}", lambda m: known.get(m[1].strip(), UNKNOWN), text)
+
+
+def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield the commands of a Taskfile (Task's documentation, "Environment variables" and ".env files").
+
+    Of YAML the usual form is read: blocks, one member or item a line.
+    """
+    above: list[tuple[int, str]] = []
+    of_task: dict[str, State] = {}
+    commands: list[tuple[str, int, str]] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        indent = len(raw) - len(raw.lstrip())
+        item = line.startswith("- ")
+        if not line or line.startswith("#"):
+            continue
+        while above and (above[-1][0] > indent or (above[-1][0] == indent and not item)):
+            above.pop()
+        where = [key for _indent, key in above]
+        member = re.match(r"([\w.:-]+):(?:\s+(.*))?$", line)
+        name, value = (member[1], (member[2] or "").partition(" #")[0].strip()) if member else ("", "")
+        task = where[1] if len(where) > 1 and where[0] == "tasks" else ""
+        if item and task and where[2:] == ["cmds"]:
+            commands.append((task, number, line[2:].removeprefix("cmd:")))
+        elif name == "dotenv" or (item and where == ["dotenv"]):
+            for file in re.findall(r"[\w./-]+", value or line[2:]):
+                if (its := ground.read(place := posixpath.join(ground.folder, file))) is not None:
+                    read_assignments(its, place, state, expands=True)
+        elif where == ["env"] or (task and where[2:] == ["env"]):
+            owner = of_task.setdefault(task, _copy(state)) if task else state
+            if re.fullmatch(_NAME, name):
+                owner.set_variable(name, _of_task(value, ground) if value else UNKNOWN, path, number, "assignments")
+                owner.exported.add(name)
+        elif value and ((task and name == "cmd") or where == ["tasks"]):
+            commands.append((task or name, number, value))
+        elif name:
+            above.append((indent, name))
+    for task, number, command in commands:
+        yield task, number, _of_task(command.strip(), ground), _copy(of_task.get(task, state))
+
+
+def _of_task(text: str, ground: Ground) -> str:
+    """Return a value without its quotes, and Task's own folders in their place."""
+    plain = text[1:-1] if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] else text
+    filled = re.sub(r"\{\{\s?\.(?:TASKFILE_DIR|ROOT_DIR|USER_WORKING_DIR)\s?\}\}", lambda _m: ground.folder, plain)
+    return UNKNOWN if filled.startswith("{") else re.sub(r"\{\{[^{}]*\}\}", UNKNOWN, filled)
 
 
 # --- npm, Procfile -------------------------------------------------------------------------------------------------

@@ -198,12 +198,14 @@ def editor_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironmen
     project = ground.folder not in ("/", ground.person.home)
     inner = posixpath.join(ground.folder, ".vscode/settings.json") if project else ""
     opened = bool(project and ground.around.kind(posixpath.join(ground.folder, ".vscode")) == "folder")
-    for path in found or ([inner] if opened else []):
+    names = ground.around.names(ground.folder) if project else ()
+    shared = next((posixpath.join(ground.folder, n) for n in names if n.endswith(".code-workspace")), "")
+    for path in found or ([inner] if opened else [shared] if shared else []):
         state = terminal.copy()
         state.files = list(terminal.files)
         files: list[str] = []
         prefix = ""
-        for each in dict.fromkeys((path, inner)):
+        for each in dict.fromkeys((path, shared, inner)):
             if each and (text := ground.read(each)) is not None:
                 files += _settings(text, each, state, ground)
                 prefix = _chosen(text, ground, pythons) or prefix
@@ -270,6 +272,8 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
     """Take the variables of settings; return the file of variables that they name."""
     found = json_value(text)
     state.files.append(path)
+    if isinstance(found, dict) and path.endswith(".code-workspace"):
+        found = found.get("settings")
     if not isinstance(found, dict):
         return []
     env = found.get("terminal.integrated.env.linux")

@@ -446,6 +446,14 @@ class _Walk:
                 return self._reads(inner, scope)
             case ast.BoolOp(op=ast.Or(), values=[first, *_]):
                 return self._reads(first, scope)
+            case ast.Call(
+                func=ast.Name(id=called) | ast.Attribute(attr=called), args=[ast.Constant(value=str(name)), *_]
+            ) if (
+                "env" in called.lower()
+                and called not in self.module.helpers
+                and re.fullmatch(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+", name)
+            ):
+                return (Read(name),)  # a function that is called so hands the variable on
             case ast.NamedExpr(target=ast.Name(id=name), value=inner):
                 reads = self._reads(inner, scope)
                 if reads:

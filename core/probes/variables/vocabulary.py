@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import time
 from collections.abc import Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
@@ -34,6 +35,8 @@ from core.probes.variables.reading_code import CodeValue, takes_value, values_re
 
 MOST_TEXT = 4 << 20
 """Bytes that are read of a Python module."""
+MAX_SECONDS = 2.0
+"""Seconds after which further modules are left out: a cold disk, hundreds of files."""
 MOST_SETTINGS = 1 << 16
 """Bytes that are read of a file of settings."""
 
@@ -54,9 +57,12 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
         for name, value in env:
             if name.upper() not in told and value and is_relevant_variable(Variable(name=name, value=value), known):
                 given.setdefault(name.upper(), {})[value] = None
+    end = time.monotonic() + MAX_SECONDS
     for python in request.seen.pythons or () if given else ():
-        request.watch.check()
         for reader, path, names in _modules(given, python, request, where):
+            request.watch.check()
+            if time.monotonic() > end:
+                return
             yield from _of_module(path, reader, {n: given[n] for n in names}, python, where)
 
 
@@ -93,7 +99,7 @@ def _recorded(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
 
 TELLING = late_pattern(r"__init__|\w*(?:config|const|env|setting|flag|option|default|knob|import_util|hub|log)\w*")
 """Names of modules in which a package reads its variables."""
-MOST_FOLDERS, MOST_MODULES = 200, 400
+MOST_FOLDERS, MOST_MODULES = 60, 160
 """Of one package: that are listed, and that are read."""
 
 
@@ -109,6 +115,7 @@ def _telling(package: str, python: PythonEnvironment, where: Sysroot) -> Iterato
             modules += [
                 where.join(top, folder, n) for n in inner if n.endswith(".py") and TELLING.fullmatch(n[:-3].lower())
             ]
+        modules.sort(key=lambda p: TELLING.fullmatch(p.rpartition("/")[2][:-3].lower()) is None)
         yield from modules[:MOST_MODULES]
 
 
@@ -154,8 +161,9 @@ def _of_settings(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
         path = where.join(folder or where.join(home or "/", *usual.split("/")), row.file)
         text = where.text(path, MOST_SETTINGS) if where.path_module.isabs(path) else None
         found = json_value(text) if text else None
-        value = found.get(row.key) if isinstance(found, dict) else None
-        if text is None or not isinstance(value, str) or not value:
+        given = found.get(row.key) if isinstance(found, dict) else None
+        value = given if isinstance(given, str) else f"{given}" if row.number and given is not None else ""
+        if text is None or not value or (row.number and isinstance(given, float)):
             continue
         for python in request.seen.pythons or ():
             reader = next((d.name for d in python.distributions if re.fullmatch(row.reader, d.name)), "")
@@ -174,6 +182,8 @@ def _of_settings(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
 
 def _unknown_setting(row: SettingsFile, value: str, python: PythonEnvironment, where: Sysroot) -> bool | None:
     """Return whether a setting's reader does not know its value; None where its files do not tell."""
+    if row.number:
+        return True
     if row.words:
         return value not in row.words
     contract = next((c for c in contracts() if c.variable == row.variable and c.known), None)

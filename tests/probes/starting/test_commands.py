@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_command, python_of_text, words_of
@@ -134,6 +135,33 @@ def test_the_run_of_a_manager_starts_the_environment_of_the_project(case: str, h
     assert found is not None
     assert os.path.normpath(found.prefix) == os.path.normpath(work / prefix)
     assert state.environment().get("LD_LIBRARY_PATH") == ("/opt/dotenv" if "opt/dotenv" in str(files) else None)
+
+
+@pytest.mark.parametrize(("command", "reads"), [("bash -c '{python}'", True), ("bash {home}/go.sh", True), ("{home}/go.sh", True),
+    ("sh -c '{python}'", False), ("bash -ic '{python}'", False)])  # fmt: skip
+def test_a_shell_that_is_not_interactive_reads_its_own_file(command: str, reads: bool, home: Path):
+    write(home / ".of-jobs", "export LD_LIBRARY_PATH=/old\n")
+    write(home / "go.sh", f"#!/bin/bash\n{home}/env/bin/python main.py\n")
+    (home / "go.sh").chmod(0o755)
+    state = begin(home)
+    state.values["BASH_ENV"] = "$HOME/.of-jobs"
+    state.exported.add("BASH_ENV")
+    text = command.format(home=home, python=f"{home}/env/bin/python main.py")
+    assert python_of_text(text, Line("/x", 1), state, ground(home)) is not None
+    assert state.environment().get("LD_LIBRARY_PATH") == ("/old" if reads else None)
+    if not command.startswith("bash -i"):
+        code = "import os; print(os.environ.get('LD_LIBRARY_PATH'))"
+        write(home / "main.py", code)
+        env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "BASH_ENV": "$HOME/.of-jobs"}
+        done = subprocess.run(["sh", "-c", text], cwd=home, env=env, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == ("/old" if reads else "None")
+
+
+def test_the_variables_of_a_workspace_are_those_of_the_editors_terminals(home: Path):
+    own = '{"folders": [{"path": "."}],\n "settings": {"terminal.integrated.env.linux": {"LD_LIBRARY_PATH": "/old"}}}'
+    write(home / "work/mine.code-workspace", own)
+    (way,) = editor_ways(replace(ground(home), folder=str(home / "work")), begin(home), ())
+    assert [(r.line, r.value) for r in way.state.lines["LD_LIBRARY_PATH"]] == [(2, "/old")]
 
 
 @pytest.mark.parametrize(

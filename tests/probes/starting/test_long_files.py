@@ -64,6 +64,11 @@ ROWS = {
         for long in ('export ' + 'a' * MANY + '!', 'export ' + 'a ' * (MANY // 2) + '!', 'a ' * (MANY // 2), 'a' + ' ' * MANY):
             assert list(task_ways(ground(Makefile=long), ())) == []
     """,
+    "Taskfile.yml": """
+        from core.probes.starting.tasks import task_ways
+        for long in ('a:' * (MANY // 2), 'env:\\n  A: "' + '{{' * (MANY // 2), 'a: ' + ' ' * MANY, '- ' * (MANY // 2)):
+            assert list(task_ways(ground(Taskfile_dot_yml=long), ())) == []
+    """,
     "workspace.xml": """
         from core.probes.starting.tasks import task_ways
         python = '<configuration type="Python">'

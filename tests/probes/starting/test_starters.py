@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -415,6 +416,72 @@ def test_programs_of_pm2(case: str, home: Path) -> None:
 def test_an_ecosystem_that_is_a_program_is_none(text: str, home: Path) -> None:
     write(home, {"work/ecosystem.config.js": text, ".pm2/dump.pm2": text})
     assert list(deployed_ways(here(home), pythons(home))) == []
+
+
+def test_gunicorn_gives_its_application_what_its_settings_say(home: Path) -> None:
+    write(
+        home,
+        {
+            "work/gunicorn.conf.py": "import os\nworkers = 2\nraw_env = [\n  'CUDA_HOME=/old',\n  'LD_LIBRARY_PATH=/late', os.name]\n"
+        },
+    )
+    (way,) = deployed_ways(here(home), ())
+    assert [(r.file, r.line) for r in way.state.lines["CUDA_HOME"]] == [(str(home / "work/gunicorn.conf.py"), 4)]
+    assert NAME not in way.state.environment()  # the loader has begun before
+    write(home, {"work/gunicorn.conf.py": "raw_env = make()\n"})
+    assert list(deployed_ways(here(home), ())) == []
+
+
+TASKFILE = """version: '3'
+dotenv: ['.env', 'gone.env']
+env:
+  LD_LIBRARY_PATH: '{{.TASKFILE_DIR}}/libs' # ours
+  CUDA_HOME:
+    sh: dirname nvcc
+tasks:
+  train:
+    env:
+      LD_LIBRARY_PATH: /old
+    cmds:
+      - echo "{{.CLI_ARGS}}"
+      - cmd: {env}/bin/python main.py
+  serve:
+    cmds:
+    - "{env}/bin/python serve.py"
+  short: {env}/bin/python short.py
+"""
+
+
+def test_a_taskfile(home: Path) -> None:
+    write(home, {"work/Taskfile.yml": TASKFILE, "work/.env": "HF_HOME=/hf\n"})
+    found = {w.at.rpartition(": ")[2]: w.state for w in task_ways(here(home), pythons(home))}
+    libraries = {name: state.environment().get(NAME) for name, state in found.items()}
+    assert libraries == {"train": "/old", "serve": f"{home}/work/libs", "short": f"{home}/work/libs"}
+    assert [r.line for r in found["train"].lines[NAME] if not r.overridden] == [10]
+    assert {state.environment()["HF_HOME"] for state in found.values()} == {"/hf"}
+    assert "CUDA_HOME" in found["serve"].open
+
+
+def test_a_makefile_that_includes_others_and_itself(home: Path) -> None:
+    write(home, {
+        "work/Makefile": "WHERE = mk\ninclude $(WHERE)/env.mk gone.mk\ntrain:\n\t{env}/bin/python main.py\n",
+        "work/mk/env.mk": "-include Makefile mk/env.mk\nexport LD_LIBRARY_PATH = /old\n",
+    })  # fmt: skip
+    (way,) = task_ways(here(home), pythons(home))
+    assert [(r.file, r.line, r.value) for r in way.state.lines[NAME]] == [(str(home / "work/mk/env.mk"), 2, "/old")]
+    if shutil.which("make"):
+        write(home, {"work/mk/env.mk": "export LD_LIBRARY_PATH = /old\n", "work/gone.mk": ""})
+        code = "import os; print(os.environ.get('LD_LIBRARY_PATH'))"
+        write(home, {"work/main.py": code})
+        done = subprocess.run(["make", "train"], cwd=home / "work", capture_output=True, text=True, check=True)
+        assert "/old" in done.stdout.splitlines()
+
+
+def test_an_environment_that_is_reached_by_a_link_is_itself(home: Path) -> None:
+    (home / "kept").symlink_to(home / "env")
+    write(home, {"work/go.sh": "#!/bin/sh\nexec {home}/kept/bin/python main.py\n"})
+    (way,) = script_ways(here(home), pythons(home))
+    assert way.prefix == str(home / "env")
 
 
 def test_a_runner_gives_its_jobs_what_its_file_says_as_it_stands(home: Path) -> None:
