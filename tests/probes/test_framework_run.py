@@ -407,3 +407,32 @@ def test_a_file_in_the_way_is_told_from_the_one_that_it_hides(
     (row,) = packages_of(own)["user"].failures
     assert (row.found, row.outside) == (str(work / "whole.py"), True)
     assert row.hidden == str(site / "whole" / "__init__.py")
+
+
+def test_a_folder_without_its_module_is_no_import(own: Path):
+    with_package(own, "hollow", "")
+    site = next((own / "lib").glob("python3.*/site-packages"))
+    (site / "hollow" / "__init__.py").unlink()
+    hollow = packages_of(own)["hollow"]
+    (row,) = hollow.failures
+    assert (hollow.state, row.absent, row.recorded, row.closed) == ("failed", True, True, False)
+
+
+def test_a_module_of_zeros_is_found_by_the_line_that_imports_it(own: Path):
+    with_package(own, "zeros", "from . import inner\n")
+    site = next((own / "lib").glob("python3.*/site-packages"))
+    (site / "zeros" / "inner.py").write_bytes(b"\0" * 100)
+    (row,) = packages_of(own)["zeros"].failures
+    assert row.path == str(site / "zeros" / "inner.py")
+
+
+def test_it_is_looked_at_with_pythons_own_modules(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with_package(own, "waits", "import select\nselect.select\n")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "select.py").write_text("")
+    (work / "email.py").write_text("raise RuntimeError('not this one')\n")
+    monkeypatch.chdir(work)
+    (row,) = packages_of(own)["waits"].failures
+    assert (row.module, row.name, row.found, row.standard) == ("select", "select", str(work / "select.py"), True)
+    assert row.asker == "waits 1.0"

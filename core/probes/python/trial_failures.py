@@ -9,11 +9,33 @@ def spec_file(spec):
     return spec.origin if spec.origin not in (None, "built-in", "frozen", "namespace") else inner
 
 
+_path = []  # sys.path of the import that failed
+
+
+def undisturbed(look, *given):
+    """Look with Python's own modules, whatever stands before them in the import that failed."""
+    import importlib
+    _path[:] = sys.path
+    ours = tuple(os.path.join(os.path.realpath(p), "") for p in (sys.prefix, sys.base_prefix))
+    names, aside = getattr(sys, "stdlib_module_names", ()), {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.partition(".")[0] in names and file and not os.path.realpath(file).startswith(ours):
+            aside[name] = sys.modules.pop(name)
+    sys.path[:] = [p for p in sys.path if p and os.path.join(os.path.realpath(p), "").startswith(ours)]
+    try:
+        return look(*given)
+    finally:
+        sys.path[:] = _path
+        sys.modules.update(aside)
+        importlib.invalidate_caches()
+
+
 def found_files(top):
     """Every file that a module of this name would be imported from, in the order of sys.path."""
     from importlib.machinery import PathFinder
     there = []
-    for entry in sys.path:
+    for entry in _path:
         try:
             spec = PathFinder.find_spec(top, [entry or os.getcwd()])
         except Exception:  # an entry that breaks the search has nothing to tell
@@ -29,7 +51,7 @@ def records():
         from importlib.metadata import distributions
     except ImportError:  # before 3.8
         return
-    for one in distributions():
+    for one in distributions(path=[p or os.getcwd() for p in _path]):
         yield "%s %s" % (one.metadata["Name"], one.version), "\n" + (one.read_text("RECORD") or "")
 
 
@@ -45,7 +67,7 @@ def who_brings(names, top):
 
 
 def who_asks(file):
-    for entry in sys.path:
+    for entry in _path:
         if entry and file.startswith(os.path.join(entry, "")):
             return who_brings([file[len(os.path.join(entry, "")):].replace(os.sep, "/")], "")[0]
     return ""
@@ -92,9 +114,11 @@ def failure(e):
     if path and not missing:
         names.append(os.path.basename(path))
     absent = module if isinstance(e, ImportError) and "No module named" in text and "is not a package" not in text else ""
-    if "." in absent:
+    if absent:
         inner = absent.replace(".", "/")
         names += [inner + ".py", inner + "/__init__.py", *extensions(inner)]
+    if isinstance(e, SyntaxError) and not path and plain:
+        path = with_zeros(file, linecache.getline(file, line))
     if there and not path and not os.access(there[0], os.R_OK):
         path = there[0]
     closed = path if path and os.path.exists(path) and not os.access(path, os.R_OK) else ""
@@ -110,6 +134,34 @@ def failure(e):
         asker=who_asks(file), standard=top in getattr(sys, "stdlib_module_names", ()), library=library,
         outside=bool(first) and not any(first.startswith(p) for p in ours),
     )
+
+
+def with_zeros(file, line):
+    """The module that a line imports whose file contains zeros: that message names no file."""
+    import ast
+    try:
+        (node,) = ast.parse(line.strip()).body
+    except (SyntaxError, ValueError):
+        return ""
+    names = [a.name for a in getattr(node, "names", ())]
+    asked = [node.module or ""] + [(node.module or "") + "." + n for n in names] if isinstance(node, ast.ImportFrom) else names
+    for dotted in asked:
+        parts = [p for p in dotted.split(".") if p]
+        level = getattr(node, "level", 0)
+        if level:
+            folder = os.path.dirname(file)
+            for _up in range(level - 1):
+                folder = os.path.dirname(folder)
+        else:
+            first = next(iter(found_files(parts[0])), "")
+            folder = os.path.dirname(os.path.dirname(first) if os.path.basename(first).startswith("__init__.") else first)
+        stem = os.path.join(folder, *parts)
+        for path in (stem + ".py", os.path.join(stem, "__init__.py")):
+            if os.path.isfile(path):
+                with open(path, "rb") as stream:
+                    if b"\0" in stream.read(1 << 20):
+                        return path
+    return ""
 
 
 def variable_in(text, code):
@@ -135,7 +187,7 @@ def failures(e):
     rows = []
     for one in chain_of(e):
         try:
-            rows.append(failure(one))
+            rows.append(undisturbed(failure, one))
         except Exception:  # what cannot be looked into stays a text
             rows.append(dict(kind=type(one).__name__, text=error_text(one)[:1500]))
     return rows
@@ -157,7 +209,9 @@ def import_packages(mark, seconds, *given):
             continue
         emit(package=name, state="began")
         try:
-            importlib.import_module(module)
+            its = importlib.import_module(module)
+            if getattr(its, "__file__", None) is None and its.__spec__ and its.__spec__.origin is None:
+                raise ImportError("No module named %r: there is only a folder of that name" % module, name=module)
         except BaseException as e:  # SystemExit, too: it becomes data
             emit(package=name, state="failed", problem=error_text(e), seconds=time.time() - start)
             for row in failures(e):
