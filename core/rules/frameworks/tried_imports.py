@@ -28,7 +28,7 @@ from core.rules.frameworks.environment_view import (
     unmet_requirements,
 )
 from core.rules.frameworks.fit import gpu_side
-from core.rules.wording import NOTE, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 NO_GPU = late_pattern(
     r"cudaErrorInsufficientDriver|cudaErrorNoDevice|no CUDA-capable device|CUDA_ERROR_NO_DEVICE"
@@ -393,10 +393,11 @@ def _finding(home: EnvironmentView, packages: list[PackageTrial], judged: Judged
 
 
 def _severity(home: EnvironmentView, packages: list[PackageTrial], judged: Judged | None) -> Severity:
-    """What a package lacks that others brought here, and never asked for, few come to."""
+    """What a package lacks that others brought here, and never asked for, few come to. Without a cause another finding leads."""
     lacking = judged is None or (judged.cause == "requirement_broken" and judged.failure.absent)
-    names = {p.distribution for p in packages}
-    return NOTE if lacking and all(is_asked_for(home, n) for n in names) else home.severity
+    if lacking and all(is_asked_for(home, p.distribution) for p in packages):
+        return NOTE
+    return min(home.severity, WARNING) if judged is None else home.severity
 
 
 RULES = (failed_packages,)
