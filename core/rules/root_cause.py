@@ -17,6 +17,7 @@ from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.ended_imports import ENDED_ID
 from core.rules.frameworks.libraries.findings import LIBRARIES_ID, imported_packages
 from core.rules.frameworks.libraries.one_card import join_cards
+from core.rules.frameworks.tried_imports import CAUSES_OF_IMPORTS
 from core.rules.guard import rule_name, run_guarded
 from core.rules.undecided import deciding_steps
 from core.rules.ways import with_other_ways
@@ -29,6 +30,9 @@ UNUSED_ID_STARTS = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
 
 ALL_IN_ORDER_ID = "environment.in-order"
 """Id of the finding about a whole step, which applies only if nothing in the step is at fault."""
+
+TRIED = "frameworks.trial-"
+"""Start of the ids of what was really imported: it leads before what reading takes for another cause, and not before the same."""
 
 DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladder-driver", "benchmark.ladder-device")
 """Ids that follow from any fault of the driver."""
@@ -123,7 +127,8 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
         more = [f for f in faults if press[id(f)] < press[id(root)]]
         if any(f.cause == "extension_abi_mismatch" for f in more) and all(is_consequence(f, root) for f in more):
             return root
-    faults.sort(key=lambda f: (press[id(f)], _root_rank(f)))
+    read = {f.cause for f in faults if not _was_tried(f)}
+    faults.sort(key=lambda f: (press[id(f)], _root_rank(f), not _was_tried(f) or f.cause in read))
     for root in faults:
         more = [f for f in faults if press[id(f)] < press[id(root)]]
         known = root.cause or (
@@ -144,9 +149,16 @@ def _root_rank(finding: Finding) -> int:
     return (cause_ranks().get(finding.cause) or UNKNOWN_CAUSE_RANK) if finding.cause else UNKNOWN_CAUSE_RANK + 1
 
 
+def _was_tried(finding: Finding) -> bool:
+    """Whether a finding is about an import that really failed, and names the cause."""
+    return finding.id.startswith(TRIED) and finding.cause in CAUSES_OF_IMPORTS
+
+
 def _ends_an_import(finding: Finding) -> bool:
     name = finding.id.partition(".")[2]
-    return name.startswith(ENDED_ID) or name in {f"{LIBRARIES_ID}{p}" for p in imported_packages()}
+    return (
+        _was_tried(finding) or name.startswith(ENDED_ID) or name in {f"{LIBRARIES_ID}{p}" for p in imported_packages()}
+    )
 
 
 def mark_consequences(finding: Finding, primary: Finding) -> Finding:
@@ -178,9 +190,10 @@ def is_consequence(finding: Finding, primary: Finding) -> bool:
     by_files = by_files or ((lacking or unfit or ended) and finding.cause == "requirement_broken")
     mixed = finding.cause in OF_TWO_RELEASES or finding.id.startswith("frameworks.tool-")
     by_files = by_files or (primary.id in FRAMEWORK_ELSEWHERE and bool(near) and mixed)
-    tried = finding.id.startswith("frameworks.trial-") and not finding.cause and finding.severity <= primary.severity
+    tried = finding.id.startswith(TRIED) and not finding.cause and finding.severity <= primary.severity
     by_driver = by_driver or (tried and dead)
-    by_files = by_files or (tried and same)
+    imported = _was_tried(finding) and finding.cause == primary.cause
+    by_files = by_files or ((tried or imported) and same)
     by_driver = by_driver or (primary.cause == "driver_too_old" == finding.cause)
     by_search = finding.id == "cudnn.roll-call-failed" and primary.step is Step.ENVIRONMENT and same
     by_path = finding.id == "environment.broken-entry" and primary.cause.endswith("_not_on_search_path")

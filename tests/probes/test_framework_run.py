@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.host.this_host import this_host
-from core.model.facts import Driver, FrameworkTrial, Gpu, Snapshot, Unexamined
+from core.model.facts import Driver, FrameworkTrial, Gpu, PackageTrial, Snapshot, Unexamined
 from core.probes.probe import ProbeRequest
 from core.probes.python import probe
 from core.probes.python import trials as framework_run
@@ -300,3 +300,139 @@ def test_the_script_is_for_any_python_from_3_6_on():
     for python in (Path(sys.executable), *found):
         done = subprocess.run([python, "-c", "import sys; compile(sys.stdin.read(), 'script', 'exec')"], input=TRIAL_SCRIPT.encode(), capture_output=True, check=False)  # fmt: skip
         assert done.returncode == 0, f"{python}: {done.stderr.decode()}"
+
+
+def with_package(prefix: Path, name: str, code: str, *files: str, requires: str = "torch") -> None:
+    """Install a package that uses a framework."""
+    site = next((prefix / "lib").glob("python3.*/site-packages"))
+    (site / name).mkdir()
+    (site / name / "__init__.py").write_text(code)
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: {requires}\n\n")
+    (info / "RECORD").write_text("".join(f"{f},,\n" for f in (f"{name}/__init__.py", *files)))
+
+
+@pytest.fixture
+def own(base: Path, tmp_path: Path, environment: Path) -> Path:
+    """An environment of its own, so that what is installed here is gone afterwards."""
+    return shutil.copytree(environment, tmp_path / "own", symlinks=True)
+
+
+def packages_of(prefix: Path, code: str = "") -> dict[str, PackageTrial]:
+    trial = tried(prefix, code or STANDIN.format(devices=0))
+    assert trial.reached == ("nothing" if code else "convolution")
+    return {p.distribution: p for p in trial.packages}
+
+
+def test_packages_that_use_the_framework_are_imported_after_it(own: Path):
+    with_package(own, "whole", "import torch\n")
+    with_package(own, "lost", "from . import _core\n", "lost/_core.cpython-311-x86_64-linux-gnu.so")
+    with_package(own, "older", "from whole import a_name\n")
+    with_package(own, "quits", "raise SystemExit(3)\n")
+    found = packages_of(own)
+    assert {n: p.state for n, p in found.items()} == {
+        "whole": "imported",
+        "lost": "failed",
+        "older": "failed",
+        "quits": "failed",
+    }
+    (older,) = found["older"].failures
+    assert (older.module, older.name, older.owner, older.asker) == ("whole", "a_name", "whole 1.0", "older 1.0")
+    assert older.found.endswith("whole/__init__.py")
+    assert not older.outside
+
+
+def test_a_lost_extension_is_told_from_a_module_that_was_never_there(own: Path):
+    with_package(own, "lost", "import lost._core\n", "lost/_core.cpython-311-x86_64-linux-gnu.so")
+    with_package(own, "wants", "import whole.gone\n")
+    with_package(own, "whole", "")
+    found = packages_of(own)
+    (lost,), (wants,) = found["lost"].failures, found["wants"].failures
+    assert (lost.absent, lost.recorded, lost.owner) == (True, True, "lost 1.0")
+    assert (wants.absent, wants.recorded, wants.owner, wants.asker) == (True, False, "whole 1.0", "wants 1.0")
+
+
+def test_what_began_an_exception_comes_first(own: Path):
+    with_package(
+        own, "layered", "try:\n    open('/nowhere/x')\nexcept OSError as e:\n    raise RuntimeError('no') from e\n"
+    )
+    kinds = [f.kind for f in packages_of(own)["layered"].failures]
+    assert kinds == ["FileNotFoundError", "RuntimeError"]
+
+
+def test_a_variable_that_the_line_reads_is_named_and_its_value_only_where_the_text_has_it(own: Path):
+    with_package(own, "reads", "import os\nSIZE = float(os.environ['MY_SIZE'])\n")
+    with_package(own, "silent", "import os\nif os.environ['MY_SECRET']: raise ValueError('no')\n")
+    site = next((own / "lib").glob("python3.*/site-packages"))
+    (site / "torch" / "__init__.py").write_text(STANDIN.format(devices=0))
+    (trial,) = framework_run.look(asked(own, {"MY_SIZE": "10GB", "MY_SECRET": "hunter2"})) or ()
+    rows = {p.distribution: p.failures[0] for p in trial.packages}
+    assert (rows["reads"].variable, rows["reads"].value) == ("MY_SIZE", "10GB")
+    assert (rows["silent"].variable, rows["silent"].value) == ("MY_SECRET", "")
+    assert "hunter2" not in str(trial)
+
+
+def test_a_package_that_ends_the_process_leaves_the_framework_as_it_was(own: Path):
+    with_package(own, "crashes", "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    with_package(own, "later", "")
+    trial = tried(own, STANDIN.format(devices=0))
+    assert (trial.reached, trial.ended, trial.problem, trial.timed_out) == ("convolution", "", "", False)
+    states = {p.distribution: (p.state, "SIGSEGV" in p.ended) for p in trial.packages}
+    assert states == {"crashes": ("ended", True), "later": ("not tried", False)}
+
+
+def test_what_there_was_no_time_for_is_not_tried(own: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(framework_run, "PACKAGE_SECONDS", -1.0)
+    with_package(own, "late", "raise ImportError('never run')\n")
+    assert packages_of(own)["late"].state == "not tried"
+
+
+def test_nothing_is_imported_after_a_framework_that_fails(own: Path):
+    with_package(own, "whole", "")
+    assert packages_of(own, "raise ImportError('no')")["whole"].state == "not tried"
+
+
+def test_a_file_in_the_way_is_told_from_the_one_that_it_hides(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with_package(own, "whole", "")
+    with_package(own, "user", "from whole import a_name\n")
+    site = next((own / "lib").glob("python3.*/site-packages"))
+    (site / "whole" / "__init__.py").write_text("a_name = 1\n")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "whole.py").write_text("")
+    monkeypatch.chdir(work)
+    (row,) = packages_of(own)["user"].failures
+    assert (row.found, row.outside) == (str(work / "whole.py"), True)
+    assert row.hidden == str(site / "whole" / "__init__.py")
+
+
+def test_a_folder_without_its_module_is_no_import(own: Path):
+    with_package(own, "hollow", "")
+    site = next((own / "lib").glob("python3.*/site-packages"))
+    (site / "hollow" / "__init__.py").unlink()
+    hollow = packages_of(own)["hollow"]
+    (row,) = hollow.failures
+    assert (hollow.state, row.absent, row.recorded, row.closed) == ("failed", True, True, False)
+
+
+def test_a_module_of_zeros_is_found_by_the_line_that_imports_it(own: Path):
+    with_package(own, "zeros", "from . import inner\n")
+    site = next((own / "lib").glob("python3.*/site-packages"))
+    (site / "zeros" / "inner.py").write_bytes(b"\0" * 100)
+    (row,) = packages_of(own)["zeros"].failures
+    assert row.path == str(site / "zeros" / "inner.py")
+
+
+def test_it_is_looked_at_with_pythons_own_modules(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with_package(own, "waits", "import select\nselect.select\n")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "select.py").write_text("")
+    (work / "email.py").write_text("raise RuntimeError('not this one')\n")
+    monkeypatch.chdir(work)
+    (row,) = packages_of(own)["waits"].failures
+    assert (row.module, row.name, row.found, row.standard) == ("select", "select", str(work / "select.py"), True)
+    assert row.asker == "waits 1.0"

@@ -42,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="a set of scenes that the rules were not made with",
     )
     parser.add_argument("--oracle-only", action="store_true", help="ask the real programs alone; no scan is run")
+    parser.add_argument(
+        "--try", action="store_true", dest="tries", help="scan with --try: the real imports are evidence"
+    )
     parser.add_argument("--markdown", action="store_true", help=f"write the table into {DOCUMENT.name}")
     parser.add_argument("--cures", action="store_true", help="carry out each offered change of files or packages")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the reports there")
@@ -62,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if options.oracle_only and (options.markdown or options.cures):
         parser.error("--oracle-only runs no scan: there is nothing to write and nothing to cure")
+    if options.tries and options.markdown:
+        parser.error("the tables are those of a plain scan")
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for outcome in pool.map(lambda row: staged(row, options), rows):
@@ -80,7 +85,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def staged(row: Scene, options: argparse.Namespace) -> Outcome:
     """Examine one scene; a scene that cannot be staged is a wrong one."""
     try:
-        return examine(row, cures=options.cures, keep=options.keep, oracle_only=options.oracle_only)
+        return examine(
+            row, cures=options.cures, keep=options.keep, oracle_only=options.oracle_only, tries=options.tries
+        )
     except Exception as e:  # noqa: BLE001 - the edge of the lab: one scene that breaks leaves the others
         return Outcome(row, "wrong scene", f"it could not be staged: {type(e).__name__}: {e}")
 

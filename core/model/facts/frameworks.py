@@ -186,6 +186,65 @@ class PackageRecords(Frozen, frozen=True, kw_only=True):
     shared: tuple[SharedFiles, ...] = ()
 
 
+class ImportFailure(Frozen, frozen=True, kw_only=True):
+    """One exception of an import that really failed, and what was found about it in the process."""
+
+    kind: str
+    """Its type: "ModuleNotFoundError"."""
+    text: str
+    module: str = ""
+    """The module that it is about: the absent one, or that which lacks ``name``."""
+    name: str = ""
+    """What the module lacks."""
+    absent: bool = False
+    """There is no such module."""
+    path: str = ""
+    """The file that could not be read or loaded."""
+    closed: bool = False
+    """``path`` is there, and this user may not read it."""
+    library: str = ""
+    """The first library that the text names."""
+    file: str = ""
+    """The file whose line was carried out."""
+    line: int = 0
+    code: str = ""
+    """The last lines that were carried out, in one."""
+    variable: str = ""
+    """The environment variable that the text names, or that these lines read."""
+    value: str = ""
+    """Its value, where the text has it anyway."""
+    found: str = ""
+    """The file that the module's first part is imported from."""
+    hidden: str = ""
+    """The next file of that name on sys.path."""
+    standard: bool = False
+    """The module belongs to the standard library."""
+    outside: bool = False
+    """``found`` is neither in the environment nor in the Python that it stands on."""
+    owner: str = ""
+    """Name and version of the distribution that brings the module, or that recorded the missing file."""
+    recorded: bool = False
+    """A distribution recorded the file that is missing, or could not be read."""
+    asker: str = ""
+    """Name and version of the distribution whose line was carried out."""
+
+
+class PackageTrial(Frozen, frozen=True, kw_only=True):
+    """What happened when a package that uses a framework was imported after it, in the same process."""
+
+    distribution: str
+    version: str = ""
+    state: Literal["imported", "failed", "ended", "not tried"] = "not tried"
+    """ended: the process came to its end while it was imported."""
+    problem: str = ""
+    """The exception's text."""
+    failures: tuple[ImportFailure, ...] = ()
+    """That exception with those that it came from: what began it first."""
+    ended: str = ""
+    """How the process ended, in one sentence."""
+    seconds: float = 0.0
+
+
 class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     """What happened when a framework was imported and used in its own interpreter, in a new process."""
 
@@ -222,6 +281,10 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     seconds: float = 0.0
     clean: FrameworkTrial | None = None
     """The same without LD_LIBRARY_PATH, where that was set and something went wrong or came from there."""
+    failures: tuple[ImportFailure, ...] = ()
+    """The exception of ``problem`` with those that it came from: what began it first."""
+    packages: tuple[PackageTrial, ...] = ()
+    """What was imported after it, in the same process."""
     at_once: FrameworkTrial | None = None
     """The same trial with most of the GPU's memory reserved at once, as the framework does by default; otherwise it takes only what it needs."""
 

@@ -1,5 +1,7 @@
 """The script that runs in the person's own interpreter, passed with -c; for any Python from 3.6 on."""
 
+from core.probes.python.trial_failures import FAILURES
+
 SCRIPT_START = r"""
 import json, os, sys
 _out, _go = map(int, os.environ.pop("CONVALESCE_ANSWER").split(","))
@@ -68,7 +70,7 @@ def model(x, w, y, raw, kind, pad, groups, stride=1):
 """ONNX Runtime wants a model; onnx.proto says which number each field has."""
 
 _TRIALS = r'''
-GENTLE = sys.argv[3:] != ["at once"]  # else TensorFlow and JAX take the GPU's memory as they do by themselves
+GENTLE = sys.argv[3:4] != ["at once"]  # else TensorFlow and JAX take the GPU's memory as they do by themselves
 
 
 def close(one, other):
@@ -238,10 +240,14 @@ try:
     globals()[sys.argv[1]]()
 except Exception as e:  # the edge of the trial's process: it becomes data
     emit(problem=error_text(e), winerror=getattr(e, "winerror", None) or 0)
+    for row in failures(e):
+        emit(failure=row)
 finally:
     look()
+if sys.argv[4:] and sys.argv[1] in sys.modules:
+    import_packages(*sys.argv[4:])
 _out.write(b"\n.\n")
 '''
 """Every stage that is passed is emitted at once, so that a crash does not lose it; what libraries print goes to stderr."""
 
-TRIAL_SCRIPT = SCRIPT_START + ONNX_MODEL + _TRIALS
+TRIAL_SCRIPT = SCRIPT_START + ONNX_MODEL + FAILURES + _TRIALS

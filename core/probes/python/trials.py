@@ -23,18 +23,37 @@ from core.host import child
 from core.host.provenance import Verdict, environment_for, may_run
 from core.knowledge.cudnn_file_names import version_text
 from core.knowledge.memory_growth import growth_of
-from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined, full_id, path_text
+from core.knowledge.modules import module_of
+from core.model.facts import (
+    Distribution,
+    FrameworkTrial,
+    ImportFailure,
+    Mapped,
+    PackageTrial,
+    PythonEnvironment,
+    Unexamined,
+    full_id,
+    path_text,
+)
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import normalise_name, required_name
 from core.probes.python.locations import working_folder
 from core.probes.python.trial_script import TRIAL_SCRIPT
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
 from core.probes.trust import of_interpreter, record_execution
+from core.probes.wheel_record import read_record
 
 TRIAL_TIMEOUT_SECONDS = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
 MAX_TRIALS = 5
+PACKAGE_SECONDS, MAX_PACKAGES = 20.0, 60
+"""Seconds of the processor after which no further package is imported in a framework's process, and how many are asked for."""
+PACKAGE_WAIT_SECONDS = 30.0
+"""Seconds by the clock that a trial may take longer for them."""
+PACKAGES_FOLLOW = "-- convalesce: packages --"
+"""What stands between that which a framework prints and that which other packages do."""
 
 TRIAL_STAGES: tuple[Literal["convolution", "devices", "import"], ...] = ("convolution", "devices", "import")
 
@@ -68,6 +87,10 @@ class TrialEvent(msgspec.Struct, frozen=True):
     backward: bool = False
     problem: str = ""
     winerror: int = 0
+    failure: ImportFailure | None = None
+    package: str = ""
+    state: str = ""
+    seconds: float = 0.0
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -77,12 +100,14 @@ class Trial(msgspec.Struct, frozen=True):
     distribution: str
     version: str
     module: str
+    packages: tuple[tuple[Distribution, str], ...] = ()
+    """What is imported after it, with the module of each."""
 
 
 def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
     """Return what happened in every trial that this machine asks for; None where none does."""
     where = sysroot_of(request.host)
-    trials = tuple(choose_trials(request, where))[:MAX_TRIALS]
+    trials = tuple(with_packages(tuple(choose_trials(request, where))[:MAX_TRIALS], where))
     if not trials or not runs_here(where):
         return None
     hung: set[str] = set()
@@ -90,7 +115,6 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
     for trial in trials:
         if trial.python.executable in hung:
             continue  # each environment has one time-out, whatever it holds
-        start = time.monotonic()
         verdict = of_interpreter(trial.python, where)
         record_execution(
             "framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution)
@@ -100,7 +124,7 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
         made = _try_framework(trial, request, where, verdict)
         done.append(made)
         request.keep(made)
-        if time.monotonic() - start >= TRIAL_TIMEOUT_SECONDS:
+        if made.timed_out or (made.clean is not None and made.clean.timed_out):
             hung.add(trial.python.executable)
             request.miss(
                 Unexamined(
@@ -135,10 +159,49 @@ def installed_frameworks(python: PythonEnvironment, where: Sysroot) -> Iterator[
                     yield Trial(python, distribution.name, distribution.version, module)
 
 
+def with_packages(trials: tuple[Trial, ...], where: Sysroot) -> Iterator[Trial]:
+    """Give each package of an environment that can be imported to one trial: to that of a framework that it requires, or the first."""
+    given: set[tuple[str, str]] = set()
+    for trial in trials:
+        others = [t for t in trials if t.python.prefix == trial.python.prefix]
+        mine = []
+        for distribution in packages_to_try(trial.python):
+            asked = {normalise_name(required_name(r)) for r in distribution.pins}
+            wanted = next((t for t in others if t.distribution in asked), others[0])
+            key = trial.python.prefix, distribution.name
+            if wanted is trial and key not in given and (module := imported_as(distribution, where)):
+                given.add(key)
+                mine.append((distribution, module))
+        yield replace(trial, packages=tuple(mine[:MAX_PACKAGES]))
+
+
+def packages_to_try(python: PythonEnvironment) -> Iterator[Distribution]:
+    """Yield what is listed of an environment besides frameworks and NVIDIA's libraries: who requires one of these first."""
+    some = [
+        d
+        for d in python.distributions
+        if not d.name.startswith("nvidia-") and not any(fnmatch.fnmatch(d.name, p) for p in FRAMEWORK_MODULES)
+    ]
+    known: dict[str, Distribution] = {}
+    for distribution in sorted(some, key=lambda d: not d.pins):
+        known.setdefault(distribution.name, distribution)
+    yield from known.values()
+
+
+def imported_as(distribution: Distribution, where: Sysroot) -> str:
+    """Return the module that a distribution is imported by, as its record lists it; empty where that is not plain."""
+    record = read_record(distribution, where)
+    tops = dict.fromkeys(re.findall(r"(?m)^([A-Za-z]\w*)(?:/__init__\.py|\.py|\.[\w.-]+\.(?:so|pyd)),", record))
+    module = module_of(distribution.name)
+    if module in tops:
+        return module
+    return next(iter(tops)) if len(tops) == 1 else ""
+
+
 def _try_framework(trial: Trial, request: ProbeRequest, where: Sysroot, verdict: Verdict) -> FrameworkTrial:
     request.watch.check()
     request.watch.say(fact_text("Trying {module} of {prefix}", module=trial.module, prefix=trial.python.prefix))
-    first = run_trial(trial, request, request.env, where, verdict)
+    first = run_trial(trial, request, request.env, where, verdict, with_packages=True)
     foreign = any(m.origin == PATH_VARIABLE for m in first.mapped)
     went_wrong = bool(first.problem or first.ended or first.right is False)
     if request.env.get(PATH_VARIABLE) and where.system == "linux" and (went_wrong or foreign):
@@ -168,6 +231,7 @@ def run_trial(
     verdict: Verdict,
     *,
     at_once: bool = False,
+    with_packages: bool = False,
 ) -> FrameworkTrial:
     """Run one trial to its end or its time-out in the environment ``env``, with the rights that ``verdict`` says.
 
@@ -180,15 +244,21 @@ def run_trial(
     command = (
         trial.python.executable,
         *("-B", "-c", TRIAL_SCRIPT, trial.module, where.local_path(folder) if folder else ""),
-        *(("at once",) if by_itself else ()),
+        "at once" if by_itself else "",
+        *(_packages_words(trial) if with_packages else ()),
     )
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
+    timeout = TRIAL_TIMEOUT_SECONDS + (PACKAGE_WAIT_SECONDS if with_packages and trial.packages else 0.0)
     done = request.host.run(
-        command, timeout=TRIAL_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account, kind="answering"
+        command, timeout=timeout, env=env, watch=request.watch, account=verdict.account, kind="answering"
     )
     answer = child.read_answer(done, TrialEvent)
-    said = answer.events
+    said, ended = tuple(e for e in answer.events if not e.package), answer.ended
+    output, _mark, _of_packages = answer.output.partition(PACKAGES_FOLLOW)
+    packages = _packages(trial, answer.events, ended if not answer.timed_out else "") if with_packages else ()
+    if any(e.package for e in answer.events):
+        ended = ""  # the framework had come through by then
 
     def last(name: str) -> str:
         return next((str(v) for e in reversed(said) if (v := getattr(e, name))), "")
@@ -208,12 +278,41 @@ def run_trial(
         right=next((e.right for e in said if e.right is not None), None),
         backward=any(e.backward for e in said),
         mapped=_mapped_files(answer.mapped, trial, env, where),
-        printed=_printed_lines(answer.output),
-        problem=last("problem") or (_tail(answer.output) if answer.ended else ""),
-        ended=answer.ended,
-        timed_out=answer.timed_out,
+        printed=_printed_lines(output),
+        problem=last("problem") or (_tail(output) if ended else ""),
+        failures=tuple(e.failure for e in said if e.failure),
+        packages=packages,
+        ended=ended,
+        timed_out=answer.timed_out and bool(ended),
         seconds=round(time.monotonic() - start, 2),
     )
+
+
+def _packages_words(trial: Trial) -> Iterator[str]:
+    if trial.packages:
+        yield PACKAGES_FOLLOW
+        yield f"{PACKAGE_SECONDS:g}"
+        yield from (f"{d.name}={module}" for d, module in trial.packages)
+
+
+def _packages(trial: Trial, events: tuple[TrialEvent, ...], ended: str) -> tuple[PackageTrial, ...]:
+    """Return what became of each package; one that began and said nothing more ended the process."""
+    made = []
+    for distribution, _module in trial.packages:
+        mine = [e for e in events if e.package == distribution.name]
+        states = {e.state for e in mine}
+        one = PackageTrial(distribution=distribution.name, version=distribution.version)
+        if "imported" in states:
+            one = replace(one, state="imported", seconds=round(mine[-1].seconds, 2))
+        elif "failed" in states:
+            told = next(e for e in mine if e.state == "failed")
+            rows = tuple(e.failure for e in mine if e.failure)
+            seconds = round(told.seconds, 2)
+            one = replace(one, state="failed", problem=told.problem, failures=rows, seconds=seconds)
+        elif "began" in states and ended:  # not where its time was out
+            one = replace(one, state="ended", ended=ended)
+        made.append(one)
+    return tuple(made)
 
 
 def started_in(where: Sysroot, verdict: Verdict) -> str:

@@ -123,6 +123,11 @@ def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> It
             yield wish[1]
 
 
+def is_asked_for(home: EnvironmentView, name: str) -> bool:
+    """Whether another distribution here requires this one; else somebody wanted it for its own sake."""
+    return any(True for d in first_of_each(home) if d.name != name for _text in asked_of(home, d, name))
+
+
 def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...]:
     """Return these requirements, and with them every package of NVIDIA's that the environment's frameworks ask for and lack."""
     named = {re.split(r"[^\w.-]", wish, maxsplit=1)[0] for wish in first}

@@ -25,6 +25,7 @@ from core.rules.frameworks import (
     packages,
     records,
     trials,
+    tried_imports,
     unfit_extensions,
 )
 from core.rules.frameworks.builds import on_gpu
@@ -374,5 +375,6 @@ RULES = (
     *packages.RULES,
     *records.RULES,
     *trials.RULES,
+    *tried_imports.RULES,
     *fewer_gpus.RULES,
 )

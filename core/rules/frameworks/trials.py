@@ -27,6 +27,7 @@ from core.rules.frameworks.advice import another_torch, tensorflow_for_gpu, whol
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import build_fits, gpu_side
+from core.rules.frameworks.tried_imports import NO_GPU, Judged, judge, judged_rows
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 TRIAL_STEP = Step.FRAMEWORKS
@@ -128,18 +129,10 @@ def trial_failed(trial: FrameworkTrial) -> bool:
     return bool(trial.problem or trial.ended or trial.right is False)
 
 
-_NO_GPU = late_pattern(
-    r"cudaErrorInsufficientDriver|cudaErrorNoDevice|no CUDA-capable device|CUDA_ERROR_NO_DEVICE"
-    r"|CUDA driver version is insufficient|Found no NVIDIA driver|libcuda\.so\.1|nvcuda\.dll",
-    re.IGNORECASE,
-)
-"""What frameworks say on a machine without an NVIDIA GPU. The run time library names a missing driver an old one."""
-
-
 def _only_without_gpu(home: EnvironmentView, trial: FrameworkTrial) -> bool:
     """Whether a trial came to its end only because this machine has no NVIDIA GPU: no fault of the environment."""
     imported = trial.reached != "nothing" and not trial.ended
-    return imported and gpu_side(home.seen).there is False and bool(_NO_GPU.search(trial.problem))
+    return imported and gpu_side(home.seen).there is False and bool(NO_GPU.search(trial.problem))
 
 
 def _waits_for_driver(home: EnvironmentView, trial: FrameworkTrial) -> bool:
@@ -231,6 +224,12 @@ def _rows(home: EnvironmentView, trial: FrameworkTrial) -> list[Evidence]:
     rows.append(observation(_("Passed"), reached.get(trial.reached, whole), source))
     if trial.devices is not None:
         rows.append(observation(_("GPUs that it sees"), f"{trial.devices} {trial.device}".strip(), source))
+    also = [p.distribution for p in trial.packages if p.state == "imported"]
+    if also:
+        rows.append(observation(_("Imported after it"), join_names(also, 8), source))
+    untried = [p.distribution for p in trial.packages if p.state == "not tried"]
+    if untried:
+        rows.append(observation(_("Not tried"), join_names(untried, 8), source))
     versions = [f"CUDA {trial.cuda}" if trial.cuda else "", f"cuDNN {trial.cudnn}" if trial.cudnn else ""]
     if any(versions):
         rows.append(observation(_("Versions according to the files"), join_names(v for v in versions if v), source))
@@ -326,6 +325,9 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )
+    judged = judge(home, trial.failures) if trial.reached == "nothing" and not trial.ended else None
+    if judged is not None:
+        return _failed_import(home, trial, judged)
     cause = message.cause if message else ""
     if cause == "gpu_arch":
         cause = "gpu_arch_too_new" if _is_newer(home, trial) else "gpu_arch_too_old"
@@ -341,6 +343,22 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
         evidence=_rows(home, trial),
         subject=home.python.prefix,
         fix=_cure(home, trial, message),
+    )
+
+
+def _failed_import(home: EnvironmentView, trial: FrameworkTrial, judged: Judged) -> Finding:
+    """An import whose exception, with what was found about it, names the cause."""
+    return make_finding(
+        TRIAL_STEP,
+        ERROR,
+        f"trial-{trial.framework}",
+        _(judged.title, who=_name(trial), prefix=home.python.prefix, **judged.values),
+        cause=judged.cause,
+        why=judged.why,
+        evidence=[*judged_rows(judged), *_rows(home, trial)],
+        subject=judged.subject or home.python.prefix,
+        fix=judged.fix or _cure(home, trial, None),
+        remedy=judged.remedy,
     )
 
 
