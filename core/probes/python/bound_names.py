@@ -381,11 +381,14 @@ def sets_attribute(text: str, name: str) -> bool:
     """Whether a text may set an attribute of this name on a module of somebody else."""
     if name not in text:
         return False
-    if re.search(rf"(?m)(?:^|=)[ \t]*[\w.]+\.{name}[ \t]*=(?!=)", text):
-        return True
-    return bool(_SETS_BY_NAME.search(text)) and bool(re.search(rf"""["']{name}["']""", text))
+    for found in re.finditer(rf"\.{name}[ \t]*=(?!=)", text):
+        before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+        if _TARGET.fullmatch(before.rpartition("=")[2]):
+            return True
+    return bool(re.search(rf"""["']{name}["']""", text)) and bool(_SETS_BY_NAME.search(text))
 
 
+_TARGET = late_pattern(r"[ \t]*[\w.]+")
 _SETS_BY_NAME = late_pattern(
     r"\bsetattr\(\s*(?!self\b|cls\b|[A-Z]\w*[a-z]\w*,)|(?<!self)(?<!cls)(?<!type\(self\))\.__dict__|\bvars\((?!self\b)"
 )
