@@ -11,7 +11,7 @@ from core.probes.python.bound_names import (
     BoundNames,
     Handing,
     handing_of_factory,
-    is_likely_bound,
+    likely_names,
     names_of,
     sets_attribute,
 )
@@ -58,6 +58,7 @@ class DottedModules:
         self.texts: dict[str, str] = {}
         self._modules: dict[str, Module] = {}
         self._names: dict[str, BoundNames | None] = {}
+        self._likely: dict[str, frozenset[str]] = {}
         self._lacks: dict[tuple[str, str], bool] = {}
         self._factories: dict[tuple[str, str], Handing | None] = {}
 
@@ -166,7 +167,9 @@ class DottedModules:
         text = self.text(its)
         if not text:
             return its.kind == "module" and its.path.endswith(".py") and self.is_empty(its)
-        if is_likely_bound(text, name):
+        if its.path not in self._likely:
+            self._likely[its.path] = likely_names(text)
+        if name in self._likely[its.path]:
             return False
         names = self.names(its)
         if names is None or name in names.bound:
