@@ -7,14 +7,24 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from core.probes.python.bound_names import BoundNames, Handing, handing_of_factory, names_of, sets_attribute
-from core.probes.python.module_text import absolute
+from core.probes.python.bound_names import (
+    BoundNames,
+    Handing,
+    handing_of_factory,
+    likely_names,
+    names_of,
+    sets_attribute,
+)
+from core.probes.python.module_text import absolute, bound_names
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
 
 MAX_FILE_BYTES, MAX_PACKAGE_BYTES = 4 << 20, 96 << 20
 
 STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
+
+MOST_STARS = 8
+"""Modules that take everything of each other, one behind another."""
 
 ALWAYS_THERE = frozenset(sys.builtin_module_names) | {"__main__"}
 """Modules that no file is looked up for."""
@@ -48,6 +58,8 @@ class DottedModules:
         self.texts: dict[str, str] = {}
         self._modules: dict[str, Module] = {}
         self._names: dict[str, BoundNames | None] = {}
+        self._likely: dict[str, frozenset[str]] = {}
+        self._lacks: dict[tuple[str, str], bool] = {}
         self._factories: dict[tuple[str, str], Handing | None] = {}
 
     def find(self, dotted: str) -> Module:
@@ -137,6 +149,47 @@ class DottedModules:
         """Whether the file of a module has no bytes."""
         seen = self._where.stat(its.path)
         return seen is not None and seen.st_size == 0
+
+    # --- names that a module lacks ------------------------------------------------------------------------------------
+
+    def lacks(self, dotted: str, its: Module, name: str) -> bool:
+        """Whether a module surely has no such name, and nobody gives it one."""
+        key = dotted, name
+        if key not in self._lacks:
+            found = not (name == "*" or name.startswith("__")) and self.binds_nowhere(dotted, its, name)
+            self._lacks[key] = found and not self.is_set_elsewhere(dotted, name)
+        return self._lacks[key]
+
+    def binds_nowhere(self, dotted: str, its: Module, name: str, depth: int = 0) -> bool:
+        """Whether neither a module's text has a name, nor what it takes everything of, nor what hands names out."""
+        if its.kind == "namespace":
+            return True
+        text = self.text(its)
+        if not text:
+            return its.kind == "module" and its.path.endswith(".py") and self.is_empty(its)
+        if its.path not in self._likely:
+            self._likely[its.path] = likely_names(text)
+        if name in self._likely[its.path]:
+            return False
+        names = self.names(its)
+        if names is None or name in names.bound:
+            return False
+        stars = [absolute(dots, module, package_of(dotted, its)) for dots, module in names.stars]
+        if not all(self._star_lacks(star, name, depth) for star in stars):
+            return False
+        handed = self.handed(dotted, its, names)
+        return self.is_nowhere_spelt(its, name) if handed is None else name not in handed
+
+    def _star_lacks(self, module: str, name: str, depth: int) -> bool:
+        """Whether nothing of this name comes with everything of a module."""
+        its = self.find(module) if module and depth < MOST_STARS else NONE
+        if its.folders and self.find(f"{module}.{name}").kind != "none":
+            return False
+        if its.kind == "standard" and "." not in module:
+            path = self.search.find(module).path
+            text = self._where.text(path, MAX_FILE_BYTES) if path.endswith(".py") else None
+            return bool(text) and "\nglobals()" not in (text or "") and name not in bound_names(text or "", name)
+        return its.kind in ("package", "module") and self.binds_nowhere(module, its, name, depth + 1)
 
     # --- what the files of a package say ------------------------------------------------------------------------------
 

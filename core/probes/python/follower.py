@@ -19,7 +19,7 @@ import msgspec
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
-from core.probes.python.bound_names import ends_with_raise, is_likely_bound, stored_names
+from core.probes.python.bound_names import ends_with_raise, stored_names
 from core.probes.python.dotted_modules import MAX_FILE_BYTES, NONE, DottedModules, Module, package_of
 from core.probes.python.evaluation import (
     UNKNOWN,
@@ -42,7 +42,6 @@ from core.probes.python.module_text import (
     attributes_of,
     behind_docstring,
     binds,
-    bound_names,
     has_blocks,
     imported,
     modules_bound,
@@ -60,9 +59,6 @@ MOST_WAITING = 25.0
 """Seconds by the clock, which a slow disk takes, or a machine with a dozen other programs at work."""
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
-
-MOST_STARS = 8
-"""Modules that take everything of each other, one behind another."""
 
 Steps = Generator[str, bool, bool]
 """What a module does: yields the modules that it enters, and is told whether each can be followed."""
@@ -163,12 +159,12 @@ class Follower:
         ones that are followed; and those of which every statement is read. Of all others the left margin is."""
         now = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
         self._end_of_work, self._end_of_time = end or now
+        self._steps, self._is_late = 0, False
         self._entered: dict[str, _Ended | None] = {}
         """Modules that were entered, each with where its import ends."""
         self._start = ""
         self._first_start: dict[str, str] = {}
         """Files that were followed -> the module whose import came to them first."""
-        self._lacking: dict[tuple[str, str], bool] = {}
         self._proofs: dict[str, frozenset[int]] = {}
         self.suspect(NOTHING_SUSPECT)
 
@@ -204,6 +200,13 @@ class Follower:
     def had_time(self) -> bool:
         """Whether the clock has stopped nothing."""
         return time.thread_time() < self._end_of_work and time.monotonic() < self._end_of_time
+
+    def _goes_on(self) -> bool:
+        """Whether there is time; the clock is asked at every thirtieth step, for it takes longer than many of them."""
+        self._steps += 1
+        if self._steps % 30 == 0:
+            self._is_late = not self.had_time
+        return not self._is_late
 
     def start(self, row: KnownModule, distribution: Distribution) -> EndedImport | None:
         """Return where the import of one framework ends; None where nothing shows that it does."""
@@ -308,7 +311,7 @@ class Follower:
         stack: list[tuple[_Frame, Steps]] = []
         self._start = start
         sent, ended = self._begin(start, None, stack), None
-        while stack and self._found.left > 0 and self.had_time:
+        while stack and self._found.left > 0 and self._goes_on():
             frame, steps = stack[-1]
             try:
                 wanted = steps.throw(ended) if ended else steps.send(sent)  # type: ignore[arg-type]  # None begins one
@@ -371,7 +374,8 @@ class Follower:
         known = {
             name: module for name, module in names.items() if self._found.find(module).kind in ("package", "module")
         }
-        return any(self._lacking_part(known[first], rest, frame) for first, *rest in attributes_of(frame.text, known))
+        named = attributes_of(frame.text, known)
+        return any(self._lacking_part(known[first], rest, frame, by_text=True) for first, *rest in named)
 
     def _margin(self, frame: _Frame) -> Steps:
         """Do the imports at the left margin; one that ends counts where it is a statement of the top level."""
@@ -403,7 +407,7 @@ class Follower:
                 raise self._end("foreign", frame, f"{module}.{name}", inner)
             elif self._is_gone(its, name) and not self._has_another(its, name):
                 raise self._end("absent", frame, f"{module}.{name}", its)
-            elif module != frame.name and self._lacks(module, its, name):
+            elif module != frame.name and self._found.lacks(module, its, name):
                 raise self._end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
         return True
 
@@ -532,18 +536,24 @@ class Follower:
                 frame.lines[0] = line
                 raise self._end("no name", frame, module, self._found.find(module), name, "AttributeError")
 
-    def _lacking_part(self, module: str, names: Iterable[str], frame: _Frame) -> tuple[str, str] | None:
-        """Return the module on the way through attributes that surely lacks the next one, and this one; None where there is none."""
+    def _lacking_part(
+        self, module: str, names: Iterable[str], frame: _Frame, *, by_text: bool = False
+    ) -> tuple[str, str] | None:
+        """Return the module on the way through attributes that surely lacks the next one, and this one; None where there is none.
+
+        ``by_text``: others may still give it the name.
+        """
         for name in names:
             its = self._found.find(module)
-            if its.kind not in ("package", "module") or module == frame.name:
+            if its.kind not in ("package", "module") or module == frame.name or name.startswith("__"):
                 return None
             if its.folders and self._found.find(f"{module}.{name}").kind != "none":
                 if binds(self._found.text(its), name):
                     return None
                 module = f"{module}.{name}"
                 continue
-            return (module, name) if self._lacks(module, its, name) else None
+            lacks = self._found.binds_nowhere(module, its, name) if by_text else self._found.lacks(module, its, name)
+            return (module, name) if lacks else None
         return None
 
     # --- what conditions ask for --------------------------------------------------------------------------------------
@@ -607,43 +617,6 @@ class Follower:
         """Whether a package may have the name of a module that is gone from somewhere else."""
         names = self._found.names(its)
         return binds(self._found.text(its), name) or (names is not None and bool(names.stars))
-
-    def _lacks(self, dotted: str, its: Module, name: str) -> bool:
-        """Whether a module surely has no such name, and nobody gives it one."""
-        key = dotted, name
-        if key not in self._lacking:
-            found = not (name == "*" or name.startswith("__")) and self._binds_nowhere(dotted, its, name, 0)
-            self._lacking[key] = found and not self._found.is_set_elsewhere(dotted, name)
-        return self._lacking[key]
-
-    def _binds_nowhere(self, dotted: str, its: Module, name: str, depth: int) -> bool:
-        """Whether neither a module's text has a name, nor what it takes everything of, nor what hands names out."""
-        if its.kind == "namespace":
-            return True
-        text = self._found.text(its)
-        if not text:
-            return its.kind == "module" and its.path.endswith(".py") and self._found.is_empty(its)
-        if is_likely_bound(text, name):
-            return False
-        names = self._found.names(its)
-        if names is None or name in names.bound:
-            return False
-        stars = [absolute(dots, module, package_of(dotted, its)) for dots, module in names.stars]
-        if not all(self._star_lacks(star, name, depth) for star in stars):
-            return False
-        handed = self._found.handed(dotted, its, names)
-        return self._found.is_nowhere_spelt(its, name) if handed is None else name not in handed
-
-    def _star_lacks(self, module: str, name: str, depth: int) -> bool:
-        """Whether nothing of this name comes with everything of a module."""
-        its = self._found.find(module) if module and depth < MOST_STARS else NONE
-        if its.folders and self._found.find(f"{module}.{name}").kind != "none":
-            return False
-        if its.kind == "standard" and "." not in module:
-            path = self._search.find(module).path
-            text = self._where.text(path, MAX_FILE_BYTES) if path.endswith(".py") else None
-            return bool(text) and "\nglobals()" not in (text or "") and name not in bound_names(text or "", name)
-        return its.kind in ("package", "module") and self._binds_nowhere(module, its, name, depth + 1)
 
     def _bad_content(self, dotted: str, its: Module, text: str) -> str:
         """Return in a word why a module's file is no module; empty for one that is."""
