@@ -31,6 +31,8 @@ NAMED_NVCC = re.compile(r"[\\/]bin[\\/]nvcc\b")
 """An nvcc by its path: what leads there is the fault, not that there is none."""
 BUILT_FOR = re.compile(r"\b(?:compute|sm)_(\d{2,3})[af]?\b")
 LIBDEVICE_PACKAGE = re.compile(r"nvidia-cuda-(?:nvcc|nvvm)(?:-cu\d\d)?|cuda-nvcc.*|cuda-toolkit")
+XLA_LOOKS = "/usr/local/cuda"
+"""Where XLA looks for nvvm/libdevice, whatever it was built with (xla/tsl: CandidateCudaRoots)."""
 
 
 def host_compiler_refused(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
@@ -155,6 +157,12 @@ def no_libdevice(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
         Evidence(label=_("Toolkits with a compiler"), value=_("none")),
         Evidence(label="nvidia-cuda-nvcc", value=_("in no environment")),
     )
+
+
+def libdevice_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """A toolkit with its compiler, which brings libdevice, is where XLA always looks."""
+    found = [t for t in seen.toolkits or () if t.nvcc and XLA_LOOKS in (t.root, *t.named_by)]
+    return tuple(Evidence(label=_("Toolkits with a compiler"), value=t.root, source=XLA_LOOKS) for t in found)
 
 
 def small_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:

@@ -93,6 +93,7 @@ REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
     "other_maker_gpu": (refutations.driver_starts,),
     "fabric_manager_not_running": (refutations.not_on_windows, refutations.driver_starts),
     "pci_memory_unassigned": (refutations.driver_starts,),
+    "libdevice_not_found": (building.libdevice_there,),
     "linker_lacks_libcuda": (refutations.not_on_windows, building.libcuda_link_there),
     "host_compiler_unsupported": (building.host_compiler_accepted,),
     "compiler_lacks_gpu_arch": (building.nvcc_has_gpu,),

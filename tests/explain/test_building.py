@@ -68,6 +68,13 @@ def with_libdevice() -> Snapshot:
     return replace(bare(), pythons=(replace(mine, distributions=packages),))
 
 
+def linked_toolkit() -> Snapshot:
+    """Return the machine with a toolkit to which /usr/local/cuda leads."""
+    seen = built(11, "12.4")
+    *others, nvcc = seen.toolkits or ()
+    return replace(seen, toolkits=(*others, replace(nvcc, named_by=("/usr/local/cuda",))))
+
+
 REFUSED = "error: #error -- unsupported GNU version! gcc versions later than 11 are not supported!"
 ARCH = "nvcc fatal   : Unsupported gpu architecture 'compute_89'"
 NO_C = "RuntimeError: Failed to find C compiler. Please specify via CC environment variable."
@@ -97,6 +104,8 @@ TABLE: dict[str, tuple[str, Snapshot, str, str]] = {
     "not looked at": (LINK, m.wheel_machine(), "linker_lacks_libcuda", "open"),
     "no libdevice": (LIBDEVICE, bare(), "libdevice_not_found", "proved"),
     "a package with libdevice": (LIBDEVICE, with_libdevice(), "libdevice_not_found", "open"),
+    "a toolkit elsewhere": (LIBDEVICE, built(11, "12.4"), "libdevice_not_found", "open"),
+    "a toolkit where XLA looks": (LIBDEVICE, linked_toolkit(), "libdevice_not_found", "refuted"),
     "no fabric manager": (FABRIC, fabric(), "fabric_manager_not_running", "proved"),
     "it runs": (FABRIC, fabric(fabric_manager=True), "fabric_manager_not_running", "open"),
     "the fabric is ready": (FABRIC, m.wheel_machine(), "fabric_manager_not_running", "refuted"),
