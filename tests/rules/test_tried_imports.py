@@ -157,3 +157,11 @@ def test_it_leads_the_report() -> None:
     lost = failure(text="No module named 'x.y'", module="x.y", absent=True, owner="x 1.0", recorded=True)
     head = diagnose(seen(package(lost)))[0]
     assert (head.id, head.primary) == ("frameworks.trial-diffusers", True)
+
+
+def test_what_lacks_nothing_but_a_gpu_is_no_fault_of_the_search_path() -> None:
+    told = {"reached": "import", "gpu": None, "right": None, "problem": "cudaErrorInsufficientDriver: too old"}
+    without = FrameworkTrial(prefix=PREFIX, framework="torch", **told)  # type: ignore[arg-type]
+    (found,) = trial_results(seen(base=no_gpu_machine(), clean=without, **told))
+    assert found.cause == ""
+    assert found.severity <= Severity.NOTE

@@ -249,7 +249,7 @@ def _rows(home: EnvironmentView, trial: FrameworkTrial) -> list[Evidence]:
 
 def _counter_test(home: EnvironmentView, trial: FrameworkTrial) -> CounterOutcome:
     """Return what the trial without LD_LIBRARY_PATH says about it. One that lacks nothing but a GPU has worked as far as it can."""
-    if trial.clean is None or not trial_failed(trial):
+    if trial.clean is None or not trial_failed(trial) or _only_without_gpu(home, trial):
         return CounterOutcome.OPEN
     return (
         CounterOutcome.REFUTED
