@@ -259,7 +259,7 @@ def ended(
     *before: Path,
     users: tuple[str, ...] = (),
     suspects: Suspects = NOTHING_SUSPECT,
-    late: Callable[[], object] = lambda: None,
+    late: Callable[[bool], object] = lambda _frameworks: None,
 ) -> tuple[EndedImport, ...]:
     """Return what reading says of a framework in a folder of packages, with folders before it, and of what uses it."""
     entries = (
@@ -390,5 +390,5 @@ def test_time_that_ran_out_is_told(
 ) -> None:
     monkeypatch.setattr(f"core.probes.python.import_closure.{limit}", seconds)
     said: list[None] = []
-    ended(plant(tmp_path, {"torch/__init__.py": "import gone\n"}), late=lambda: said.append(None))
+    ended(plant(tmp_path, {"torch/__init__.py": "import gone\n"}), late=said.append)
     assert len(said) == told

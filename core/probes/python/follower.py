@@ -201,6 +201,16 @@ class Follower:
         """Whether the clock has stopped nothing."""
         return time.thread_time() < self._end_of_work and time.monotonic() < self._end_of_time
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all processor time is used; the clock may also stop what merely waits."""
+        return time.thread_time() >= self._end_of_work
+
+    @property
+    def may_read(self) -> bool:
+        """Whether more source may be read."""
+        return self._found.left > 0
+
     def _goes_on(self) -> bool:
         """Whether there is time; the clock is asked at every thirtieth step, for it takes longer than many of them."""
         self._steps += 1

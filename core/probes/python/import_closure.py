@@ -11,7 +11,7 @@ import msgspec
 
 from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
-from core.model.facts import DamagedFile, Distribution, EndedImport
+from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import all_requirements, normalise_name, required_name
 from core.probes.python.dotted_modules import STANDARD
@@ -39,6 +39,9 @@ FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH")
 BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
 """Folders that packages install beside their own by mistake."""
 
+USER_SECONDS = 2.0
+"""Processor time after which no further package that uses a framework is begun, where none is in doubt. The next scan goes on from there."""
+
 PACKAGE_BYTES = 8 << 20
 """Source that is read of packages that are no frameworks, where some of their extension modules do not load."""
 
@@ -50,11 +53,15 @@ def ended_imports(
     suspects: Suspects = NOTHING_SUSPECT,
     *,
     known: dict[str, str] | None = None,
-    late: Callable[[], object] = lambda: None,
+    spent: list[float] | None = None,
+    late: Callable[[bool], object] = lambda _frameworks: None,
 ) -> tuple[EndedImport, ...]:
-    """Return where the imports of an environment's frameworks end, and of packages with extension modules that do not load.
+    """Return where the imports of an environment's frameworks end, of packages that use one or lost files, and of packages
+    with extension modules that do not load.
 
-    Each fault once, with all that it stops. ``known``: see ``kept_look``. ``late`` is called where time ran out before the end.
+    Each fault once, with all that it stops. ``known``: see ``kept_look``. ``spent``: the processor time that this scan has
+    given to packages that use a framework; it is shared by all ways of starting. ``late`` is called if time runs out: with whether
+    that stops the frameworks, or only packages that use them.
     """
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts and not suspects.gone:
@@ -67,11 +74,51 @@ def ended_imports(
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
         found, had_time = _followed(starts, search.seen_through(watched), distributions, watched, suspects)
         if not had_time:
-            late()
+            late(True)
         return found, had_time
 
     given = (sys.version, sorted(sys.builtin_module_names), search.search_settings, distributions, starts, suspects)
-    return kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
+    found = kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
+
+    def look_for_users(watched: Sysroot) -> tuple[_Users, bool]:
+        return _users(starts, search.seen_through(watched), distributions, watched), True
+
+    users = kept_look("users of frameworks", given, _Users, look_for_users, where, known=known)
+    broken = sorted({name for ended in found for name in ended.starts})
+    frameworks = [row.module for row, _d in starts if not row.extends]
+    extensions = {row.module: (row, d) for row, d in starts if row.extends}
+    rest, ends = users.modules, {_with_starts(ended, ()): list(ended.starts) for ended in found}
+    first, begun, followed, spent = frozenset(ends), time.thread_time(), 0, [] if spent is None else spent
+    last_begin = begun + (MOST_SECONDS if users.in_doubt or broken else USER_SECONDS) - sum(spent)
+    end = begun + MOST_SECONDS, time.monotonic() + MOST_WAITING
+    while rest:
+
+        def look_further(watched: Sysroot, modules: tuple[str, ...] = rest) -> tuple[_Followed, bool]:
+            nonlocal followed
+            followed += 1
+            its = Follower(
+                search.seen_through(watched),
+                users.every,
+                watched,
+                USER_BYTES,
+                closed=frozenset((*frameworks, "numpy")) - set(broken),
+                whole=frozenset(m.partition(".")[0] for m in users.modules),
+                end=end,
+            )
+            its.suspect(suspects)
+            portion = _portion(modules, extensions, its, last_begin, alone=followed == 1)
+            return portion, portion.done > 0
+
+        portion = kept_look("imports of users", (given, broken, rest), _Followed, look_further, where, known=known)
+        for ended in portion.found:
+            if (bare := _with_starts(ended, ())) not in first:
+                ends.setdefault(bare, []).extend(ended.starts)
+        if not portion.done:
+            late(False)
+            break
+        rest = rest[portion.done :]
+    spent.append(time.thread_time() - begun)
+    return tuple(_with_starts(ended, names) for ended, names in ends.items())
 
 
 def _followed(
@@ -81,7 +128,7 @@ def _followed(
     where: Sysroot,
     suspects: Suspects,
 ) -> tuple[tuple[EndedImport, ...], bool]:
-    """Return the faults, and whether there was time for all of them."""
+    """Return the faults of frameworks and of packages that lost something, and whether there was time for all of them."""
     hint = suspects != NOTHING_SUSPECT or _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
     end = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
     follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, end=end)
@@ -90,26 +137,9 @@ def _followed(
     losers = _losers(search, distributions, where, suspects, end)
     for lost_start, lost_end in _of_losers(losers, suspects, where):
         found.setdefault(lost_end, []).append(lost_start)
-    using = [(row, d) for row, d in starts if row.extends]
-    frameworks = [row.module for row, _d in starts if not row.extends]
     for row, distribution in starts:
         if not row.extends and (ended := follower.start(row, distribution)):
             found.setdefault(ended, []).append(row.module)
-    broken = {module for names in found.values() for module in names}
-    every = _every(search, distributions, where)
-    modules = user_modules(every, starts, search, where)
-    whole = frozenset(m.partition(".")[0] for m in (*modules, *(row.module for row, _d in using)))
-    users = Follower(
-        search, every, where, USER_BYTES, closed=frozenset((*frameworks, "numpy")) - broken, whole=whole, end=end
-    )
-    users.suspect(suspects)
-    first = frozenset(found)
-    for row, distribution in using:
-        if ended := users.start(row, distribution):
-            found.setdefault(ended, []).append(row.module)
-    for module in modules:
-        if (ended := users.ends(module)) and ended not in first:
-            found.setdefault(ended, []).append(module)
     further = Follower(search, distributions, where, PACKAGE_BYTES, end=end)
     further.suspect(suspects)
     told = {ended.owner for ended in found if ended.kind == "unfit"}
@@ -125,6 +155,56 @@ def _followed(
         if opened := losers.told_of_opened(lost) or follower.told_of_opened(lost):
             found.setdefault(opened[0], []).append(opened[1])
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
+
+
+class _Users(Frozen, frozen=True):
+    """The packages that use a framework."""
+
+    every: tuple[Distribution, ...]
+    """All distributions with all that they require."""
+    modules: tuple[str, ...]
+    """What is imported of each package: extensions of a framework first, then what is in doubt, then the smallest."""
+    in_doubt: bool
+    """Whether the requirements of one of them are not met."""
+
+
+class _Followed(Frozen, frozen=True):
+    """What came of following imports until the time was over."""
+
+    done: int
+    """How many of the modules were followed."""
+    found: tuple[EndedImport, ...]
+
+
+def _portion(
+    modules: tuple[str, ...],
+    extensions: Mapping[str, tuple[KnownModule, Distribution]],
+    follower: Follower,
+    last_begin: float,
+    *,
+    alone: bool,
+) -> _Followed:
+    """Follow one module after the other while there is time and source may be read; the next portion begins with the first that is not done.
+    After ``last_begin`` (this thread's processor time) no module is begun.
+
+    A module that takes all the time ``alone`` counts as done, so that the next scan comes further.
+    """
+    found: dict[EndedImport, list[str]] = {}
+    done = 0
+    for module in modules:
+        if time.thread_time() > last_begin:
+            break
+        ended = follower.start(*extensions[module]) if module in extensions else follower.ends(module)
+        if ended:
+            found.setdefault(ended, []).append(module)
+        elif not follower.had_time:
+            break
+        done += 1
+        if not follower.may_read:
+            break
+    if not done and alone and follower.is_exhausted:
+        done = 1
+    return _Followed(done=done, found=tuple(_with_starts(ended, names) for ended, names in found.items()))
 
 
 def _losers(
@@ -170,13 +250,14 @@ def _every(search: ModuleSearch, distributions: tuple[Distribution, ...], where:
     return tuple({**{d.name: d for d in reversed(distributions)}, **found}.values())
 
 
-def user_modules(
-    every: tuple[Distribution, ...],
+def _users(
     starts: list[tuple[KnownModule, Distribution]],
     search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
     where: Sysroot,
-) -> list[str]:
-    """Return the modules of the packages that use a framework, or another package that does: in doubt, then cheap ones first."""
+) -> _Users:
+    """Return the packages that use a framework, or another package that does."""
+    every = _every(search, distributions, where)
     rows = module_table().modules
     wanted = {d.name: {required_name(wish) for wish in d.pins} for d in every}
     using = {d.name for _row, d in starts}
@@ -193,9 +274,11 @@ def user_modules(
         for d in every
         if d.name in using and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
     ]
-    users.sort(key=lambda d: (not _is_unmet(d, installed), len(read_record(d, where))))
+    unmet = {d.name for d in users if _is_unmet(d, installed)}
+    users.sort(key=lambda d: (d.name not in unmet, len(read_record(d, where))))
     modules = (_own_module(user, search, where) for user in users[:MOST_USERS])
-    return [m for m in modules if m]
+    extensions = (row.module for row, _d in starts if row.extends)
+    return _Users(every, tuple(dict.fromkeys((*extensions, *filter(None, modules)))), bool(unmet))
 
 
 def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
@@ -258,7 +341,7 @@ def _own_start(ended: EndedImport, one: UnfitExtension, follower: Follower) -> l
     return []
 
 
-def _with_starts(ended: EndedImport, names: list[str]) -> EndedImport:
+def _with_starts(ended: EndedImport, names: Iterable[str]) -> EndedImport:
     return msgspec.structs.replace(ended, starts=tuple(names))
 
 

@@ -42,9 +42,10 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
     return tuple(found)
 
 
-def _cut_short(python: PythonEnvironment, seconds: float) -> Unexamined:
-    named = ("--python",) if python.is_named else ()
-    return Unexamined(path=path_text(python.prefix), what="imports", seconds=seconds, wanted_by=named)
+def _cut_short(python: PythonEnvironment, seconds: float, *, named: bool = True) -> Unexamined:
+    """Return what was not followed; ``named``: undecided if the person named the environment, else a note."""
+    wanted_by = ("--python",) if named and python.is_named else ()
+    return Unexamined(path=path_text(python.prefix), what="imports", seconds=seconds, wanted_by=wanted_by)
 
 
 def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, where: Sysroot) -> ImportSearch:
@@ -84,7 +85,8 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
                 tuple(f.name for f in hidden),
             ),
             known=known,
-            late=lambda: request.miss(_cut_short(python, MOST_WAITING)),
+            spent=request.shared.setdefault("seconds for users of frameworks", []),
+            late=lambda frameworks: request.miss(_cut_short(python, MOST_WAITING, named=frameworks)),
         ),
         numpy_1=built_for_numpy_1(python.distributions, where, known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
