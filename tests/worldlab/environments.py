@@ -34,7 +34,7 @@ ENVIRONMENTS: Mapping[str, Sequence[Sequence[str]]] = {
     "cupy-alone": (("cupy-cuda12x==13.6.0",),),
     "onnxruntime-1.20": (("onnxruntime-gpu==1.20.0", *CUDA_12_8),),
     "onnxruntime-1.23": (("onnxruntime-gpu==1.23.2", *CUDA_12_8),),
-    "torch-2.8": (("torch==2.8.0", "torchvision==0.23.0", "torchaudio==2.8.0", "xformers==0.0.32.post2", "bitsandbytes==0.47.0", "numpy==2.2.6"),),
+    "torch-2.8": (("torch==2.8.0", "torchvision==0.23.0", "torchaudio==2.8.0", "xformers==0.0.32.post2", "bitsandbytes==0.47.0", "packaging==25.0", "numpy==2.2.6"),),
     "jax": (("jax[cuda12]==0.7.2", *CUDA_12_8),),
     "tensorflow": (("tensorflow[and-cuda]==2.20.0", *CUDA_12_8),),
     "torch-2.6": (("torch==2.6.0", "torchvision==0.21.0", "numpy==2.2.6"),),

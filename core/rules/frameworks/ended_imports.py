@@ -15,10 +15,16 @@ from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import reinstall_requirement, whole_again
-from core.rules.frameworks.environment_view import EnvironmentView, asked_of, first_of_each, unmet_requirements
+from core.rules.frameworks.environment_view import (
+    EnvironmentView,
+    asked_of,
+    first_of_each,
+    is_asked_for,
+    unmet_requirements,
+)
 from core.rules.frameworks.imports import BEFORE_THE_PACKAGES, out_of_the_way, take_out, views_with_imports, way_of
 from core.rules.frameworks.packages import FRAMEWORKS, check_of
-from core.rules.wording import NOTE, Concern, concern_row, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
 PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
 """Modules that Python is built without where a library's development files are not there."""
@@ -98,14 +104,11 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
     undeclared = ended.kind == "absent" and not ended.path and ended.importer and not _asked(home, ended)
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
-    if worked or (undeclared and not framework and not _by_itself(home, consumers)):
+    if worked or (undeclared and not framework and all(is_asked_for(home, name) for name in consumers)):
         return NOTE
+    if undeclared and not framework:
+        return min(home.severity, WARNING)  # installed for its own sake, and yet others work without it
     return home.severity
-
-
-def _by_itself(home: EnvironmentView, names: list[str]) -> bool:
-    """Whether somebody wanted a package for its own sake: nothing here requires it, so nothing works without its import."""
-    return any(not any(asked_of(home, d, name) for d in first_of_each(home)) for name in names)
 
 
 def _asked(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
@@ -225,8 +228,12 @@ def _cure(
         folder = entry.path if entry else ""
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
         return whole_again(home.seen, home.python, name, version), back
-    asked = ",".join(dict.fromkeys(p for _who, text in _asked(home, ended) for p in text.split(",") if p))
-    return reinstall_requirement(home.seen, home.python, f"{name or package}{asked}"), None
+    asking = _asked(home, ended)
+    asked = ",".join(dict.fromkeys(p for _who, text in asking for p in text.split(",") if p))
+    fix = reinstall_requirement(home.seen, home.python, f"{name or package}{asked}")
+    if not (name or asking or package in module_table().names):  # anybody may publish a package under a module's name
+        fix = manual_fix(_("Install {name}", name=package), fix.advice, restart="program")
+    return fix, None
 
 
 RULES = (ended_imports,)
