@@ -12,7 +12,7 @@ from core.model.findings import Evidence, Finding
 from core.model.paths import is_inside
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import ConsumerLoad, describe_copy, load_failures
-from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views, is_asked_for
 from core.rules.snapshot_queries import candidate_evidence
 from core.rules.wording import NOTE, UNKNOWN, make_finding, observation
 
@@ -160,7 +160,7 @@ def _framework(home: EnvironmentView, its: Family, package: str, build: Framewor
         if its == "cuda"
         else _("{package} in {prefix} is newer than this program knows: not judged.", **values),
         id=f"newer-{name}",
-        severity=_severity_for(home),
+        severity=NOTE if build and build.cuda == "" and is_asked_for(home, name) else _severity_for(home),
         evidence=[
             *([observation(_("Built for CUDA"), build.cuda, build.cuda_source)] if build and build.cuda else []),
             home.concerns(name),

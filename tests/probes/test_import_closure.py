@@ -91,6 +91,10 @@ USERS: dict[str, Case] = {
         {"user/__init__.py": "from torch import nn\nclass Mine(nn.GivenUp):\n    pass\n", "torch/__init__.py": "", "torch/nn.py": "class Module: pass\n"},
         ("no name", "torch.nn", "GivenUp"),
     ),
+    "a folder that the package adds to the search path": (
+        {"user/__init__.py": "import os, sys\nsys.path.extend([os.path.join(os.path.dirname(__file__), '_vendor')])\nimport inner\n", "user/_vendor/inner.py": ""},
+        None,
+    ),
     "an attribute that another file sets": (
         {"user/__init__.py": "import torch.nn\nBase = torch.nn.SetLater\n", "torch/__init__.py": "from . import nn, more\n", "torch/nn.py": "x = 1\n", "torch/more.py": "from . import nn\nnn.SetLater = int\n"},
         None,

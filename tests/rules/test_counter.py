@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import CudaInit, Load, RollCall, Snapshot
+from core.knowledge.cudnn_file_names import shipped_name
+from core.model.facts import Closure, CudaInit, Load, RollCall, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.report.json_form import from_json
@@ -19,10 +20,12 @@ from core.rules.consumer_loads import consumer_load, failures_of, load_failures
 from core.rules.counter import CounterOutcome, cuda_starts, judge_cuda, judge_failures
 from core.rules.cudnn import loading
 from core.rules.cudnn.loading import judge_load
+from core.rules.cudnn.not_found import not_found
 from core.rules.driver import gpu_access, status
 from core.rules.frameworks import environments
 from tests import machines
 from tests.rules import test_driver, test_loading
+from tests.test_same_everywhere import MACHINES as ALL_MADE
 from tests.test_snapshots import RECORDED
 
 MACHINES: dict[str, Callable[[], Snapshot]] = {
@@ -179,3 +182,18 @@ def test_what_failures_say() -> None:
     assert judge_failures(one, one | two) is CounterOutcome.REFUTED
     assert judge_failures(one, two) is CounterOutcome.CHANGED
     assert failures_of(RollCall(library="libcudnn.so.9")) is None
+
+
+def test_a_framework_that_opens_cudnn_by_itself_needs_no_search_path() -> None:
+    """PyTorch opens pip's libraries where the loader does not find them: behind a link to another disk, say."""
+    tried = 0
+    for name, make in ALL_MADE.items():
+        seen = make()
+        for load in (replace(x, consumer=replace(x.consumer, framework="torch 2.6.0")) for x in seen.loads or ()):
+            if not any(f.id == "cudnn.not-on-search-path" for f in not_found(consumer_load(seen, load))):
+                continue
+            file = f"/opt/{shipped_name('', load.major, seen.machine.system)}"
+            opens = replace(seen, closures=(Closure(consumer=load.consumer, files=(file,)),))
+            assert not [*not_found(consumer_load(opens, load))], name
+            tried += 1
+    assert tried

@@ -303,7 +303,8 @@ class Walk:
             if edges and step.fallback:
                 for other in step.fallback:
                     for file in self._files_of(other)[:1]:
-                        self._process.open(file)
+                        before, absent = self._process.open(file)
+                        self._add(before if not absent else [], [])
                 opened, edges = self._process.open(path)
             if step.may_fail and edges:
                 self._passed_over[self._setting.where.name(path)] = edges

@@ -36,6 +36,7 @@ from core.probes.python.evaluation import (
 )
 from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
+    EXTENDS_PATH,
     IMPORT,
     MAKES_MODULES,
     absolute,
@@ -356,7 +357,7 @@ class Follower:
             raise self._end("unfit", by, dotted, its)
         if (its.kind == "foreign" and by) or (its.kind == "lacking" and by):
             raise self._end("foreign" if its.kind == "foreign" else "absent", by, dotted, its)
-        if its.kind == "none" and by and self._is_surely_absent(dotted):
+        if its.kind == "none" and by and self._is_surely_absent(dotted) and not self._extends_path(by):
             raise self._end("absent", by, dotted, its)
         if its.kind not in ("package", "module"):
             return its.kind == "namespace"
@@ -598,6 +599,12 @@ class Follower:
         entries = self._search.search.entries
         at = its.entry
         return bool(self._found.of_python) and 0 <= at < len(entries) and entries[at].origin == "standard library"
+
+    def _extends_path(self, by: _Frame) -> bool:
+        """Whether a module, or a package that it is part of, adds to the search path as it is imported."""
+        parts = by.name.split(".")
+        above = (self._found.text(self._found.find(".".join(parts[:n]))) for n in range(1, len(parts)))
+        return any(EXTENDS_PATH.search(text) for text in (by.text, *above))
 
     def _is_surely_absent(self, dotted: str) -> bool:
         parent, dot, name = dotted.rpartition(".")

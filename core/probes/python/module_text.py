@@ -13,6 +13,9 @@ IMPORT = late_pattern(
     r"|from[ \t]++(?P<dots>\.*)[ \t]*+(?P<module>[\w.]*)[ \t]*+import[ \t]*+(?P<names>\([^)]*\)|[^\n#\\]*(?:\\\r?\n[^\n#\\]*)*))",
     re.MULTILINE,
 )
+EXTENDS_PATH = late_pattern(r"\bsys\.path(?:\.(?:append|extend|insert)\b|\[|[ \t]*\+?=(?!=))|\baddsitedir\(")
+"""How a module adds folders to those that imports are looked up in."""
+
 MAKES_MODULES = ("sys.modules", "meta_path", "\nexec(", "__path__")
 """How ``import package.module`` comes to modules that its folder does not hold; __getattr__ is not asked for these."""
 

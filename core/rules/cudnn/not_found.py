@@ -16,7 +16,7 @@ from core.knowledge.causes import Cause
 from core.knowledge.cudnn_file_names import role_of, shipped_name
 from core.model.facts import Attempt, CudnnCopy, Snapshot
 from core.model.findings import Finding, Fix
-from core.model.paths import is_inside, join_path, normalise, parent
+from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path, pinned_package, pip_command, without_variable
@@ -193,7 +193,7 @@ def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
 
 def not_found(c: ConsumerLoad) -> Iterator[Finding]:
     """There is no usable main library."""
-    if c.main is None or c.winner is not None:
+    if c.main is None or c.winner is not None or _is_opened_by_consumer(c):
         return
     closed = [a for a in c.main.attempts if a.outcome in ("unreadable", "wrong architecture")]
     if closed:
@@ -215,6 +215,17 @@ def not_found(c: ConsumerLoad) -> Iterator[Finding]:
         yield _other_major(c, others)
     else:
         yield _cudnn_nowhere(c)
+
+
+def _is_opened_by_consumer(c: ConsumerLoad) -> bool:
+    """Whether the framework opens cuDNN by itself where the loader does not find it, as PyTorch does with pip's packages."""
+    name = shipped_name("", c.load.major, c.system)
+    its = c.load.consumer
+    return any(
+        not k.edges and any(file_name(c.system, f) == name for f in k.files)
+        for k in c.seen.closures or ()
+        if (k.consumer.framework, k.consumer.prefix) == (its.framework, its.prefix)
+    )
 
 
 def _unusable_file(c: ConsumerLoad, attempt: Attempt) -> Finding:
