@@ -64,7 +64,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("torch-lost-its-manager", "A", "torch-2.6", imports("torch"), loses("torch/bin/torch_shm_manager"), LOST, "torch", "torch_shm_manager", "torch_shm_manager"),
     # --- libraries that Python code opens
     # https://github.com/spatialaudio/python-sounddevice/issues/6: an image without PortAudio
-    Scene("sounddevice-without-portaudio", "A", "torch-2.6", imports("torch", "sounddevice"), then(installs("sounddevice==0.5.2"), hides("libportaudio")), ("system_library_missing",), "", "libportaudio", "PortAudio"),
+    Scene("sounddevice-lost-portaudio", "A", "torch-2.6", imports("torch", "sounddevice"), then(installs("sounddevice==0.5.2"), hides("libportaudio")), ("system_library_missing",), "", "libportaudio", "PortAudio"),
     # --- extensions of another torch
     # https://github.com/Dao-AILab/flash-attention/issues/667
     Scene("extension-of-another-torch", "B", "torch-2.6", imports("fused_attention"), extension("fused_attention", NO_LONGER, declared=True), ("extension_abi_mismatch",), "", NO_LONGER, NO_LONGER),

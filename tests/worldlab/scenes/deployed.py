@@ -42,7 +42,7 @@ def job(world: World) -> Ran:
 
 
 SCENES: tuple[Scene, ...] = (
-    Scene("torch-by-pm2", "D", "torch-2.6", command(of_pm2, ONES), then(writes({"work/ecosystem.config.js": ECOSYSTEM, "work/stubs/torch/__init__.py": STUB}), program(ONES)), SHADOWED, "torch", "ecosystem.config.js", "has no attribute"),
+    Scene("torch-in-an-ecosystem-of-pm2", "D", "torch-2.6", command(of_pm2, ONES), then(writes({"work/ecosystem.config.js": ECOSYSTEM, "work/stubs/torch/__init__.py": STUB}), program(ONES)), SHADOWED, "torch", "ecosystem.config.js", "has no attribute"),
     Scene("jax-job-of-a-runner", "D", "jax", command(of_runner, JAX), writes({"actions-runner/.runner": "{}", "actions-runner/.env": f"LANG=C.UTF-8\nXLA_FLAGS={BAD_FLAG}\n"}), VALUE, "", "actions-runner/.env", "Unknown flag"),
     Scene("ctranslate2-job-of-slurm", "D", "ctranslate2", job, then(CT2_PATHS, writes({"work/train.sbatch": "#!/bin/bash\n#SBATCH --gres=gpu:1\n#SBATCH --export=NONE\ncd {home}/work\n{env}/bin/python main.py\n"}), program(CUBLAS)), NOT_SEARCHED, "ctranslate2", "train.sbatch", "libcublas"),
 )  # fmt: skip

@@ -94,7 +94,7 @@ SCENES: tuple[Scene, ...] = (
     # https://github.com/pydata/numexpr/issues/421
     Scene("numexpr-threads-of-each-level", "E", "torch-2.8", imports("torch", "numexpr"), then(installs("numexpr==2.10.2", "numpy==2.2.6"), sets(OMP_NUM_THREADS="4,3,2")), VALUE, "", "OMP_NUM_THREADS", "4,3,2"),
     # https://github.com/Xilinx/brevitas-radioml-challenge-21/issues/5
-    Scene("matplotlib-backend-of-a-notebook", "E", "torch-2.8", imports("torch", "matplotlib.pyplot"), then(installs("matplotlib==3.9.2", "numpy==2.2.6"), sets(MPLBACKEND="module://matplotlib_inline.backend_inline")), BROKEN, "", "MPLBACKEND", "matplotlib_inline"),
+    Scene("matplotlib-backend-for-notebooks", "E", "torch-2.8", imports("torch", "matplotlib.pyplot"), then(installs("matplotlib==3.9.2", "numpy==2.2.6"), sets(MPLBACKEND="module://matplotlib_inline.backend_inline")), BROKEN, "", "MPLBACKEND", "matplotlib_inline"),
     # class only
     Scene("accelerate-steps-in-words", "E", "torch-2.6", STATE, then(HUGGING, sets(ACCELERATE_GRADIENT_ACCUMULATION_STEPS="auto")), VALUE, "", "ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "auto"),
     # class only
