@@ -23,6 +23,13 @@ REQUIRES = ("typing-extensions>=4",)
 Case = tuple[dict[str, str], tuple[str, str, str] | None]
 
 CASES: dict[str, Case] = {
+    "a name that the same file sets in the other branch": (
+        {
+            "torch/__init__.py": "import old\nif old.frozen():\n    old.Newer = old.Older\nelse:\n    from old import Newer\nfrom old import Newer\n",
+            "old.py": "def frozen():\n    return False\nclass Older:\n    'looks into __dict__ and __class__, and exec()'\n",
+        },
+        ("no name", "old", "Newer"),
+    ),
     "all is there": ({"torch/__init__.py": "from typing_extensions import override\n", "typing_extensions.py": OTHERS}, None),
     "a module is absent": ({"torch/__init__.py": "import os\nimport typing_extensions\n"}, ("absent", "typing_extensions", "")),
     "a name is absent": (

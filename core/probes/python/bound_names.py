@@ -10,7 +10,8 @@ from typing import NamedTuple
 from core.common.late_pattern import late_pattern
 
 _MAKES_NAMES = late_pattern(
-    r"\b(?:globals|locals|vars)\(|\bexec\(|\bmodules\[__name__\]|\bmodules\.get\(__name__|__dict__|__path__|__class__"
+    r"(?m)\b(?:globals|locals|vars)\(|^[ \t]*exec\(|\bmodules\[__name__\]|\bmodules\.get\(__name__|__path__"
+    r"|\.__dict__(?:\.(?:update|setdefault)\(|\[[^\]\n]{0,200}\][ \t]*=(?!=))|\.__class__[ \t]*=(?!=)"
     r"|\bsetattr\(\s*(?:sys\.|importlib\.|\w*mod(?:ule)?s?\b)"
 )
 """How a module comes to names that its text does not bind."""

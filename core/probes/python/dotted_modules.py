@@ -206,7 +206,14 @@ class DottedModules:
     def is_set_elsewhere(self, dotted: str, name: str) -> bool:
         """Whether a file of a module's package, or one that was come to, may give it a name that its own text does not bind."""
         top, spelt = self.find(dotted.partition(".")[0]), name.encode()
-        return any(sets_attribute(text, name) for text in self.texts.values()) or any(
+        asks = re.compile(rf"(?m)^[ \t]*from[ \t]+{re.escape(dotted)}[ \t]+import\b[^\n]*\b{name}\b")
+        quoted = re.compile(rf"[\"']{name}[\"']")
+
+        def sets(text: str) -> bool:
+            # who also imports the name sets it in another branch, unless it asks hasattr() before
+            return sets_attribute(text, name) and not (asks.search(text) and not quoted.search(text))
+
+        return any(sets(text) for text in self.texts.values()) or any(
             data is None or (sets_attribute(data, name) if isinstance(data, str) else spelt in data and len(name) > 5)
             for data in self._contents(top)
         )

@@ -16,6 +16,7 @@ from collections.abc import Generator, Iterable
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
@@ -58,6 +59,8 @@ MOST_SECONDS = 3.0
 
 MOST_WAITING = 25.0
 """Seconds by the clock, which a slow disk takes, or a machine with a dozen other programs at work."""
+
+LIBRARY = late_pattern(r"\.(?:so|dll|pyd)\b")
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 
@@ -254,6 +257,8 @@ class Follower:
         tops = {self._top_of(one.path), module_of(one.distribution)}
         for path, start in self._first_start.items():
             text = self._found.texts.get(path, "")
+            if not LIBRARY.search(name) and self._dotted(path) not in tops:
+                continue  # a program that a package needs at its start is asked for there
             if name in text and self._top_of(path) in tops and spelt.search(text):
                 edge = Edge(name=name, wanted_by=path_text(path), state="absent")
                 ended = self._told("unfit", ("", 0), self._dotted(path), Module("module", path))

@@ -104,8 +104,15 @@ def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
     if followed and all(f.state == "missing" for f in files):
         return NOTE  # what every framework here asks for was followed, and is there
+    if all(f.state == "missing" and _is_program(f) for f in files):
+        return NOTE  # who runs a tool of a package at its start is told by its import, or by the rules about tools
     worked = any(t.gpu and t.right and not t.problem and not t.ended for t in home.trials)
     return NOTE if worked else min(home.severity, WARNING)
+
+
+def _is_program(file: DamagedFile) -> bool:
+    """Whether a file of a package is neither a module nor a library: its name has no suffix."""
+    return "." not in file.path.replace("\\", "/").rpartition("/")[2]
 
 
 def _has_substitute(file: DamagedFile) -> bool:
