@@ -60,7 +60,8 @@ CAUSES: list[tuple[dict[str, Any], str, str, type | None]] = [
      PutPackageBack),
     ({"text": "No module named 'x.y'", "module": "x.y", "absent": True, "owner": "x 1.0", "asker": "x 1.0"}, "corrupt_or_truncated_file", "x.y",
      PutPackageBack),
-    ({"text": "No module named 'sentencepiece'", "module": "sentencepiece", "absent": True}, "requirement_broken", "sentencepiece", InstallPackages),
+    ({"text": "No module named 'sentencepiece'", "module": "sentencepiece", "absent": True}, "requirement_broken", "sentencepiece", None),
+    ({"text": "No module named 'huggingface_hub'", "module": "huggingface_hub", "absent": True}, "requirement_broken", "huggingface_hub", InstallPackages),
     ({"text": "No module named '_lzma'", "module": "_lzma", "absent": True, "standard": True}, "python_environment_broken", "_lzma", None),
     ({"text": "cannot import name 'a' from 'x'", "module": "x", "name": "a", "owner": "x 1.0", "asker": "x 1.0"}, "installation_interrupted", "x has no a",
      PutPackageBack),
@@ -84,7 +85,9 @@ CAUSES: list[tuple[dict[str, Any], str, str, type | None]] = [
     ({"kind": "ValueError", "text": "could not convert string to float: '10GB'", "variable": "HF_SIZE", "value": "10GB"}, "variable_value_wrong",
      "HF_SIZE=10GB", Unset),
     ({"text": "tokenizers>=0.21,<0.22 is required for a normal functioning of this module, but found tokenizers==0.13.3."}, "requirement_broken",
-     "tokenizers>=0.21,<0.22", InstallPackages),
+     "tokenizers>=0.21,<0.22", None),
+    ({"text": "huggingface-hub>=0.20,<0.26 is required for a normal functioning of this module, but found huggingface-hub==0.34.4."}, "requirement_broken",
+     "huggingface-hub>=0.20,<0.26", InstallPackages),
     ({"kind": "AttributeError", "text": "`np.sctypes` was removed in the NumPy 2.0 release."}, "requirement_broken", "NumPy 1", InstallPackages),
     ({"text": "numpy.core.multiarray failed to import"}, "numpy_abi_mismatch", "NumPy 1", InstallPackages),
     ({"kind": "TypeError", "text": "f() got an unexpected keyword argument 'x'"}, "requirement_broken", "huggingface-hub", InstallPackages),
@@ -101,6 +104,22 @@ def test_the_cause_what_the_title_names_and_the_cure(
     assert named in found.title
     assert found.remedy is None if remedy is None else isinstance(found.remedy, remedy)
     assert found.fix is not None or found.cause in ("cuda_runtime_missing", "cxx_runtime_too_old")
+
+
+def test_a_name_that_nothing_here_vouches_for_is_never_installed() -> None:
+    """Anybody may publish a package under a module's name, and write any name into an error text."""
+    guessed = failure(text="No module named 'sentencepiece'", module="sentencepiece", absent=True)
+    fix = card(seen(package(guessed))).fix
+    assert fix is not None
+    assert "install sentencepiece" in fix.advice
+    assert not fix.changes
+
+
+def test_a_name_from_an_error_text_is_one_argument_of_a_command() -> None:
+    name = "libx.so;touch y"
+    fix = card(seen(package(failure(kind="OSError", text=f"{name}: cannot open shared object file", library=name)))).fix
+    assert fix is not None
+    assert "apt-file search 'libx.so;touch y'" in fix.advice
 
 
 def test_what_began_it_first_counts() -> None:

@@ -83,6 +83,8 @@ def ended_imports(
     def look_for_users(watched: Sysroot) -> tuple[_Users, bool]:
         return _users(starts, search.seen_through(watched), distributions, watched), True
 
+    if not starts:
+        return found
     users = kept_look("users of frameworks", given, _Users, look_for_users, where, known=known)
     broken = sorted({name for ended in found for name in ended.starts})
     frameworks = [row.module for row, _d in starts if not row.extends]
@@ -263,7 +265,7 @@ def _users(
     using = {d.name for _row, d in starts}
     using |= {d.name for d in every if any(required_name(wish) in using for wish in d.requires)}
     asked_for = frozenset().union(*wanted.values())
-    frameworks = "|".join(row.module for row, _d in starts)
+    frameworks = "|".join(re.escape(row.module) for row, _d in starts)
     line = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+(?:{frameworks})\b")
     using |= {d.name for d in every if d.name not in asked_for and _has_line(d, line, where)}
     for _depth in range(6):

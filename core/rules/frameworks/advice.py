@@ -12,6 +12,7 @@ from core.model.facts import FrameworkBuild, PythonEnvironment, Snapshot
 from core.model.findings import Fix
 from core.model.remedies import InstallPackages
 from core.rules.advice import install_command, python_of_environment
+from core.rules.frameworks.environment_view import EnvironmentView, is_trusted_name
 from core.rules.frameworks.fit import GpuSide, TorchChoice, choose_torch, framework_tables, gpu_side, takes_python
 from core.rules.wording import manual_fix
 
@@ -322,3 +323,11 @@ def reinstall_requirement(seen: Snapshot, python: PythonEnvironment, *wanted: st
         restart="program",
         remedy=InstallPackages(prefix=python.prefix, install=wanted),
     )
+
+
+def install_package(home: EnvironmentView, name: str, releases: str = "") -> Fix:
+    """Return how to install a package; advice alone if nothing here vouches for its name."""
+    fix = reinstall_requirement(home.seen, home.python, f"{name}{releases}")
+    if is_trusted_name(home, name):
+        return fix
+    return manual_fix(_("Install {name}", name=name), fix.advice, restart="program")

@@ -14,7 +14,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack, Remedy
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import reinstall_requirement, whole_again
+from core.rules.frameworks.advice import install_package, reinstall_requirement, whole_again
 from core.rules.frameworks.environment_view import (
     EnvironmentView,
     asked_of,
@@ -228,12 +228,8 @@ def _cure(
         folder = entry.path if entry else ""
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
         return whole_again(home.seen, home.python, name, version), back
-    asking = _asked(home, ended)
-    asked = ",".join(dict.fromkeys(p for _who, text in asking for p in text.split(",") if p))
-    fix = reinstall_requirement(home.seen, home.python, f"{name or package}{asked}")
-    if not (name or asking or package in module_table().names):  # anybody may publish a package under a module's name
-        fix = manual_fix(_("Install {name}", name=package), fix.advice, restart="program")
-    return fix, None
+    asked = ",".join(dict.fromkeys(p for _who, text in _asked(home, ended) for p in text.split(",") if p))
+    return install_package(home, name or package, asked), None
 
 
 RULES = (ended_imports,)

@@ -9,6 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
+from core.knowledge.modules import module_table
 from core.model.facts import (
     Distribution,
     FrameworkBuild,
@@ -126,6 +127,14 @@ def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> It
 def is_asked_for(home: EnvironmentView, name: str) -> bool:
     """Whether another distribution here requires this one; else somebody wanted it for its own sake."""
     return any(True for d in first_of_each(home) if d.name != name for _text in asked_of(home, d, name))
+
+
+def is_trusted_name(home: EnvironmentView, name: str) -> bool:
+    """Whether a distribution is installed here, required here, or in the table of modules.
+
+    Any other name was guessed from a module's name or taken from an error text: anybody may publish a package under it.
+    """
+    return home.installed(name) is not None or is_asked_for(home, name) or name in module_table().names
 
 
 def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import msgspec
 
 from core.common.i18n import N_, _, translate_fact
 from core.common.late_pattern import late_pattern
+from core.common.shell import shell_command
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.library_names import parse_library_name
@@ -18,7 +19,12 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Remedy, Unset
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import framework_pip_command, reinstall_requirement, whole_again
+from core.rules.frameworks.advice import (
+    framework_pip_command,
+    install_package,
+    reinstall_requirement,
+    whole_again,
+)
 from core.rules.frameworks.environment_view import (
     EnvironmentView,
     asked_of,
@@ -56,17 +62,20 @@ _WHEELS_OWN = late_pattern(r"-[0-9a-f]{8}\b")
 """How auditwheel names the libraries that it puts into a wheel."""
 
 
-CAUSES_OF_IMPORTS: frozenset[str] = frozenset(
+CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
     (
-        *("library_unreadable", "corrupt_or_truncated_file", "cuda_runtime_missing", "system_library_missing"),
-        *(
-            "cxx_runtime_too_old",
-            "extension_abi_mismatch",
-            "module_shadowed",
-            "requirement_broken",
-            "variable_value_wrong",
-        ),
-        *("numpy_abi_mismatch", "python_environment_broken", "installation_interrupted"),
+        "corrupt_or_truncated_file",
+        "cuda_runtime_missing",
+        "cxx_runtime_too_old",
+        "extension_abi_mismatch",
+        "installation_interrupted",
+        "library_unreadable",
+        "module_shadowed",
+        "numpy_abi_mismatch",
+        "python_environment_broken",
+        "requirement_broken",
+        "system_library_missing",
+        "variable_value_wrong",
     )
 )
 """Every cause that is named here."""
@@ -136,7 +145,7 @@ def _library(home: EnvironmentView, f: ImportFailure) -> Judged | None:
     if its is not None and its.family not in ("framework", "vcruntime", "zlibwapi", "driver"):
         return Judged(f, "cuda_runtime_missing", title, _("It belongs to CUDA, and no folder that is searched has it."),
                       values, *rest)  # fmt: skip
-    steps = [f"apt-file search {name}", f'sudo dnf install "{name}()(64bit)"']
+    steps = [shell_command("apt-file", "search", name), shell_command("sudo", "dnf", "install", f"{name}()(64bit)")]
     return Judged(
         f,
         "system_library_missing",
@@ -204,7 +213,7 @@ def _checked(home: EnvironmentView, f: ImportFailure) -> Judged | None:
         {"wanted": wanted},
         wanted,
         "",
-        reinstall_requirement(home.seen, home.python, wanted),
+        install_package(home, name, told[2].rstrip(",")),
     )
 
 
@@ -273,9 +282,9 @@ def _absent(home: EnvironmentView, f: ImportFailure) -> Judged | None:
         return Judged(
             f, "requirement_broken", title, _two_releases(f), values, about, "", _newer(home, f.asker, f.owner)
         )
-    wanted = _asked(home, distribution_of(f.module))
+    package = distribution_of(f.module)
     return Judged(f, "requirement_broken", title, _("The import stops at this line, and nothing after it runs."), values, about,
-                  "", reinstall_requirement(home.seen, home.python, wanted))  # fmt: skip
+                  "", install_package(home, package, _asked(home, package)))  # fmt: skip
 
 
 def _lacking(home: EnvironmentView, f: ImportFailure) -> Judged | None:
@@ -328,9 +337,9 @@ def _newer(home: EnvironmentView, *owners: str) -> Fix | None:
 
 
 def _asked(home: EnvironmentView, package: str) -> str:
-    """Return a requirement as it is asked for here, or the bare name."""
+    """Return the releases of a package that are required here; empty for any."""
     parts = [p for d in first_of_each(home) for text in asked_of(home, d, package) for p in text.split(",") if p]
-    return f"{package}{','.join(dict.fromkeys(parts))}"
+    return ",".join(dict.fromkeys(parts))
 
 
 def judged_rows(judged: Judged | None) -> Iterator[Evidence]:
