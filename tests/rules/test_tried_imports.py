@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
@@ -115,11 +116,19 @@ def test_a_name_that_nothing_here_vouches_for_is_never_installed() -> None:
     assert not fix.changes
 
 
-def test_a_name_from_an_error_text_is_one_argument_of_a_command() -> None:
-    name = "libx.so;touch y"
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("libx.so;touch y", '"libx.so;touch y"'),
+        ("libx.so`touch y`", "'libx.so`touch y`'"),
+        ("libx.so$(touch y)", "'libx.so$(touch y)'"),
+    ],
+)
+def test_a_name_from_an_error_text_is_one_argument_of_a_command(name: str, argument: str) -> None:
     fix = card(seen(package(failure(kind="OSError", text=f"{name}: cannot open shared object file", library=name)))).fix
     assert fix is not None
-    assert "apt-file search 'libx.so;touch y'" in fix.advice
+    assert f"apt-file search {argument}" in fix.advice
+    assert shlex.split(fix.advice.splitlines()[0]) == ["apt-file", "search", name]
 
 
 def test_what_began_it_first_counts() -> None:
