@@ -13,7 +13,7 @@ from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
-from core.probes.python.distributions import all_requirements, normalise_name, required_name
+from core.probes.python.distributions import all_requirements, normalise_name, recorded_module, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, Follower
 from core.probes.python.modules import ModuleSearch
@@ -35,9 +35,6 @@ MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
 """Modules that are searched for a framework's name, and how far."""
 
 FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH")
-
-BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
-"""Folders that packages install beside their own by mistake."""
 
 USER_SECONDS = 2.0
 """Processor time after which no further package that uses a framework is begun, where none is in doubt. The next scan goes on from there."""
@@ -292,16 +289,13 @@ def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
 
 
 def _own_module(user: Distribution, search: ModuleSearch, where: Sysroot) -> str:
-    """Return the module that a distribution is imported by: that of its name, or the only one that it has."""
+    """Return the module that a distribution is imported by: that of its name as Python finds it, which an editable installation
+    does not record, else the recorded one.
+    """
     module = module_of(user.name)
     if "." not in module and search.find(module).kind in ("package", "module"):
         return module
-    record = read_record(user, where)
-    inner = user.name.replace("-", "/")
-    if re.search(rf"(?m)^{inner}/__init__\.py,", record):
-        return inner.replace("/", ".")  # a part of a namespace
-    tops = set(re.findall(r"(?m)^([A-Za-z]\w*)(?:/__init__)?\.py,", record)) - BESIDES
-    return tops.pop() if len(tops) == 1 else ""
+    return recorded_module(user, where)
 
 
 def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> EndedImport | None:
