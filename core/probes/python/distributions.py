@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from core.common.late_pattern import late_pattern
+from core.knowledge.modules import module_of
 from core.model.facts import Distribution, path_text
 from core.probes.sysroot import Sysroot
+from core.probes.wheel_record import read_record
 
 RELEVANT_DISTRIBUTION = late_pattern(
     r"(nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|keras|jax.*|onnxruntime.*|ctranslate2|faster-whisper"
@@ -25,6 +27,13 @@ ANCHORS = late_pattern(
 
 FIRST_BYTES, MAX_METADATA_BYTES = 8 << 10, 256 << 10
 """Bytes of metadata that are read; the headers come first, long descriptions after them."""
+
+BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
+"""Folders that packages install beside their own by mistake."""
+
+_SOURCE = late_pattern(r"(?m)^([A-Za-z]\w*)(?:/__init__)?\.py,")
+_COMPILED = late_pattern(r"(?m)^([A-Za-z]\w*)\.[\w.-]+\.(?:so|pyd),")
+"""Modules of the top level in a RECORD."""
 
 _FOLDER = late_pattern(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*?)(?:-(?P<version>[^-]+))?(?:-py[\d.]+)?\.(?:dist|egg)-info")
 
@@ -75,6 +84,22 @@ def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:
                 )
             )
     return tuple(found)
+
+
+def recorded_module(distribution: Distribution, where: Sysroot, *, compiled: bool = False) -> str:
+    """Return the module that a distribution is imported by, as its RECORD lists it: that of its name, its part of a namespace,
+    or the only one that it has; empty where that is not plain. ``compiled``: extension modules count, too.
+    """
+    record = read_record(distribution, where)
+    module, inner = module_of(distribution.name), distribution.name.replace("-", "/")
+    source = set(_SOURCE.findall(record))
+    extensions = set(_COMPILED.findall(record)) if compiled else set()
+    if module in source | extensions:
+        return module
+    if re.search(rf"(?m)^{inner}/__init__\.py,", record):
+        return inner.replace("/", ".")
+    own = source - BESIDES or extensions
+    return own.pop() if len(own) == 1 else ""
 
 
 @lru_cache(maxsize=4096)  # the same names come again with every environment

@@ -13,7 +13,7 @@ from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
-from core.probes.python.distributions import all_requirements, normalise_name, required_name
+from core.probes.python.distributions import all_requirements, normalise_name, recorded_module, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, Follower
 from core.probes.python.modules import ModuleSearch
@@ -35,9 +35,6 @@ MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
 """Modules that are searched for a framework's name, and how far."""
 
 FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH")
-
-BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
-"""Folders that packages install beside their own by mistake."""
 
 USER_SECONDS = 2.0
 """Processor time after which no further package that uses a framework is begun, where none is in doubt. The next scan goes on from there."""
@@ -105,9 +102,9 @@ def ended_imports(
                 USER_BYTES,
                 closed=frozenset((*frameworks, "numpy")) - set(broken),
                 whole=frozenset(m.partition(".")[0] for m in users.modules),
+                suspects=suspects,
                 end=end,
             )
-            its.suspect(suspects)
             portion = _portion(modules, extensions, its, last_begin, alone=followed == 1)
             return portion, portion.done > 0
 
@@ -133,28 +130,26 @@ def _followed(
     """Return the faults of frameworks and of packages that lost something, and whether there was time for all of them."""
     hint = suspects != NOTHING_SUSPECT or _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
     end = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
-    follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, end=end)
-    follower.suspect(suspects)
+    follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, suspects=suspects, end=end)
     found: dict[EndedImport, list[str]] = {}
     losers = _losers(search, distributions, where, suspects, end)
     for lost_start, lost_end in _of_losers(losers, suspects, where):
         found.setdefault(lost_end, []).append(lost_start)
     for row, distribution in starts:
-        if not row.extends and (ended := follower.start(row, distribution)):
+        if not row.extends and (ended := follower.follow_framework(row, distribution)):
             found.setdefault(ended, []).append(row.module)
-    further = Follower(search, distributions, where, PACKAGE_BYTES, end=end)
-    further.suspect(suspects)
-    told = {ended.owner for ended in found if ended.kind == "unfit"}
+    further = Follower(search, distributions, where, PACKAGE_BYTES, suspects=suspects, end=end)
+    reported = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
         if one.ends:
-            found.setdefault(further.told_of(one), []).append(one.ends)
-            told |= {one.owner}
-        elif one.owner not in told and (its := _of_package(one, further, where)):
+            found.setdefault(further.endings.at_extension(one), []).append(one.ends)
+            reported |= {one.owner}
+        elif one.owner not in reported and (its := _of_package(one, further, where)):
             found.setdefault(its, []).extend(_own_start(its, one, further))
-            told |= {one.owner} if one.owner else set()
+            reported |= {one.owner} if one.owner else set()
     linked = {one.edge.name for one in suspects.unfit if one.edge and one.recorded}
     for lost in (d for d in suspects.gone if not d.path.endswith(".py") and where.name(d.path) not in linked):
-        if opened := losers.told_of_opened(lost) or follower.told_of_opened(lost):
+        if opened := losers.import_that_opens(lost) or follower.import_that_opens(lost):
             found.setdefault(opened[0], []).append(opened[1])
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
 
@@ -196,7 +191,7 @@ def _portion(
     for module in modules:
         if time.thread_time() > last_begin:
             break
-        ended = follower.start(*extensions[module]) if module in extensions else follower.ends(module)
+        ended = follower.follow_framework(*extensions[module]) if module in extensions else follower.follow(module)
         if ended:
             found.setdefault(ended, []).append(module)
         elif not follower.had_time:
@@ -218,9 +213,7 @@ def _losers(
 ) -> Follower:
     """Return what follows the packages that lost files, and no others: what is whole costs the time that these need."""
     lost = frozenset(one.dotted.partition(".")[0] for one in suspects.gone)
-    follower = Follower(search, distributions, where, USER_BYTES, only=lost, end=end)
-    follower.suspect(suspects)
-    return follower
+    return Follower(search, distributions, where, USER_BYTES, only=lost, suspects=suspects, end=end)
 
 
 def _of_losers(follower: Follower, suspects: Suspects, where: Sysroot) -> Iterator[tuple[str, EndedImport]]:
@@ -237,7 +230,10 @@ def _of_losers(follower: Follower, suspects: Suspects, where: Sysroot) -> Iterat
                 continue
             lost = [one for one in its if f"{one.dotted}.".startswith(f"{start}.")]
             itself = next((one for one in lost if one.dotted == start and not one.with_folder), None)
-            if ended := (follower.ends(start) if lost else None) or (itself and follower.told_of_lost(start, itself)):
+            ended = follower.follow(start) if lost else None
+            if ended is None and itself:
+                ended = follower.endings.at_lost_start(start, itself)
+            if ended:
                 yield start, ended
 
 
@@ -293,16 +289,13 @@ def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
 
 
 def _own_module(user: Distribution, search: ModuleSearch, where: Sysroot) -> str:
-    """Return the module that a distribution is imported by: that of its name, or the only one that it has."""
+    """Return the module that a distribution is imported by: that of its name as Python finds it, which an editable installation
+    does not record, else the recorded one.
+    """
     module = module_of(user.name)
     if "." not in module and search.find(module).kind in ("package", "module"):
         return module
-    record = read_record(user, where)
-    inner = user.name.replace("-", "/")
-    if re.search(rf"(?m)^{inner}/__init__\.py,", record):
-        return inner.replace("/", ".")  # a part of a namespace
-    tops = set(re.findall(r"(?m)^([A-Za-z]\w*)(?:/__init__)?\.py,", record)) - BESIDES
-    return tops.pop() if len(tops) == 1 else ""
+    return recorded_module(user, where)
 
 
 def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> EndedImport | None:
@@ -320,13 +313,13 @@ def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> Ende
         starts = [*packages, *(f"{packages[-1]}.{n}" for n in modules)] if packages else []
         for start in starts:
             if _is_public(start):
-                ended = follower.ends(start)
+                ended = follower.follow(start)
                 if ended is not None and ended.path == one.path:
                     return ended
     itself = one.path in (one.edge.path, one.edge.name)  # the module's own file
     core = bool(one.owner) and stem.lstrip("_") in (above[-1:] or [stem.lstrip("_")])
     if itself or core or stem in WANTED_BY_ALL:
-        return follower.told_of(one)
+        return follower.endings.at_extension(one)
     return None
 
 
@@ -337,7 +330,7 @@ def _own_start(ended: EndedImport, one: UnfitExtension, follower: Follower) -> l
     for package in packages:
         if not _is_public(package):
             continue
-        its = follower.ends(package)
+        its = follower.follow(package)
         if its is not None and its.path == ended.path:
             return packages[:1]
     return []

@@ -23,7 +23,6 @@ from core.host import child
 from core.host.provenance import Verdict, environment_for, may_run
 from core.knowledge.cudnn_file_names import version_text
 from core.knowledge.memory_growth import growth_of
-from core.knowledge.modules import module_of
 from core.model.facts import (
     Distribution,
     FrameworkTrial,
@@ -38,12 +37,11 @@ from core.model.facts import (
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import normalise_name, required_name
+from core.probes.python.distributions import normalise_name, recorded_module, required_name
 from core.probes.python.locations import working_folder
 from core.probes.python.trial_script import TRIAL_SCRIPT
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
 from core.probes.trust import of_interpreter, record_execution
-from core.probes.wheel_record import read_record
 
 TRIAL_TIMEOUT_SECONDS = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
@@ -169,7 +167,7 @@ def with_packages(trials: tuple[Trial, ...], where: Sysroot) -> Iterator[Trial]:
             asked = {normalise_name(required_name(r)) for r in distribution.pins}
             wanted = next((t for t in others if t.distribution in asked), others[0])
             key = trial.python.prefix, distribution.name
-            if wanted is trial and key not in given and (module := imported_as(distribution, where)):
+            if wanted is trial and key not in given and (module := recorded_module(distribution, where, compiled=True)):
                 given.add(key)
                 mine.append((distribution, module))
         yield replace(trial, packages=tuple(mine[:MAX_PACKAGES]))
@@ -186,16 +184,6 @@ def packages_to_try(python: PythonEnvironment) -> Iterator[Distribution]:
     for distribution in sorted(some, key=lambda d: not d.pins):
         known.setdefault(distribution.name, distribution)
     yield from known.values()
-
-
-def imported_as(distribution: Distribution, where: Sysroot) -> str:
-    """Return the module that a distribution is imported by, as its record lists it; empty where that is not plain."""
-    record = read_record(distribution, where)
-    tops = dict.fromkeys(re.findall(r"(?m)^([A-Za-z]\w*)(?:/__init__\.py|\.py|\.[\w.-]+\.(?:so|pyd)),", record))
-    module = module_of(distribution.name)
-    if module in tops:
-        return module
-    return next(iter(tops)) if len(tops) == 1 else ""
 
 
 def _try_framework(trial: Trial, request: ProbeRequest, where: Sysroot, verdict: Verdict) -> FrameworkTrial:

@@ -27,7 +27,7 @@ from core.rules.frameworks.advice import another_torch, tensorflow_for_gpu, whol
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import build_fits, gpu_side
-from core.rules.frameworks.tried_imports import NO_GPU, Judged, judge, judged_rows
+from core.rules.frameworks.tried_imports import NO_GPU, ImportDiagnosis, diagnose_import, import_evidence
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 TRIAL_STEP = Step.FRAMEWORKS
@@ -325,9 +325,9 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )
-    judged = judge(home, trial.failures) if trial.reached == "nothing" and not trial.ended else None
-    if judged is not None:
-        return _failed_import(home, trial, judged)
+    diagnosis = diagnose_import(home, trial.failures) if trial.reached == "nothing" and not trial.ended else None
+    if diagnosis is not None:
+        return _failed_import(home, trial, diagnosis)
     cause = message.cause if message else ""
     if cause == "gpu_arch":
         cause = "gpu_arch_too_new" if _is_newer(home, trial) else "gpu_arch_too_old"
@@ -346,19 +346,19 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _failed_import(home: EnvironmentView, trial: FrameworkTrial, judged: Judged) -> Finding:
+def _failed_import(home: EnvironmentView, trial: FrameworkTrial, diagnosis: ImportDiagnosis) -> Finding:
     """An import whose exception, with what was found about it, names the cause."""
     return make_finding(
         TRIAL_STEP,
         ERROR,
         f"trial-{trial.framework}",
-        _(judged.title, who=_name(trial), prefix=home.python.prefix, **judged.values),
-        cause=judged.cause,
-        why=judged.why,
-        evidence=[*judged_rows(judged), *_rows(home, trial)],
-        subject=judged.subject or home.python.prefix,
-        fix=judged.fix or _cure(home, trial, None),
-        remedy=judged.remedy,
+        _(diagnosis.title, who=_name(trial), prefix=home.python.prefix, **diagnosis.values),
+        cause=diagnosis.cause,
+        why=diagnosis.why,
+        evidence=[*import_evidence(diagnosis), *_rows(home, trial)],
+        subject=diagnosis.subject or home.python.prefix,
+        fix=diagnosis.cure.fix or _cure(home, trial, None),
+        remedy=diagnosis.cure.remedy,
     )
 
 
