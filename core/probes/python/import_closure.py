@@ -17,6 +17,7 @@ from core.probes.python.distributions import all_requirements, normalise_name, r
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, Follower
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.shadows import BESIDES
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -34,10 +35,7 @@ USER_BYTES, MOST_USERS = 24 << 20, 60
 MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
 """Modules that are searched for a framework's name, and how far."""
 
-FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH")
-
-BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
-"""Folders that packages install beside their own by mistake."""
+FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH", "pth")
 
 USER_SECONDS = 2.0
 """Processor time after which no further package that uses a framework is begun, where none is in doubt. The next scan goes on from there."""
