@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import msgspec
@@ -321,3 +322,24 @@ def test_a_real_environment_has_the_folders_that_its_interpreter_says(tmp_path: 
         os.path.realpath(p) for p in said[1] if Path(p).is_dir()
     }
     assert only(found).architecture == os.uname().machine
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_eggs_metadata_are_inside_it(tmp_path: Path, packed: bool):
+    egg = tmp_path / "tokenizers-0.13.3-py3.11-linux-x86_64.egg"
+    files = {
+        "EGG-INFO/PKG-INFO": "Name: tokenizers\nVersion: 0.13.3\n",
+        "EGG-INFO/requires.txt": "numpy>=1\n\n[test]\npytest\n",
+    }
+    if packed:
+        with zipfile.ZipFile(egg, "w") as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+    else:
+        for name, text in files.items():
+            (egg / name).parent.mkdir(parents=True, exist_ok=True)
+            (egg / name).write_text(text)
+    (found,) = find_distributions(str(egg), Sysroot(system="linux"), every=True) or ()
+    assert (found.name, found.version, found.pins, found.location) == ("tokenizers", "0.13.3", ("numpy>=1",), str(egg))
+    assert not find_distributions(str(egg), Sysroot(system="linux"))
+    assert find_distributions(str(tmp_path / "gone-1.0.egg"), Sysroot(system="linux")) == ()

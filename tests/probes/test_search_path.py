@@ -35,6 +35,13 @@ def installed() -> Iterator[str]:
 
 PYTHONS = tuple(installed())
 
+EGGS_BEGIN = "import sys; sys.__plen = len(sys.path)"
+EGGS_END = (
+    "import sys; new=sys.path[sys.__plen:]; del sys.path[sys.__plen:]; p=getattr(sys,'__egginsert',0); "
+    "sys.path[p:p]=new; sys.__egginsert = p+len(new)"
+)
+"""What setup.py install and develop wrote around the eggs (setuptools below 44.1)."""
+
 
 def make(root: Path, base: str, dice: random.Random) -> tuple[Path, dict[str, str], Path]:
     """Lay out an environment; return its interpreter, the variables and the working folder."""
@@ -79,6 +86,11 @@ def make(root: Path, base: str, dice: random.Random) -> tuple[Path, dict[str, st
             (site / f"{dice.choice('abz_')}{n}.pth").write_text("\n".join(lines))
         if dice.random() < 0.5:
             (site / "sub").mkdir()
+        if dice.random() < 0.5:
+            eggs = [f"{name}-1.0-py3.egg" for name in "ab"][: dice.randrange(1, 3)]
+            for egg in eggs:
+                (site / egg).mkdir()
+            (site / "easy-install.pth").write_text("\n".join((EGGS_BEGIN, *(f"./{egg}" for egg in eggs), EGGS_END)))
     (root / "extra2" / "more.pth").write_text(str(root / "extra1"))
     if dice.random() < 0.5:
         some = [

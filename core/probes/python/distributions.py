@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from functools import lru_cache
 
 from core.common.late_pattern import late_pattern
+from core.common.patience import call_patiently
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution, path_text
 from core.probes.sysroot import Sysroot
@@ -54,6 +56,8 @@ def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> t
 
     ``every``: also those that require one of ANCHORS, or that one of the others requires.
     """
+    if folder.endswith(".egg"):
+        return tuple(d for d in of_egg(folder, where) if every or is_relevant(d.name))
     names = where.names(folder)
     if names is None:
         return None
@@ -69,6 +73,8 @@ def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> t
 
 def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:
     """Return every distribution of a folder of packages: its pins are all that it requires, and ``requires`` what extras add."""
+    if folder.endswith(".egg"):
+        return of_egg(folder, where)
     found = []
     for entry in where.names(folder) or ():
         if (m := _FOLDER.fullmatch(entry)) and entry.endswith(".dist-info"):
@@ -100,6 +106,47 @@ def recorded_module(distribution: Distribution, where: Sysroot, *, compiled: boo
         return inner.replace("/", ".")
     own = source - BESIDES or extensions
     return own.pop() if len(own) == 1 else ""
+
+
+def of_egg(path: str, where: Sysroot) -> tuple[Distribution, ...]:
+    """Return the only distribution of an egg, a folder or an archive on the search path; its metadata lie in EGG-INFO.
+
+    Source: https://setuptools.pypa.io/en/latest/deprecated/python_eggs.html; importlib.metadata, Lookup.
+    """
+    name, _dash, rest = where.name(path).removesuffix(".egg").partition("-")
+    said, required = (_in_egg(path, f, where) for f in ("PKG-INFO", "requires.txt"))
+    if not said or not name:
+        return ()
+    headers = tuple(_headers(said))
+    wishes = [v for k, v in headers if k == "requires-dist" and "extra" not in v.partition(";")[2]]
+    wishes += [line.strip() for line in required.partition("\n[")[0].splitlines() if line.strip()[:1].isalpha()]
+    return (
+        Distribution(
+            name=normalise_name(name),
+            version=next((v for k, v in headers if k == "version"), rest.partition("-")[0]),
+            location=path_text(path),
+            pins=tuple(dict.fromkeys(wishes)),
+        ),
+    )
+
+
+def _in_egg(path: str, name: str, where: Sysroot) -> str:
+    """Return a text of an egg's metadata; empty for none."""
+    if not where.is_file(path):
+        return where.text(where.join(path, "EGG-INFO", name), MAX_METADATA_BYTES) or ""
+    import zipfile  # seldom needed
+
+    try:
+        return call_patiently(_of_archive, where.local_path(path), f"EGG-INFO/{name}")
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error):
+        return ""
+
+
+def _of_archive(path: str, name: str) -> str:
+    import zipfile
+
+    with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
+        return stream.read(MAX_METADATA_BYTES).decode("utf-8", "replace")
 
 
 @lru_cache(maxsize=4096)  # the same names come again with every environment

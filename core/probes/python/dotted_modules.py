@@ -166,7 +166,7 @@ class DottedModules:
             return True
         text = self.text(its)
         if not text:
-            return its.kind == "module" and its.path.endswith(".py") and self.is_empty(its)
+            return its.kind in ("module", "package") and its.path.endswith(".py") and self.is_empty(its)
         if its.path not in self._likely:
             self._likely[its.path] = likely_names(text)
         if name in self._likely[its.path]:

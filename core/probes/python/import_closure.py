@@ -34,7 +34,7 @@ USER_BYTES, MOST_USERS = 24 << 20, 60
 MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
 """Modules that are searched for a framework's name, and how far."""
 
-FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH")
+FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH", "pth")
 
 USER_SECONDS = 2.0
 """Processor time after which no further package that uses a framework is begun, where none is in doubt. The next scan goes on from there."""

@@ -16,6 +16,7 @@ from core.probes.python.modules import ModuleSearch, extension_suffixes, hidden_
 from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.records import unfit_modules
 from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.shadows import ended_programs, shadowed_packages
 from core.probes.python.started import start_faults
 from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit_extensions
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -63,31 +64,29 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     hidden = hidden_standard_modules(modules, python.distributions)
     unfit = unfit_extensions(python, interpreter, extension_suffixes(interpreter, architecture, where), request, where)
     required = frozenset(required_name(r) for d in python.distributions for r in (*d.pins, *d.requires))
+    gone = (
+        *(d for d in unfit_modules(python, request, where) if d.state == "missing"),
+        *gone_files(python, request, where),
+    )
+    suspects = Suspects(unfit, lacking_modules(interpreter, where), gone, tuple(f.name for f in hidden))
+    ended = ended_imports(
+        modules,
+        python.distributions,
+        where,
+        suspects,
+        known=known,
+        spent=request.shared.setdefault("seconds for users of frameworks", []),
+        late=lambda frameworks: request.miss(_cut_short(python, MOST_WAITING, named=frameworks)),
+    )
     return ImportSearch(
         prefix=python.prefix,
         python=interpreter.short_version,
         folder=path_text(folder) if any(e.origin == "start" for e in path.entries) else "",
         entries=path.entries,
         start_code=path.start_code,
-        modules=known_modules(modules, python.distributions),
+        modules=(*known_modules(modules, python.distributions), *shadowed_packages(modules, where)),
         hidden_standard=hidden,
-        ended=ended_imports(
-            modules,
-            python.distributions,
-            where,
-            Suspects(
-                unfit,
-                lacking_modules(interpreter, where),
-                (
-                    *(d for d in unfit_modules(python, request, where) if d.state == "missing"),
-                    *gone_files(python, request, where),
-                ),
-                tuple(f.name for f in hidden),
-            ),
-            known=known,
-            spent=request.shared.setdefault("seconds for users of frameworks", []),
-            late=lambda frameworks: request.miss(_cut_short(python, MOST_WAITING, named=frameworks)),
-        ),
+        ended=(*ended, *ended_programs(modules, python.distributions, where)),
         numpy_1=built_for_numpy_1(python.distributions, where, known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
         remains=tuple(remains_of_pip(path.entries, where, required)),

@@ -192,15 +192,14 @@ class ModuleSearch:
 
     def is_alike(self, one: str, other: str) -> bool:
         """Whether a module is a release of another one: it has most of its functions and classes, or of its files."""
-        if self.where.name(one).startswith("__init__.") and self.where.name(other).startswith("__init__."):
-            mine, theirs = (
-                set(self._folders.names(self.where.parent(p)) or ()) - {"__pycache__"} for p in (one, other)
-            )
-        else:
+        inits = [self.where.name(p).startswith("__init__.") for p in (one, other)]
+        if any(inits) and not all(inits):
+            return False  # a file in the place of a package
+        folders = (self._folders.names(self.where.parent(p)) or () for p in (one, other))
+        mine, theirs = (set(names) - {"__pycache__", "__init__.py"} for names in folders)
+        if not all(inits) or not theirs:
             texts = (self.where.text(p, MAX_MODULE_BYTES) or "" for p in (one, other))
             mine, theirs = (set(re.findall(r"(?m)^[ \t]*(?:def|class)[ \t]+(\w+)", t)) for t in texts)
-            if self.where.name(one).startswith("__init__.") or self.where.name(other).startswith("__init__."):
-                return False  # a file in the place of a package
         return bool(theirs) and len(mine & theirs) * 2 >= len(theirs)
 
     @property
@@ -235,6 +234,11 @@ class ModuleSearch:
             alone=not owner and found.kind != "namespace" and self._alone(found),
             project="" if owner or found.kind not in ("package", "namespace") else self._project(found),
         )
+
+    def with_surroundings(self, found: FoundModule) -> FoundModule:
+        """Return a module that nobody installed with what lies beside it."""
+        project = self._project(found) if found.kind == "package" else ""
+        return msgspec.structs.replace(found, alone=self._alone(found), project=project)
 
     def _alone(self, found: FoundModule) -> bool:
         """Whether the entry of a module leads to nothing else: no other file of Python, no other folder."""

@@ -136,6 +136,8 @@ class _Path:
         self.entries: list[SearchEntry] = []
         self.code: list[StartCode] = []
         self._known: set[str] = set()
+        self._eggs = 0
+        """Entries that stand at the start because an installer put them there: sys.__egginsert."""
 
     def absolute(self, *parts: str) -> str:
         return str(self.where.path_module.normpath(self.where.join(*parts)))
@@ -160,6 +162,7 @@ class _Path:
                 self._add_pth(folder, self.where.join(folder, name))
 
     def _add_pth(self, folder: str, file: str) -> None:
+        before = len(self.entries)
         if not _is_text(self.where.read(file, MAX_PTH_BYTES) or b""):
             self.code.append(StartCode(source=path_text(file)))
             return
@@ -173,12 +176,23 @@ class _Path:
                     )
                 )
                 self._run(line, file, number)
+                if "sys.__plen" in line and "__egginsert" not in line:
+                    before = len(self.entries)
+                elif "sys.__egginsert" in line:
+                    self._put_first(before)
                 continue
             path = self.absolute(folder, line.rstrip())
             if "\0" in path:
                 return  # Python ignores the rest of the file
             if self.where.stat(path) is not None:
                 self.add(path, "pth", file, number)
+
+    def _put_first(self, since: int) -> None:
+        """Move the latest entries to the start, behind those that were moved before: easy-install.pth of setuptools below 44.1."""
+        moved = self.entries[since:]
+        self.entries[since:] = []
+        self.entries[self._eggs : self._eggs] = moved
+        self._eggs += len(moved)
 
     def _run(self, line: str, file: str, number: int) -> None:
         """Follow what a line of code does to sys.path with a folder that it names."""

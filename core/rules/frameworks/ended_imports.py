@@ -88,7 +88,8 @@ def _concerned(home: EnvironmentView, ended: EndedImport, consumers: list[str]) 
     """Yield whose import ends, else the package that lost its files; the whole environment where that is open."""
     yield from (home.concerns(name) for name in consumers)
     if not consumers:
-        yield concern_row(home.python.consumer(ended.owner)) if ended.owner else home.concerns()
+        whose = ended.owner or ended.hidden_owner
+        yield concern_row(home.python.consumer(whose)) if whose else home.concerns()
 
 
 def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[str]:

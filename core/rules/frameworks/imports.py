@@ -18,7 +18,7 @@ from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.packages import FRAMEWORKS
-from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 """Origins of entries that may lead to something else than the environment's own packages."""
@@ -51,7 +51,7 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
             if found.foreign:
                 continue  # it is reported as a package for another Python
             if not found.owner and (found.hidden_owner or found.name == "nvidia"):
-                yield _file_in_the_way(home, found, entry)
+                yield _file_in_the_way(home, search, found, entry)
             elif found.owner and found.hidden_owner:
                 yield from _other_installation(home, found, entry)
 
@@ -87,12 +87,19 @@ def _importers(home: EnvironmentView, module: str) -> list[str]:
     return [d.name for d in home.python.distributions if any(re.fullmatch(r.needed_by, d.name) for r in rows)]
 
 
-def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Finding:
+def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundModule, entry: SearchEntry) -> Finding:
     own = found.hidden_owner.partition(" ")[0]
     importers = _importers(home, found.name)
     mild = found.name == "nvidia" or not (FRAMEWORKS.fullmatch(own) or importers)
-    severity = min(home.severity, WARNING) if mild and found.name != "numpy" else home.severity
-    concerned = list(dict.fromkeys(importers)) or [own if FRAMEWORKS.fullmatch(own) else ""]
+    ends = any(e.path == found.path for e in search.ended)
+    severity = min(home.severity, WARNING) if mild and found.name != "numpy" and not ends else home.severity
+    concerned = [home.concerns(name) for name in dict.fromkeys(importers)]
+    if not concerned and any(row.module == found.name for row in module_table().modules):
+        concerned = [home.concerns(own if FRAMEWORKS.fullmatch(own) else "")]
+    elif not concerned:
+        concerned = [
+            concern_row(home.python.consumer(found.hidden_owner))
+        ]  # the package itself: no framework asks for it
     return make_finding(
         Step.FRAMEWORKS,
         severity,
@@ -108,7 +115,7 @@ def _file_in_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEnt
             "Python takes the first module of a name, and {way} comes before the environment's packages.",
             way=way_of(entry),
         ),
-        evidence=[*_rows(found, entry), *(home.concerns(name) for name in concerned)],
+        evidence=[*_rows(found, entry), *concerned],
         subject=found.path,
         fix=_out_of_the_way(home, found, entry),
         remedy=_other_names(home, [found], entry),

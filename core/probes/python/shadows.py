@@ -1,0 +1,124 @@
+"""A person's own modules that hide installed packages: which these are, and which of the person's programs miss a name because of them.
+
+Looked at only where a folder before the packages has a name that the packages have as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from core.knowledge.modules import module_of, module_table
+from core.model.facts import Distribution, EndedImport, FoundModule
+from core.probes.python.distributions import all_requirements, required_name
+from core.probes.python.dotted_modules import STANDARD
+from core.probes.python.follower import BEFORE_THE_PACKAGES, Follower
+from core.probes.python.module_text import EXTENDS_PATH
+from core.probes.python.modules import ModuleSearch
+from core.probes.sysroot import Sysroot
+from core.probes.wheel_record import read_record
+
+BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
+"""Folders that packages install beside their own by mistake."""
+
+MOST_PROGRAMS, PROGRAM_BYTES, OWN_BYTES = 100, 256 << 10, 4 << 20
+"""Programs of one folder that are read, how far each is, and how much of what they import."""
+
+
+def shadowed_packages(search: ModuleSearch, where: Sysroot) -> tuple[FoundModule, ...]:
+    """Return the person's modules that hide a package which nothing else requires: it was installed for the person's own programs.
+
+    Not told: a copy of the same package, another installation, and what a program beside it imports, for that is followed. Of
+    what installed packages require, their own imports tell.
+    """
+    return tuple(_shadowed_packages(search, where))
+
+
+def _shadowed_packages(search: ModuleSearch, where: Sysroot) -> Iterator[FoundModule]:
+    known = {row.module for row in module_table().modules}
+    required: dict[str, frozenset[str]] = {}
+    programs: list[str] | None = None
+    for found in _hiding(search, where):
+        if found.name in known or search.is_alike(found.path, found.hidden[0]):
+            continue
+        folder = _entry_of(search, found.hidden[0])
+        owner = _owner(found.name, folder, where)
+        if owner is None:
+            continue
+        if folder not in required:
+            every = all_requirements(folder, where)
+            required[folder] = frozenset(required_name(w) for d in every for w in (*d.pins, *d.requires))
+        if owner.name in required[folder]:
+            continue
+        if programs is None:
+            programs = [text for _name, text in _programs(search, where)]
+        asks = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{re.escape(found.name)}\b")
+        if not any(asks.search(text) for text in programs):
+            yield msgspec.structs.replace(search.with_surroundings(found), hidden_owner=f"{owner.name} {owner.version}")
+
+
+def ended_programs(
+    search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot
+) -> tuple[EndedImport, ...]:
+    """Return where the imports of the person's own programs end because their folder, or PYTHONPATH, hides what they ask for."""
+    if not any(True for _found in _hiding(search, where)):
+        return ()
+    programs = [(name, text) for name, text in _programs(search, where) if not EXTENDS_PATH.search(text)]
+    own = frozenset(n for e in _early(search) for n in search.top_names(e))
+    follower = Follower(search, distributions, where, OWN_BYTES, only=own)
+    found: dict[EndedImport, list[str]] = {}
+    for name, _text in programs:
+        ended = follower.follow(name)
+        if ended is not None and ended.hidden and ended.kind in ("no name", "absent"):
+            owner = _owner(ended.wanted.partition(".")[0], _entry_of(search, ended.hidden), where)
+            its = f"{owner.name} {owner.version}" if owner else ended.hidden_owner
+            told = msgspec.structs.replace(ended, hidden_owner=its)
+            found.setdefault(told, []).append(search.find(name).path)
+    return tuple(msgspec.structs.replace(e, starts=tuple(names)) for e, names in found.items())
+
+
+def _early(search: ModuleSearch) -> list[str]:
+    """Return the folders before the environment's packages that somebody put there."""
+    entries = search.search.entries
+    first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
+    return [e.path for e in entries[:first] if e.origin in BEFORE_THE_PACKAGES]
+
+
+def _hiding(search: ModuleSearch, where: Sysroot) -> Iterator[FoundModule]:
+    """Yield the modules that nobody installed and that hide an installed one."""
+    entries = search.search.entries
+    first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
+    later = frozenset().union(*(search.top_names(e.path) for e in entries[first:] if e.origin != "standard library"))
+    for folder in _early(search):
+        common = (search.top_names(folder) & later) - STANDARD - BESIDES
+        if not common or any(n.endswith((".dist-info", ".egg-info")) for n in where.names(folder) or ()):
+            continue
+        for name in sorted(common):
+            found = search.find(name)
+            if found.kind not in ("none", "namespace") and found.hidden and entries[found.entry].path == folder:
+                yield found
+
+
+def _entry_of(search: ModuleSearch, path: str) -> str:
+    """Return the entry that a path lies in."""
+    return max((e.path for e in search.search.entries if path.startswith(e.path)), key=len, default="")
+
+
+def _owner(module: str, folder: str, where: Sysroot) -> Distribution | None:
+    """Return the distribution that has a module as its own: by its name, else by its record."""
+    every = all_requirements(folder, where)
+    own = next((d for d in every if module_of(d.name) == module), None)
+    row = re.compile(rf"(?m)^{re.escape(module)}(?:/__init__)?\.(?:py|[\w-]+\.so|pyd),")
+    return own or next((d for d in every if row.search(read_record(d, where))), None)
+
+
+def _programs(search: ModuleSearch, where: Sysroot) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each module in the folders before the packages; a program that starts there is one of them."""
+    for folder in _early(search):
+        names = [n for n in where.names(folder) or () if n.endswith(".py") and n.removesuffix(".py").isidentifier()]
+        for name in names[:MOST_PROGRAMS]:
+            path = where.join(folder, name)
+            if search.find(name.removesuffix(".py")).path == path:
+                yield name.removesuffix(".py"), where.text(path, PROGRAM_BYTES) or ""

@@ -1,0 +1,76 @@
+"""Modules of a person's own that hide installed packages, against what this interpreter does with the same files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import SearchEntry
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.python.shadows import ended_programs, shadowed_packages
+from core.probes.sysroot import Sysroot
+
+VERSION = sys.version_info[:2]
+HERE = Sysroot(system="linux")
+INSTALLED = {
+    "datasets/__init__.py": "from .load import load_dataset\n",
+    "datasets/load.py": "def load_dataset():\n    pass\n",
+    "datasets-3.6.0.dist-info/METADATA": "Name: datasets\nVersion: 3.6.0\n",
+    "helper.py": "def help():\n    pass\n",
+    "helper-1.0.dist-info/METADATA": "Name: helper\nVersion: 1.0\nRequires-Dist: part\n",
+    "part.py": "def whole():\n    pass\n",
+    "part-1.0.dist-info/METADATA": "Name: part\nVersion: 1.0\n",
+}
+
+CASES: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
+    "nobody's folder": ({}, (), ()),
+    "an own package": ({"datasets/__init__.py": ""}, ("datasets",), ()),
+    "a folder of data": ({"datasets/a.txt": ""}, (), ()),
+    "a folder of modules without a start": ({"datasets/a.py": "", "main.py": "from datasets import load_dataset\n"}, (), ()),
+    "a file": ({"helper.py": "x = 1\n"}, ("helper",), ()),
+    "a copy": ({"helper.py": "def help():\n    return 1\n"}, (), ()),
+    "what another package requires": ({"part.py": "x = 1\n"}, (), ()),
+    "a program that wants the installed one": (
+        {"datasets/__init__.py": "", "main.py": "from datasets import load_dataset\n"}, (), ("main",)),
+    "a program that goes through the module": ({"helper.py": "x = 1\n", "main.py": "import helper\nhelper.x\nfrom helper import help\n"}, (), ("main",)),
+    "a program that wants its own": ({"datasets/__init__.py": "", "datasets/coco.py": "", "main.py": "from datasets import coco\n"}, (), ()),
+    "a program that searches by itself": (
+        {"datasets/__init__.py": "", "main.py": "import sys\nsys.path.insert(0, sys.path[-1])\nfrom datasets import load_dataset\n"}, (), ()),
+    "through another module of its own": (
+        {"datasets/__init__.py": "", "data.py": "from datasets import load_dataset\n", "main.py": "import data\n"}, (), ("data", "main")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
+    """A program ends where it is told to end; a package that is hidden cannot be imported as it was installed."""
+    mine, hidden, ends = CASES[case]
+    work, site = tmp_path / "work", tmp_path / "site"
+    for folder, files in ((work, mine), (site, INSTALLED)):
+        folder.mkdir()
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    entries = (
+        SearchEntry(path=str(work), origin="start"),
+        SearchEntry(path=str(tmp_path / "none"), origin="standard library"),
+        SearchEntry(path=str(site), origin="site-packages"),
+    )
+    search = ModuleSearch(
+        Interpreter("/", "/", VERSION, sys.executable, None, "lib"), PythonSearch(entries), "x86_64", HERE
+    )
+    assert tuple(f.name for f in shadowed_packages(search, HERE)) == hidden
+    ended = ended_programs(search, (), HERE)
+    assert sorted(s for e in ended for s in e.starts) == [str(work / f"{name}.py") for name in ends]
+    for name in (n.removesuffix(".py") for n in mine if "/" not in n and n in ("main.py", "data.py")):
+        code = f"import sys; sys.path[:0] = [{str(work)!r}]; sys.path.append({str(site)!r}); import {name}"
+        done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
+        assert (done.returncode != 0) == (name in ends), done.stderr
+    for name in hidden:
+        code = f"import sys; sys.path[:0] = [{str(work)!r}, {str(site)!r}]; import {name}; print({name}.__file__)"
+        done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=True, text=True)
+        assert done.stdout.startswith(str(work))
