@@ -56,68 +56,124 @@ def ended_imports(
     """Return where the imports of an environment's frameworks end, of packages that use one or lost files, and of packages
     with extension modules that do not load.
 
-    Each fault once, with all that it stops. ``known``: see ``kept_look``. ``spent``: the processor time that this scan has
+    Each fault once, with all that it stops. What is found does not depend on a folder that gives nothing to what is imported, so results are
+    kept without it, and a program that starts in another such folder finds them. ``known``: see ``kept_look``. ``spent``: the processor time that this scan has
     given to packages that use a framework; it is shared by all ways of starting. ``late`` is called if time runs out: with whether
     that stops the frameworks, or only packages that use them.
     """
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts and not suspects.gone:
         return ()
-
     installed = {d.name: d.version for d in reversed(distributions)}
     doubtful = {d.name for row, d in starts if _lost_some(d, row, suspects, where) or _is_unmet(d, installed)}
     starts.sort(key=lambda one: one[1].name not in doubtful)  # time goes first to what is in doubt
+    spent = [] if spent is None else spent
 
-    def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
-        found, had_time = _followed(starts, search.seen_through(watched), distributions, watched, suspects)
-        if not had_time:
-            late(True)
-        return found, had_time
+    def ends(its: ModuleSearch, elsewhere: frozenset[str]) -> tuple[EndedImport, ...] | None:
+        of_one = _Ends(its, distributions, where, suspects, elsewhere, {} if known is None else known, spent, late)
+        return of_one.of_all(starts)
 
-    given = (sys.version, sorted(sys.builtin_module_names), search.search_settings, distributions, starts, suspects)
-    found = kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
+    idle = search.idle_entries(STANDARD)
+    if idle and (found := ends(search.without(idle), frozenset().union(*idle.values()))) is not None:
+        left = [n for n in range(len(search.search.entries)) if n not in idle]
+        return tuple(msgspec.structs.replace(e, entry=left[e.entry]) if e.entry >= 0 else e for e in found)
+    return ends(search, frozenset()) or ()
 
-    def look_for_users(watched: Sysroot) -> tuple[_Users, bool]:
-        return _users(starts, search.seen_through(watched), distributions, watched), True
 
-    if not starts:
-        return found
-    users = kept_look("users of frameworks", given, _Users, look_for_users, where, known=known)
-    broken = sorted({name for ended in found for name in ended.starts})
-    frameworks = [row.module for row, _d in starts if not row.extends]
-    extensions = {row.module: (row, d) for row, d in starts if row.extends}
-    rest, ends = users.modules, {_with_starts(ended, ()): list(ended.starts) for ended in found}
-    first, begun, followed, spent = frozenset(ends), time.thread_time(), 0, [] if spent is None else spent
-    last_begin = begun + (MOST_SECONDS if users.in_doubt or broken else USER_SECONDS) - sum(spent)
-    end = begun + MOST_SECONDS, time.monotonic() + MOST_WAITING
-    while rest:
+class _Kept(Frozen, frozen=True):
+    """What came of following the frameworks."""
 
-        def look_further(watched: Sysroot, modules: tuple[str, ...] = rest) -> tuple[_Followed, bool]:
-            nonlocal followed
-            followed += 1
-            its = Follower(
-                search.seen_through(watched),
-                users.every,
-                watched,
-                USER_BYTES,
-                closed=frozenset((*frameworks, "numpy")) - set(broken),
-                whole=frozenset(m.partition(".")[0] for m in users.modules),
-                suspects=suspects,
-                end=end,
-            )
-            portion = _portion(modules, extensions, its, last_begin, alone=followed == 1)
-            return portion, portion.done > 0
+    found: tuple[EndedImport, ...]
+    not_found: tuple[str, ...]
+    """Names that no entry of the search has."""
 
-        portion = kept_look("imports of users", (given, broken, rest), _Followed, look_further, where, known=known)
-        for ended in portion.found:
-            if (bare := _with_starts(ended, ())) not in first:
-                ends.setdefault(bare, []).extend(ended.starts)
-        if not portion.done:
-            late(False)
-            break
-        rest = rest[portion.done :]
-    spent.append(time.thread_time() - begun)
-    return tuple(_with_starts(ended, names) for ended, names in ends.items())
+
+class _Ends:
+    """Where the imports of one environment end on one search path.
+
+    ``elsewhere``: names that a folder has which was left out of the search. If one of them is looked for in vain, there is no answer.
+    """
+
+    def __init__(  # noqa: PLR0917 - what ended_imports has
+        self,
+        search: ModuleSearch,
+        distributions: tuple[Distribution, ...],
+        where: Sysroot,
+        suspects: Suspects,
+        elsewhere: frozenset[str],
+        known: dict[str, str],
+        spent: list[float],
+        late: Callable[[bool], object],
+    ) -> None:
+        self._search, self._distributions, self._where, self._suspects = search, distributions, where, suspects
+        self._elsewhere, self._known, self._spent, self._late = elsewhere, known, spent, late
+
+    def of_all(self, starts: list[tuple[KnownModule, Distribution]]) -> tuple[EndedImport, ...] | None:
+        """Return the ends for frameworks and for what uses them; None where there is no answer."""
+
+        def look(watched: Sysroot) -> tuple[_Kept, bool]:
+            its = self._search.seen_through(watched)
+            found, had_time = _followed(starts, its, self._distributions, watched, self._suspects)
+            if not had_time:
+                self._late(True)
+            return _Kept(found, tuple(sorted(its.not_found))), had_time
+
+        settings = sys.version, sorted(sys.builtin_module_names), self._search.search_settings
+        given = (*settings, self._distributions, starts, self._suspects)
+        kept = kept_look("imports", given, _Kept, look, self._where, known=self._known)
+        if not self._elsewhere.isdisjoint(kept.not_found):
+            return None
+        return self._of_users(starts, kept.found, given) if starts else kept.found
+
+    def _of_users(
+        self, starts: list[tuple[KnownModule, Distribution]], found: tuple[EndedImport, ...], given: object
+    ) -> tuple[EndedImport, ...] | None:
+        """Return the ends, with those of packages that use a framework, portion by portion as far as there is time."""
+
+        def look(watched: Sysroot) -> tuple[_Users, bool]:
+            return _users(starts, self._search.seen_through(watched), self._distributions, watched), True
+
+        users = kept_look("users of frameworks", given, _Users, look, self._where, known=self._known)
+        broken = sorted({name for ended in found for name in ended.starts})
+        closed = frozenset((*(row.module for row, _d in starts if not row.extends), "numpy")) - set(broken)
+        whole = frozenset(m.partition(".")[0] for m in users.modules)
+        extensions = {row.module: (row, d) for row, d in starts if row.extends}
+        rest, ends = users.modules, {_with_starts(ended, ()): list(ended.starts) for ended in found}
+        first, begun, followed = frozenset(ends), time.thread_time(), 0
+        last_begin = begun + (MOST_SECONDS if users.in_doubt or broken else USER_SECONDS) - sum(self._spent)
+        end = begun + MOST_SECONDS, time.monotonic() + MOST_WAITING
+        while rest:
+
+            def look_further(watched: Sysroot, modules: tuple[str, ...] = rest) -> tuple[_Followed, bool]:
+                nonlocal followed
+                followed += 1
+                its = self._search.seen_through(watched)
+                follower = Follower(
+                    its,
+                    users.every,
+                    watched,
+                    USER_BYTES,
+                    closed=closed,
+                    whole=whole,
+                    suspects=self._suspects,
+                    end=end,
+                )
+                portion = _portion(modules, extensions, follower, last_begin, alone=followed == 1)
+                return msgspec.structs.replace(portion, not_found=tuple(sorted(its.not_found))), portion.done > 0
+
+            key = (given, broken, rest)
+            portion = kept_look("imports of users", key, _Followed, look_further, self._where, known=self._known)
+            if not self._elsewhere.isdisjoint(portion.not_found):
+                return None
+            for ended in portion.found:
+                if (bare := _with_starts(ended, ())) not in first:
+                    ends.setdefault(bare, []).extend(ended.starts)
+            if not portion.done:
+                self._late(False)
+                break
+            rest = rest[portion.done :]
+        self._spent.append(time.thread_time() - begun)
+        return tuple(_with_starts(ended, names) for ended, names in ends.items())
 
 
 def _followed(
@@ -171,6 +227,8 @@ class _Followed(Frozen, frozen=True):
     done: int
     """How many of the modules were followed."""
     found: tuple[EndedImport, ...]
+    not_found: tuple[str, ...] = ()
+    """Names that no entry of the search has."""
 
 
 def _portion(

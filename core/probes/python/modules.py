@@ -6,7 +6,7 @@ Source: Lib/importlib/_bootstrap_external.py of CPython, FileFinder.find_spec; h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -79,6 +79,9 @@ def extension_suffixes(python: Interpreter, architecture: str, where: Sysroot) -
     return (f".cpython-{digits}-{_MULTIARCH.get(architecture, f'{architecture}-linux-gnu')}.so", ".abi3.so", ".so")
 
 
+PACKAGE_RECORDS = (".dist-info", ".egg-info", ".egg-link")
+"""Ends of the names by which a folder says that a package is installed in it."""
+
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 """What lies in the first folder of a project's source."""
 
@@ -97,6 +100,8 @@ class ModuleSearch:
         self._editable = dict(_editable_modules(self.editable_paths, where))
         self._owners: dict[str, tuple[Distribution, ...]] = {}
         self._tops: dict[str, frozenset[str]] = {}
+        self.not_found: set[str] = set()
+        """Names that were looked for and that no entry has."""
 
     @property
     def python(self) -> tuple[int, int]:
@@ -112,11 +117,44 @@ class ModuleSearch:
         """Return the same search, which looks at files by other means and remembers nothing yet."""
         return ModuleSearch(self._python, self.search, self._architecture, where)
 
+    def idle_entries(self, standard: frozenset[str]) -> dict[int, frozenset[str]]:
+        """Return the entries in front that have no package and no module of a name that Python or another entry has: only what is looked
+        for in vain elsewhere can come from there. Number of the entry -> its names. ``standard``: the names of Python's own modules.
+        """
+        entries = self.search.entries
+        mine = {n: self._names_in(e, standard) for n, e in enumerate(entries) if e.origin in ("start", "PYTHONPATH")}
+        others = [e.path for n, e in enumerate(entries) if n not in mine]
+        if any(self.where.is_file(path) for path in others):
+            return {}  # an archive, whose names are deeper
+        taken = standard.union(*(self.top_names(path) for path in others))
+        return {n: names for n, names in mine.items() if names is not None and names.isdisjoint(taken)}
+
+    def _names_in(self, entry: SearchEntry, standard: frozenset[str]) -> frozenset[str] | None:
+        """Return what can be imported from an entry; None for an archive and where a package is installed.
+
+        A folder without ``__init__`` never wins against a module of Python.
+        """
+        there = self._folders.names(entry.path) or ()
+        if self.where.is_file(entry.path) or any(name.endswith(PACKAGE_RECORDS) for name in there):
+            return None
+        names = self.top_names(entry.path)
+        bare = {n for n in names & standard if all(f.kind == "namespace" for f in self._in_entry(entry, n))}
+        return names - bare
+
+    def without(self, entries: Collection[int]) -> ModuleSearch:
+        """Return the same search without these entries."""
+        left = tuple(e for n, e in enumerate(self.search.entries) if n not in entries)
+        return ModuleSearch(
+            self._python, msgspec.structs.replace(self.search, entries=left), self._architecture, self.where
+        )
+
     # --- one name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str) -> FoundModule:
         """Return what an import of ``name`` finds, and what that hides."""
         found = [(n, hit) for n, entry in enumerate(self.search.entries) for hit in self._in_entry(entry, name)]
+        if not found:
+            self.not_found.add(name)
         if not found and name in self._editable:
             return FoundModule(name=name, kind="package", path=path_text(self._editable[name]))
         whole = [(n, hit) for n, hit in found if hit.kind != "namespace"]

@@ -22,8 +22,10 @@ from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import version_tables
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment, path_text
 from core.model.facts.closure import Edge
+from core.model.path_list import LIBRARY_VARIABLE
 from core.probes.kept_looks import kept_look
 from core.probes.loading.closure import COMPILERS_OWN, DRIVERS_OWN, GPU_LIBRARY
+from core.probes.loading.effective_entries import effective_entries
 from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
@@ -91,7 +93,10 @@ def unfit_extensions(
     """Return the extension modules that do not load; none on Windows, where another loader decides."""
     if where.system != "linux":
         return ()
-    policy = consumer_policy(request.env, request.seen.machine, where)
+    value = request.env.get(LIBRARY_VARIABLE, "")
+    searched = effective_entries(LIBRARY_VARIABLE, value, where)
+    its_path = value if "" in searched else ":".join(searched)  # an empty entry is the working folder
+    policy = consumer_policy({LIBRARY_VARIABLE: its_path}, request.seen.machine, where)
     preloaded = request.env.get("LD_PRELOAD", "")
 
     def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:

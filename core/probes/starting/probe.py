@@ -7,7 +7,6 @@ rights, and only where nobody else can change what it obeys.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from core.model.facts import Start, StartLine, StartLook, System, Variable, path
 from core.model.path_list import searched_entries
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
+from core.probes.loading.effective_entries import effective_entries
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.starting.deployed import deployed_ways
@@ -46,7 +46,7 @@ from core.probes.starting.ways import (
     notebook_ways,
     shell_ways,
 )
-from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.sysroot import sysroot_of
 from core.probes.variables import probe as environment
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 
@@ -266,25 +266,6 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
         closures=once(closure.look_again) if differ and request.seen.closures is not None else None,
         imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES) if python and request.seen.imports is not None else None,
     )
-
-
-def effective_entries(name: str, value: str, where: Sysroot) -> tuple[str, ...]:
-    """Return the entries of a loader's variable that can change what is found: a folder without any library cannot."""
-    if where.system != "linux":
-        return (value,)
-    if name != "LD_LIBRARY_PATH":
-        return tuple(e for e in re.split(r"[\s:]+", value) if e and ("/" not in e or "$" in e or where.exists(e)))
-    entries = re.split(r"[:;]", value) if value else []
-    return tuple(e for e in entries if not e.startswith("/") or "$" in e or _has_libraries(e, where))
-
-
-def _has_libraries(folder: str, where: Sysroot) -> bool:
-    names = where.names(folder)
-    return (names is None and where.exists(folder)) or any(".so" in n or n in HWCAPS for n in names or ())
-
-
-HWCAPS = ("glibc-hwcaps", "tls", "haswell", "x86_64", "avx512_1", "i686", "sse2")
-"""Folders below an entry in which ld.so looks, too (ld.so(8))."""
 
 
 def _nothing(_part: object) -> None:
