@@ -226,13 +226,18 @@ class ShellReader(ShellWords):
             for name, value in given:
                 self._set(name, value, node.line)
             return True
-        name = self.expand(words[0].text)
+        first: list[str] = []
+        while words and not (first := [*self.words(words[0].text)]):  # "$@", or a variable that holds a whole command
+            words.pop(0)
+        if not first:
+            return True
+        name = first[0]
         if name in _DECLARING:
             return self._declare(name, words[1:], node.line)
         if name == "[[":
             arguments = [w.text if w.operator else self.expand(w.text) for w in words[1:]]
         else:
-            arguments = [w for word in words[1:] for w in self.words(word.text)]
+            arguments = [*first[1:], *(w for word in words[1:] for w in self.words(word.text))]
         return self._command(name, arguments, node.line, given)
 
     def _command(  # noqa: C901, PLR0912 - one case per command

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
+from core.probes.starting.batch import give_job_variables
 from core.probes.starting.commands import Line, StartedFile, python_of_command, words_of
-from core.probes.starting.machine import Ground, login_state
-from core.probes.starting.shells import family, read_shell
+from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 
 MOST_LAUNCHERS = 300
@@ -68,44 +68,10 @@ def script_ways(
         boots = path in AT_THE_START
         state = State({"PATH": MACHINES_PATH}, {"PATH"}) if boots else State(dict(ground.env), set(ground.env))
         state.values["PWD"] = "/" if boots else ground.folder
-        if "#SBATCH" in text:
-            _hand_in(text, path, state, ground)
+        give_job_variables(text, path, state, ground)
         found = python_of_command([path], Line(path, 1), state, ground)
         if found and (prefix := own_prefix(found, pythons)):
             yield Reached(kind="service" if boots else "script", at=path, state=state, prefix=prefix, argv=(path,))
-
-
-def _hand_in(text: str, path: str, state: State, ground: Ground) -> None:
-    """Let a state have what Slurm hands on to a job: all, or what --export says (sbatch(1))."""
-    told = [
-        (number, found[1])
-        for number, line in enumerate(text.splitlines(), 1)
-        if (found := re.match(r"#SBATCH\s+--export[= ](\S+)", line))
-    ]
-    if not told:
-        return
-    number, words = told[-1][0], told[-1][1].strip("\"'").split(",")
-    if "ALL" not in words:
-        kept = {w.partition("=")[0] for w in words}
-        for name in [n for n in state.values if n in state.exported and n not in kept and n not in OF_A_JOB]:
-            state.unset_variable(name, path, number, "posix")
-    if words == ["NONE"]:  # the node's own login shell gives its variables
-        login = login_state(ground)
-        read_shell(ground, login, family(ground.person.shell) or "dash", login=True)
-        for name, value in login.environment().items():
-            if name not in OF_A_JOB:
-                state.values[name] = value
-                state.exported.add(name)
-                state.lines[name] = login.lines.get(name, [])
-        state.files += [f for f in login.files if f not in state.files]
-    for name, equals, value in (w.partition("=") for w in words):
-        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
-            state.set_variable(name, value, path, number, "posix")
-            state.exported.add(name)
-
-
-OF_A_JOB = ("HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD")
-"""What each job has."""
 
 
 def _script(path: str, ground: Ground) -> str | None:
