@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from core.explain import building, proofs, refutations
+from core.explain import building, extensions, proofs, refutations
 from core.explain.mechanism.fault_facts import fault_facts, of_finding
 from core.explain.mechanism.mechanism import Mechanism, find_mechanism
 from core.explain.mechanism.objections import mismatch_with_machine
@@ -39,6 +39,7 @@ PROOFS: dict[Cause, Judge] = {
     "nvcc_toolkit_mismatch_build": proofs.other_nvcc,
     "container_no_gpu_runtime": building.container_without_gpu,
     "numpy_abi_mismatch": proofs.numpy_two,
+    "extension_abi_mismatch": extensions.built_for_another_release,
     "host_compiler_unsupported": building.host_compiler_refused,
     "compiler_lacks_gpu_arch": building.nvcc_lacks_gpu,
     "build_tools_missing": building.no_compiler,
@@ -87,6 +88,7 @@ REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
     "mig_misconfigured": (refutations.not_divided,),
     "nv_compute_cache_bad": (refutations.cache_in_order,),
     "no_nvidia_gpu": (refutations.gpu_there,),
+    "extension_abi_mismatch": (extensions.extension_fits,),
     "numpy_abi_mismatch": (refutations.numpy_is_one,),
     "nccl_failed": (refutations.not_on_windows,),
     "jetson_build_required": (refutations.not_a_jetson,),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from core.common.versions import version_tuple
 from core.explain.context import compiled_and_loaded
+from core.explain.extensions import asked_symbols, blames_module, names_module
 from core.explain.mechanism.driver_answers import EXACT_FIRST, driver_says
 from core.explain.mechanism.fault_facts import FaultFacts
 from core.explain.mechanism.frameworks import FRAMEWORK_DISTRIBUTIONS, frameworks_of
@@ -20,6 +21,7 @@ from core.explain.reading import ParsedText
 from core.explain.refutations import zlib_inside
 from core.knowledge.library_names import TOOLKIT_FAMILIES
 from core.model.facts import Snapshot
+from core.rules.frameworks.libraries.lacks import FRAMEWORKS_OWN
 
 VersionNumbers = tuple[int, ...]
 Fits = Callable[[ParsedText, FaultFacts], bool]
@@ -132,6 +134,18 @@ def same_package(reading: ParsedText, about: FaultFacts) -> bool:
 def _names(about: FaultFacts, starts: tuple[str, ...]) -> bool:
     texts = (about.name.rsplit("-", 1)[-1], *(t.lower() for t in about.said))
     return any(re.search(rf"(?<![a-z]){re.escape(s)}(?![a-z])", text) for s in starts for text in texts)
+
+
+def asks_in_vain(reading: ParsedText, about: FaultFacts) -> bool:
+    """What the text says is missing, or the extension that it blames, is what the finding is about, or was read here."""
+    said = [t.lower() for t in about.said]
+    symbols = asked_symbols(reading)
+    if symbols:
+        named = not names_module(reading) or any(blames_module(reading, t) for t in said)
+        return named and any(s in t for s in symbols for t in said)
+    return any(blames_module(reading, t) for t in said) or any(
+        FRAMEWORKS_OWN.fullmatch(t) and t in reading.low for t in said
+    )
 
 
 def of_nccl(_r: ParsedText, about: FaultFacts) -> bool:
@@ -248,6 +262,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "a build that uses no GPU": _family("tf-no-gpu-list cpu-fallback ort-provider cpu-build", shared=True),
     "two packages": _family("two-packages ort-provider", same_package),
     "packages that do not fit": _family("broken-pins symbol-framework", same_package),
+    "a function of another release": _family("symbol-torch-abi symbol-framework extension-lib extension-dll lib-mismatch-symbol", asks_in_vain),
     "a module of Python": _family("no-module"),
     "a build of an extension": _family("nvcc-mismatch"),
     "another NumPy": _family("numpy-abi"),
@@ -321,6 +336,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "cuda_runtime_missing": _SET,
     "cuda_toolkit_version_mismatch": _SET,
     "cuda_lib_shadowed": ("a symbol of CUDA", "this library does not load"),
+    "extension_abi_mismatch": ("a function of another release",),
     "cuda_path_env_wrong": ("the toolkit's variable",),
     "nvrtc_missing_or_mismatch": ("NVRTC",),
     "nvcc_toolkit_mismatch_build": ("a build of an extension",),
