@@ -1,4 +1,6 @@
-"""Rules about imports that really failed: from the exception, and what was found about it in the process, to the cause and the cure."""
+"""Rules about imports that really failed: the cause and the fix, from the exception and from what the process found out
+about it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,10 @@ NO_GPU = late_pattern(
     r"|CUDA driver version is insufficient|Found no NVIDIA driver|libcuda\.so\.1|nvcuda\.dll",
     re.IGNORECASE,
 )
-"""What frameworks say on a machine without an NVIDIA GPU. The run time library names a missing driver an old one."""
+"""Messages of frameworks on a machine without an NVIDIA GPU.
+
+The CUDA runtime calls a missing driver an insufficient one.
+"""
 
 _NOT_OPENED = late_pattern(
     r"cannot open shared object file|cannot load library|(library|file) not found|could not (find/?|be )?load",
@@ -56,10 +61,12 @@ _NUMPY_1 = late_pattern(
 _CHECKED = late_pattern(
     r"\b([A-Za-z][\w.-]+)((?:[<>=!~]=?[\w.*]+,?)+)[^\n]*?(?:required|need=)[^\n]*?found[ =]*([\w.=-]+)"
 )
-"""What packages say that compare releases when they are imported: "tokenizers>=0.21,<0.22 is required ... but found tokenizers==0.13.3"."""
+"""Messages of packages that check versions at import: "tokenizers>=0.21,<0.22 is required ... but found
+tokenizers==0.13.3".
+"""
 _REMOVED = late_pattern(r"\b(?:np|numpy)\.(\w+)`? was removed in the NumPy 2")
 _WHEELS_OWN = late_pattern(r"-[0-9a-f]{8}\b")
-"""How auditwheel names the libraries that it puts into a wheel."""
+"""The hash that auditwheel adds to the names of libraries that it copies into a wheel."""
 
 
 CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
@@ -78,11 +85,11 @@ CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
         "variable_value_wrong",
     )
 )
-"""Every cause that is named here."""
+"""All causes that this module names."""
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """The cause of a failed import, as its own words and the files show it."""
+    """The cause of a failed import, according to its message and the files."""
 
     failure: ImportFailure
     cause: Cause
@@ -91,14 +98,14 @@ class Judged(msgspec.Struct, frozen=True):
     why: str
     values: dict[str, str] = {}
     about: str = ""
-    """The file, module or variable that it is about: one fault has one finding."""
+    """The file, module or variable that is at fault; each fault gets one finding."""
     subject: str = ""
     fix: Fix | None = None
     remedy: Remedy | None = None
 
 
 def judge(home: EnvironmentView, failures: Sequence[ImportFailure]) -> Judged | None:
-    """Return the first cause that can be named, of what began it first; None where the words tell nothing."""
+    """Return the first cause that can be named, starting with the exception raised first; None if no message names one."""
     for failure in failures:
         for look in (
             _closed,
@@ -302,7 +309,7 @@ def _lacking(home: EnvironmentView, f: ImportFailure) -> Judged | None:
 
 
 def _unmet(home: EnvironmentView, f: ImportFailure) -> Judged | None:
-    """A requirement that is not met of the package whose line fails, where the words alone tell nothing."""
+    """A requirement is not met of the package whose line fails, and the message alone shows no cause."""
     for b in unmet_requirements(home):
         if not b.optional and b.of.name == f.asker.partition(" ")[0].lower().replace("_", "-"):
             wanted = f"{b.wanted}{b.specifier}"
@@ -337,13 +344,13 @@ def _newer(home: EnvironmentView, *owners: str) -> Fix | None:
 
 
 def _asked(home: EnvironmentView, package: str) -> str:
-    """Return the releases of a package that are required here; empty for any."""
+    """Return the releases of a package that this environment requires; empty for any."""
     parts = [p for d in first_of_each(home) for text in asked_of(home, d, package) for p in text.split(",") if p]
     return ",".join(dict.fromkeys(parts))
 
 
 def judged_rows(judged: Judged | None) -> Iterator[Evidence]:
-    """Yield what the process found about the failure."""
+    """Yield what the process found out about the failure."""
     if judged is None:
         return
     f = judged.failure
@@ -358,7 +365,7 @@ def judged_rows(judged: Judged | None) -> Iterator[Evidence]:
 
 
 def failed_packages(seen: Snapshot) -> Iterator[Finding]:
-    """The import of a package that uses a framework fails; what fails for one cause is one finding."""
+    """The import of a package that uses a framework fails; failures with one cause are one finding."""
     for home in environment_views(seen):
         tried = [p for t in home.trials for p in t.packages]
         faults: dict[str, list[tuple[PackageTrial, Judged | None]]] = {}
@@ -402,7 +409,11 @@ def _finding(home: EnvironmentView, packages: list[PackageTrial], judged: Judged
 
 
 def _severity(home: EnvironmentView, packages: list[PackageTrial], judged: Judged | None) -> Severity:
-    """What a package lacks that others brought here, and never asked for, few come to. Without a cause another finding leads."""
+    """Return the severity.
+
+    If a package lacks something that it does not require and that other packages here have, few programs need it. A
+    failure without a cause lets another finding lead.
+    """
     lacking = judged is None or (judged.cause == "requirement_broken" and judged.failure.absent)
     if lacking and all(is_asked_for(home, p.distribution) for p in packages):
         return NOTE
