@@ -17,10 +17,10 @@ from core.model.facts import Distribution, Frozen, RecordState
 from core.probes.sysroot import Sysroot
 
 MAX_WHEEL_RECORD_BYTES = 64 << 20
-"""Bytes of a RECORD that are read; torch's has about 2 MiB."""
+"""Maximum number of bytes read of a RECORD; torch's has about 2 MiB."""
 
 HASH_BLOCK_BYTES = 4 << 20
-"""Bytes that are hashed between two looks at the watch."""
+"""Bytes hashed between two checks for cancellation."""
 
 HASHING_THREADS = 2
 
@@ -40,7 +40,7 @@ def record_rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict
     """
     record = read_record(distribution, where)
     lines: dict[str, None] = {}
-    for m in re.finditer(wanted or r"(?m)^.", record):  # ten thousand lines, of which a few matter
+    for m in re.finditer(wanted or r"(?m)^.", record):  # imported late: of ten thousand lines a few matter
         begin, end = record.rfind("\n", 0, m.start()) + 1, record.find("\n", m.start())
         lines[record[begin : end if end >= 0 else None].rstrip("\r")] = None
     return dict(_row(line, distribution.location, where) for line in lines if line.count(",") >= 2)
@@ -110,7 +110,7 @@ def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping
 
 def _sha256(path: str, watch: Progress) -> str:
     """Return a file's hash; empty if it cannot be read. OpenSSL releases Python's lock while it works."""
-    import hashlib  # OpenSSL's library comes with it
+    import hashlib  # imported late: loads OpenSSL
 
     digest = hashlib.sha256()
     block = memoryview(bytearray(HASH_BLOCK_BYTES))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.explain import CodeMeaning, Explanation, RankedCause, WrongCure
 
 MIN_LIKELY_SCORE = 0.03
-"""An open cause that is less likely than this is not shown: a dozen remote possibilities do not help."""
+"""Minimum score of an open cause that is shown: a dozen remote possibilities do not help."""
 
 
 class ExplainPage(LazyPage):

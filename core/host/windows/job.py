@@ -97,7 +97,7 @@ def start_process(
     kernel32 = _kernel32()
     system_root = os.environ.get("SystemRoot") or "C:\\Windows"  # noqa: SIM112  # the name's usual spelling
     if env is not None and not any(name.upper() == "SYSTEMROOT" for name in env):
-        env = {**env, "SystemRoot": system_root}  # the C run time does not start without it
+        env = {**env, "SystemRoot": system_root}  # The C run time does not start without it.
     program = find_program(argv[0], os.environ if env is None else env)
     pipe = subprocess.PIPE
     more = subprocess.STARTUPINFO(lpAttributeList={"handle_list": list(handles)}) if handles else None

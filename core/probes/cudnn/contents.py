@@ -26,10 +26,13 @@ from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import RecordRow, record_state
 
 ROLES_WITH_NAMES = ("", "graph", "ops_infer", "cnn_infer", "adv")
-"""Roles whose data name what they open: sub-libraries, cuBLAS, NVRTC. The others name the driver at most."""
+"""Roles whose data names the libraries that they open: sub-libraries, cuBLAS, NVRTC.
+
+The others name the driver at most.
+"""
 
 FILE_CODE_SECONDS = 0.5
-"""For reading one file's GPU code; a slower disk leaves it undecided."""
+"""Seconds for reading the GPU code of one file; past that the result is unknown."""
 
 
 def choose_files(found: CudnnFolder, major: int, where: Sysroot) -> dict[str, str]:
@@ -213,16 +216,18 @@ ZERO_START = bytes(32)
 
 
 def find_zeroed_page(path: str, root: str = "/", *, until: float) -> str:
-    """Return a sentence, to follow the file's name, about the first page of code that is all zeros; empty if there is
+    """Return a phrase, to follow the file's name, about the first page of code that is all zeros; empty if there is
     none.
 
     A failing disk or an incomplete copy leaves such pages. No page of 4096 bytes in .text or .nv_fatbin is all zeros in
     any file of cuDNN 8.9.7, 9.1.0, 9.10.2, 9.20.0 (Linux), 9.21.1 (Linux), and 8.9.7 and 9.1.0 for Windows (.text,
     .nv_fatb): every page of those was read once to verify that. In .rodata and .data such pages are normal. So one
     zeroed page of code proves damage, but finding none proves nothing: only one page in each stretch is examined, and
-    only a hash reveals a flipped bit (--thorough). ``until`` (of time.monotonic) ends the search on a slow disk; pages
-    not examined by then count as sound. A completed search without a result is cached for later scans, since thousands
-    of reads all over a file are most of a cold scan's time.
+    only a hash reveals a flipped bit (--thorough).
+
+    ``until`` (of time.monotonic) ends the search on a slow disk; pages not examined by then count as sound. A completed
+    search without a result is cached for later scans, since thousands of reads all over a file are most of a cold
+    scan's time.
     """
     key, identity = f"{__name__} {path_text(path)}", lasting_identity(path, root)
     found = earlier_or_new(key, identity, str, lambda: _zeroed_page(path, root, until), lambda told: told == "")
@@ -241,7 +246,7 @@ def _zeroed_page(path: str, root: str, until: float) -> str | None:
                     min(STRETCH_BYTES[section.name], section.size // MIN_SAMPLED_PAGES // PAGE_BYTES * PAGE_BYTES),
                 )
                 for at in range(first, section.offset + section.size - PAGE_BYTES + 1, step):
-                    # its first bytes spare the rest of nearly every page
+                    # In nearly every page, the first bytes show that it is not zeroed.
                     if hop(len(ZERO_START), at) == ZERO_START and file.source.read(at, PAGE_BYTES) == ZERO_PAGE:
                         return fact_text(
                             "holds nothing but zeros at byte {at}, where its {name} should be",

@@ -63,14 +63,14 @@ PLAIN_VARIABLES = frozenset(
         "PATHEXT",
     ]
 )
-"""Variables that a new log-in has without anybody's wish; the driver's library starts with them everywhere."""
+"""Variables that every new log-in has; the driver's library starts with them everywhere."""
 
 MAX_HALVES = 6
-"""Times that suspects are halved at most: 64 variables."""
+"""Maximum number of bisections: enough for 64 variables."""
 BLAME_SECONDS = 6.0
-"""Seconds after which no further call is made: a driver that answers slowly leaves no time for it."""
+"""Seconds after which no further call is made; a slow driver leaves the cause unknown."""
 MAX_BLAMED = 3
-"""More variables than these together are no answer."""
+"""Maximum number of variables reported together; a longer list helps nobody."""
 
 T = TypeVar("T")
 Event = TypeVar("Event", Nvml, CudaInit, DriverPart)
@@ -223,7 +223,7 @@ def bisect_variables(
         halves = (half, suspects[len(half) :])
         freed = next((h for h in halves if _starts(_cuda(request, without_variables(request.env, h)))), None)
         if freed is None:
-            break  # it takes some of either half
+            break  # The failure needs variables of both halves.
         suspects = freed
     return bare, tuple(suspects) if len(suspects) <= MAX_BLAMED else ()
 
@@ -243,7 +243,7 @@ def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False)
         watch=request.watch,
     )
     heard = last_answers(answer)
-    if heard.cuda and heard.cuda.status == 0 and heard.parts:  # cuInit had answered: what killed the child is the part
+    if heard.cuda and heard.cuda.status == 0 and heard.parts:  # cuInit had succeeded, so the part crashed the child.
         loaded = tuple(with_child_end(p, answer, p.name) for p in heard.parts)
         return replace(
             heard, parts=tuple(_with_ptx_result(p, request, env) for p in loaded) if answer.ended else loaded
@@ -252,7 +252,7 @@ def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False)
 
 
 def _with_ptx_result(part: DriverPart, request: ProbeRequest, env: Mapping[str, str]) -> DriverPart:
-    """Return a part that crashed the process which loaded it, with the result of loading a PTX kernel."""
+    """Return a part that crashed its process, with the result of loading a PTX kernel instead."""
     answer = ask_child(
         ask_cuda,
         DriverQuery(kernel=True),

@@ -1,4 +1,4 @@
-"""Where the import of each framework ends: what starts are followed, how far, and what hints at a fault."""
+"""Where the import of each framework fails: which modules to follow, how far, and what hints at a fault."""
 
 from __future__ import annotations
 
@@ -22,25 +22,29 @@ from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
 FREE_BYTES = 512 << 10
-"""Source that is read of one environment where nothing hints at a fault: the whole start of ONNX Runtime, CTranslate2 and
-CuPy, and of PyTorch and TensorFlow the part that asks for others first."""
+"""Bytes of source read of one environment without a hint at a fault: the whole start of ONNX Runtime, CTranslate2 and
+CuPy, and of PyTorch and TensorFlow the part that imports other packages first.
+"""
 
 MOST_BYTES = 48 << 20
-"""Source that is read where something does: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
+"""Bytes of source read if there is a hint: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
 USER_BYTES, MOST_USERS = 24 << 20, 60
-"""Source that is read of packages that use a framework, and how many of these."""
+"""Bytes of source read of packages that use a framework, and the number of these packages."""
 
 MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
-"""Modules that are searched for a framework's name, and how far."""
+"""Modules of a package that are searched for a framework's name, and bytes read of each."""
 
 FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH", "pth")
 
 USER_SECONDS = 2.0
-"""Processor time after which no further package that uses a framework is begun, where none is in doubt. The next scan goes on from there."""
+"""Processor time in seconds after which no further package that uses a framework is begun, unless it is in doubt.
+
+The next scan continues from there.
+"""
 
 PACKAGE_BYTES = 8 << 20
-"""Source that is read of packages that are no frameworks, where some of their extension modules do not load."""
+"""Bytes of source read of packages other than frameworks, if some of their extension modules do not load."""
 
 
 def ended_imports(
@@ -214,15 +218,16 @@ class _Users(Frozen, frozen=True):
     """The packages that use a framework."""
 
     every: tuple[Distribution, ...]
-    """All distributions with all that they require."""
+    """All distributions with all their requirements."""
     modules: tuple[str, ...]
-    """What is imported of each package: extensions of a framework first, then what is in doubt, then the smallest."""
+    """The module to import of each package: extensions of a framework first, then packages in doubt, then the smallest.
+    """
     in_doubt: bool
-    """Whether the requirements of one of them are not met."""
+    """The requirements of one of them are not met."""
 
 
 class _Followed(Frozen, frozen=True):
-    """What came of following imports until the time was over."""
+    """What following the imports found before time ran out."""
 
     done: int
     """How many of the modules were followed."""
@@ -338,7 +343,7 @@ def _users(
 
 
 def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
-    """Whether one of the first modules of a distribution has such a line: some use a framework that they do not require."""
+    """Whether one of the first modules of a distribution has such a line: some use a framework without requiring it."""
     if its.name.startswith("nvidia-"):
         return False
     rows = re.findall(r"(?m)^((?!(?:[^,\n]*/)?tests?/)\w[\w/]*\.py),", read_record(its, where))[:MOST_FILES_OF_ONE]

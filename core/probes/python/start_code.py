@@ -1,20 +1,20 @@
-"""Which variables an interpreter's start-up code sets: read from its text, constants at its top level alone; nothing is run."""
+"""The variables and sys.path entries that an interpreter's start-up code sets, read from its text; no code runs."""
 
 from __future__ import annotations
 
 MAX_START_CODE_BYTES = 64 << 10
-"""Bytes of a sitecustomize that are read."""
+"""Maximum number of bytes read of a sitecustomize."""
 
 
 def variables_set(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the variables that the code gives a constant value, in order; none where it cannot be read.
+    """Return the variables that the code sets to constants, in order; none if it cannot be parsed.
 
-    os.environ["X"] = "1", os.environ.setdefault("X", "1"), os.putenv("X", "1") and os.environ.update({"X": "1"}) count, outside
-    conditions, loops and functions: what runs only sometimes is left out.
+    os.environ["X"] = "1", os.environ.setdefault("X", "1"), os.putenv("X", "1") and os.environ.update({"X": "1"}) count,
+    outside conditions, loops and functions: what runs only sometimes is left out.
     """
     if "environ" not in text and "putenv" not in text:
         return ()
-    import ast  # for the few files that name the environment
+    import ast  # imported late: few files mention the environment
 
     try:
         tree = ast.parse(text)
@@ -41,13 +41,13 @@ def variables_set(text: str) -> tuple[tuple[str, str], ...]:
 
 
 PathChange = tuple[int | None, str, int]
-"""Where in sys.path a folder is put (None: at its end), the folder, and the line."""
+"""Index in sys.path at which a folder is put (None: at the end), the folder, and the line."""
 
 
 def path_changes(text: str, file: str) -> tuple[PathChange, ...]:
-    """Return what the code does to sys.path with folders that its text tells: constants, and what lies beside the file.
+    """Return the changes of sys.path with folders that the text shows: constants, and paths relative to the file.
 
-    At its top level, and behind "if X not in sys.path".
+    They count at the top level, and behind "if X not in sys.path".
     """
     if "sys.path" not in text:
         return ()
@@ -82,7 +82,7 @@ def path_changes(text: str, file: str) -> tuple[PathChange, ...]:
 
 
 def _place(node: object, known: dict[str, str]) -> str | None:
-    """Return the path that an expression stands for; None where its text does not tell."""
+    """Return the path that an expression evaluates to; None if its text does not show it."""
     import ast
     import posixpath
 

@@ -1,8 +1,8 @@
-"""Framework trials: import a framework and convolve once, in its own interpreter, as a new process would.
+"""Framework trials: import a framework in its own interpreter and run one convolution, as a new process does.
 
-Only where the person asked for it (``--try``, ``--thorough``), since an import alone takes longer than all else; and only for
-environments that were named, and on a machine with a GPU for those that are active. A crash, a hang and an error text are
-data. Nothing is written into the environment.
+Trials run only on request (``--try``, ``--thorough``), since an import takes longer than the rest of the scan: for
+named environments and, on a machine with a GPU, for active ones. A crash, a hang or an error text is data. Nothing is
+written into the environment.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
 from core.probes.trust import of_interpreter, record_execution
 
 TRIAL_TIMEOUT_SECONDS = 60.0
-"""Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
+"""Seconds for one trial; the first import after an installation writes no byte code (-B) and may take ten."""
 MAX_TRIALS = 5
 PACKAGE_SECONDS, MAX_PACKAGES = 20.0, 60
-"""Seconds of the processor after which no further package is imported in a framework's process, and how many are asked for."""
+"""Processor seconds after which a framework's process imports no further package, and the maximum number of packages.
+"""
 PACKAGE_WAIT_SECONDS = 30.0
-"""Seconds by the clock that a trial may take longer for them."""
+"""Seconds of wall time that a trial may take longer for them."""
 PACKAGES_FOLLOW = "-- convalesce: packages --"
-"""What stands between that which a framework prints and that which other packages do."""
+"""Separates the output of a framework from that of the other packages."""
 
 TRIAL_STAGES: tuple[Literal["convolution", "devices", "import"], ...] = ("convolution", "devices", "import")
 
@@ -67,7 +68,7 @@ FRAMEWORK_MODULES = {
     "paddlepaddle": ("paddle", "paddle/base/libpaddle.*"),
     "cupy-cuda*": ("cupy", "cupy/_core/core.*"),
 }
-"""Distribution: its module, and a file without which there is nothing to import."""
+"""Distribution -> its module, and a file that must exist for the import."""
 
 
 class TrialEvent(msgspec.Struct, frozen=True):
@@ -92,14 +93,14 @@ class TrialEvent(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What will be run: a framework's module in an environment's interpreter."""
+    """A framework's module to import in an environment's interpreter."""
 
     python: PythonEnvironment
     distribution: str
     version: str
     module: str
     packages: tuple[tuple[Distribution, str], ...] = ()
-    """What is imported after it, with the module of each."""
+    """The distributions to import after it, each with its module."""
 
 
 def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:

@@ -1,7 +1,8 @@
-"""Starting probe: every way in which programs are started here, with its own variables, and what differs because of them.
+"""Starting probe: every way in which programs are started on this machine, its variables, and what differs because of
+them.
 
-A plain scan reads; a shell is asked only where reading leaves a variable open that matters, never with an administrator's
-rights, and only where nobody else can change what it obeys.
+A plain scan only reads files. It runs a shell only if reading leaves a relevant variable unknown, never with an
+administrator's rights, and only if nobody else can change the files that the shell reads.
 """
 
 from __future__ import annotations
@@ -53,20 +54,20 @@ from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variab
 T = TypeVar("T")
 
 OF_PYTHONS_SEARCH = ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
-"""Variables that decide where Python's modules come from."""
+"""Variables that decide where Python searches for modules."""
 HOMES = ("HOME", "APPDATA", "LOCALAPPDATA")
-"""Those that lead to a person's own packages."""
+"""Variables that lead to the person's own packages."""
 ASK_SECONDS = 2.0
-"""For a shell that is asked."""
+"""Seconds for one shell."""
 MOST_LOOKS = 12
-"""Different environments that are looked at beside this session's."""
+"""Maximum number of different sets of variables examined in addition to this session's."""
 OF_THE_SESSION = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT", "PATHEXT", "SYSTEMROOT", "WINDIR")
-"""Starts of variables that tell what is active; they judge nothing by themselves."""
+"""Prefixes of variables that show which environment is active; they do not affect the loader or Python."""
 CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 
 
 def look(request: ProbeRequest) -> tuple[Start, ...]:
-    """Return every way of starting programs that this machine's files tell of."""
+    """Return every way of starting programs that this machine's files show."""
     where = sysroot_of(request.host)
     folder = "/"
     with suppress(OSError):
@@ -142,7 +143,7 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
 
 
 def _taken(state: State, env: dict[str, str], known: EnvironmentKnowledge) -> Iterator[StartLine]:
-    """Yield the last line of each variable that is not there because something took it away."""
+    """Yield the last line of each variable that a line removed."""
     for name, rows in sorted(state.lines.items()):
         if (
             name not in env
@@ -157,14 +158,14 @@ def _source(lines: Iterable[StartLine]) -> str:
     return ", ".join(f"{row.file}:{row.line}" for row in lines if not row.overridden)
 
 
-# --- asking a shell ------------------------------------------------------------------------------------------------
+# --- running a shell --------------------------------------------------------------------------------------------------
 
 
 ASKED_KINDS = {"login": "-lic", "terminal": "-ic"}
 
 
 def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) -> Start:
-    """Return the way with what its shell says of the variables that reading left open, where it may be asked."""
+    """Return the way with its shell's values of the variables that reading left unknown, if the shell may run."""
     wanted = [n for n in start.open if n != "PATH"]
     if not wanted or start.kind not in ASKED_KINDS or not ground.where.is_running_system or this_person().elevated:
         return start
@@ -192,11 +193,13 @@ def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) 
     return replace(start, variables=tuple(sorted([*left, *new], key=lambda v: v.name)), open=still, asked=True)
 
 
-# --- looking again -------------------------------------------------------------------------------------------------
+# --- examining again --------------------------------------------------------------------------------------------------
 
 
 def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
-    """Return what differs for programs of other ways of starting than this session's, each environment once."""
+    """Return what differs for programs of other ways of starting than this session's; each set of variables is examined
+    once.
+    """
     known = read_table("environment", EnvironmentKnowledge)
     system = request.host.system
     ours = _key(request.env, known, system)
@@ -206,13 +209,14 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
         key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known, system)
         if key != ours:
             groups.setdefault(key, []).append(start)
-    first = sorted(groups.values(), key=lambda its: not any(s.prefix or s.argv for s in its))  # what starts one program
+    # a way that starts a single program
+    first = sorted(groups.values(), key=lambda its: not any(s.prefix or s.argv for s in its))
     done: dict[Hashable, Any] = {}
     return tuple(_look(its, request, done) for its in first[:MOST_LOOKS])
 
 
 def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> frozenset[tuple[str, str]]:
-    """Return what of an environment decides how programs fare: two with the same are one."""
+    """Return the variables that decide how programs fare; two sets with the same key are treated as one."""
     rows = {
         (n, v) for n, v in env.items() if is_relevant_variable(Variable(name=n, value=v), known) and _counts(n.upper())
     }
@@ -226,7 +230,10 @@ def _counts(name: str) -> bool:
 
 
 def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any]) -> StartLook:
-    """Return what one way finds. ``done``: what ways with the same variables for the loader, and for Python, found before."""
+    """Return what one way of starting finds.
+
+    ``done``: results of ways with the same variables for the loader, and for Python.
+    """
     known = read_table("environment", EnvironmentKnowledge)
     first = starts[0]
     theirs = {v.name: v for v in first.variables}
@@ -250,7 +257,7 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     searched = tuple(effective_entries(n, env.get(n, ""), where) for n in loaders)
     differ = searched != tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
     python = any(env.get(n) != request.env.get(n) for n in OF_PYTHONS_SEARCH)
-    its = replace(its, keep=_nothing)  # what is kept of a look that is cut short is whole looks, not their parts
+    its = replace(its, keep=_nothing)  # Of an examination that is cut short, only complete sections are kept.
 
     def once(look: Callable[[ProbeRequest], T], *names: str) -> T:
         key = (look, searched, *(env.get(n) for n in names))

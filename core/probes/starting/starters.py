@@ -1,4 +1,4 @@
-"""Files that people start a program with: launchers of the desktop, scripts, and programs that they name to the scan."""
+"""Files with which people start programs: desktop launchers, scripts, and programs named to the scan."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from core.probes.starting.ways import Reached
 
 MOST_LAUNCHERS = 300
 SCRIPTS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".job", ".pbs", ".lsf")
-"""Ends of names of shells' scripts: a batch system's jobs are such ones, and get what the shell has that hands them in."""
+"""Suffixes of shell scripts.
+
+A batch system's jobs are scripts, and get the variables of the shell that submits them.
+"""
 AT_THE_START = ("/etc/rc.local", "/etc/rc.d/rc.local")
-"""Scripts that the machine runs when it starts."""
+"""Scripts that run when the machine boots."""
 MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 MOST_SCRIPTS = 80
-"""Files that are read of one folder."""
+"""Maximum number of files read in one folder."""
 
 
 def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -49,9 +52,9 @@ def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironme
 def script_ways(
     ground: Ground, pythons: tuple[PythonEnvironment, ...], named: tuple[str, ...] = ()
 ) -> Iterator[Reached]:
-    """Yield the scripts that start an environment's Python: what was named, and those beside the person's work.
+    """Yield the scripts that start an environment's Python: named ones, and those in the person's working folder.
 
-    A script gets what this session's programs get.
+    A script gets this session's variables.
     """
     told = [*AT_THE_START, *(p for n in named if (p := find_named(n, ground.env, ground.where, ground.folder)))]
     folders = dict.fromkeys((ground.folder, ground.at_home("bin"), ground.at_home(".local/bin"), ground.person.home))
@@ -75,7 +78,7 @@ def script_ways(
 
 
 def _script(path: str, ground: Ground) -> str | None:
-    """Return the text of a shell's script; None for what is none."""
+    """Return the text of a shell script; None if the file is not one."""
     if not ground.where.is_file(path):
         return None
     head = (ground.where.read(path, 256) or b"").partition(b"\n")[0].decode("utf-8", "replace")
@@ -86,7 +89,7 @@ def _script(path: str, ground: Ground) -> str | None:
 
 
 def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:
-    """Return the environment that a command starts; a system's own Python is nobody's in particular."""
+    """Return the environment that a command starts; empty for a system's own Python."""
     places = [p for p in (found.prefix, found.real) if p]
     return next(
         (p.prefix for place in places for p in pythons if p.prefix == place and p.kind in ("venv", "conda")), ""

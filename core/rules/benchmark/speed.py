@@ -24,11 +24,11 @@ from core.rules.benchmark.wording import (
 from core.rules.wording import GOOD, NOTE, UNKNOWN, WARNING, make_finding, observation
 
 SLOW_SHARE = 0.7
-"""Part of what such a card typically reaches below which it is called slow: far outside the spread of repeated runs."""
+"""Fraction of a card's typical result below which it counts as slow: far outside the spread of repeated runs."""
 
 
 LOWERED_CLOCK_SHARE = 0.9
-"""Part of a card's highest clock below which it was held down."""
+"""Fraction of a card's highest clock below which it was throttled."""
 
 
 def slow_card(seen: Snapshot) -> Iterator[Finding]:

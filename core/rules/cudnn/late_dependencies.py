@@ -35,7 +35,8 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
     """NVRTC, which compiles cuDNN's kernels at run time, is missing, or lacks its built-ins of the same version."""
     for gone in absent_libraries(c, "nvrtc"):
         if files_on_disk(c, "nvrtc", gone.major):
-            continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
+            # ``runtime_not_found`` reports a folder that is not searched; a framework loads NVRTC from its own wheel.
+            continue
         yield make_finding(
             Step.TOOLKIT,
             NOTE if is_unimportant(c) else ERROR if gone.by_framework else WARNING,
@@ -71,7 +72,7 @@ def _builtins(c: ConsumerLoad, search: Resolution) -> Iterator[Finding]:
 RENAMED_BUILTINS = late_pattern(
     r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.IGNORECASE
 )
-"""Built-ins with a part of their hash in the name, as a packager's tools write it. The compiler asks for the plain name."""
+"""Built-ins with part of their hash in the name, as packaging tools write it. The compiler requests the plain name."""
 
 
 def plain_name_remedy(system: System, builtins: LibraryFile, compiler_file: LibraryFile) -> GivePlainName | None:

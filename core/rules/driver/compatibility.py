@@ -158,7 +158,8 @@ def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, st
 
 
 TEGRA_CAPABILITIES = (53, 62, 72, 87, 101, 110)
-"""GPUs of Jetson and its like, for which NVIDIA promises no machine code but their own (10.1 was renamed 11.0)."""
+"""Capabilities of Jetson and other Tegra systems, which run only machine code built for them (10.1 was renamed 11.0).
+"""
 
 
 def is_tegra(seen: Snapshot) -> bool:

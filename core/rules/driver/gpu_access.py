@@ -20,21 +20,25 @@ from core.rules.snapshot_queries import effective_variable, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-"""Variables by which CUDA gives a program no GPU. NVIDIA_VISIBLE_DEVICES (heeded when a container starts) and
-GPU_DEVICE_ORDINAL are none of them: cuInit of driver 580.159.04 gave both GPUs with either, whatever it said."""
+"""Variables with which CUDA hides GPUs from a program.
+
+NVIDIA_VISIBLE_DEVICES (read when a container starts) and GPU_DEVICE_ORDINAL do not: cuInit of driver 580.159.04
+returned both GPUs with any value of either.
+"""
 DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
 DEVICE_GROUPS = ("video", "render")
-"""Groups of device files into which a person is taken; any other is the administrator's decision."""
+"""Device groups to which a person may be added; any other is the administrator's decision."""
 MIN_FREE_BYTES = 200 << 20
-"""Bytes of free GPU memory below which cuDNN cannot even start: its kernels alone take about 150 MB from 8.5 on."""
+"""Bytes of free GPU memory below which cuDNN cannot start: its kernels alone need about 150 MB from 8.5 on."""
 
 
 def hides_all(value: str, count: int | None) -> bool | None:
-    """Whether this CUDA_VISIBLE_DEVICES hides every GPU; None where that depends on what is not known.
+    """Whether this CUDA_VISIBLE_DEVICES hides every GPU; None if that depends on unknown facts.
 
-    The driver takes numbers up to the first that does not exist, and no GPU at all if one of them comes twice. What begins
-    with neither a number nor GPU- or MIG- is no GPU: an empty value, -1, quotes, "cuda:0" (driver 580.159.04).
+    The driver takes numbers up to the first that does not exist, and no GPU at all if a number occurs twice. A value
+    that begins with neither a number nor GPU- or MIG- selects no GPU: an empty value, -1, quotes, "cuda:0" (driver
+    580.159.04).
     """
     numbers: list[int] = []
     for word in value.split(","):
@@ -249,7 +253,7 @@ def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     missing = [row for row in wrong if row.node is None]
     nothing = not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
     if not wrong or (nothing and seen.machine.container):
-        return  # with none at all it is a container without the GPU
+        return  # Without any node, it is a container without the GPU.
     steps = [_("sudo rm -f {path}", path=quote(row.wanted.path)) for row in wrong if row.node is not None]
     if seen.machine.container:
         steps = [
@@ -331,7 +335,7 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
     whole = max(n for n in (managed, len(served), unhidden, 0) if n is not None)
     count = driver.cuda.device_count
     if count >= whole or any(g.mig for g in driver.gpus or ()):
-        return  # a divided GPU is counted by its parts
+        return  # The instances of a partitioned GPU are counted.
     rows = [
         observation(_("GPUs of this machine"), str(whole), "NVML"),
         observation("cuInit", str(count), "CUDA driver"),
@@ -419,7 +423,7 @@ def _node_words(node: DeviceNode) -> str:
 
 
 REFUSAL_CODES = {"Permission denied": "EACCES", "Operation not permitted": "EPERM"}
-"""strerror's words in reports from before a node had its errno."""
+"""strerror's messages, in reports from before a node recorded its errno."""
 
 
 def _refusal(node: DeviceNode) -> str:
@@ -537,7 +541,7 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
 
 
 SAID_BY_THE_CARD = ("unknown", "restart_computer", "check_power")
-"""Actions of the catalogue that the steps for every card say already."""
+"""Actions of the catalogue that the steps for every GPU contain already."""
 
 
 def kernel_log(seen: Snapshot) -> Iterator[Finding]:

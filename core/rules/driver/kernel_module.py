@@ -26,17 +26,19 @@ from core.rules.wording import manual_fix, observation
 REFUSED_MODULE = late_pattern(
     r"key was rejected|loading of unsigned module is rejected|required key not available|lockdown", re.I
 )
-"""What Linux kernels log when Secure Boot refuses a module."""
+"""Messages of Linux kernels when Secure Boot rejects a module."""
 
 
 LOADED_MODULE = late_pattern(r"NVRM: loading NVIDIA")
-"""What the module logs whenever it is loaded; what an earlier one said no longer counts."""
+"""The module logs this whenever it is loaded; messages of an earlier one no longer count."""
 OPEN_WANTED = late_pattern(r"requires use of the NVIDIA open kernel modules", re.I)
 LEGACY_DRIVER = late_pattern(r"supported through the NVIDIA ([\w.-]+) Legacy drivers", re.I)
 TOO_OLD = late_pattern(
     r"is not supported by open nvidia\.ko|is not supported by the (?:NVIDIA )?[\d.]* ?(?:NVIDIA )?driver release", re.I
 )
-"""How NVIDIA's module refuses a GPU (kernel-open/nvidia/nv-pci.c in NVIDIA/open-gpu-kernel-modules, and its closed twin)."""
+"""Messages with which NVIDIA's module rejects a GPU (kernel-open/nvidia/nv-pci.c in NVIDIA/open-gpu-kernel-modules, and
+its closed counterpart).
+"""
 
 
 def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -44,7 +46,7 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     lines = [line for line in driver.kernel_log or () if "NVRM" in line]
     start = max((n for n, line in enumerate(lines) if LOADED_MODULE.search(line)), default=0)
     lines = lines[start:]
-    # the message is one record of several lines, and is written in several forms: joined, without what stands before each line
+    # The message is one record of several lines and has several forms: join the lines without their prefixes.
     said = " ".join(" ".join(re.split(r"(?:\\x0a|^)\s*+(?:\[[^\]]{0,40}\]\s*+)?NVRM:\s*", line)) for line in lines)
     said = " ".join(said.split())
     branch = driver.module_version or (driver.nvml.driver_version if driver.nvml else None) or ""
@@ -133,7 +135,7 @@ def memory_windows(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 SYSTEM_NOT_READY = 802
 """CUDA_ERROR_SYSTEM_NOT_READY (cuda.h)."""
 SWITCHED = late_pattern(r"\bSXM\d?\b|\bHBM3|\bH[128]00\b(?!.*PCIe)|\bB[123]00\b|\bH20\b|\bGB\d{3}\b")
-"""Names of GPUs that are built for boards with NVSwitch."""
+"""Names of GPUs on boards with NVSwitch."""
 
 
 def fabric_not_ready(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -246,7 +248,7 @@ INITRAMFS = (
     (("fedora", "red hat", "rocky", "alma", "centos", "suse"), "sudo dracut --force"),
     (("arch", "manjaro"), "sudo mkinitcpio -P"),
 )
-"""Words of a distribution's name -> how its initial file system, from which nouveau is loaded, is rebuilt."""
+"""Words of a distribution's name -> the command that rebuilds the initramfs, from which nouveau is loaded."""
 
 
 def _other_driver(other: str, release: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Rules about how frameworks were built: without CUDA, for other GPUs, or for a system on which no GPU is seen."""
+"""Rules about how frameworks were built: without CUDA, for other GPUs, or for a system on which they find no GPU."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _GPU_BUILDS = late_pattern(
 
 
 def is_cpu(build: FrameworkBuild) -> bool:
-    """Whether a build has neither CUDA nor another accelerator."""
+    """Whether a build supports neither CUDA nor another accelerator."""
     return build.cuda == "" and not build.other
 
 
 def on_gpu(home: EnvironmentView) -> list[FrameworkBuild]:
-    """Return the builds of an environment that were made for CUDA."""
+    """Return the builds of an environment that support CUDA."""
     return [b for b in home.builds if b.cuda and _GPU_BUILDS.fullmatch(b.distribution)]
 
 
 def cpu_only_build(seen: Snapshot) -> Iterator[Finding]:
-    """A GPU is here, and a framework was installed as its build without CUDA."""
+    """The machine has a GPU, but a framework's build has no CUDA."""
     side = gpu_side(seen)
     if not side.there:
         return
@@ -113,7 +113,7 @@ def _native_tensorflow(home: EnvironmentView, build: FrameworkBuild) -> bool:
 
 
 def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
-    """A TensorFlow that cannot see a GPU on native Windows."""
+    """TensorFlow's build for native Windows does not support GPUs."""
     if not gpu_side(seen).there:
         return
     fact = framework_tables().fact("tf_windows")
@@ -195,7 +195,7 @@ def _without_code(home: EnvironmentView, build: FrameworkBuild) -> Finding:
 
 
 def built_for_newer_cuda(seen: Snapshot) -> Iterator[Finding]:
-    """A framework was built for a CUDA that this driver does not run yet."""
+    """A framework was built for a newer CUDA than this driver supports."""
     side = gpu_side(seen)
     if not side.works:
         return

@@ -1,4 +1,6 @@
-"""Rules about imports that really failed: from the exception, and what was found about it in the process, to the cause and the cure."""
+"""Rules about imports that really failed: the cause and the fix, from the exception and from what the process found out
+about it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ NO_GPU = late_pattern(
     r"|CUDA driver version is insufficient|Found no NVIDIA driver|libcuda\.so\.1|nvcuda\.dll",
     re.IGNORECASE,
 )
-"""What frameworks say on a machine without an NVIDIA GPU. The run time library names a missing driver an old one."""
+"""Messages of frameworks on a machine without an NVIDIA GPU.
+
+The CUDA runtime calls a missing driver an insufficient one.
+"""
 
 _NOT_OPENED = late_pattern(
     r"cannot open shared object file|cannot load library|(library|file) not found|could not (find/?|be )?load",
@@ -57,10 +62,12 @@ _NUMPY_1 = late_pattern(
 _CHECKED = late_pattern(
     r"\b([A-Za-z][\w.-]+)((?:[<>=!~]=?[\w.*]+,?)+)[^\n]*?(?:required|need=)[^\n]*?found[ =]*([\w.=-]+)"
 )
-"""What packages say that compare releases when they are imported: "tokenizers>=0.21,<0.22 is required ... but found tokenizers==0.13.3"."""
+"""Messages of packages that check versions at import: "tokenizers>=0.21,<0.22 is required ... but found
+tokenizers==0.13.3".
+"""
 _REMOVED = late_pattern(r"\b(?:np|numpy)\.(\w+)`? was removed in the NumPy 2")
 _WHEELS_OWN = late_pattern(r"-[0-9a-f]{8}\b")
-"""How auditwheel names the libraries that it puts into a wheel."""
+"""The hash that auditwheel adds to the names of libraries that it copies into a wheel."""
 
 
 CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
@@ -79,7 +86,7 @@ CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
         "variable_value_wrong",
     )
 )
-"""Every cause that is named here."""
+"""All causes that this module names."""
 
 
 class Cure(NamedTuple):
@@ -90,7 +97,7 @@ class Cure(NamedTuple):
 
 
 class ImportDiagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """The cause of a failed import, as its own words and the files show it."""
+    """The cause of a failed import, according to its message and the files."""
 
     failure: ImportFailure
     cause: Cause
@@ -99,13 +106,13 @@ class ImportDiagnosis(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, str] = {}
     why: str
     about: str
-    """The file, module, requirement or variable that it is about: one fault has one finding."""
+    """The file, module, requirement or variable that is at fault; each fault gets one finding."""
     subject: str = ""
     cure: Cure = Cure()
 
 
 def diagnose_import(home: EnvironmentView, failures: Sequence[ImportFailure]) -> ImportDiagnosis | None:
-    """Return the first cause that can be named, of what began it first; None where the words tell nothing."""
+    """Return the first cause that can be named, starting with the exception raised first; None if no message names one."""
     for failure in failures:
         for look in (
             _unreadable_file,
@@ -404,7 +411,7 @@ def import_evidence(diagnosis: ImportDiagnosis | None) -> Iterator[Evidence]:
 
 
 def failed_packages(seen: Snapshot) -> Iterator[Finding]:
-    """The import of a package that uses a framework fails; what fails for one cause is one finding."""
+    """The import of a package that uses a framework fails; failures with one cause are one finding."""
     for home in environment_views(seen):
         tried = [p for t in home.trials for p in t.packages]
         faults: dict[str, list[tuple[PackageTrial, ImportDiagnosis | None]]] = {}
