@@ -28,8 +28,11 @@ CuPy, and of PyTorch and TensorFlow the part that asks for others first."""
 MOST_BYTES = 48 << 20
 """Source that is read where something does: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
-USER_BYTES, MOST_USERS = 24 << 20, 60
-"""Source that is read of packages that use a framework, and how many of these."""
+USER_BYTES, MOST_USERS = 24 << 20, 150
+"""Source that is read of packages that use a framework, and how many packages are followed besides frameworks."""
+
+INSTALLERS = frozenset(("pip", "uv", "setuptools", "wheel"))
+"""What no program asks for by itself."""
 
 MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
 """Modules that are searched for a framework's name, and how far."""
@@ -104,7 +107,7 @@ def ended_imports(
                 watched,
                 USER_BYTES,
                 closed=frozenset((*frameworks, "numpy")) - set(broken),
-                whole=frozenset(m.partition(".")[0] for m in users.modules),
+                whole=frozenset(users.whole),
                 end=end,
             )
             its.suspect(suspects)
@@ -166,6 +169,8 @@ class _Users(Frozen, frozen=True):
     """All distributions with all that they require."""
     modules: tuple[str, ...]
     """What is imported of each package: extensions of a framework first, then what is in doubt, then the smallest."""
+    whole: tuple[str, ...]
+    """Those of which every statement is read: what uses a framework, and what somebody asked for. Of what these need the left margin is."""
     in_doubt: bool
     """Whether the requirements of one of them are not met."""
 
@@ -258,7 +263,7 @@ def _users(
     distributions: tuple[Distribution, ...],
     where: Sysroot,
 ) -> _Users:
-    """Return the packages that use a framework, or another package that does."""
+    """Return the packages that use a framework, or another package that does; behind these what somebody asked for, and what all of them need."""
     every = _every(search, distributions, where)
     rows = module_table().modules
     wanted = {d.name: {required_name(wish) for wish in d.pins} for d in every}
@@ -270,17 +275,33 @@ def _users(
     using |= {d.name for d in every if d.name not in asked_for and _has_line(d, line, where)}
     for _depth in range(6):
         using |= {name for name, names in wanted.items() if names & using}
+    asked = {d.name for d in every if d.name not in asked_for or _is_requested(d, where)} - INSTALLERS
+    needed = (using | asked) - {d.name for _row, d in starts}
+    for _depth in range(6):
+        needed |= frozenset().union(*(wanted[name] for name in needed if name in wanted))
     installed = {d.name: d.version for d in every}
     users = [
         d
         for d in every
-        if d.name in using and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
+        if d.name in needed
+        and not d.name.startswith("nvidia-")
+        and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
     ]
-    unmet = {d.name for d in users if _is_unmet(d, installed)}
-    users.sort(key=lambda d: (d.name not in unmet, len(read_record(d, where))))
-    modules = (_own_module(user, search, where) for user in users[:MOST_USERS])
-    extensions = (row.module for row, _d in starts if row.extends)
-    return _Users(every, tuple(dict.fromkeys((*extensions, *filter(None, modules)))), bool(unmet))
+    unmet = {d.name for d in users if d.name in using and _is_unmet(d, installed)}
+    users.sort(
+        key=lambda d: (d.name not in unmet, d.name not in using, d.name not in asked, len(read_record(d, where)))
+    )
+    modules = {u.name: _own_module(u, search, where) for u in users[:MOST_USERS]}
+    whole = tuple(m.partition(".")[0] for name, m in modules.items() if name in using | asked)
+    extensions = [row.module for row, _d in starts if row.extends]
+    every_module = dict.fromkeys((*extensions, *filter(None, modules.values())))
+    return _Users(every, tuple(every_module), (*extensions, *whole), bool(unmet))
+
+
+def _is_requested(its: Distribution, where: Sysroot) -> bool:
+    """Whether somebody asked an installer for this very package (PEP 376)."""
+    info = f"{its.name.replace('-', '_')}-{its.version}.dist-info"
+    return where.is_file(where.join(its.location, info, "REQUESTED"))
 
 
 def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
