@@ -10,13 +10,16 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
+from core.probes.python.module_getattr import OwnGetattr, exported, own_getattr, put_into_globals
 
 _MAKES_NAMES = late_pattern(
-    r"(?m)\b(?:globals|locals|vars)\(|^[ \t]*exec\(|\bmodules\[__name__\]|\bmodules\.get\(__name__|__path__"
+    r"(?m)^[ \t]*exec\(|\bmodules\[__name__\]|\bmodules\.get\(__name__|__path__"
     r"|\.__dict__(?:\.(?:update|setdefault)\(|\[[^\]\n]{0,200}\][ \t]*=(?!=))|\.__class__[ \t]*=(?!=)"
     r"|\bsetattr\(\s*(?:sys\.|importlib\.|\w*mod(?:ule)?s?\b)"
 )
-"""How a module gets names that its text does not bind."""
+"""How a module gets names that its text does not bind, globals() apart."""
+
+_USES_GLOBALS = late_pattern(r"\b(?:globals|locals|vars)\(")
 
 
 class Factory(NamedTuple):
@@ -42,6 +45,10 @@ class BoundNames(NamedTuple):
     factory: Factory | None = None
     is_open: bool = False
     """The module may have any name."""
+    getattr: OwnGetattr | None = None
+    """Its __getattr__, where nothing else makes names that the text does not bind."""
+    exported: frozenset[str] | None = None
+    """What everything of it is, where __all__ is spelt out."""
 
 
 class Handing(NamedTuple):
@@ -72,8 +79,12 @@ def names_of(text: str) -> BoundNames | None:
     bound: set[str] = set()
     stars: list[tuple[int, str]] = []
     _bind(body, bound, stars, deep="global " in text)
-    is_open, factory, handing = bool(_MAKES_NAMES.search(text)) or "*" in bound, None, None
+    put = put_into_globals(body) if _USES_GLOBALS.search(text) else frozenset[str]()
+    bound |= put or set()
+    is_open, factory, handing = bool(_MAKES_NAMES.search(text)) or "*" in bound or put is None, None, None
+    function = None
     if "__getattr__" in bound:
+        function = None if is_open else own_getattr(body)
         handing, factory = _handing(body)
         is_open |= handing is None and factory is None
     handed: frozenset[str] = frozenset()
@@ -86,7 +97,16 @@ def names_of(text: str) -> BoundNames | None:
         handed = frozenset(q for q in quoted if q.isidentifier())
         if handing is not None:
             handed -= refused
-    return BoundNames(frozenset(bound), tuple(stars), handed, refused, factory, is_open)
+    return BoundNames(
+        frozenset(bound),
+        tuple(stars),
+        handed,
+        refused,
+        factory,
+        is_open,
+        function,
+        exported(body) if "__all__" in bound else None,
+    )
 
 
 def stored_names(nodes: Iterable[ast.AST]) -> set[str]:

@@ -15,6 +15,7 @@ from core.probes.python.bound_names import (
     names_of,
     sets_attribute,
 )
+from core.probes.python.compiled_names import compiled_lacks, spells
 from core.probes.python.module_text import absolute, bound_names
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
@@ -60,6 +61,7 @@ class DottedModules:
         self._names: dict[str, BoundNames | None] = {}
         self._likely: dict[str, frozenset[str]] = {}
         self._lacks: dict[tuple[str, str], bool] = {}
+        self._binds_nowhere: dict[tuple[str, str], bool] = {}
         self._factories: dict[tuple[str, str], Handing | None] = {}
 
     def find(self, dotted: str) -> Module:
@@ -164,6 +166,14 @@ class DottedModules:
         """Whether no text binds the name: not the module's, not one that it star-imports, not its ``__getattr__``."""
         if its.kind == "namespace":
             return True
+        key = its.path, name
+        if key not in self._binds_nowhere:
+            self._binds_nowhere[key] = self._is_bound_nowhere(dotted, its, name, depth)
+        return self._binds_nowhere[key]
+
+    def _is_bound_nowhere(self, dotted: str, its: Module, name: str, depth: int) -> bool:
+        if its.kind == "extension":
+            return compiled_lacks(its.path, name, self._where)
         text = self.text(its)
         if not text:
             return its.kind in ("module", "package") and its.path.endswith(".py") and self.is_empty(its)
@@ -177,6 +187,8 @@ class DottedModules:
         stars = [absolute(dots, module, package_of(dotted, its)) for dots, module in names.stars]
         if not all(self._star_lacks(star, name, depth) for star in stars):
             return False
+        if names.getattr is not None and names.getattr.refuses(name):
+            return True
         handed = self.handed(dotted, its, names)
         return self.is_nowhere_spelt(its, name) if handed is None else name not in handed
 
@@ -189,7 +201,12 @@ class DottedModules:
             path = self.search.find(module).path
             text = self._where.text(path, MAX_FILE_BYTES) if path.endswith(".py") else None
             return bool(text) and "\nglobals()" not in (text or "") and name not in bound_names(text or "", name)
-        return its.kind in ("package", "module") and self.binds_nowhere(module, its, name, depth + 1)
+        if its.kind not in ("package", "module", "extension"):
+            return False
+        if self.binds_nowhere(module, its, name, depth + 1):
+            return True
+        names = self.names(its) if its.kind != "extension" else None
+        return names is not None and names.exported is not None and name not in names.exported
 
     # --- what the files of a package say ------------------------------------------------------------------------------
 
@@ -214,7 +231,8 @@ class DottedModules:
             return sets_attribute(text, name) and not (asks.search(text) and not quoted.search(text))
 
         return any(sets(text) for text in self.texts.values()) or any(
-            data is None or (sets_attribute(data, name) if isinstance(data, str) else spelt in data and len(name) > 5)
+            data is None
+            or (sets_attribute(data, name) if isinstance(data, str) else len(name) > 5 and spells(data, spelt))
             for data in self._contents(top)
         )
 

@@ -39,6 +39,7 @@ from core.probes.python.evaluation import (
 from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
     EXTENDS_PATH,
+    FILLS_MODULES,
     IMPORT,
     MAKES_MODULES,
     absolute,
@@ -380,7 +381,7 @@ class Follower:
                 raise self._end("foreign", frame, f"{module}.{name}", inner)
             elif self._is_gone(its, name) and not self._has_another(its, name):
                 raise self._end("absent", frame, f"{module}.{name}", its)
-            elif module != frame.name and self._found.lacks(module, its, name):
+            elif self._is_anothers(module, its, frame) and self._found.lacks(module, its, name):
                 raise self._end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
         return True
 
@@ -518,7 +519,7 @@ class Follower:
         """
         for name in names:
             its = self._found.find(module)
-            if its.kind not in ("package", "module") or module == frame.name or name.startswith("__"):
+            if not self._is_anothers(module, its, frame) or name.startswith("__"):
                 return None
             if its.folders and self._found.find(f"{module}.{name}").kind != "none":
                 if binds(self._found.text(its), name):
@@ -528,6 +529,13 @@ class Follower:
             lacks = self._found.binds_nowhere(module, its, name) if by_text else self._found.lacks(module, its, name)
             return (module, name) if lacks else None
         return None
+
+    @staticmethod
+    def _is_anothers(module: str, its: Module, frame: _Frame) -> bool:
+        """Whether a module's names are asked for: not its own by itself, nor those of compiled code of the same package."""
+        if its.kind == "extension":
+            return module.partition(".")[0] != frame.name.partition(".")[0]
+        return module != frame.name and its.kind in ("package", "module", "namespace")
 
     # --- what conditions ask for --------------------------------------------------------------------------------------
 
@@ -570,7 +578,8 @@ class Follower:
 
     def _is_surely_absent(self, dotted: str) -> bool:
         parent, dot, name = dotted.rpartition(".")
-        if any("sys.modules" in t and (f'"{dotted}"' in t or f"'{dotted}'" in t) for t in self._found.texts.values()):
+        spelt = (f'"{dotted}"', f"'{dotted}'")
+        if any(any(s in t for s in spelt) and FILLS_MODULES.search(t) for t in self._found.texts.values()):
             return False
         if not dot:
             return not self._search.has_unknown_finders

@@ -29,8 +29,11 @@ CuPy, and of PyTorch and TensorFlow the part that imports other packages first.
 MOST_BYTES = 48 << 20
 """Bytes of source read if there is a hint: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
-USER_BYTES, MOST_USERS = 24 << 20, 60
-"""Bytes of source read of packages that use a framework, and the number of these packages."""
+USER_BYTES, MOST_USERS = 24 << 20, 150
+"""Bytes of source read of packages that use a framework, and the number of packages followed besides frameworks."""
+
+INSTALLERS = frozenset(("pip", "uv", "setuptools", "wheel"))
+"""Packages that no program asks for by itself."""
 
 MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
 """Modules of a package that are searched for a framework's name, and bytes read of each."""
@@ -140,7 +143,7 @@ class _Ends:
         users = kept_look("users of frameworks", given, _Users, look, self._where, known=self._known)
         broken = sorted({name for ended in found for name in ended.starts})
         closed = frozenset((*(row.module for row, _d in starts if not row.extends), "numpy")) - set(broken)
-        whole = frozenset(m.partition(".")[0] for m in users.modules)
+        whole = frozenset(users.whole)
         extensions = {row.module: (row, d) for row, d in starts if row.extends}
         rest, ends = users.modules, {_with_starts(ended, ()): list(ended.starts) for ended in found}
         first, begun, followed = frozenset(ends), time.thread_time(), 0
@@ -221,6 +224,10 @@ class _Users(Frozen, frozen=True):
     """All distributions with all their requirements."""
     modules: tuple[str, ...]
     """The module to import of each package: extensions of a framework first, then packages in doubt, then the smallest.
+    """
+    whole: tuple[str, ...]
+    """Modules of which every statement is read: what uses a framework, and what somebody asked for. Of what these need,
+    only the statements at the left margin are read.
     """
     in_doubt: bool
     """The requirements of one of them are not met."""
@@ -317,7 +324,7 @@ def _users(
     distributions: tuple[Distribution, ...],
     where: Sysroot,
 ) -> _Users:
-    """Return the packages that use a framework, or another package that does."""
+    """Return the packages that use a framework, or another package that does; behind these what somebody asked for, and what all of them need."""
     every = _every(search, distributions, where)
     rows = module_table().modules
     wanted = {d.name: {required_name(wish) for wish in d.pins} for d in every}
@@ -329,17 +336,33 @@ def _users(
     using |= {d.name for d in every if d.name not in asked_for and _has_line(d, line, where)}
     for _depth in range(6):
         using |= {name for name, names in wanted.items() if names & using}
+    asked = {d.name for d in every if d.name not in asked_for or _is_requested(d, where)} - INSTALLERS
+    needed = (using | asked) - {d.name for _row, d in starts}
+    for _depth in range(6):
+        needed |= frozenset().union(*(wanted[name] for name in needed if name in wanted))
     installed = {d.name: d.version for d in every}
     users = [
         d
         for d in every
-        if d.name in using and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
+        if d.name in needed
+        and not d.name.startswith("nvidia-")
+        and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
     ]
-    unmet = {d.name for d in users if _is_unmet(d, installed)}
-    users.sort(key=lambda d: (d.name not in unmet, len(read_record(d, where))))
-    modules = (_own_module(user, search, where) for user in users[:MOST_USERS])
-    extensions = (row.module for row, _d in starts if row.extends)
-    return _Users(every, tuple(dict.fromkeys((*extensions, *filter(None, modules)))), bool(unmet))
+    unmet = {d.name for d in users if d.name in using and _is_unmet(d, installed)}
+    users.sort(
+        key=lambda d: (d.name not in unmet, d.name not in using, d.name not in asked, len(read_record(d, where)))
+    )
+    modules = {u.name: _own_module(u, search, where) for u in users[:MOST_USERS]}
+    whole = tuple(m.partition(".")[0] for name, m in modules.items() if name in using | asked)
+    extensions = [row.module for row, _d in starts if row.extends]
+    every_module = dict.fromkeys((*extensions, *filter(None, modules.values())))
+    return _Users(every, tuple(every_module), (*extensions, *whole), bool(unmet))
+
+
+def _is_requested(its: Distribution, where: Sysroot) -> bool:
+    """Whether somebody asked an installer for this very package (PEP 376)."""
+    info = f"{its.name.replace('-', '_')}-{its.version}.dist-info"
+    return where.is_file(where.join(its.location, info, "REQUESTED"))
 
 
 def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:

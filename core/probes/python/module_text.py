@@ -16,6 +16,13 @@ IMPORT = late_pattern(
 EXTENDS_PATH = late_pattern(r"\bsys\.path(?:\.(?:append|extend|insert)\b|\[|[ \t]*\+?=(?!=))|\baddsitedir\(")
 """How a module extends sys.path."""
 
+FILLS_MODULES = late_pattern(
+    r"\bsys\.modules(?:\[[^\]\n]*\][ \t]*=(?!=)|\.(?:setdefault|update|__setitem__)\()"
+    r"|(?<!\bin )\bsys\.modules[ \t]*(?:$|[,;)#])",
+    re.MULTILINE,
+)
+"""How a module makes others importable under a name that it spells: by an entry, or by handing the table on."""
+
 MAKES_MODULES = ("sys.modules", "meta_path", "\nexec(", "__path__")
 """How ``import package.module`` finds modules that are not in its folder.
 
