@@ -110,10 +110,12 @@ def look(request: ProbeRequest) -> Driver:
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
         others = may_run({where.local_path(library): True}).changeable if runs_here(where) else None
         record_execution("driver", library, Verdict(may=True, changeable=others), request)
+    gpus = merge_gpus(managed, unhidden or answer, answer)
     return Driver(
         **seen | {"libraries": mark_stubs(seen["libraries"], answer.cuda)},
         nvml=managed.nvml,
-        gpus=merge_gpus(managed, unhidden or answer, answer),
+        gpus=gpus,
+        cuda_order=order_of_cuda(gpus, unhidden or answer),
         cuda=answer.cuda,
         cuda_unhidden=unhidden.cuda if unhidden else None,
         cuda_clean=clean.cuda if clean else None,
@@ -299,6 +301,14 @@ def merge_gpus(nvml: DriverAnswers, shown: DriverAnswers, cuda: DriverAnswers) -
         if heard.cuda is not None and heard.cuda.status == 0:
             return heard.gpus
     return None
+
+
+def order_of_cuda(gpus: tuple[Gpu, ...] | None, shown: DriverAnswers) -> tuple[int, ...] | None:
+    """Return the numbers of the GPUs in the order in which CUDA counts them; None where it left one out or named another."""
+    known = {g.uuid: g.index for g in gpus or () if g.uuid}
+    if not shown.gpus or len(shown.gpus) != len(known) or any(g.uuid not in known for g in shown.gpus):
+        return None
+    return tuple(known[g.uuid] for g in shown.gpus)
 
 
 def mark_stubs(found: tuple[DriverLibrary, ...] | None, cuda: CudaInit | None) -> tuple[DriverLibrary, ...] | None:

@@ -15,6 +15,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset, UseSystemTool
 from core.model.steps import Step
 from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
+from core.rules.driver.device_order import hides_all
 from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
 from core.rules.snapshot_queries import effective_variable, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
@@ -31,27 +32,6 @@ DEVICE_GROUPS = ("video", "render")
 """Device groups to which a person may be added; any other is the administrator's decision."""
 MIN_FREE_BYTES = 200 << 20
 """Bytes of free GPU memory below which cuDNN cannot start: its kernels alone need about 150 MB from 8.5 on."""
-
-
-def hides_all(value: str, count: int | None) -> bool | None:
-    """Whether this CUDA_VISIBLE_DEVICES hides every GPU; None if that depends on unknown facts.
-
-    The driver takes numbers up to the first that does not exist, and no GPU at all if a number occurs twice. A value
-    that begins with neither a number nor GPU- or MIG- selects no GPU: an empty value, -1, quotes, "cuda:0" (driver
-    580.159.04).
-    """
-    numbers: list[int] = []
-    for word in value.split(","):
-        number = re.match(r"\s*\+?([0-9]{1,9})(?![0-9x])", word)
-        if number is None or (count is not None and int(number[1]) >= count):
-            break
-        numbers.append(int(number[1]))
-    if len(set(numbers)) < len(numbers):
-        return True
-    if numbers:
-        return None if count is None else False
-    first = value.partition(",")[0].strip()
-    return None if first.startswith(("GPU-", "MIG-", "0x")) else True
 
 
 def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from core.model.facts import FrameworkTrial, Gpu, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.steps import Step
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.fit import code_fits, gpu_side
+from core.rules.frameworks.fit import PASSES_OVER, code_fits, gpu_side
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import NOTE, WARNING, make_finding, observation
 
@@ -22,11 +22,6 @@ CHOOSING = (
 )
 """Variables with which a framework itself leaves out GPUs: jax/_src/xla_bridge.py (jax_cuda_visible_devices), and
 tensorflow/core/common_runtime/gpu/gpu_device.cc (GetMinGPUMultiprocessorCount).
-"""
-
-PASSES_OVER = r"tensorflow.*|tf-nightly"
-"""Frameworks that leave out unsupported GPUs: GetValidDeviceIds in tensorflow/core/common_runtime/gpu/gpu_device.cc,
-"Ignoring visible gpu device".
 """
 
 

@@ -15,6 +15,9 @@ from core.rules.driver.compatibility import code_runs, is_tegra, ptx_compiles
 from core.rules.driver.facts import driver_works, has_gpu_on_bus
 from core.rules.snapshot_queries import capability_number
 
+PASSES_OVER = r"tensorflow.*|tf-nightly"
+"""GetValidDeviceIds in tensorflow/core/common_runtime/gpu/gpu_device.cc: "Ignoring visible gpu device"."""
+
 
 class TorchBuild(SourcedRow, frozen=True, kw_only=True):
     """One build in which a PyTorch release is published; ``torch`` is major.minor."""
