@@ -7,7 +7,7 @@ change of site.getsitepackages (https://salsa.debian.org/cpython-team/python3), 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -235,7 +235,28 @@ def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str,
         entries = _changed(entries, code.source, where)
     if folder and not (env.get("PYTHONSAFEPATH") and python.version >= (3, 11)):
         entries = [SearchEntry(path=path_text(folder), origin="start"), *entries]
+    entries = _with_later(entries, env.get(SYS_PATH, ""))
     return PythonSearch(tuple(entries), tuple(dict.fromkeys((*path.code, *_customizations(entries, where)))))
+
+
+SYS_PATH = "sys.path"
+"""In the variables of a way of starting: what a program does to sys.path when it has started. No real variable is called so."""
+
+
+def later_entries(rows: Iterable[tuple[int | None, str, str, int]]) -> str:
+    """Return what a program adds to sys.path as one text: where (None: at its end), the folder, the file and its line."""
+    return "\n".join(f"{'' if at is None else at}\t{place}\t{file}\t{line}" for at, place, file, line in rows)
+
+
+def _with_later(entries: list[SearchEntry], text: str) -> list[SearchEntry]:
+    """Return sys.path as a program leaves it that has started: by then it has what it needs of the standard library."""
+    out = list(entries)
+    front = max((n for n, e in enumerate(out, 1) if e.origin in ("start", "standard library")), default=0)
+    for row in text.splitlines():
+        at, place, file, line = row.split("\t")
+        entry = SearchEntry(path=path_text(place), origin="pth", source=path_text(file), line=whole_number(line) or 0)
+        out.insert(front + (whole_number(at) or 0) if at else len(out), entry)
+    return out
 
 
 def _standard_library(python: Interpreter, base: str, platform: str, where: Sysroot) -> Iterator[str]:

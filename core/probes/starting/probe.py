@@ -25,6 +25,7 @@ from core.probes.loading import probe as loading
 from core.probes.loading.effective_entries import effective_entries
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
+from core.probes.python.search_path import SYS_PATH, later_entries
 from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
@@ -35,6 +36,7 @@ from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
+from core.probes.starting.started_programs import ipython_ways, pytest_ways
 from core.probes.starting.starters import launcher_ways, script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
@@ -53,7 +55,7 @@ from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variab
 
 T = TypeVar("T")
 
-OF_PYTHONS_SEARCH = ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
+OF_PYTHONS_SEARCH = (SYS_PATH, "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
 """Variables that decide where Python searches for modules."""
 HOMES = ("HOME", "APPDATA", "LOCALAPPDATA")
 """Variables that lead to the person's own packages."""
@@ -101,11 +103,13 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from notebook_ways(ground, terminal, pythons)
     yield from hub_ways(ground, pythons)
     yield from server_ways(ground, terminal, pythons)
+    yield from ipython_ways(ground, terminal, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
     yield from supervised_ways(ground, pythons)
     yield from deployed_ways(ground, pythons)
     yield from task_ways(ground, pythons)
+    yield from pytest_ways(ground, pythons)
     yield from editor_ways(ground, terminal, pythons)
     yield from folder_ways(ground, terminal)
     yield from multiplexer_ways(ground, terminal)
@@ -120,7 +124,7 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
     matter = [
         n
         for n in {**env, **dict.fromkeys(sorted(state.open))}
-        if is_relevant_variable(Variable(name=n, value=env.get(n, "")), known)
+        if n == SYS_PATH or is_relevant_variable(Variable(name=n, value=env.get(n, "")), known)
     ]
     lines = [row for n in matter for row in state.lines.get(n, ()) if n in env or n in state.open]
     variables = tuple(
@@ -218,7 +222,9 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
 def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> frozenset[tuple[str, str]]:
     """Return the variables that decide how programs fare; two sets with the same key are treated as one."""
     rows = {
-        (n, v) for n, v in env.items() if is_relevant_variable(Variable(name=n, value=v), known) and _counts(n.upper())
+        (n, v)
+        for n, v in env.items()
+        if n == SYS_PATH or (is_relevant_variable(Variable(name=n, value=v), known) and _counts(n.upper()))
     }
     path = next((v for n, v in env.items() if n.upper() == "PATH"), "")
     entries = [e for e in searched_entries(path, system, "PATH") if any(w in e.lower() for w in CUDA_WORDS)]
@@ -244,6 +250,9 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     }
     env |= {n: request.env[n] for n in first.open if n in request.env}
     env |= {n: v.value for n, v in theirs.items()}
+    if SYS_PATH in theirs:
+        rows = [r for r in first.lines if r.name == SYS_PATH]
+        env[SYS_PATH] = later_entries((None if r.does == "append" else 0, r.added, r.file, r.line) for r in rows)
     host = HostWithEnvironment(request.host, env)
     its = replace(request, host=host, env=env)
     section = environment.look(its)
@@ -257,6 +266,7 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     searched = tuple(effective_entries(n, env.get(n, ""), where) for n in loaders)
     differ = searched != tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
     python = any(env.get(n) != request.env.get(n) for n in OF_PYTHONS_SEARCH)
+    later = (theirs[SYS_PATH],) if SYS_PATH in theirs else ()
     its = replace(its, keep=_nothing)  # Of an examination that is cut short, only complete sections are kept.
 
     def once(look: Callable[[ProbeRequest], T], *names: str) -> T:
@@ -268,7 +278,7 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
 
     return StartLook(
         starts=tuple(s.id for s in starts),
-        environment=replace(section, variables=kept),
+        environment=replace(section, variables=(*kept, *later)),
         loads=once(loading.look_again) if differ and request.seen.loads is not None else None,
         closures=once(closure.look_again) if differ and request.seen.closures is not None else None,
         imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES) if python and request.seen.imports is not None else None,
