@@ -88,34 +88,8 @@ def _is_wanted(name: str, system: System) -> bool:
 
 
 def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -> CudnnSet:
-    system, cuda_major = wanted.system, wanted.cuda_major
-    groups: dict[str, list[Member]] = defaultdict(list)
-    for member in found:
-        folder, _slash, base = member.name.rpartition("/")
-        if parse_cudnn_name(base, system):
-            groups[folder].append(member)
-    if not groups:
-        other = "Linux" if system == "windows" else "Windows"
-        raise ArchiveError(
-            _(
-                "{source} contains no cuDNN library for this system (it might be the one for {other}).",
-                source=source,
-                other=other,
-            )
-        )
     recorded = _read_record(found)
-    sets = [_copy_of_members(members, recorded, folder, system) for folder, members in sorted(groups.items())]
-    fit = [s for s in sets if cuda_major is None or s[0].cuda_major in (cuda_major, None)] or sets
-    if len(fit) > 1:
-        raise ArchiveError(
-            _(
-                "{source} contains {count} sets of cuDNN ({groups}); select one folder.",
-                source=source,
-                count=len(fit),
-                groups=", ".join(sorted(groups)),
-            )
-        )
-    copy, members = fit[0]
+    copy, members = _only_set(found, recorded, source, wanted)
     _require(copy, source, wanted)
     wrong = [m.name for m in members if m.name in recorded and m.sha256 and m.sha256 != recorded[m.name].sha256]
     if wrong:
@@ -136,11 +110,44 @@ def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -
         major=copy.major,
         cuda_major=copy.cuda_major,
         architecture=wanted.architecture,
-        system=system,
+        system=wanted.system,
         members=tuple(members),
         record=bool(recorded) and all(m.name in recorded for m in members if not m.link),
         source=source,
     )
+
+
+def _only_set(
+    found: tuple[Member, ...], recorded: Mapping[str, RecordRow], source: str, wanted: SetRequirement
+) -> tuple[CudnnCopy, list[Member]]:
+    """Return the one folder's cuDNN that is for the wanted CUDA, with its members."""
+    system, cuda_major = wanted.system, wanted.cuda_major
+    groups: dict[str, list[Member]] = defaultdict(list)
+    for member in found:
+        folder, _slash, base = member.name.rpartition("/")
+        if parse_cudnn_name(base, system):
+            groups[folder].append(member)
+    if not groups:
+        other = "Linux" if system == "windows" else "Windows"
+        raise ArchiveError(
+            _(
+                "{source} contains no cuDNN library for this system (it might be the one for {other}).",
+                source=source,
+                other=other,
+            )
+        )
+    sets = [_copy_of_members(members, recorded, folder, system) for folder, members in sorted(groups.items())]
+    fit = [s for s in sets if cuda_major is None or s[0].cuda_major in (cuda_major, None)] or sets
+    if len(fit) > 1:
+        raise ArchiveError(
+            _(
+                "{source} contains {count} sets of cuDNN ({groups}); select one folder.",
+                source=source,
+                count=len(fit),
+                groups=", ".join(sorted(groups)),
+            )
+        )
+    return fit[0]
 
 
 def _read_record(found: tuple[Member, ...]) -> Mapping[str, RecordRow]:

@@ -98,7 +98,6 @@ def _environment(
 ) -> PackageRecords | None:
     """Compare one environment's libraries. ``hashed``: known hashes by device and number of the file; None: sizes only."""
     request.watch.check()
-    names: dict[str, frozenset[str] | None] = {}
     modules: tuple[DamagedFile, ...] = ()
     gone: tuple[DamagedFile, ...] = ()
     if hashed is not None:
@@ -109,24 +108,7 @@ def _environment(
         return None
     owners = Counter(one.path for one in listed)
     mine = [one for one in listed if owners[one.path] == 1]  # who overwrote whom is reported elsewhere
-    damaged: list[DamagedFile] = []
-    whole: list[ListedLibrary] = []
-    for one in mine:
-        seen = where.stat(one.path)
-        if seen is None:
-            if _is_gone(one.path, names, where):
-                damaged.append(_damaged_file(one, "missing"))
-        elif record_state(one.row, seen.st_size, "") == "size differs":
-            header = read_image.read_image(one.path, root=where.root).state
-            stripped = _is_stripped(one, seen.st_size, where)
-            damaged.append(
-                replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header, stripped=stripped)
-            )
-        else:
-            whole.append(one)
-    if any(d.state == "missing" for d in damaged):
-        needers = _needers([one.path for one in whole], where)
-        damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
+    damaged, whole = _compare_sizes(mine, where)
     known = {normalise(where.system, one.path) for one in listed} | {
         normalise(where.system, one.path) for one in modules
     }
@@ -147,6 +129,30 @@ def _environment(
         damaged=tuple(damaged[:MAX_DAMAGED]),
         shared=tuple(_shared_files(one for one in listed if owners[one.path] > 1)),
     )
+
+
+def _compare_sizes(listed: list[ListedLibrary], where: Sysroot) -> tuple[list[DamagedFile], list[ListedLibrary]]:
+    """Return the libraries that are missing or have another size than recorded, and the others."""
+    names: dict[str, frozenset[str] | None] = {}
+    damaged: list[DamagedFile] = []
+    whole: list[ListedLibrary] = []
+    for one in listed:
+        seen = where.stat(one.path)
+        if seen is None:
+            if _is_gone(one.path, names, where):
+                damaged.append(_damaged_file(one, "missing"))
+        elif record_state(one.row, seen.st_size, "") == "size differs":
+            header = read_image.read_image(one.path, root=where.root).state
+            stripped = _is_stripped(one, seen.st_size, where)
+            damaged.append(
+                replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header, stripped=stripped)
+            )
+        else:
+            whole.append(one)
+    if any(d.state == "missing" for d in damaged):
+        needers = _needers([one.path for one in whole], where)
+        damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
+    return damaged, whole
 
 
 def _is_stripped(one: ListedLibrary, size: int, where: Sysroot) -> bool:
