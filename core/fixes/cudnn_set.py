@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import csv
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -18,7 +14,6 @@ import platformdirs
 from core.common.home import below_home
 from core.common.i18n import N_, _, translate_fact
 from core.common.progress import Progress
-from core.common.versions import whole_number
 from core.fixes import archives
 from core.fixes.archives import ArchiveError, Member
 from core.host import safe_folder, scratch
@@ -29,7 +24,7 @@ from core.model.facts import CudnnCopy, Frozen, System
 from core.probes.cudnn.contents import assemble_copy, choose_files, describe_library, pages_deadline
 from core.probes.cudnn.locations import CudnnFolder, CudnnSpot
 from core.probes.sysroot import Sysroot
-from core.probes.wheel_record import RecordRow
+from core.probes.wheel_record import RecordRow, parse_rows
 from core.transaction.journal import Journal
 
 
@@ -156,26 +151,8 @@ def _read_record(found: tuple[Member, ...]) -> Mapping[str, RecordRow]:
     for member in found:
         if member.name.endswith(".dist-info/RECORD") and member.path and member.size < (64 << 20):
             text = Path(member.path).read_text(encoding="utf-8", errors="replace")
-            for row in _lines(text):
-                if len(row) >= 3 and (sha := _sha256(row[1])):
-                    rows[row[0]] = RecordRow(sha256=sha, size=whole_number(row[2]))
+            rows |= {name: row for name, row in parse_rows(text.splitlines()) if row.sha256}
     return rows
-
-
-def _lines(text: str) -> Iterator[list[str]]:
-    """Yield the lines of a RECORD; one that is none (csv takes 128 KiB a field) is left out."""
-    for line in text.splitlines():
-        with suppress(csv.Error):
-            yield from csv.reader([line])
-
-
-def _sha256(digest: str) -> str:
-    """Return RECORD's "sha256=..." (URL-safe base64, no padding) in hexadecimal digits; empty for anything else."""
-    kind, _, value = digest.partition("=")
-    try:
-        return base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).hex() if kind == "sha256" else ""
-    except (binascii.Error, ValueError):
-        return ""
 
 
 class _UnpackedFiles(Sysroot, frozen=True):

@@ -50,7 +50,6 @@ CHECKS = ("isdigit", "isdecimal", "isnumeric", "match", "fullmatch", "exists", "
 _OWN = re.compile(r"^_*(?:as|to|get|parse)_(int|float)$")
 """Names that packages give to a conversion of their own."""
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Scope = dict[str, tuple["Read", ...]]
 
 
