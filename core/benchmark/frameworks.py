@@ -302,15 +302,7 @@ def _steps(said: tuple[FrameworkEvent, ...]) -> Iterator[tuple[str, float]]:
 
 
 def _timing(problem: Problem, said: FrameworkEvent, name: str, kernel: str) -> Timing:
-    about = Timing(
-        shape=problem.shape.text,
-        label=problem.shape.label,
-        type=problem.type,
-        direction=problem.direction,
-        layout=problem.layout,
-        by=name,
-        algorithm=kernel,
-    )
+    about = replace(problem.untimed(), by=name, algorithm=kernel)
     times = said.milliseconds
     if not times or not all(t > 0 for t in times):
         return replace(about, problem=said.problem or fact_text("It gave no times."))

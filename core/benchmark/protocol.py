@@ -105,14 +105,11 @@ def _sentence(begin: str) -> str:
 
 
 class BackgroundTask:
-    """Work in a thread with its own watch, which ends it; cancelling the outer watch ends it, too."""
+    """Work in a thread with its own watch, which ends it when the block is left, by cancelling as well."""
 
-    def __init__(
-        self, work: Callable[[Progress], object], outer: Progress, heard: Callable[[BenchmarkEvent], None]
-    ) -> None:
+    def __init__(self, work: Callable[[Progress], object], heard: Callable[[BenchmarkEvent], None]) -> None:
         self._watch = Progress(heard=EventDecoder(heard))
         self._result: list[object] = []
-        self._outer = outer
         self._thread = threading.Thread(target=lambda: self._result.append(work(self._watch)), daemon=True)
 
     def __enter__(self) -> BackgroundTask:

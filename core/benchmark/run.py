@@ -202,7 +202,7 @@ class _GpuBenchmark:
         watch, gpu = self._request.watch, self._gpu
         watch.say(fact_text("GPU {index}: looking at {name}", index=gpu.index, name=gpu.name or fact_text("the card")))
         frameworks = None
-        with BackgroundTask(self._observe, watch, self._take_observation):
+        with BackgroundTask(self._observe, self._take_observation):
             self._first.wait(3)
             if self._climb() and self._chosen:
                 self._engine(make_job(self._chosen, gpu, self._extent), self._kept)

@@ -75,11 +75,6 @@ class Pasted:
     """Version of the kernel module, from the kernel log."""
 
     @property
-    def has_facts(self) -> bool:
-        """Whether anything was found."""
-        return bool(self.driver or self.gpus or self.packages or self.environment or self.module)
-
-    @property
     def cuda_works(self) -> bool:
         """Whether PyTorch reported that CUDA is available."""
         return self.environment.get("Is CUDA available", "") == "True"

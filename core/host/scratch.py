@@ -19,7 +19,7 @@ LOCK_SUFFIX = ".in-use"
 """Suffix of a file that the process keeps locked while it runs; the system releases the lock at its end."""
 _NAME = re.compile(r"convalesce-[0-9a-f]{8}(?:\.in-use)?")
 _locks: dict[Path, int] = {}
-"""Folder of ``make_scratch`` -> the descriptor that holds its lock."""
+"""Folder of ``make_scratch`` -> the descriptor that holds its lock. One per process, as descriptors and ``atexit`` are."""
 
 
 def make_scratch(parent: str | os.PathLike[str] | None = None) -> Path:

@@ -24,7 +24,7 @@ from core.benchmark.protocol import BenchmarkEvent, BenchmarkJob, LadderRequest,
 from core.benchmark.shapes import SMALL_SHAPES, Problem
 from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import version_numbers
-from core.model.facts import Check, GpuCard, Layer, Timing
+from core.model.facts import Check, GpuCard, Layer
 from core.probes.loading.roll_call.linux_loader import Loader
 
 SIMPLEST_PROBLEM = Problem(shape=SMALL_SHAPES[0], type="fp32", layout="NCHW")
@@ -107,13 +107,7 @@ def _time_problem(
     if not is_supported(problem, bench.capability, bench.major):
         return ()
     problem = replace(problem, shape=fit_shape(problem, bench))
-    about = Timing(
-        shape=problem.shape.text,
-        label=problem.shape.label,
-        type=problem.type,
-        direction=problem.direction,
-        layout=problem.layout,
-    )
+    about = problem.untimed()
     left = end - time.monotonic()
     if left < 0.1:
         return (BenchmarkEvent(timing=replace(about, problem=NO_TIME)),)

@@ -33,6 +33,7 @@ MAX_ROUNDS = 100
 """Rounds of killing, since each killed process may leave others behind."""
 
 Start = Callable[[], "subprocess.Popen[bytes]"]
+# One per process, since children and the subreaper are the process's: a second set would take the first one's children for orphans.
 _starting = threading.Lock()
 _ours: set[int] = set()
 """Processes that we started and have not waited for."""

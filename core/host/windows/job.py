@@ -25,6 +25,7 @@ _EXTENDED_LIMIT_INFORMATION = 9
 _BASIC_PROCESS_ID_LIST = 3
 
 _starting = threading.Lock()
+"""Held while SetDllDirectory is undone, which holds for the whole process."""
 
 
 class _Limits(ctypes.Structure):

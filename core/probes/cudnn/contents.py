@@ -18,8 +18,9 @@ from core.loader.cudnn_version import true_version
 from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.loader.fatbin import machine_code
 from core.loader.files import UnfitError, path_under_root
+from core.loader.image import Image
 from core.loader.sections import open_layout
-from core.model.facts import CudnnCopy, LibraryFile, Signature, System, path_text
+from core.model.facts import CudnnCopy, FileState, LibraryFile, Signature, System, path_text
 from core.probes.cudnn.locations import CudnnFolder
 from core.probes.loading.origin import runs_here
 from core.probes.sysroot import Sysroot
@@ -79,16 +80,8 @@ def describe_library(
     role = what.role if what else ""
     image = read_image.read_image(path, root=where.root)
     real = where.real_path(path)
-    state, problem = image.state, image.problem
-    readable = state in ("good", "truncated") and image.format != ""
-    if state == "unreadable" and runs_here(where):
-        with suppress(OSError):
-            reason = call_patiently(why_refused, where.local_path(path), "read")
-            problem = fact_text("{problem}: {reason}", problem=problem, reason=reason)
-    if state == "good" and (lost := find_zeroed_page(path, where.root, until=until)):
-        state, problem = "damaged", lost
-    if state == "good" and signature == "altered":
-        state, problem = "damaged", fact_text("differs from what its maker signed (its Authenticode hash is another)")
+    state, problem = _file_state(path, image, signature, where, until)
+    readable = image.state in ("good", "truncated") and image.format != ""
     version, version_source = true_version(path, where.root) if readable else (None, "")
     if version is None and readable and (by_name := _by_real_name(real, where)):
         version, version_source = by_name, fact_text("the real file's name")
@@ -117,6 +110,19 @@ def describe_library(
         sha256=sha256,
         signature=signature,
     )
+
+
+def _file_state(path: str, image: Image, signature: Signature, where: Sysroot, until: float) -> tuple[FileState, str]:
+    """Return whether a file is sound by its headers, its pages and its signature, and what is wrong."""
+    if image.state == "unreadable" and runs_here(where):
+        with suppress(OSError):
+            reason = call_patiently(why_refused, where.local_path(path), "read")
+            return image.state, fact_text("{problem}: {reason}", problem=image.problem, reason=reason)
+    if image.state == "good" and (lost := find_zeroed_page(path, where.root, until=until)):
+        return "damaged", lost
+    if image.state == "good" and signature == "altered":
+        return "damaged", fact_text("differs from what its maker signed (its Authenticode hash is another)")
+    return image.state, image.problem
 
 
 def _by_real_name(real: str, where: Sysroot) -> str:

@@ -234,16 +234,20 @@ def _starts(answer: DriverAnswers) -> bool:
     return answer.cuda is not None and answer.cuda.status == 0 and answer.cuda.device_count != 0
 
 
-def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False) -> DriverAnswers:
-    answer = ask_child(
+def _ask_cuda(query: DriverQuery, request: ProbeRequest, env: Mapping[str, str]) -> ChildAnswer[DriverEvent]:
+    return ask_child(
         ask_cuda,
-        DriverQuery(parts=parts),
+        query,
         DriverEvent,
         host=request.host,
         env=env,
         timeout=CUDA_TIMEOUT_SECONDS,
         watch=request.watch,
     )
+
+
+def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False) -> DriverAnswers:
+    answer = _ask_cuda(DriverQuery(parts=parts), request, env)
     heard = last_answers(answer)
     if heard.cuda and heard.cuda.status == 0 and heard.parts:  # cuInit had succeeded, so the part crashed the child.
         loaded = tuple(with_child_end(p, answer, p.name) for p in heard.parts)
@@ -254,16 +258,8 @@ def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False)
 
 
 def _with_ptx_result(part: DriverPart, request: ProbeRequest, env: Mapping[str, str]) -> DriverPart:
-    """Return a part that crashed its process, with the result of loading a PTX kernel instead."""
-    answer = ask_child(
-        ask_cuda,
-        DriverQuery(kernel=True),
-        DriverEvent,
-        host=request.host,
-        env=env,
-        timeout=CUDA_TIMEOUT_SECONDS,
-        watch=request.watch,
-    )
+    """Return a part that crashed the process that loaded it, with the result of loading a PTX kernel."""
+    answer = _ask_cuda(DriverQuery(kernel=True), request, env)
     tried = next(iter(last_answers(answer).parts or ()), None)
     if tried is None:
         return part

@@ -206,7 +206,6 @@ class Walk:
         self.edges: list[Edge] = []
         self.gaps: list[Gap] = []
         self._files: dict[str, None] = {}
-        self._opened: dict[str, list[LoadedLibrary]] = {}
         self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
         self._passed_over: dict[str, Sequence[Edge]] = {}
         """Missing dependencies of libraries whose failure to open the framework ignores."""

@@ -220,13 +220,14 @@ def _package_folders(
 ) -> Iterator[str]:
     version = _minor(prefix, settings, where)
     alone = kind == "venv" and settings.get("include-system-site-packages", "false").lower() != "true"
+    of_user = user_folder(version, env, where) if version and not env.get("PYTHONNOUSERSITE") else ()
     if kind == "store":
         yield from _store_folder(prefix, env, where)
     if kind != "venv":
-        yield from _user_folder(version, env, where)
+        yield from of_user
     yield from _own_folders(prefix, version, where)
     if kind == "venv" and not alone and (home := settings.get("home")):
-        yield from _user_folder(version, env, where)
+        yield from of_user
         base = home if where.system == "windows" else where.parent(where.real_path(home))
         yield from _own_folders(base, version, where)
 
@@ -253,10 +254,8 @@ def _store_folder(prefix: str, env: Mapping[str, str], where: Sysroot) -> Iterat
         yield where.join(data, f"Python{family[2]}{family[3]}", "site-packages")
 
 
-def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
-    """Yield the user site-packages folder of ``pip install --user`` (PEP 370)."""
-    if version is None or env.get("PYTHONNOUSERSITE"):
-        return
+def user_folder(version: tuple[int, int], env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
+    """Yield the folder of ``pip install --user`` (PEP 370), also if it does not exist."""
     if where.system == "windows":
         base = env.get("PYTHONUSERBASE") or (where.join(env["APPDATA"], "Python") if env.get("APPDATA") else "")
         tail = where.join(f"Python{version[0]}{version[1]}", "site-packages")

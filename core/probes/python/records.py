@@ -105,7 +105,6 @@ def _environment(
     ``hashed``: known hashes by device and inode of the file; None compares sizes only.
     """
     request.watch.check()
-    names: dict[str, frozenset[str] | None] = {}
     modules: tuple[DamagedFile, ...] = ()
     gone: tuple[DamagedFile, ...] = ()
     if hashed is not None:
@@ -115,26 +114,8 @@ def _environment(
     if not listed and not modules and not gone:
         return None
     owners = Counter(one.path for one in listed)
-    # Another rule reports files that one distribution overwrote for another.
-    mine = [one for one in listed if owners[one.path] == 1]
-    damaged: list[DamagedFile] = []
-    whole: list[ListedLibrary] = []
-    for one in mine:
-        seen = where.stat(one.path)
-        if seen is None:
-            if _is_gone(one.path, names, where):
-                damaged.append(_damaged_file(one, "missing"))
-        elif record_state(one.row, seen.st_size, "") == "size differs":
-            header = read_image.read_image(one.path, root=where.root).state
-            stripped = _is_stripped(one, seen.st_size, where)
-            damaged.append(
-                replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header, stripped=stripped)
-            )
-        else:
-            whole.append(one)
-    if any(d.state == "missing" for d in damaged):
-        needers = _needers([one.path for one in whole], where)
-        damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
+    mine = [one for one in listed if owners[one.path] == 1]  # Another rule reports overwritten files.
+    damaged, whole = _compare_sizes(mine, where)
     known = {normalise(where.system, one.path) for one in listed} | {
         normalise(where.system, one.path) for one in modules
     }
@@ -155,6 +136,30 @@ def _environment(
         damaged=tuple(damaged[:MAX_DAMAGED]),
         shared=tuple(_shared_files(one for one in listed if owners[one.path] > 1)),
     )
+
+
+def _compare_sizes(listed: list[ListedLibrary], where: Sysroot) -> tuple[list[DamagedFile], list[ListedLibrary]]:
+    """Return the libraries that are missing or have another size than recorded, and the others."""
+    names: dict[str, frozenset[str] | None] = {}
+    damaged: list[DamagedFile] = []
+    whole: list[ListedLibrary] = []
+    for one in listed:
+        seen = where.stat(one.path)
+        if seen is None:
+            if _is_gone(one.path, names, where):
+                damaged.append(_damaged_file(one, "missing"))
+        elif record_state(one.row, seen.st_size, "") == "size differs":
+            header = read_image.read_image(one.path, root=where.root).state
+            stripped = _is_stripped(one, seen.st_size, where)
+            damaged.append(
+                replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header, stripped=stripped)
+            )
+        else:
+            whole.append(one)
+    if any(d.state == "missing" for d in damaged):
+        needers = _needers([one.path for one in whole], where)
+        damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
+    return damaged, whole
 
 
 def _is_stripped(one: ListedLibrary, size: int, where: Sysroot) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 from core.common.late_pattern import late_pattern
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
-from core.probes.python.environment import find_interpreter, read_settings
+from core.probes.python.environment import find_interpreter, read_settings, user_folder
 from core.probes.python.start_code import MAX_START_CODE_BYTES, path_changes, variables_set
 from core.probes.sysroot import Sysroot
 
@@ -330,18 +330,6 @@ def _site_folders(python: Interpreter, prefix: str, where: Sysroot) -> Iterator[
 
 def _is_debians(python: Interpreter, where: Sysroot) -> bool:
     return python.base in ("/usr", "/") and where.is_folder("/usr/lib/python3/dist-packages")
-
-
-def user_folder(version: tuple[int, int], env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
-    """Yield the folder of ``pip install --user`` (PEP 370), also if it does not exist."""
-    if where.system == "windows":
-        base = env.get("PYTHONUSERBASE") or (where.join(env["APPDATA"], "Python") if env.get("APPDATA") else "")
-        tail = where.join(f"Python{version[0]}{version[1]}", "site-packages")
-    else:
-        base = env.get("PYTHONUSERBASE") or (where.join(env["HOME"], ".local") if env.get("HOME") else "")
-        tail = where.join("lib", f"python{version[0]}.{version[1]}", "site-packages")
-    if base:
-        yield where.join(base, tail)
 
 
 def follows(code: StartCode, where: Sysroot) -> bool:

@@ -230,11 +230,8 @@ def run_trial(
     folder = started_in(where, verdict)
     growth = growth_of(trial.distribution)
     by_itself = at_once or (growth is not None and growth.variable in env)
-    command = (
-        trial.python.executable,
-        *("-B", "-c", TRIAL_SCRIPT, trial.module, where.local_path(folder) if folder else ""),
-        "at once" if by_itself else "",
-        *(_packages_words(trial) if with_packages else ()),
+    command = _command(
+        trial, where.local_path(folder) if folder else "", at_once=by_itself, with_packages=with_packages
     )
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -277,11 +274,14 @@ def run_trial(
     )
 
 
-def _packages_words(trial: Trial) -> Iterator[str]:
-    if trial.packages:
-        yield PACKAGES_FOLLOW
-        yield f"{PACKAGE_SECONDS:g}"
-        yield from (f"{d.name}={module}" for d, module in trial.packages)
+def _command(trial: Trial, folder: str, *, at_once: bool, with_packages: bool) -> tuple[str, ...]:
+    packages = trial.packages if with_packages else ()
+    return (
+        *(trial.python.executable, "-B", "-c", TRIAL_SCRIPT),
+        *(trial.module, folder, "at once" if at_once else ""),
+        *((PACKAGES_FOLLOW, f"{PACKAGE_SECONDS:g}") if packages else ()),
+        *(f"{d.name}={module}" for d, module in packages),
+    )
 
 
 def _packages(trial: Trial, events: tuple[TrialEvent, ...], ended: str) -> tuple[PackageTrial, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import posixpath
 import re
-from collections.abc import Callable
 
 import msgspec
 
@@ -147,6 +146,3 @@ def with_sshd(ground: Ground, state: State) -> State:
     if allowed not in ("no", "") and (text := ground.read(own)) is not None:
         read_assignments(text, own, state)
     return state
-
-
-Reading = Callable[[State], State]

@@ -49,7 +49,6 @@ CHECKS = ("isdigit", "isdecimal", "isnumeric", "match", "fullmatch", "exists", "
 _OWN = re.compile(r"^_*(?:as|to|get|parse)_(int|float)$")
 """Names of a package's own conversion functions."""
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Scope = dict[str, tuple["Read", ...]]
 
 

@@ -97,27 +97,11 @@ def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFi
     fits = [f for f in same if not RENAMED_BUILTINS.fullmatch(file_name(c.system, f.path))]
     if fits or (version_tuple(version)[:1] < (11,) and not beside):
         return
-    version_ = version or ""
-    title = (
-        _(
-            "The built-ins of CUDA's runtime compiler {version} have a name that it does not know: {names}.",
-            version=version_,
-            names=join_names(file_name(c.system, f.path) for f in same),
-        )
-        if same
-        else _(
-            "The built-ins of CUDA's runtime compiler {version} have version {others}.",
-            version=version_,
-            others=join_names(f.version or "?" for f in beside),
-        )
-        if beside
-        else _("The built-ins of CUDA's runtime compiler {version} are missing.", version=version_)
-    )
     yield make_finding(
         Step.TOOLKIT,
         ERROR,
         "nvrtc-builtins",
-        title.replace("  ", " "),
+        _builtins_title(c, version or "", beside, same).replace("  ", " "),
         cause="nvrtc_missing_or_mismatch",
         why=_(
             "The compiler opens its built-ins by name, in exactly its own version. Without them, every "
@@ -140,6 +124,23 @@ def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFi
         fix=_compiler_again(c, toolkit, compiler_file),
         remedy=next((r for f in same if (r := plain_name_remedy(c.system, f, compiler_file))), None),
     )
+
+
+def _builtins_title(c: ConsumerLoad, version: str, beside: list[LibraryFile], same: list[LibraryFile]) -> str:
+    """Say what is wrong with the built-ins: their name where they have the right release, else the release, or that there are none."""
+    if same:
+        return _(
+            "The built-ins of CUDA's runtime compiler {version} have a name that it does not know: {names}.",
+            version=version,
+            names=join_names(file_name(c.system, f.path) for f in same),
+        )
+    if beside:
+        return _(
+            "The built-ins of CUDA's runtime compiler {version} have version {others}.",
+            version=version,
+            others=join_names(f.version or "?" for f in beside),
+        )
+    return _("The built-ins of CUDA's runtime compiler {version} are missing.", version=version)
 
 
 def _other_release(one: str | None, two: str | None) -> bool:

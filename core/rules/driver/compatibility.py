@@ -222,15 +222,7 @@ def _without_code(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, fit: list[Gpu]) ->
     compiled = ptx_compiles(copy.ptx or (), capability, copy.bound)
     new = capability > min(sass)
     rows = [
-        observation(
-            "GPU",
-            _(
-                "{name}, compute capability {compute_capability}",
-                name=gpu.name,
-                compute_capability=gpu.compute_capability,
-            ),
-            gpu.source,
-        ),
+        _gpu_row(gpu),
         observation(_("Machine code in this cuDNN"), join_names((f"{s // 10}.{s % 10}" for s in sass), 20), source),
     ]
     if copy.ptx:
@@ -337,17 +329,16 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
             break
 
 
+def _gpu_row(gpu: Gpu) -> Evidence:
+    words = _(
+        "{name}, compute capability {compute_capability}", name=gpu.name, compute_capability=gpu.compute_capability
+    )
+    return observation("GPU", words, gpu.source)
+
+
 def _compiler_rows(gpu: Gpu, cuda: str, source: str, nvcc: str) -> list[Evidence]:
     return [
-        observation(
-            "GPU",
-            _(
-                "{name}, compute capability {compute_capability}",
-                name=gpu.name,
-                compute_capability=gpu.compute_capability,
-            ),
-            gpu.source,
-        ),
+        _gpu_row(gpu),
         observation(_("Compiler"), _("{nvcc} of CUDA {cuda}", nvcc=nvcc, cuda=cuda), source),
     ]
 

@@ -304,6 +304,14 @@ def _unfit_nodes(driver: Driver) -> Iterator[UnfitNode]:
             yield UnfitNode(wanted, node)
 
 
+def _why_left_out(wanted: ExpectedNode, driver: Driver) -> str:
+    """Return what keeps programs from a GPU's device file; empty if nothing does."""
+    shut = next((n for n in reversed(driver.nodes or ()) if n.opened is False and n.path == wanted.path), None)
+    if shut is not None:
+        return _node_words(shut)
+    return next((row.evidence().value for row in _unfit_nodes(driver) if row.wanted is wanted), "")
+
+
 def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
     """CUDA gives a program fewer GPUs than the machine has: each missing one is named, with the reason."""
     driver = seen.driver
@@ -320,20 +328,15 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
         observation(_("GPUs of this machine"), str(whole), "NVML"),
         observation("cuInit", str(count), "CUDA driver"),
     ]
-    shut = {n.path: n for n in driver.nodes or () if n.opened is False}
-    left_out = 0
-    for wanted in served:
-        reason = next((row.evidence().value for row in _unfit_nodes(driver) if row.wanted is wanted), "")
-        if wanted.path in shut:
-            reason = _node_words(shut[wanted.path])
-        if reason:
-            left_out += 1
-            rows.append(observation(f"{wanted.path} ({wanted.gpu})", reason, "/dev"))
+    left_out = [
+        observation(f"{n.path} ({n.gpu})", reason, "/dev") for n in served if (reason := _why_left_out(n, driver))
+    ]
+    rows += left_out
     hidden = (unhidden or count) - count
     for name in HIDING_VARIABLES if hidden else ():
         if (variable := effective_variable(seen, name)) is not None:
             rows.append(observation(name, repr(variable.value), variable.source or variable.scope))
-    explained = left_out + hidden >= whole - count
+    explained = len(left_out) + hidden >= whole - count
     yield make_finding(
         Step.DRIVER,
         NOTE if explained else WARNING,

@@ -115,7 +115,7 @@ def _judged(lack: Lack) -> tuple[OptionalCause, str, str]:
     absent = [e for e in lack.edges if e.state == "absent"]
     if absent:
         return _absent(lack, absent)
-    return _misfit(lack, values)
+    return _misfit(lack, values) if lack.gaps else _failed_opening(lack, values)
 
 
 def _by_variable(edge: Edge) -> bool:
@@ -163,22 +163,22 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     return "cuda_runtime_missing", title, why
 
 
-def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
-    """Return what a missing symbol shows: every file exists, but they do not belong together.
+def _failed_opening(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
+    """Return what the loader said when a child process opened the libraries. A crash alone shows no cause."""
+    failed = [o for o in lack.closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
+    opening = next((o for o in failed if o.problem), failed[0])
+    words = opening.problem or translate_fact(opening.ended)
+    cause: OptionalCause = ""
+    if opening.number is not None:
+        cause = CAUSE_OF_NUMBER.get(opening.number, "")
+    elif opening.problem:
+        cause = _cause_of_words(opening.problem)
+    title = _("{who} in {prefix} cannot load its own library: {words}", words=words, **values)
+    return cause, title, _("A child process opened it as the framework does.")
 
-    A crash alone shows no cause.
-    """
-    if not lack.gaps:
-        failed = [o for o in lack.closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
-        opening = next((o for o in failed if o.problem), failed[0])
-        words = opening.problem or translate_fact(opening.ended)
-        title = _("{who} in {prefix} cannot load its own library: {words}", words=words, **values)
-        cause: OptionalCause = ""
-        if opening.number is not None:
-            cause = CAUSE_OF_NUMBER.get(opening.number, "")
-        elif opening.problem:
-            cause = _cause_of_words(opening.problem)
-        return cause, title, _("A child process opened it as the framework does.")
+
+def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
+    """Return what a missing symbol shows: every file exists, but they do not belong together."""
     gap = lack.gaps[0]
     system = lack.home.seen.machine.system
     wants, offers = file_name(system, gap.wanted_by), file_name(system, gap.provider)
