@@ -78,12 +78,12 @@ class Controller(QObject):
         """Start to examine the machine; ``named``: examine what the person named first."""
         self._start(partial(self._scan, named), self._take_scan)
 
-    def take(self, path: str = "", text: str = "") -> None:
+    def read_given(self, path: str = "", text: str = "") -> None:
         """Read the person's input once the running task has ended."""
         if self.busy:
-            self._waiting = lambda: self.take(path, text)
+            self._waiting = lambda: self.read_given(path, text)
             return
-        self._start(lambda _watch: self._engine.take(path, text), self.taken.emit)
+        self._start(lambda _watch: self._engine.read_given(path, text), self.taken.emit)
 
     def compare(self, here: Report, there: Report | None = None, path: str = "") -> None:
         """Compare two computers; the other one's report may be in a file."""
@@ -199,7 +199,7 @@ class Controller(QObject):
         import gui.pages.details
         import gui.road.answer  # noqa: F401 - they are needed next, and loading them here delays nothing
 
-        return report, self._engine.history(), self._engine.running()
+        return report, self._engine.history(), self._engine.running_programs()
 
     def _take_scan(self, result: Any) -> None:
         report, history, running = result

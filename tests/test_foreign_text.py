@@ -91,7 +91,7 @@ def shown(report: Report) -> None:
     for form in (report_text, as_markdown, as_html):
         assert form(report)
         assert form(redact(report))
-    assert session_code.decode_code(session_code.encode_code(session_code.summarise(report)))
+    assert session_code.decode_code(session_code.encode_code(session_code.decoded_report(report)))
 
 
 # --- every text of a snapshot ---------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def test_a_report_is_read_or_refused_in_one_sentence(
         shown(diagnose_snapshot(from_json(broken).snapshot))
     folder = tmp_path_factory.mktemp("reports")
     (folder / "one.json").write_bytes(broken)
-    assert triage.triage_text(triage.tabulate(read_all(folder)))
+    assert triage.triage_text(triage.tabulate_reports(read_all(folder)))
 
 
 @pytest.mark.parametrize("number", [LONG, f"-{LONG}", f"1.{LONG}", f"1e{LONG}", "1e999"], ids=ascii)
@@ -294,7 +294,7 @@ def test_a_number_of_any_length_in_a_report_is_no_traceback(number: str, tmp_pat
             shown(from_json(data))
     with pytest.raises(BadReportError):
         from_json((tmp_path / "schema.json").read_bytes())
-    table = triage.tabulate(read_all(tmp_path))
+    table = triage.tabulate_reports(read_all(tmp_path))
     assert "schema.json" in [b.file for b in table.malformed]
     assert table.reports + len(table.malformed) == 4
 

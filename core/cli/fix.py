@@ -164,7 +164,7 @@ def _cure(
     try:
         return _carry_out(proposal, line, report, shop, look, options)
     finally:
-        repair.discard(proposal, shop)
+        repair.discard_prepared(proposal, shop)
 
 
 def _carry_out(  # noqa: PLR0917 - what _cure has
@@ -231,7 +231,7 @@ def _prepare(
         return _NotPrepared("refused", words)
     tell(_preview(made))
     if made.problems:
-        repair.discard(made, shop)
+        repair.discard_prepared(made, shop)
         tell(_("This cannot be done now: {problem}", problem=made.problems[0]) + "\n")
         return _NotPrepared("refused", made.problems[0])
     return made

@@ -118,13 +118,13 @@ def _comparison(report: Report, options: argparse.Namespace) -> str:
 
 def _triage(options: argparse.Namespace) -> int:
     from core.cli import terminal
-    from core.report.triage.table import tabulate, triage_json, triage_text
+    from core.report.triage.table import tabulate_reports, triage_json, triage_text
 
     if options.suspects:
         return _suspects(options)
     if options.export:
         return _export(options)
-    table = tabulate(_items(options.folder))
+    table = tabulate_reports(_items(options.folder))
     for bad in table.malformed:
         print("convalesce: " + _("skipped {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
     terminal.say_json(triage_json(table)) if options.json else terminal.say_result(triage_text(table))

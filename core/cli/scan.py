@@ -128,7 +128,7 @@ def _show(report: Report, *, as_json: bool) -> int:
         from core.report import session_code
         from core.report.text import report_text
 
-        code = session_code.encode_code(session_code.summarise(report))
+        code = session_code.encode_code(session_code.decoded_report(report))
         say_result(
             report_text(report, colour=can_use_colour())
             + "\n"

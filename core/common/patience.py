@@ -67,7 +67,7 @@ def call_patiently(call: Callable[..., T], path: str, *arguments: Any) -> T:
         return call(path, *arguments)
     if worker.left:
         raise _LeftError
-    if worker.patience.silent and worker.patience.covers(path):
+    if worker.patience.silent and worker.patience.is_silent(path):
         raise TimeoutError(errno.ETIMEDOUT, "gives no answer", path)
     worker.since = time.monotonic()
     worker.path = path
@@ -101,7 +101,7 @@ class Patience:
         """Of all its threads."""
         self._lock = threading.Lock()
 
-    def covers(self, path: str) -> bool:
+    def is_silent(self, path: str) -> bool:
         """Whether a path is, or is in, a silent place."""
         path = os.fsdecode(path)
         return any(path == place or path.startswith(place.rstrip(os.sep) + os.sep) for place in self.silent)
@@ -148,7 +148,7 @@ class Patience:
         """Record the folder of a stuck path as silent."""
         place = silent_place(os.fsdecode(path))
         with self._lock:
-            if not self.covers(place):
+            if not self.is_silent(place):
                 self.silent = (*self.silent, place)
 
 

@@ -35,7 +35,7 @@ def parse_requirement(text: str) -> Requirement | None:
     return Requirement(its.name, str(its.specifier), str(its.marker or ""))
 
 
-def clauses(specifier: str) -> list[tuple[str, str]]:
+def specifier_clauses(specifier: str) -> list[tuple[str, str]]:
     """Return the comparisons of a specifier: [("!=", "2.1"), (">=", "2")] for "!=2.1,>=2"."""
     releases = ((part.strip(), part.strip().lstrip("=!<>~")) for part in specifier.split(",") if part.strip())
     return [(part[: len(part) - len(release)], release.strip()) for part, release in releases]

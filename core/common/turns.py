@@ -55,7 +55,7 @@ class Turns:
         finally:
             self._take(FIRST)
 
-    def waiting(self) -> int:
+    def waiting_count(self) -> int:
         """Return how many threads wait."""
         return len(self._waiting)
 

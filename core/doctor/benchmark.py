@@ -27,7 +27,7 @@ QUICK_SKIPPED_SECTIONS = (*SKIPPED_SECTIONS, "frameworks")
 """A quick run does not ask how they were built, either: on a cold disk reading that may take longer than all else."""
 
 
-def measure(
+def measure_speed(
     host: Host,
     watch: Progress,
     *,

@@ -52,11 +52,11 @@ class Engine(Protocol):
         """Examine and diagnose the machine; ``named``: what the person named, examined first."""
         ...
 
-    def running(self) -> tuple[Choice, ...]:
+    def running_programs(self) -> tuple[Choice, ...]:
         """Return the programs that run now and that the person may name."""
         ...
 
-    def take(self, path: str, text: str) -> Given:
+    def read_given(self, path: str, text: str) -> Given:
         """Read what the person gave: a file, or a text."""
         ...
 
@@ -124,13 +124,13 @@ class ThisMachine:
             watch.say(share_report(report, shop.policy))
         return report
 
-    def running(self) -> tuple[Choice, ...]:
+    def running_programs(self) -> tuple[Choice, ...]:
         """See Engine."""
         from core.doctor.named import running_choices
 
         return running_choices()
 
-    def take(self, path: str, text: str) -> Given:
+    def read_given(self, path: str, text: str) -> Given:
         """See Engine."""
         from core.doctor.given import read_file, read_text
 
@@ -170,10 +170,10 @@ class ThisMachine:
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         """See Engine."""
         from core.benchmark.extent import full_run, quick_run
-        from core.doctor.benchmark import measure
+        from core.doctor.benchmark import measure_speed
 
         extent = quick_run() if quick else full_run()
-        measured = measure(
+        measured = measure_speed(
             self._shop().current_host(), watch, seen=report.snapshot, pythons=self._pythons, extent=extent
         )
         watch.check()
@@ -196,7 +196,7 @@ class ThisMachine:
             try:
                 finding = repair.fix_from_cudnn_set(source, finding, report.snapshot, shop, watch)
             except ChangeError as e:
-                return Preview(repair.refusal(finding, str(e)), None, report)
+                return Preview(repair.refused_proposal(finding, str(e)), None, report)
         proposal = repair.propose(finding, shop)
         watch.check()
         if proposal.problems:

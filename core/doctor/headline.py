@@ -16,7 +16,7 @@ from core.model.findings import Finding, GridCell, GridRow, Report
 from core.model.paths import file_name, form_of
 from core.model.steps import Severity, Step
 from core.report.plain_causes import plain_cause
-from core.report.short_names import concerned_environments, environment_names, shorten
+from core.report.short_names import concerned_environments, environment_names, shorten_paths
 from core.report.standing import in_place, machine_standing
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def headline_fixed(report: Report, finding: Finding, outcome: Outcome | None = N
         gpu=gpu_name(report),
         proved=proof is not None,
         partly=bool(left),
-        seen=shorten(way_sentence(left[0]), report) if left else outcome.proved if outcome else "",
+        seen=shorten_paths(way_sentence(left[0]), report) if left else outcome.proved if outcome else "",
         finding=finding,
     )
 
@@ -297,7 +297,7 @@ def headline_detail(head: Headline, report: Report) -> str:
         return head.seen or _("A new scan confirmed it.")
     if head.kind == "no gpu":
         return _("For more speed, use a computer or a cloud service that has one.")
-    return shorten(head.finding.title, report) if head.finding else ""
+    return shorten_paths(head.finding.title, report) if head.finding else ""
 
 
 STEP_OF_KIND: dict[Kind, Step] = {

@@ -45,7 +45,7 @@ class Choice(NamedTuple):
     """What ``core.doctor.programs.scan_options`` gets: a path, or a process' number."""
 
 
-def choices(report: Report) -> tuple[Choice, ...]:
+def environment_choices(report: Report) -> tuple[Choice, ...]:
     """Return the environments that were found and have a framework, or are in use; those in use first."""
     names, home = environment_names(report), report.snapshot.machine.home
     rows = [r for r in report.grid.rows if r.cells or r.importance < MIN_FAR] if report.grid else []

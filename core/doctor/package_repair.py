@@ -24,7 +24,7 @@ from core.transaction import package_exchange
 from core.transaction.execute import Plan
 from core.transaction.journal import Entry, Journal
 
-discard, clear_twin = packages.discard, packages.clear_twin
+discard, clear_twin = packages.discard_twins, packages.clear_twin
 
 
 def unprepared_exchange(plan: Plan) -> ExchangePackages | None:
@@ -70,7 +70,7 @@ def prepare_exchange(
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
     then = PlannedHost(host=host, changes=further).fresh_environment() if further else host.fresh_environment()
     then = {n: v.replace(f"{wish.prefix}/", f"{real.prefix}/") for n, v in then.items()}
-    return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch, then=then)
+    return packages.prepare_exchange(real, seen, sources, host=host, journal=journal, watch=watch, then=then)
 
 
 def trial_result(made: Prepared) -> Rehearsal | None:

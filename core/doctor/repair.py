@@ -31,7 +31,7 @@ from core.rules.cudnn.files import release_of
 from core.transaction import elevation, execute
 from core.transaction.execute import Outcome, Plan, VerifiedFor
 from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
-from core.transaction.preconditions import resolve, unmet_preconditions
+from core.transaction.preconditions import resolve_changes, unmet_preconditions
 from core.transaction.session_host import current_host, merge_histories, without_active
 from core.transaction.variable_store import VariableStore, error_sentence
 
@@ -98,7 +98,7 @@ def propose(finding: Finding, shop: RepairContext) -> Proposal:
     if (wish := package_repair.unprepared_exchange(plan)) is not None:
         return Proposal(finding=finding, plan=plan, problems=package_repair.exchange_obstacles(wish))
     try:
-        plan = replace(plan, changes=resolve(fix.changes, shop.writer))
+        plan = replace(plan, changes=resolve_changes(fix.changes, shop.writer))
     except (ChangeError, OSError) as e:
         return Proposal(finding=finding, plan=plan, problems=(error_sentence(e),))
     elevated = elevation.needs_elevation(plan.changes, shop.writer)
@@ -111,7 +111,7 @@ def propose(finding: Finding, shop: RepairContext) -> Proposal:
     return Proposal(finding=finding, plan=plan, problems=problems, elevated=elevated)
 
 
-def refusal(finding: Finding, sentence: str) -> Proposal:
+def refused_proposal(finding: Finding, sentence: str) -> Proposal:
     """Return a proposal that changes nothing and says why."""
     return Proposal(finding=finding, plan=Plan(title="", changes=(), finding=finding.id), problems=(sentence,))
 
@@ -134,7 +134,7 @@ def prepare(
     made = package_repair.prepare_exchange(
         wish, further, report.snapshot, sources or Sources(), host=shop.host, journal=shop.journal, watch=watch
     )
-    plan = replace(proposal.plan, changes=resolve((*made.changes, *further), shop.writer))
+    plan = replace(proposal.plan, changes=resolve_changes((*made.changes, *further), shop.writer))
     problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
     if elevation.needs_elevation(plan.changes, shop.writer):
         problems = (_("Packages are not changed with administrator rights."),)
@@ -146,7 +146,7 @@ def package_sources(named: str, index: str, *, offline: bool, guard: bool = Fals
     return Sources(named=named, index=index, offline=offline, guard=guard)
 
 
-def discard(proposal: Proposal, shop: RepairContext) -> None:
+def discard_prepared(proposal: Proposal, shop: RepairContext) -> None:
     """Remove what was prepared for a proposal that is not carried out."""
     package_repair.discard(proposal.plan.changes, shop.journal)
 
@@ -191,7 +191,7 @@ def _prepared(proposal: Proposal, report: Report, shop: RepairContext, watch: Pr
     except (ChangeError, OSError) as e:
         return _refused(error_sentence(e))
     if proposal.rehearsal and proposal.rehearsal.works is False:
-        discard(proposal, shop)
+        discard_prepared(proposal, shop)
         return _refused(proposal.rehearsal.sentence)
     return proposal
 
@@ -247,7 +247,7 @@ def _apply_here(proposal: Proposal, shop: RepairContext, check: _Verification) -
         scratch.drop_all(shop.journal.staging)
         package_repair.clear_twin(proposal.plan.changes)
     elif outcome.kind != "stuck":
-        discard(proposal, shop)
+        discard_prepared(proposal, shop)
     return check.noted_in(outcome)
 
 

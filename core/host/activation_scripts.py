@@ -61,7 +61,7 @@ def _shell(name: str, verb: str, value: str) -> list[str]:
         return [f'export {name}={shlex.quote(value)}"${{{name}:+:${{{name}}}}}"']
     bare = value.rstrip("/") or "/"
     rows = [f'_CONVALESCE_LIST=":${{{name}-}}:"']
-    for letter in path_list.separators("linux", name)[1:]:
+    for letter in path_list.list_separators("linux", name)[1:]:
         rows += [
             f'while case "$_CONVALESCE_LIST" in *"{letter}"*) true ;; *) false ;; esac; do',
             f'    _CONVALESCE_LIST="${{_CONVALESCE_LIST%%"{letter}"*}}:${{_CONVALESCE_LIST#*"{letter}"}}"',

@@ -151,7 +151,7 @@ def settings_files() -> tuple[SettingsFile, ...]:
     return read_table("variables", ContractTable).settings
 
 
-def contracts() -> tuple[Contract, ...]:
+def variable_contracts() -> tuple[Contract, ...]:
     """Return the table, read once."""
     return read_table("variables", ContractTable).contracts
 

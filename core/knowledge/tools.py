@@ -49,11 +49,11 @@ class ToolTable(Frozen, frozen=True, kw_only=True):
     builders: tuple[Builder, ...] = ()
 
 
-def tools() -> tuple[Tool, ...]:
+def known_tools() -> tuple[Tool, ...]:
     """Return the table, read once."""
     return read_table("tools", ToolTable).tools
 
 
-def builders() -> tuple[Builder, ...]:
+def known_compilers() -> tuple[Builder, ...]:
     """Return what compiles C at run time."""
     return read_table("tools", ToolTable).builders

@@ -89,7 +89,7 @@ class EarlierReads:
         return zlib.crc32(body).to_bytes(4, "little") + body
 
 
-def digest(data: bytes) -> str:
+def short_hash(data: bytes) -> str:
     """Return a short hash of some bytes; not safe against forgery."""
     return blake2b(data, digest_size=16).hexdigest()
 
@@ -116,7 +116,7 @@ def _stamp() -> str:
     with suppress(OSError):
         loader = os.path.dirname(__file__)  # noqa: PTH120 - no object for each of many files
         parts += sorted(_sources([loader, os.path.join(os.path.dirname(loader), "probes")]))  # noqa: PTH118, PTH120
-    return digest("\n".join(parts).encode())
+    return short_hash("\n".join(parts).encode())
 
 
 _store: list[EarlierReads] = []
@@ -128,7 +128,7 @@ would add a parameter to a hundred functions.
 
 
 @contextmanager
-def using(store: EarlierReads) -> Iterator[None]:
+def reuse_reads(store: EarlierReads) -> Iterator[None]:
     """Within the block, let readers reuse the store's results, and add new ones to it."""
     _store.append(store)
     try:

@@ -221,7 +221,7 @@ class Exports:
         self._symbols, self._strings = symbols, strings
         self.known = len(self._table) == hashed.size and self._words > 0
 
-    def missing(self, names: dict[str, int]) -> dict[str, int]:
+    def not_exported(self, names: dict[str, int]) -> dict[str, int]:
         """Return those names (with their hashes) that this library does not export."""
         if self._all is not None:
             return {n: h for n, h in names.items() if n not in self._all}

@@ -31,14 +31,14 @@ class Value(Frozen, frozen=True, kw_only=True):
     text: str
     kind: str = ""
 
-    def agrees(self, other: Value | None) -> bool:
+    def agrees_with(self, other: Value | None) -> bool:
         """Whether the other value is the same; an unknown kind equals any kind."""
         return other is not None and self.text == other.text and (not self.kind or self.kind in ("", other.kind))
 
 
 def values_agree(planned: Value | None, found: Value | None) -> bool:
     """Whether the expected value is the one that was found."""
-    return found is None if planned is None else planned.agrees(found)
+    return found is None if planned is None else planned.agrees_with(found)
 
 
 class SetVariable(Frozen, frozen=True, kw_only=True, tag_field="change", tag="variable"):

@@ -21,7 +21,7 @@ class PathError(ValueError):
 LIBRARY_VARIABLE = "LD_LIBRARY_PATH"
 
 
-def separators(system: System, name: str = "PATH") -> str:
+def list_separators(system: System, name: str = "PATH") -> str:
     """Return the separator characters of a variable, the usual one first.
 
     ld.so takes a semicolon in LD_LIBRARY_PATH as well as a colon (ld.so(8)); every other search path of Linux has colons.
@@ -53,7 +53,7 @@ def _entries_and_separators(value: str, system: System, name: str) -> tuple[list
     """Return the entries and the separators between them: always one less, except for an empty text."""
     if not value:
         return [], []
-    letters = separators(system, name)
+    letters = list_separators(system, name)
     entries, between, start, quoted = [], [], 0, False
     for i, letter in enumerate(value):
         if letter == '"' and system == "windows":
@@ -84,7 +84,7 @@ def _take(entries: list[str], between: list[str], index: int) -> str:
 
 def join_entries(entries: list[str], system: System) -> str:
     """Return the entries as one text."""
-    return separators(system)[0].join(entries)
+    return list_separators(system)[0].join(entries)
 
 
 def entry_key(entry: str, system: System) -> str:
@@ -145,7 +145,7 @@ def insert_in_path(value: str, entry: str, index: int, system: System, *, name: 
         raise PathError(
             _("An earlier entry has an opening quotation mark without a closing one; repair that entry first.")
         )
-    _put(entries, between, entry, index, separators(system, name)[0])
+    _put(entries, between, entry, index, list_separators(system, name)[0])
     return _join_parts(entries, between)
 
 
@@ -196,7 +196,7 @@ def put_back(value: str, entry: str, index: int, model: str, system: System, *, 
     if now == old[:index] + old[index + 1 :]:
         return model
     end = count_before_end(now, system)
-    usual = separators(system, name)[0]
+    usual = list_separators(system, name)[0]
     if system == "windows":
         if _is_open(entry):
             _put(now, between, entry, len(now), usual)

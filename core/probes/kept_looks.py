@@ -9,7 +9,7 @@ import msgspec
 
 from core.common.decoding import ONE_AT_A_TIME
 from core.common.fact_text import forms_in, remember_form
-from core.loader.earlier_reads import MISSING, digest, earlier_or_new, file_identity
+from core.loader.earlier_reads import MISSING, earlier_or_new, file_identity, short_hash
 from core.probes.sysroot import Sysroot
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ def kept_look(
         return look(where)[0]
     known = {} if known is None else known
     try:
-        key = f"{name} {digest(msgspec.msgpack.encode(given))}"
+        key = f"{name} {short_hash(msgspec.msgpack.encode(given))}"
     except UnicodeEncodeError:  # A file name that is not valid text cannot be stored.
         return look(where)[0]
 
@@ -106,4 +106,4 @@ def _identity(places: tuple[str, ...], where: Sysroot, known: dict[str, str]) ->
         if not known[place]:
             return ""
         identities.append(known[place])
-    return digest("\n".join(identities).encode())
+    return short_hash("\n".join(identities).encode())

@@ -283,7 +283,7 @@ def empty_cache() -> Iterator[str]:
 
 
 @contextmanager
-def overlays(changes: tuple[Change, ...]) -> Iterator[dict[str, str]]:
+def planned_folders(changes: tuple[Change, ...]) -> Iterator[dict[str, str]]:
     """Yield each folder that files are placed in -> a temporary folder with its future content."""
     made: dict[str, str] = {}
     with scratch.scratch_folder() as base:

@@ -20,7 +20,7 @@ from core.rehearsal.files import (
     Rehearsal,
     cache_of,
     empty_cache,
-    overlays,
+    planned_folders,
     real_names,
     rehearse_completion,
     rehearse_removal,
@@ -28,7 +28,15 @@ from core.rehearsal.files import (
 )
 from core.rehearsal.planned_host import PlannedHost
 
-__all__ = ["Examine", "Rehearsal", "compare_reports", "overlays", "rehearse", "remaining_finding", "remaining_problem"]
+__all__ = [
+    "Examine",
+    "Rehearsal",
+    "compare_reports",
+    "planned_folders",
+    "rehearse",
+    "remaining_finding",
+    "remaining_problem",
+]
 
 Examine = Callable[[Host], Report]
 
@@ -63,7 +71,7 @@ def rehearse(
         return rehearse_removal(changes, report.snapshot, host, watch)
     if only_files and all(i.text is not None for c in changes if isinstance(c, FileSet) for i in c.items):
         return compare_reports(finding, report, examine(PlannedHost(host, changes=changes)))
-    with overlays(changes) as moved:
+    with planned_folders(changes) as moved:
         said_of_files = rehearse_completion(changes, moved, report.snapshot, host, watch)
         if said_of_files is not None:
             return said_of_files

@@ -9,7 +9,7 @@ from core.common.text import join_names
 from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.findings import Report
 from core.model.paths import file_name, form_of, parent
-from core.report.short_names import environment_names, environment_place, shorten
+from core.report.short_names import environment_names, environment_place, shorten_paths
 
 MOST_PACKAGES = 2
 """Most packages that a sentence names; the exact change lists all."""
@@ -31,7 +31,7 @@ def _words(change: Change, report: Report) -> str:
         return _line(change, report)
     if isinstance(change, ExchangePackages):
         return _packages(change, report)
-    return _sentence(shorten(change.lines()[0], report))  # it says itself what it does
+    return _sentence(shorten_paths(change.lines()[0], report))  # it says itself what it does
 
 
 def _sentence(line: str) -> str:
@@ -55,7 +55,7 @@ def _files(change: FileSet, report: Report) -> str:
     placed = [i for i in change.items if i.after]
     items = placed or change.items
     system = form_of(items[0].path) if items else report.snapshot.machine.system
-    where = join_names(dict.fromkeys(shorten(parent(system, i.path), report) for i in items), 1)
+    where = join_names(dict.fromkeys(shorten_paths(parent(system, i.path), report) for i in items), 1)
     aside = {i.path for i in change.items if not i.after}
     if placed and all(i.source in aside for i in placed):
         old, new = (
@@ -69,7 +69,7 @@ def _files(change: FileSet, report: Report) -> str:
 
 
 def _entry(change: EditPath, report: Report) -> str:
-    entry, where = shorten(change.entry, report), _where(change, report)
+    entry, where = shorten_paths(change.entry, report), _where(change, report)
     name = "PATH" if change.name.upper() == "PATH" else change.name
     if change.old is None:
         return _("Add the folder {entry} to {name}{where}.", entry=entry, name=name, where=where)
@@ -92,7 +92,7 @@ def _line(change: EditLine, report: Report) -> str:
     if change.value:
         return _("Give {name} another value in line {line} of {file}.", name=change.name, line=line, file=file)
     if change.entry:
-        entry = shorten(change.entry, report)
+        entry = shorten_paths(change.entry, report)
         return _(
             "Remove the folder {entry} from line {line} of {file} ({name}).",
             entry=entry,
@@ -104,8 +104,8 @@ def _line(change: EditLine, report: Report) -> str:
 
 
 def _where(change: SetVariable | EditPath, report: Report) -> str:
-    return f" ({shorten(change.at, report)})" if change.at else ""
+    return f" ({shorten_paths(change.at, report)})" if change.at else ""
 
 
 def _name(prefix: str, report: Report) -> str:
-    return environment_names(report).get(prefix) or shorten(prefix, report)
+    return environment_names(report).get(prefix) or shorten_paths(prefix, report)

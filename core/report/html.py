@@ -115,7 +115,7 @@ def _machine(report: Report) -> str:
 def _origin_note(report: Report) -> str:
     when = format_moment(report.snapshot.taken, zone=True)
     taken = _("The machine was scanned on {taken}.", taken=when) if when else ""
-    code = session_code.encode_code(session_code.summarise(report))
+    code = session_code.encode_code(session_code.decoded_report(report))
     return join_sentences(
         taken,
         _("Session code: {code}.", code=code),

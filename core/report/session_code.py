@@ -65,7 +65,7 @@ class DecodedReport(Frozen, frozen=True, kw_only=True):
 # --- from a report ---------------------------------------------------------------------------------------
 
 
-def summarise(report: Report) -> DecodedReport:
+def decoded_report(report: Report) -> DecodedReport:
     """Return the content of a report's code: every warning and fault, the root cause first."""
     numbers: dict[str, int] = {row.cause: n for n, row in enumerate(cause_rows())}
     head = report.headline

@@ -70,7 +70,7 @@ def concerned_text(finding: Finding, report: Report) -> str:
     return join_names(concerned_environments(finding, report), MOST_NAMES)
 
 
-def shorten(text: str, report: Report) -> str:
+def shorten_paths(text: str, report: Report) -> str:
     """Return a sentence with short names in place of the paths that the report knows, and ~ for the home folder."""
     for path, name in sorted(_known_paths(report), key=lambda pair: -len(pair[0])):
         if path in text:

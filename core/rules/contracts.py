@@ -16,10 +16,10 @@ from core.knowledge.contracts import (
     Contract,
     ContractKind,
     asked_words,
-    contracts,
     named_places,
     options_of,
     settings_files,
+    variable_contracts,
     words_of,
 )
 from core.model.facts import NamedPlace, Snapshot, Variable, Vocabulary
@@ -39,7 +39,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
         return
     views = [h for h in environment_views(seen) if h.near <= 3]
     yield from _by_code(seen, views)
-    for contract in contracts():
+    for contract in variable_contracts():
         value = effective_variable(seen, contract.variable)
         if value is None:
             continue
@@ -103,7 +103,7 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         value = next(iter((*row.unknown, *row.known)), "") if row.setting else ""
         names = {s.variable for s in settings_files() if s.key == row.variable and re.fullmatch(s.reader, row.reader)}
-        needs = dict(n for c in contracts() if c.variable in names for n in c.needs)
+        needs = dict(n for c in variable_contracts() if c.variable in names for n in c.needs)
         installed = [f"{d.name}=={d.version}" for h in near for d in h.python.distributions]
         absent = value in needs and not any(re.fullmatch(needs[value], i) for i in installed)
         if not near or not row.setting or row.setting in told or not (row.unknown or absent):
@@ -435,7 +435,7 @@ def _without_devices(contract: Contract, value: str, seen: Snapshot) -> str:
 
 def absent_backends(seen: Snapshot) -> Iterator[Finding]:
     """A variable requests a backend that is not installed in the environment: JAX for CUDA without the plugin."""
-    for contract in contracts():
+    for contract in variable_contracts():
         value = effective_variable(seen, contract.variable) if contract.needs else None
         words = [w.strip().lower() for w in value.value.split(contract.separator or ",")] if value else []
         for home in environment_views(seen) if value else ():

@@ -27,11 +27,11 @@ from core.model.system_steps import SystemStep
 from core.transaction import file_set, line_edit, package_exchange, system_steps
 from core.transaction.file_set import NotRestored
 from core.transaction.journal import BegunError, Entry, Journal, State
-from core.transaction.preconditions import resolve, unmet_preconditions
+from core.transaction.preconditions import unmet_preconditions
 from core.transaction.system_steps import SystemTools
 from core.transaction.variable_store import VariableStore, error_sentence
 
-__all__ = ["Outcome", "Plan", "execute", "recover", "recover_locked", "resolve", "undo", "unmet_preconditions"]
+__all__ = ["Outcome", "Plan", "execute", "recover", "recover_locked", "undo", "unmet_preconditions"]
 
 
 class Plan(Frozen, frozen=True, kw_only=True):

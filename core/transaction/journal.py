@@ -124,7 +124,7 @@ class Journal:
 
     # --- whose it is -----------------------------------------------------------------------------------------
 
-    def check(self) -> None:
+    def check_owner(self) -> None:
         """Check that nobody else can have written here, because entries are carried out with the reader's rights.
 
         With an administrator's rights every part of the path counts. A missing history passes.
@@ -164,7 +164,7 @@ class Journal:
         Raises:
             JournalError: others than who reads it can have written it.
         """
-        self.check()
+        self.check_owner()
         try:
             with safe_folder.open_folder(self._part("entries")) as folder:
                 names = [n for n in folder.names() if n.endswith(".json") and _ID.match(n[:-5])]
@@ -319,7 +319,7 @@ class Journal:
 
             make_protected(self.folder)
             make_protected(self._part("kept"), MACHINE_BACKUPS)
-        self.check()
+        self.check_owner()
         safe_folder.make_folders(self._part("entries"), self._mode)
         safe_folder.make_folders(self._part("kept"), 0o700)
 

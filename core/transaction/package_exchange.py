@@ -37,7 +37,7 @@ _held: dict[str, int] = {}
 # --- what is there ---------------------------------------------------------------------------------------------
 
 
-def fingerprint(folder: str) -> str:
+def folder_fingerprint(folder: str) -> str:
     """Return a hash over name, kind, size and time of everything in a folder but byte code. It reads no file.
 
     Raises:
@@ -125,7 +125,7 @@ def _place_problem(change: ExchangePackages) -> str:
         return _("{folder} has been replaced by another folder since it was examined.", folder=change.folder)
     if not os.access(Path(change.folder).parent, os.W_OK):
         return _("This user has no permission to change {folder}.", folder=change.folder)
-    if fingerprint(change.folder) == change.before:
+    if folder_fingerprint(change.folder) == change.before:
         return ""
     words = _foreign_packages(change)
     if words:
@@ -147,7 +147,7 @@ def _foreign_packages(change: ExchangePackages) -> str:
 def _twin_problem(change: ExchangePackages) -> str:
     if exchange.folder_number(change.twin) != change.new:
         return _("What was kept in {twin} is no longer there.", twin=change.twin)
-    if fingerprint(change.twin) != change.after:
+    if folder_fingerprint(change.twin) != change.after:
         return _("Files in {twin} were changed since.", twin=change.twin)
     return ""
 

@@ -26,7 +26,7 @@ from core.transaction.system_steps import SystemTools, step_problems
 from core.transaction.variable_store import VariableStore, error_sentence
 
 
-def resolve(changes: tuple[Change, ...], writer: VariableStore) -> tuple[Change, ...]:
+def resolve_changes(changes: tuple[Change, ...], writer: VariableStore) -> tuple[Change, ...]:
     """Return the changes as they will be shown and made: with the hashes of the files that are there, and with the
     steps that an environment has already. Changes nothing.
 

@@ -87,7 +87,7 @@ class PageStack(QStackedWidget):
         if isinstance(page, LazyPage) and page.isVisible():
             page.build()
 
-    def subject(self) -> str:
+    def help_word(self) -> str:
         """Return the word of the help page for the visible page: its cause, else its step."""
         page = self.currentWidget()
         causes = [c.finding.cause for c in page.cards if c.finding.primary] if isinstance(page, LazyPage) else []
@@ -95,7 +95,7 @@ class PageStack(QStackedWidget):
             return causes[0]
         return page.step.value if isinstance(page, StepPage) else SEARCH_PATH
 
-    def cure(self) -> QPushButton | None:
+    def cure_button(self) -> QPushButton | None:
         """Return the button that cures the primary cause, if it is on the visible page."""
         page = self.currentWidget()
         cards = page.cards if isinstance(page, StepPage | SummaryPage) else []

@@ -60,7 +60,7 @@ class AskScreen(Screen):
         self._option("whole", _("Just &check this computer"))
         self.add_text(_("Looking changes nothing. You can also drop a folder or a file here."), muted=True)
         self.end()
-        self.add_button(_("&Look"), self.look, primary=True)
+        self.add_button(_("&Look"), self.submit, primary=True)
         self.buttons["whole"].setChecked(True)
         self._group.idToggled.connect(self._on_chosen)
 
@@ -111,7 +111,7 @@ class AskScreen(Screen):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.setTabKeyNavigation(False)
-        self.list.itemDoubleClicked.connect(lambda _item: self.look())
+        self.list.itemDoubleClicked.connect(lambda _item: self.submit())
         self._fill()
         return self._add_part("named", self.list, flat_button(_("&Browse..."), self._browse))
 
@@ -172,7 +172,7 @@ class AskScreen(Screen):
         if self.list is not None and before.list is not None and self._known:
             self.list.setCurrentRow(before.list.currentRow())
 
-    def look(self) -> None:
+    def submit(self) -> None:
         """Submit the question."""
         asked = self.question()
         if asked is not None:

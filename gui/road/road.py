@@ -187,15 +187,15 @@ class Road(QWidget):
         self.show_screen(self._ask_screen)
 
     def _ask_screen(self) -> Screen:
-        screen = AskScreen(self.look, self.browse_wanted.emit, self.theme)
+        screen = AskScreen(self.begin_with, self.browse_wanted.emit, self.theme)
         if self.report is not None and not self.shows_other_computer:
             self._list_choices(screen, self.report)
         return screen
 
     def _list_choices(self, screen: AskScreen, report: Report) -> None:
-        from core.doctor.named import choices
+        from core.doctor.named import environment_choices
 
-        screen.show_choices((*choices(report), *self.controller.running))
+        screen.show_choices((*environment_choices(report), *self.controller.running))
 
     def fill_in(self, question: Question) -> None:
         """Enter a question on screen 1."""
@@ -256,11 +256,11 @@ class Road(QWidget):
         if self._done is None or self.report is None:
             return ()
         from core.doctor.verify import way_sentence
-        from core.report.short_names import shorten
+        from core.report.short_names import shorten_paths
 
         outcome = self._done.outcome
         told = (*filter(None, (outcome.proved,)), *outcome.notes)
-        return (*told, *(shorten(way_sentence(v), self.report) for v in outcome.verified_for))
+        return (*told, *(shorten_paths(way_sentence(v), self.report) for v in outcome.verified_for))
 
     def _acts(self) -> AnswerActions:
         from gui.road.answer import AnswerActions
@@ -284,9 +284,9 @@ class Road(QWidget):
 
     def session_code(self) -> str:
         """Return the session code of the shown report."""
-        from core.report.session_code import encode_code, summarise
+        from core.report.session_code import decoded_report, encode_code
 
-        return encode_code(summarise(self.report)) if self.report else ""
+        return encode_code(decoded_report(self.report)) if self.report else ""
 
     def _start_again(self) -> str:
         """Return the names of the programs to restart after a cure."""
@@ -350,12 +350,12 @@ class Road(QWidget):
         if not self.controller.busy:
             self.controller.scan()
 
-    def look(self, question: Question) -> None:
+    def begin_with(self, question: Question) -> None:
         """Continue from screen 1 with a question."""
         if question.way == "named":
             self.look_at(question.text)
         elif question.way == "message":
-            self.take(text=question.text)
+            self.read_given(text=question.text)
         elif self._fresh and self.report is not None and not self.shows_other_computer:
             self._fresh = False
             self.answer()
@@ -393,13 +393,13 @@ class Road(QWidget):
         self.before = before
         self._show_answer(partial(self._head_of_change, finding, None))
 
-    def take(self, *, path: str = "", text: str = "") -> None:
+    def read_given(self, *, path: str = "", text: str = "") -> None:
         """Read a file or a text from the person."""
         self.wait("take")
         self.message = text
         if self.report is None:
             self.start_scan()  # The text is compared with this computer.
-        self.controller.take(path, text)
+        self.controller.read_given(path, text)
 
     def plan_fix(self, finding: Finding, source: str = "") -> None:
         """Plan and rehearse a fix."""

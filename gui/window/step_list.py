@@ -130,7 +130,7 @@ class StepList(QFrame):
         """Store a setting, and announce it."""
         self.settings_button.choose(key, value)
 
-    def fit(self, window: int, height: int = 1000) -> None:
+    def fit_to(self, window: int, height: int = 1000) -> None:
         """Choose between words and icons for a window of this size (pixels); in a low window the steps keep their
         words.
         """
@@ -199,7 +199,7 @@ class StepList(QFrame):
     def show_waiting(self, theme: Theme) -> None:
         """Show that nothing is known yet."""
         for row in range(self.steps.count()):
-            self.mark(row, "waiting", theme.muted, "")
+            self.mark_step(row, "waiting", theme.muted, "")
 
     def show_section(self, section: str, state: str, ended: Collection[str], theme: Theme) -> None:
         """Show that a section of the Snapshot is being examined, was examined, or could not be."""
@@ -208,21 +208,21 @@ class StepList(QFrame):
                 done = set(SECTIONS_OF_STEP[step]) <= set(ended)
                 icon = "unknown" if state == "failed" else "waiting" if done else "looking"
                 says = {"unknown": _("not decided"), "waiting": _("examined"), "looking": _("looking")}[icon]
-                self.mark(row, icon, theme.muted, says)
+                self.mark_step(row, icon, theme.muted, says)
 
     def show_report(self, report: Report, theme: Theme) -> None:
         """Show the severity of each step, and of the whole on the last one."""
         for row, step in enumerate(texts.shown_steps()):
             if step is Step.BENCHMARK and report.snapshot.benchmark is None:
-                self.mark(row, "waiting", theme.muted, _("not run"))
+                self.mark_step(row, "waiting", theme.muted, _("not run"))
             else:
                 self._mark_severity(row, texts.step_verdict(report, step)[0], theme)
         self._mark_severity(self.steps.count() - 1, texts.machine_standing(report), theme)
 
     def _mark_severity(self, row: int, severity: Severity, theme: Theme) -> None:
-        self.mark(row, severity.word, theme.severity_colour(severity), looks.severity_word(severity))
+        self.mark_step(row, severity.word, theme.severity_colour(severity), looks.severity_word(severity))
 
-    def mark(self, row: int, icon: str, colour: str, says: str) -> None:
+    def mark_step(self, row: int, icon: str, colour: str, says: str) -> None:
         """Mark a step with an icon in a colour, and a word."""
         self._says[row] = says
         self.steps.item(row).setIcon(looks.make_icon(icon, colour, self.steps.iconSize().width()))

@@ -128,7 +128,7 @@ class Window(QWidget):
         QShortcut(QKeySequence("Ctrl+E"), self, self.open_message)
         QShortcut(QKeySequence.StandardKey.Refresh, self, self.start)
         QShortcut(QKeySequence.StandardKey.Save, self, self.errands.save)
-        QShortcut(QKeySequence.StandardKey.HelpContents, self, lambda: self._help(self.stack.subject()))
+        QShortcut(QKeySequence.StandardKey.HelpContents, self, lambda: self._help(self.stack.help_word()))
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._apply_theme)
         says = self._controller
         says.busy_changed.connect(self._busy)
@@ -174,7 +174,7 @@ class Window(QWidget):
         self.rail.apply_theme(self._theme)
         self.explain_page.apply_theme()
         self.sheet.apply_theme()
-        self.rail.fit(self.width(), self.height())
+        self.rail.fit_to(self.width(), self.height())
         if self.report is not None:
             self._fill(self.report)
             self.stack.refresh()
@@ -186,7 +186,7 @@ class Window(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the page room."""
         super().resizeEvent(event)
-        self.rail.fit(self.width(), self.height())
+        self.rail.fit_to(self.width(), self.height())
 
     # --- moving ------------------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ class Window(QWidget):
             self.steps.setCurrentRow(shown.index(head.step) if head and head.step in shown else len(self.pages) - 1)
         self.stack.refresh()
         if not self._moved:
-            (self.stack.cure() or self.steps).setFocus()  # The fix's button asks before it changes anything.
+            (self.stack.cure_button() or self.steps).setFocus()  # The fix's button asks before it changes anything.
         self._announce(report.primary.title if report.primary else scan_headline(report))
 
     def _fill(self, report: Report) -> None:
@@ -337,7 +337,7 @@ class Window(QWidget):
 
     def _measure(self, quick: bool) -> None:
         if self.report is not None and not self._controller.busy and not self.shows_other_computer:
-            self.rail.mark(texts.shown_steps().index(Step.BENCHMARK), "looking", self._theme.muted, _("running"))
+            self.rail.mark_step(texts.shown_steps().index(Step.BENCHMARK), "looking", self._theme.muted, _("running"))
             self._scanning = True
             self._controller.benchmark(self.report, quick=quick)
 

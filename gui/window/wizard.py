@@ -48,7 +48,7 @@ class Wizard(QWidget):
         self._theme: Theme = theme.dress_as_chosen(settings)
         language.use_chosen_language(settings)
         self._language = i18n.current_language()
-        self.errands = Actions(self, controller, self.tell, self._on_changed)
+        self.errands = Actions(self, controller, self.show_notice, self._on_changed)
         self.errands.theme = self._theme
         self.details: Window | None = None
         self.notice: Banner | None = None
@@ -77,7 +77,7 @@ class Wizard(QWidget):
         road.details_wanted.connect(self.open_details)
         road.message_wanted.connect(self.open_message)
         road.measure_wanted.connect(self.open_benchmark)
-        road.told.connect(self.tell)
+        road.told.connect(self.show_notice)
         road.elsewhere_changed.connect(self._say_whose)
         road.finished.connect(self._leave)
         road.undo_wanted.connect(self._undo)
@@ -213,7 +213,7 @@ class Wizard(QWidget):
 
     # --- messages -----------------------------------------------------------------------------------------------------
 
-    def tell(self, severity: Severity, sentence: str) -> None:
+    def show_notice(self, severity: Severity, sentence: str) -> None:
         """Show a sentence above the screen until it is dismissed."""
         from gui.widgets.text import announce
         from gui.window.banner import Banner
@@ -279,7 +279,7 @@ class Wizard(QWidget):
                 focus.setFocus()  # Focus is lost while the screen is moved.
         self.sheet.apply_theme()
         if not self.sheet.explain(word):
-            self.tell(Severity.NOTE, _("There is no help page about this yet."))
+            self.show_notice(Severity.NOTE, _("There is no help page about this yet."))
 
     def _put_help_away(self) -> None:
         if self.sheet is not None:
@@ -297,7 +297,7 @@ class Wizard(QWidget):
     def take_file(self, path: str) -> None:
         """Read a report or a log."""
         self.stack.setCurrentWidget(self.road)
-        self.road.take(path=path)
+        self.road.read_given(path=path)
 
     def _compare(self) -> None:
         if self.road.report is None or self.controller.busy:
@@ -334,7 +334,7 @@ class Wizard(QWidget):
     def _tell_code(self) -> None:
         if code := self.road.session_code():
             QGuiApplication.clipboard().setText(code)
-            self.tell(Severity.NOTE, _("Session code: {code} (copied)", code=code))
+            self.show_notice(Severity.NOTE, _("Session code: {code} (copied)", code=code))
 
     def paste(self) -> None:
         """Start with the clipboard's content."""
@@ -360,7 +360,7 @@ class Wizard(QWidget):
         """Handle a dropped path: read a file that contains text, examine anything else."""
         self.stack.setCurrentWidget(self.road)
         if path.lower().endswith((".json", ".txt", ".log", ".out", ".err", ".md")):
-            self.road.take(path=path)
+            self.road.read_given(path=path)
         else:
             self.road.look_at(path)
 

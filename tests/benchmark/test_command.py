@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from core.benchmark.extent import full_run, quick_run
 from core.cli.main import main
 from core.common.progress import Progress
-from core.doctor.benchmark import measure
+from core.doctor.benchmark import measure_speed
 from core.doctor.examine import diagnose_snapshot
 from core.host.this_host import this_host
 from core.model.facts import Distribution, Driver, FrameworkBuild, Frameworks, Gpu, Machine, PythonEnvironment, Snapshot
@@ -68,7 +68,7 @@ def probed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str],
         "trials": (),
     }
     monkeypatch.setattr("core.doctor.benchmark.PROBES", tuple(stand_in(n, v) for n, v in sections.items()))
-    return asked, measure(this_host(), Progress(), extent=quick_run() if "--quick" in arguments else full_run())
+    return asked, measure_speed(this_host(), Progress(), extent=quick_run() if "--quick" in arguments else full_run())
 
 
 def test_a_whole_run_says_of_the_frameworks_what_a_scan_says(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,9 +24,9 @@ MEASURED = """
 import resource, sys, time
 from pathlib import Path
 from core.report.triage.reading import read_all
-from core.report.triage.table import tabulate
+from core.report.triage.table import tabulate_reports
 start, worked = time.perf_counter(), time.process_time()
-table = tabulate(read_all(Path(sys.argv[1])))
+table = tabulate_reports(read_all(Path(sys.argv[1])))
 took, worked = time.perf_counter() - start, time.process_time() - worked
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(took, worked, peak, table.reports, len(table.malformed))

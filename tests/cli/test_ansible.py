@@ -17,7 +17,7 @@ import pytest
 
 from core.report.json_form import from_json
 from core.report.triage.reading import read_all
-from core.report.triage.table import tabulate
+from core.report.triage.table import tabulate_reports
 
 ROOT = Path(__file__).parents[2]
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -67,7 +67,7 @@ def play(folder: Path, inventory: str, *options: str) -> None:
 def test_over_the_local_connection(tmp_path: Path) -> None:
     python = f"ansible_python_interpreter={sys.executable}"
     play(tmp_path, f"one ansible_connection=local {python}\ntwo ansible_connection=local {python}\n")
-    table = tabulate(read_all(tmp_path / "reports"))
+    table = tabulate_reports(read_all(tmp_path / "reports"))
     assert [m.file for m in table.machines] == ["one.json", "two.json"]
     assert table.malformed == ()
     report = from_json((tmp_path / "reports" / "one.json").read_bytes())

@@ -21,7 +21,7 @@ from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
 from core.report.json_form import from_json, to_json
 from core.report.redact import redact
-from core.report.session_code import encode_code, summarise
+from core.report.session_code import decoded_report, encode_code
 from tests import machines as m
 from tests.test_snapshots import RECORDED
 
@@ -239,7 +239,7 @@ def test_scan_tells_a_code_and_explain_shows_its_findings(
     monkeypatch.setenv("CONVALESCE_STATE", str(tmp_path / "state"))
     scanned(monkeypatch, broken())
     run("scan")
-    code = encode_code(summarise(broken()))
+    code = encode_code(decoded_report(broken()))
     assert f"convalesce explain {code}" in capsys.readouterr().out
     assert run("explain", code.lower().replace("-", " ")) == FOUND
     assert "corrupt_or_truncated_file" in capsys.readouterr().out

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from core.common.requirements import Requirement, clauses, is_in_specifier, marker_applies, parse_requirement
+from core.common.requirements import Requirement, is_in_specifier, marker_applies, parse_requirement, specifier_clauses
 from core.model.facts import marker_facts
 from tests.common.test_versions import HOSTILE, LONG
 
@@ -75,7 +75,7 @@ def test_requirements_are_read_as_packaging_reads_them(text: str, facts: dict[st
         return
     found = parse_requirement(text)
     assert found == Requirement(expected.name, str(expected.specifier), str(expected.marker or ""))
-    assert set(clauses(found.specifier)) == {(s.operator, s.version) for s in expected.specifier}
+    assert set(specifier_clauses(found.specifier)) == {(s.operator, s.version) for s in expected.specifier}
     assert marker_applies(found, facts) is (expected.marker is None or _holds(expected.marker, facts))
     assert is_in_specifier(found.specifier, version) is expected.specifier.contains(Version(version), prereleases=True)
 

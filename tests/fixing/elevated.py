@@ -24,7 +24,7 @@ from core.model.findings import Report
 from core.transaction import elevation
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
-from core.transaction.preconditions import resolve
+from core.transaction.preconditions import resolve_changes
 from tests.fixing.cure import difference, faults, picture
 
 CUDA_PATH = SetVariable(name="CUDA_PATH", scope="machine", before=None, after=Value(text="/usr/local/cuda"))
@@ -71,7 +71,7 @@ class Acts:
         host = self.shop.host
         bare = HostWithEnvironment(host, {**host.fresh_environment(), "PATH": "/nowhere"})
         stray = FileSet(title="t", items=(FileItem(path=STRAY, before="?", after=""),))
-        order = ElevationOrder(plan=Plan(title="t", changes=resolve((stray,), self.shop.writer)))
+        order = ElevationOrder(plan=Plan(title="t", changes=resolve_changes((stray,), self.shop.writer)))
         refused = elevation.ask_elevated(order, host=bare, journal=self.shop.journal)
         said, _, command = refused.sentence.partition("sudo ")
         before = picture(self.shop.journal.folder)
@@ -102,7 +102,7 @@ class Acts:
             title="t",
             items=(FileItem(path="/usr/local/lib/libcudnn_ops.so.9", after="?", source=str(source)),),
         )
-        planted = self._order(*resolve((placed,), self.shop.writer))
+        planted = self._order(*resolve_changes((placed,), self.shop.writer))
         asked = {
             "tampered": (str(tampered), digest),
             "another hash": (path, "0" * 64),

@@ -194,7 +194,7 @@ def lines(root: Path) -> Plan:
         *(EditLine(path=bashrc, form="posix", line=n, name="LD_LIBRARY_PATH", reason="why") for n in (1, 3)),
         EditLine(path=kernel, form="json", line=1, name="LD_LIBRARY_PATH"),
     )
-    return Plan(title="lines", changes=preconditions.resolve(edits, linux(root)))
+    return Plan(title="lines", changes=preconditions.resolve_changes(edits, linux(root)))
 
 
 KINDS = [variable, own_file, path_entry, venv, conda, file_set, quarantine, folder_aside, environments, mixture, lines]

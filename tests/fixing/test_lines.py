@@ -26,7 +26,7 @@ from core.transaction.broker.ground import RealGround
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Entry, Journal
 from core.transaction.line_edit import is_edit_in_place, value_after
-from core.transaction.preconditions import resolve
+from core.transaction.preconditions import resolve_changes
 from core.transaction.session_host import NewSessionHost
 from core.transaction.variable_store import LinuxVariables
 
@@ -247,7 +247,7 @@ def test_a_line_whose_only_folder_goes_is_taken_out(form: LineForm, old: str) ->
 
 def plan(path: Path, line: int = 2, **fields: object) -> Plan:
     change = EditLine(path=str(path), form="posix", line=line, name=L, reason="It hides the right one.", **fields)  # type: ignore[arg-type]
-    return Plan(title="t", changes=resolve((change,), LinuxVariables(home=str(path.parent))))
+    return Plan(title="t", changes=resolve_changes((change,), LinuxVariables(home=str(path.parent))))
 
 
 FILES = {
@@ -317,7 +317,7 @@ def test_two_lines_of_one_file_are_edited_and_undone_together(tmp_path: Path) ->
     file.write_text(text)
     writer, journal = LinuxVariables(home=str(tmp_path)), Journal(tmp_path / "state")
     both = tuple(EditLine(path=str(file), form="posix", line=n, name=L) for n in (1, 3))
-    done = execute(Plan(title="t", changes=resolve(both, writer)), writer=writer, journal=journal)
+    done = execute(Plan(title="t", changes=resolve_changes(both, writer)), writer=writer, journal=journal)
     assert done.kind == "done"
     assert [r for r in file.read_text().splitlines() if not r.startswith("#")] == []
     assert undo(done.entry, writer=writer, journal=journal).kind == "undone"

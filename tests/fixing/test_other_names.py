@@ -16,7 +16,7 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.rehearsal.planned_host import PlannedHost
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
-from core.transaction.preconditions import resolve
+from core.transaction.preconditions import resolve_changes
 from core.transaction.variable_store import LinuxVariables
 from tests.fixing.conftest import tree
 
@@ -52,7 +52,7 @@ def test_what_is_in_the_way_goes_and_comes_back(number: int, work: Path, tmp_pat
     remedy, names, pth = rows(work)[number]
     before = tree(work)
     writer, journal = LinuxVariables("/", str(tmp_path / "home")), Journal(tmp_path / "state")
-    changes = resolve(changes_of(remedy, SEEN), writer)
+    changes = resolve_changes(changes_of(remedy, SEEN), writer)
     done = execute(Plan(title="x", changes=changes), writer=writer, journal=journal)
     assert done.kind == "done", done
     assert {p.name for p in work.iterdir() if ".convalesce-" not in p.name} == names
@@ -67,7 +67,7 @@ def test_a_name_that_is_taken_is_left(work: Path, tmp_path: Path) -> None:
     (work / "my_random.py").write_text("mine, too\n")
     before = tree(work)
     writer, journal = LinuxVariables("/", str(tmp_path / "home")), Journal(tmp_path / "state")
-    changes = resolve(changes_of(rows(work)[0][0], SEEN), writer)
+    changes = resolve_changes(changes_of(rows(work)[0][0], SEEN), writer)
     assert execute(Plan(title="x", changes=changes), writer=writer, journal=journal).kind == "refused"
     assert tree(work) == before
 

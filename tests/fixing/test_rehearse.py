@@ -33,7 +33,7 @@ from core.probes.sysroot import sysroot_of
 from core.rehearsal import rehearse
 from core.rehearsal.files import overlay_environment
 from core.rehearsal.planned_host import PlannedHost
-from core.transaction.execute import resolve
+from core.transaction.preconditions import resolve_changes
 from core.transaction.variable_store import LinuxVariables
 from tests import standin
 from tests.fixing.conftest import item, tree
@@ -164,7 +164,7 @@ def test_a_completed_set_is_called_in_an_overlay(broken: Path, donor: str, works
 
 def test_overlays_leave_nothing_behind_and_reach_no_original(broken: Path, tmp_path: Path) -> None:
     before = tree(broken)
-    with rehearse.overlays((completed(broken, "good"),)) as made:
+    with rehearse.planned_folders((completed(broken, "good"),)) as made:
         overlay = Path(made[str(broken / "mine")])
         assert sorted(p.name for p in overlay.iterdir()) == sorted(p.name for p in (broken / "good").iterdir())
         (overlay / "libcudnn.so.9").unlink()
@@ -176,7 +176,7 @@ def test_a_link_to_itself_is_no_obstacle_to_an_overlay(broken: Path) -> None:
     loop = broken / "mine" / "libcudnn_adv.so.9"
     loop.unlink(missing_ok=True)
     loop.symlink_to(loop.name)
-    with rehearse.overlays((completed(broken, "good"),)) as made:
+    with rehearse.planned_folders((completed(broken, "good"),)) as made:
         overlay = Path(made[str(broken / "mine")])
         assert (overlay / "libcudnn_ops.so.9").read_bytes() == (broken / "good/libcudnn_ops.so.9").read_bytes()
 
@@ -191,7 +191,7 @@ def test_a_set_that_is_placed_anew_is_looked_at_where_it_waits(broken: Path) -> 
         at="/v",
         after=Value(text=f"prepend {target}", kind=ACTIVATION_KIND),
     )
-    changes = (*resolve((files,), MemoryWriter("linux")), steps)
+    changes = (*resolve_changes((files,), MemoryWriter("linux")), steps)
     waiting: list[Path] = []
 
     def examine(host: Host) -> Report:

@@ -32,12 +32,12 @@ def one(environment: str) -> None:
     """Run it in this process and print when each stage began, what was left out, and what took how long."""
     start = time.monotonic()
     from core.common.progress import Progress
-    from core.doctor.benchmark import measure
+    from core.doctor.benchmark import measure_speed
     from core.host.this_host import this_host
 
     began: dict[str, float] = {}
     watch = Progress(lambda said: began.setdefault(next((s for s in STAGES if said.startswith(s)), ""), time.monotonic() - start))  # fmt: skip
-    snapshot = measure(this_host(), watch, pythons=(environment,), quick=True, gpu=0).snapshot
+    snapshot = measure_speed(this_host(), watch, pythons=(environment,), quick=True, gpu=0).snapshot
     assert snapshot.benchmark
     run = snapshot.benchmark.gpus[0]
     began.pop("", None)

@@ -38,10 +38,10 @@ class Showing:
         self.named.append(named)
         return self.report if isinstance(self.report, Report) else self.report(watch)
 
-    def running(self) -> tuple[Choice, ...]:
+    def running_programs(self) -> tuple[Choice, ...]:
         return ()
 
-    def take(self, path: str, text: str) -> Given:
+    def read_given(self, path: str, text: str) -> Given:
         return read_file(path) if path else read_text(text)
 
     def compare(self, here: Report, there: Report | None, path: str) -> str:
@@ -100,7 +100,7 @@ class Repairing(ThisMachine):
         )
         super().__init__(make=lambda: shop, look=lambda seen, _watch: diagnose_snapshot(see(seen.variables())))
 
-    def running(self) -> tuple[Choice, ...]:
+    def running_programs(self) -> tuple[Choice, ...]:
         return ()
 
     @property

@@ -215,7 +215,7 @@ def road(album: Album) -> None:
 def question(album: Album) -> None:
     """Take the one question that decides about an error message."""
     window = album.wizard(Showing(recorded.report("healthy")))
-    window.road.take(text=UNDECIDED)
+    window.road.read_given(text=UNDECIDED)
     window.road.current.primary.click()  # type: ignore[union-attr]  # an AnswerScreen has one
     album.take(window, "2-one-question")
     window.close()

@@ -51,7 +51,7 @@ def unfold(window: Wizard) -> None:
 
 
 def explain(window: Wizard) -> None:
-    window.road.take(text=UNDECIDED)
+    window.road.read_given(text=UNDECIDED)
 
 
 def ask_named(window: Wizard) -> None:

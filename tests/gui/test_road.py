@@ -22,7 +22,7 @@ from core.model.findings import Report
 from core.report.json_form import to_json
 from core.report.reading import MAX_WORDS, count_words
 from core.report.redact import redact
-from core.report.session_code import encode_code, summarise
+from core.report.session_code import decoded_report, encode_code
 from core.transaction.execute import Outcome, VerifiedFor
 from core.transaction.journal import Entry
 from gui.dialogs.text_dialog import TextDialog
@@ -201,7 +201,7 @@ def test_a_report_from_elsewhere_at_the_help_desk(keyboard: bool, wizard: Opened
 def test_what_can_be_pasted_into_the_field(given: str, wizard: OpenedWizard) -> None:
     theirs = recorded.report("no driver")
     text = {
-        "code": encode_code(summarise(theirs)),
+        "code": encode_code(decoded_report(theirs)),
         "report": to_json(redact(theirs)).decode(),
         "nothing": "{}",
         "broken": "CV-0000-0000-0000",
@@ -474,15 +474,15 @@ def test_copied_text_says_so(wizard: OpenedWizard) -> None:
 
 
 def test_no_environment_of_the_list_looks_like_another(wizard: OpenedWizard) -> None:
-    from core.doctor.named import choices
+    from core.doctor.named import environment_choices
 
     for make in MACHINES.values():
-        names = [c.name for c in choices(diagnose_snapshot(make()))]
+        names = [c.name for c in environment_choices(diagnose_snapshot(make()))]
         assert len(names) == len(set(names))
     twins = recorded.fifty_pythons()
     assert twins.pythons
     alike = tuple(replace(p, prefix=p.prefix.replace("/home/ada/projects", "/srv/work")) for p in twins.pythons[1:3])
-    names = [c.name for c in choices(diagnose_snapshot(replace(twins, pythons=(*twins.pythons, *alike))))]
+    names = [c.name for c in environment_choices(diagnose_snapshot(replace(twins, pythons=(*twins.pythons, *alike))))]
     assert len(names) == len(set(names))
     assert any(n.startswith("work/") for n in names)
 

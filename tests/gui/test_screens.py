@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QWidge
 from core.common import i18n
 from core.doctor.examine import diagnose_snapshot
 from core.doctor.headline import Kind, headline_detail, headline_of, headline_sentence
-from core.doctor.named import choices
+from core.doctor.named import environment_choices
 from core.model.facts import split_id
 from core.model.findings import Report
 from core.model.steps import Step
@@ -84,7 +84,7 @@ def test_few_words_one_button_and_a_headline_of_the_list(language: str, wizard: 
         assert headline_of(report).kind in get_args(Kind)
         head = headline_of(report)
         told = (
-            *choices(report),
+            *environment_choices(report),
             headline_sentence(head),
             headline_detail(head, report),
             head.finding and head.finding.fix,

@@ -41,7 +41,7 @@ from core.transaction import elevation
 from core.transaction.broker import ground, lines
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
-from core.transaction.package_exchange import TWINS, fingerprint
+from core.transaction.package_exchange import TWINS, folder_fingerprint
 from tests.malice.checker import objections, picture
 from tests.malice.conftest import EVE, Box, give, grant
 
@@ -254,8 +254,8 @@ class Fuzzer:
             prefix=str(self.box.root / "opt/env"),
             folder=here,
             twin=twin,
-            before=fingerprint(here),
-            after=fingerprint(twin),
+            before=folder_fingerprint(here),
+            after=folder_fingerprint(twin),
             old=exchange.folder_number(here),
             new=exchange.folder_number(twin),
         )

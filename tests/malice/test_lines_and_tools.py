@@ -13,7 +13,7 @@ import pytest
 
 from core.model.changes import ChangeError, EditLine
 from core.transaction.execute import Outcome, Plan, execute
-from core.transaction.preconditions import resolve
+from core.transaction.preconditions import resolve_changes
 from core.transaction.variable_store import LinuxVariables
 from tests.malice.conftest import EVE, ROOT, Box, give, needs_root
 from tests.malice.planted import VERA, library, owned, plant
@@ -29,7 +29,7 @@ def edited(box: Box, path: Path, **fields: object) -> Outcome:
     writer = LinuxVariables(str(box.root), str(box.root / "home/root"))
     wish = EditLine(path=str(path), form="posix", line=1, name=NAME, **fields)  # type: ignore[arg-type]
     try:
-        plan = Plan(title="t", changes=resolve((wish,), writer))
+        plan = Plan(title="t", changes=resolve_changes((wish,), writer))
     except (ChangeError, OSError) as e:
         return Outcome(kind="refused", sentence=str(e))
     return execute(plan, writer=writer, journal=box.mine)

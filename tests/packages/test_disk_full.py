@@ -56,7 +56,7 @@ def check(bench: Bench, base: Path) -> None:
                 stages["not prepared"] += 1
                 told.append(error_sentence(e))
             else:
-                repair.discard(made, bench.shop)
+                repair.discard_prepared(made, bench.shop)
         recover(writer=bench.shop.writer, journal=bench.shop.journal)
         assert tree(bench.prefix) == before, f"{free} KiB free while preparing"
         assert not (bench.prefix / package_exchange.TWINS).exists()
@@ -70,7 +70,7 @@ def check(bench: Bench, base: Path) -> None:
         assert done.sentence
         recover(writer=bench.shop.writer, journal=bench.shop.journal)
         if done.kind != "done":
-            repair.discard(proposal, bench.shop)
+            repair.discard_prepared(proposal, bench.shop)
         else:
             stages["not undone"] += not undone(bench, base, done.entry, free)
         assert tree(bench.prefix) == before, f"{free} KiB free while applying: {done}"

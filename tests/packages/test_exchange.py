@@ -77,7 +77,7 @@ def test_a_build_that_cannot_be_imported_is_not_put_in_place(bench: Bench) -> No
     assert proposal.rehearsal is not None
     assert proposal.rehearsal.works is False
     assert "libcudart is not there" in proposal.rehearsal.sentence
-    repair.discard(proposal, bench.shop)
+    repair.discard_prepared(proposal, bench.shop)
     assert tree(bench.prefix, without="") == before
     assert not (bench.prefix / package_exchange.TWINS).exists()
 
@@ -187,7 +187,7 @@ def test_only_the_named_index_is_asked(bench: Bench) -> None:
         variables = {**bench.variables, "PIP_EXTRA_INDEX_URL": other, "PIP_FIND_LINKS": other}
         object.__setattr__(bench.shop.host, "variables_", variables)
         proposal = bench.prepared(index=url, **CUDA)
-        repair.discard(proposal, bench.shop)
+        repair.discard_prepared(proposal, bench.shop)
     assert asked
     assert not_asked == []
 

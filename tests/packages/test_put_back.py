@@ -11,14 +11,14 @@ import pytest
 from core.common.progress import Progress
 from core.fixes.packages.donors import lost_files
 from core.fixes.packages.installer import Sources, cached_wheels, choose_installer, wheel_name
-from core.fixes.packages.prepare import prepare
+from core.fixes.packages.prepare import prepare_exchange
 from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import ChangeError, ExchangePackages, FileSet
 from core.model.facts import Distribution, Machine, PythonEnvironment, Snapshot
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
-from core.transaction.preconditions import resolve
+from core.transaction.preconditions import resolve_changes
 from core.transaction.variable_store import LinuxVariables
 from tests.curelab import wheels
 from tests.envlab.run import LabHost
@@ -51,7 +51,7 @@ class Site:
             title="Back", prefix=str(self.folder.parent), folder=str(self.folder), restore=("tiny",)
         )
         seen = Snapshot(machine=Machine(system="linux"), pythons=self.others)
-        made = prepare(
+        made = prepare_exchange(
             wish,
             seen,
             Sources(**{"offline": True, **sources}),  # type: ignore[arg-type]
@@ -65,7 +65,9 @@ class Site:
 
     def apply(self, change: FileSet) -> str:
         writer = LinuxVariables("/", str(self.base))
-        done = execute(Plan(title="Back", changes=resolve((change,), writer)), writer=writer, journal=self.journal)
+        done = execute(
+            Plan(title="Back", changes=resolve_changes((change,), writer)), writer=writer, journal=self.journal
+        )
         assert done.kind == "done", done.sentence
         return done.entry
 

@@ -9,7 +9,7 @@ from core.host import exchange
 from core.model.changes import ExchangePackages, FileItem, FileSet, Package
 from core.transaction.execute import Plan
 from core.transaction.journal import Journal
-from core.transaction.package_exchange import fingerprint, new_twin
+from core.transaction.package_exchange import folder_fingerprint, new_twin
 from tests.fixing.conftest import sha
 
 SITE = "lib/python3.11/site-packages"
@@ -48,8 +48,8 @@ def plan(prefix: Path, root: Path) -> Plan:
         gone=(Package(name="torch", version="1.0"),),
         come=(Package(name="torch", version="2.0"),),
         twin=twin,
-        before=fingerprint(folder),
-        after=fingerprint(twin),
+        before=folder_fingerprint(folder),
+        after=folder_fingerprint(twin),
         old=exchange.folder_number(folder),
         new=exchange.folder_number(twin),
     )

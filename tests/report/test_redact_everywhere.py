@@ -86,7 +86,7 @@ def handed_out(seen: Snapshot, message: str) -> dict[str, str]:
         "html before and after": as_html(clean, clean),
         "policy": policy_of(clean),
     }
-    code = session_code.encode_code(session_code.summarise(clean))
+    code = session_code.encode_code(session_code.decoded_report(clean))
     out["session code"] = code + session_code.code_text(session_code.decode_code(code), cause_rows())
     out["session code json"] = session_code.code_json(session_code.decode_code(code), cause_rows()).decode()
     compared = compare_reports(clean, redact(diagnose_snapshot(machines.wheel_machine())))
@@ -99,7 +99,7 @@ def handed_out(seen: Snapshot, message: str) -> dict[str, str]:
     assert isinstance(read, ReadReport)
     export.export_lines([("one.json", read)], rows)
     out["export"] = rows.getvalue().decode()
-    tabulated = table.tabulate([("one.json", read)])
+    tabulated = table.tabulate_reports([("one.json", read)])
     out["triage"], out["triage json"] = table.triage_text(tabulated), table.triage_json(tabulated).decode()
     tools = Tools(look=lambda _pythons, _suggested: report)
     out["mcp scan"], out["mcp explain"] = tools.scan(), tools.explain(message)

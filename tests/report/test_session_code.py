@@ -106,7 +106,7 @@ def broken() -> Report:
 
 
 def test_a_report_gives_a_short_code_with_its_cause_and_versions() -> None:
-    told = session_code.summarise(broken())
+    told = session_code.decoded_report(broken())
     assert told.primary
     assert VOCABULARY[told.items[0].cause].cause == "corrupt_or_truncated_file"
     assert (told.driver, told.driver_cuda, told.cudnn) == (580, (13, 0), (9, 1, 0))
@@ -118,7 +118,7 @@ def test_a_report_gives_a_short_code_with_its_cause_and_versions() -> None:
 
 
 def test_the_json_form_has_words() -> None:
-    form = msgspec.json.decode(session_code.code_json(session_code.summarise(broken()), VOCABULARY))
+    form = msgspec.json.decode(session_code.code_json(session_code.decoded_report(broken()), VOCABULARY))
     assert form["findings"][0] == {
         "cause": "corrupt_or_truncated_file",
         "severity": "error",
@@ -130,11 +130,11 @@ def test_the_json_form_has_words() -> None:
 
 def test_a_machine_in_order_and_one_with_nothing_seen_have_codes_too() -> None:
     healthy = session_code.decode_code(
-        session_code.encode_code(session_code.summarise(diagnose_snapshot(m.wheel_machine())))
+        session_code.encode_code(session_code.decoded_report(diagnose_snapshot(m.wheel_machine())))
     )
     assert healthy.items == ()
     assert "Nothing wrong" in session_code.code_text(healthy, VOCABULARY)
-    bare = session_code.summarise(Report(snapshot=Snapshot(machine=Machine(system="windows"))))
+    bare = session_code.decoded_report(Report(snapshot=Snapshot(machine=Machine(system="windows"))))
     assert session_code.decode_code(session_code.encode_code(bare)) == session_code.DecodedReport(system="windows")
 
 
@@ -143,7 +143,7 @@ def test_more_findings_than_fit_are_said_to_be_more() -> None:
         Finding(id=f"driver.{k.cause}", cause=k.cause, step=Step.DRIVER, severity=Severity.ERROR, title="x")
         for k in VOCABULARY[:9]
     )
-    told = session_code.summarise(replace(broken(), findings=findings))
+    told = session_code.decoded_report(replace(broken(), findings=findings))
     assert len(told.items) == session_code.MAX_CODE_FINDINGS
     assert told.more
     assert "more findings" in session_code.code_text(told, VOCABULARY)

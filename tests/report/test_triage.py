@@ -20,7 +20,7 @@ from core.report.json_form import to_json
 from core.report.triage.differences import ABSENT, Tally, group_differences, peer_differences
 from core.report.triage.export import COLUMNS, export_file
 from core.report.triage.reading import BadFile, read_all, read_stream
-from core.report.triage.table import machine_differences, tabulate, triage_json, triage_text
+from core.report.triage.table import machine_differences, tabulate_reports, triage_json, triage_text
 from tests import machines
 from tests.benchmarks import triage as benchmark
 
@@ -42,7 +42,7 @@ def test_causes_are_counted_and_machines_stand_worst_first(tmp_path: Path) -> No
     put(tmp_path, "b/two.json", broken())
     put(tmp_path, "c.json", broken("driver_too_old", "Too old."))
     (tmp_path / "notes.txt").write_text("not read")
-    table = tabulate(read_all(tmp_path))
+    table = tabulate_reports(read_all(tmp_path))
     assert table.reports == 4
     assert [(c.what, c.machines) for c in table.causes] == [("hardware_fault", 2), ("driver_too_old", 1)]
     assert (table.worst[0].what, table.worst[0].machines) == ("error", 3)
@@ -68,7 +68,7 @@ MALFORMED = {
 def test_a_malformed_file_is_named_and_the_others_are_read(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(MALFORMED[name])
     put(tmp_path, "good.json", broken())
-    table = tabulate(read_all(tmp_path))
+    table = tabulate_reports(read_all(tmp_path))
     assert [b.file for b in table.malformed] == [name]
     assert table.malformed[0].problem
     assert [m.file for m in table.machines] == ["good.json"]
@@ -80,7 +80,7 @@ def test_a_fifo_and_a_link_to_nothing_do_not_stop_it(tmp_path: Path) -> None:
     (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
     (tmp_path / "loop").symlink_to(tmp_path)
     put(tmp_path, "good.json", broken())
-    table = tabulate(read_all(tmp_path))
+    table = tabulate_reports(read_all(tmp_path))
     assert [b.file for b in table.malformed] == ["gone.json", "pipe.json"]
     assert table.reports == 1
 
@@ -100,7 +100,7 @@ def test_a_machine_unlike_the_others_is_an_outlier(tmp_path: Path) -> None:
     old = replace(base, snapshot=replace(base.snapshot, machine=machines.linux_machine(kernel="x")))
     old = replace(old, snapshot=replace(old.snapshot, machine=Machine(system="linux", release="Debian 8")))
     put(tmp_path, "odd.json", old)
-    assert [(o.file, o.what, o.value) for o in tabulate(read_all(tmp_path)).outliers] == [
+    assert [(o.file, o.what, o.value) for o in tabulate_reports(read_all(tmp_path)).outliers] == [
         ("odd.json", "system", "Debian 8")
     ]
 
@@ -109,30 +109,30 @@ def test_fleets_of_many_kinds_have_no_outliers(tmp_path: Path) -> None:
     for n in range(10):
         machine = Machine(system="linux", release=f"System {n}")
         put(tmp_path, f"{n}.json", Report(snapshot=Snapshot(machine=machine)))
-    assert tabulate(read_all(tmp_path)).outliers == ()
+    assert tabulate_reports(read_all(tmp_path)).outliers == ()
 
 
 def test_a_warning_without_a_primary_still_names_its_cause(tmp_path: Path) -> None:
     report = broken()
     put(tmp_path, "a.json", replace(report, findings=(replace(report.findings[0], primary=False),)))
-    [row] = tabulate(read_all(tmp_path)).machines
+    [row] = tabulate_reports(read_all(tmp_path)).machines
     assert row.cause == "hardware_fault"
 
 
 def test_hostile_words_cannot_drive_the_terminal(tmp_path: Path) -> None:
     put(tmp_path, "a\x1b[31m.json", broken("x\x1b[2J", "y\x07\nz"))
-    shown = triage_text(tabulate(read_all(tmp_path)))
+    shown = triage_text(tabulate_reports(read_all(tmp_path)))
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert "hardware" not in shown
 
 
 def test_json_has_every_machine_and_an_empty_folder_is_an_empty_table(tmp_path: Path) -> None:
-    assert msgspec.json.decode(triage_json(tabulate(read_all(tmp_path))))["machines"] == []
-    assert triage_text(tabulate(read_all(tmp_path))).startswith("0 reports")
+    assert msgspec.json.decode(triage_json(tabulate_reports(read_all(tmp_path))))["machines"] == []
+    assert triage_text(tabulate_reports(read_all(tmp_path))).startswith("0 reports")
     for n in range(40):
         put(tmp_path, f"{n:02}.json", broken())
-    table = tabulate(read_all(tmp_path))
+    table = tabulate_reports(read_all(tmp_path))
     assert len(msgspec.json.decode(triage_json(table))["machines"]) == 40
     assert "and 10 more" in triage_text(table)
 
@@ -153,9 +153,9 @@ def test_lines_of_a_file_and_of_a_stream_are_reports(tmp_path: Path) -> None:
     text = line(broken()) + b"no report\n\n" + line(broken("driver_too_old"))
     (tmp_path / "all.jsonl").write_bytes(text)
     for table in (
-        tabulate(read_all(tmp_path)),
-        tabulate(read_all(tmp_path / "all.jsonl")),
-        tabulate(read_stream(io.BytesIO(text))),
+        tabulate_reports(read_all(tmp_path)),
+        tabulate_reports(read_all(tmp_path / "all.jsonl")),
+        tabulate_reports(read_stream(io.BytesIO(text))),
     ):
         assert [(c.what, c.machines) for c in table.causes] == [("driver_too_old", 1), ("hardware_fault", 1)]
         assert [b.file.endswith((".jsonl", "-")) for b in table.malformed] == [True]
@@ -167,7 +167,7 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
     def peak(count: int) -> int:
         one = line(diagnose_snapshot_of(0))
         tracemalloc.start()
-        tabulate(read_stream(io.BytesIO(one * count)))
+        tabulate_reports(read_stream(io.BytesIO(one * count)))
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most
@@ -254,12 +254,14 @@ def test_what_a_group_of_sick_machines_shares_is_told_first(tmp_path: Path) -> N
     for number in range(8):
         sick = peer(pick, **{"variable LD_LIBRARY_PATH": "/opt/old/lib"})
         put(tmp_path, f"sick-{number}.json", replace(broken(), snapshot=sick))
-    [apart] = tabulate(read_all(tmp_path)).apart
+    [apart] = tabulate_reports(read_all(tmp_path)).apart
     assert apart.cause == "hardware_fault"
     first = apart.differences[0]
     assert (first.setting, first.value) == ("variable LD_LIBRARY_PATH", "/opt/old/lib")
     assert (first.sick, first.of_sick, first.healthy, first.of_healthy) == (8, 8, 0, 60)
-    assert "LD_LIBRARY_PATH: /opt/old/lib (8 of 8; healthy: 0 of 60)" in triage_text(tabulate(read_all(tmp_path)))
+    assert "LD_LIBRARY_PATH: /opt/old/lib (8 of 8; healthy: 0 of 60)" in triage_text(
+        tabulate_reports(read_all(tmp_path))
+    )
 
 
 def test_what_all_share_or_nobody_can_be_compared_with_is_no_difference() -> None:

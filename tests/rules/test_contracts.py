@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from core.knowledge.contracts import contracts
+from core.knowledge.contracts import variable_contracts
 from core.model.facts import CudaInit, DeviceNode, Distribution, Environment, NamedPlace, Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
 from core.model.steps import Severity
@@ -301,7 +301,7 @@ def test_a_store_that_may_only_be_read_serves(state):
 
 
 def test_the_table_can_be_used():
-    for contract in contracts():
+    for contract in variable_contracts():
         assert contract.source.startswith("https://")
         re.compile(contract.readers)
         re.compile(contract.pattern)

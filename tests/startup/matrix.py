@@ -25,7 +25,7 @@ from core.model.remedies import PointTo, Remedy, TakeOut, Unset
 from core.model.steps import Severity, Step
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
-from core.transaction.preconditions import resolve
+from core.transaction.preconditions import resolve_changes
 from core.transaction.variable_store import LinuxVariables
 from tests.startup.places import BAD, GOOD, LISTS, VALUES, Place
 
@@ -241,7 +241,7 @@ def run_row(place: Place, name: str, shell: str, home: Path, state: Path) -> Row
         changes = edits
     writer, journal = LinuxVariables(home=str(home)), Journal(state)
     try:
-        plan = Plan(title="matrix", changes=resolve(changes, writer))
+        plan = Plan(title="matrix", changes=resolve_changes(changes, writer))
     except ChangeError as e:
         row.problems.append(f"no cure: {e}")
         return row

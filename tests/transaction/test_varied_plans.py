@@ -28,7 +28,7 @@ from core.model.path_list import PathError
 from core.model.system_steps import STEP_KINDS, SystemStep
 from core.transaction.broker import closed_list
 from core.transaction.journal import Journal
-from core.transaction.preconditions import resolve, unmet_preconditions
+from core.transaction.preconditions import resolve_changes, unmet_preconditions
 from tests.transaction.memory_store import MemoryWriter
 from tests.variation.facts import facts_of
 
@@ -245,7 +245,7 @@ def file_rows(plan: FileSet) -> Iterator[str]:
                     rows: tuple[str, ...] = unmet_preconditions(
                         (made,), writer=MemoryWriter("linux"), journal=Journal(root / "journal")
                     ) or ("fits",)
-                    settled = resolve((made,), MemoryWriter("linux"))[0]
+                    settled = resolve_changes((made,), MemoryWriter("linux"))[0]
                     rows = (*rows, "settles" if settled == made else f"becomes {settled}")
                 except (OSError, changes.ChangeError) as e:
                     rows = (*rows, f"{type(e).__name__}: {e}") if "rows" in locals() else (str(e),)

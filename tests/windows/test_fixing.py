@@ -12,7 +12,7 @@ import pytest
 from core.model.changes import FileItem, FileSet
 from core.transaction.execute import Plan, execute, recover, undo
 from core.transaction.journal import Journal
-from core.transaction.preconditions import resolve
+from core.transaction.preconditions import resolve_changes
 from core.transaction.windows_variable_store import WindowsVariables
 from tests.windows import fixing_child
 
@@ -58,7 +58,7 @@ def plan(root: Path) -> Plan:
         FileItem(path=str(root / "own/convalesce_cuda.pth"), after="?", size=len(line), text=line),
     )
     change = FileSet(title="cuDNN 9.1", folders=(str(root / "own"), str(root / "own\\bin")), items=items)
-    return Plan(title="Place it", changes=resolve((change,), WindowsVariables()))
+    return Plan(title="Place it", changes=resolve_changes((change,), WindowsVariables()))
 
 
 def test_everything_is_done_and_everything_comes_back(machine: Path, tmp_path: Path) -> None:

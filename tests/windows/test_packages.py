@@ -15,7 +15,7 @@ from core.host import exchange
 from core.model.changes import ExchangePackages
 from core.transaction.execute import Outcome, Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal
-from core.transaction.package_exchange import TWINS, fingerprint, new_twin
+from core.transaction.package_exchange import TWINS, folder_fingerprint, new_twin
 from core.transaction.windows_variable_store import WindowsVariables
 from tests.windows import fixing_child
 
@@ -42,8 +42,8 @@ class Bench:
             prefix=str(self.prefix),
             folder=str(self.site),
             twin=str(twin),
-            before=fingerprint(str(self.site)),
-            after=fingerprint(str(twin)),
+            before=folder_fingerprint(str(self.site)),
+            after=folder_fingerprint(str(twin)),
             old=exchange.folder_number(str(self.site)),
             new=exchange.folder_number(str(twin)),
         )

@@ -32,7 +32,14 @@ from core.probes.python.trials import installed_frameworks, run_trial
 from core.probes.sysroot import sysroot_of
 from core.probes.trust import of_interpreter
 from core.transaction.journal import Journal
-from core.transaction.package_exchange import TWINS, drop_twin, fingerprint, new_twin, recorded_packages, twin_root
+from core.transaction.package_exchange import (
+    TWINS,
+    drop_twin,
+    folder_fingerprint,
+    new_twin,
+    recorded_packages,
+    twin_root,
+)
 
 MAX_TEXT_BYTES = 4 << 20
 """Bytes of a script or a record in which the twin's own path is looked for; torch's RECORD has about 2 MiB."""
@@ -52,7 +59,7 @@ class Prepared(Frozen, frozen=True, kw_only=True):
     """What fails there although it should work, in one sentence; empty if everything that was tried works."""
 
 
-def prepare(
+def prepare_exchange(
     change: ExchangePackages,
     seen: Snapshot,
     sources: Sources,
@@ -90,7 +97,7 @@ def prepare(
             drop_twin(root, journal)
 
 
-def discard(changes: tuple[Change, ...], journal: Journal) -> None:
+def discard_twins(changes: tuple[Change, ...], journal: Journal) -> None:
     """Remove the twins of changes that will not be made."""
     for change in changes:
         if isinstance(change, ExchangePackages) and change.is_prepared:
@@ -120,7 +127,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
 ) -> Prepared:
     copy_environment(change.prefix, root, watch)
     twin = str(root / Path(change.folder).relative_to(change.prefix))
-    before, was = fingerprint(change.folder), recorded_packages(change.folder)
+    before, was = folder_fingerprint(change.folder), recorded_packages(change.folder)
     installer = choose_installer(root, home_of(change.prefix), host, watch)
     safe_folder.make_folders(str(journal.staging), 0o700)
     into = scratch.make_scratch(journal.staging)
@@ -138,7 +145,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
         come=tuple(new.get((n, v), Package(name=n, version=v)) for n, v in sorted((now - was) | (now & new.keys()))),
         twin=twin,
         before=before,
-        after=fingerprint(twin),
+        after=folder_fingerprint(twin),
         old=exchange.folder_number(change.folder),
         new=exchange.folder_number(twin),
     )

@@ -205,7 +205,7 @@ class Process:
             if one not in self._exports:
                 self._exports[one] = Exports(one, root)
             if self._exports[one].known:
-                left = self._exports[one].missing(left)
+                left = self._exports[one].not_exported(left)
             if not self._exports[one].known:
                 return None
         return tuple(wanted[name] for name in left)

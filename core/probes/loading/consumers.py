@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.fact_text import fact_text
-from core.common.requirements import Requirement, clauses, is_in_specifier, marker_applies, parse_requirement
+from core.common.requirements import Requirement, is_in_specifier, marker_applies, parse_requirement, specifier_clauses
 from core.common.versions import version_tuple, whole_number
 from core.knowledge.cudnn import CudnnKnowledge, FrameworkRow, LoadingMode, MajorSince
 from core.knowledge.cudnn_file_names import parse_cudnn_name
@@ -117,7 +117,7 @@ def pinned_cudnn(distribution: Distribution, system: System, architecture: str) 
             name2=wish.name,
             specifier=wish.specifier,
         )
-        asked = clauses(wish.specifier)
+        asked = specifier_clauses(wish.specifier)
         fixed = [release for how, release in asked if how == "==" and "*" not in release]
         lowest = [release for how, release in asked if how in ("==", ">=", "~=", "===")]
         major = re.match(r"\d+", lowest[0]) if lowest else None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from core.common.patience import call_patiently
-from core.knowledge.tools import Builder, Tool, builders, tools
+from core.knowledge.tools import Builder, Tool, known_compilers, known_tools
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import ToolState, UnfitTool
@@ -34,12 +34,12 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
     found: list[UnfitTool] = []
     for python in request.seen.pythons or ():
         request.watch.check()
-        for builder in builders():
+        for builder in known_compilers():
             reader = next((d for d in python.distributions if re.fullmatch(builder.reader, d.name)), None)
             for lacking in _lacking(builder, reader, python, request, where) if reader else ():
                 found.append(lacking)
                 request.keep(lacking)
-        for tool in tools():
+        for tool in known_tools():
             reader = next((d for d in python.distributions if re.fullmatch(tool.reader, d.name)), None)
             near = _of_its_cuda(reader, roots, request, where) if reader else ()
             for unfit in _judged(tool, reader, python, near, where) if reader else ():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from core.common.patience import call_patiently
-from core.knowledge.contracts import Contract, contracts, named_places
+from core.knowledge.contracts import Contract, named_places, variable_contracts
 from core.model.facts import NamedPlace, path_text
 from core.model.path_list import searched_entries
 from core.probes.python.locations import working_folder
@@ -20,7 +20,7 @@ MOST_NAMES = 256
 def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
     """Yield the files and folders that variables name and whose contract requires them to exist."""
     by_name = {name.upper(): value for name, value in env.items()}
-    for contract in contracts():
+    for contract in variable_contracts():
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
             place = _command_path(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
             if not where.path_module.isabs(place):

@@ -19,8 +19,8 @@ from core.knowledge.contracts import (
     WordSource,
     asked_words,
     code_sources,
-    contracts,
     settings_files,
+    variable_contracts,
 )
 from core.knowledge.modules import module_of
 from core.knowledge.tables import read_table
@@ -44,13 +44,13 @@ MOST_SETTINGS = 1 << 16
 def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
     """Return, for each relevant environment, which words of the variables are known to the packages that read them."""
     where = sysroot_of(request.host)
-    words = (found for contract in contracts() if contract.known for found in _of(contract, request, where))
+    words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
     return (*words, *_by_code(request, where), *_of_settings(request, where))
 
 
 def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     """Yield the values that a package's own code cannot accept, except for variables with a row of their own."""
-    told = {c.variable for c in contracts()}
+    told = {c.variable for c in variable_contracts()}
     known = read_table("environment", EnvironmentKnowledge)
     given: dict[str, dict[str, None]] = {}
     for env in (request.env.items(), *(((v.name, v.value) for v in s.variables) for s in request.seen.starts or ())):
@@ -186,7 +186,7 @@ def _unknown_setting(row: SettingsFile, value: str, python: PythonEnvironment, w
         return True
     if row.words:
         return value not in row.words
-    contract = next((c for c in contracts() if c.variable == row.variable and c.known), None)
+    contract = next((c for c in variable_contracts() if c.variable == row.variable and c.known), None)
     if contract is None or contract.known is None:
         return None
     words = asked_words(contract, value)

@@ -124,7 +124,7 @@ def test_exports_by_either_table(tmp_path: Path, style: str) -> None:
     wanted = {n: gnu_hash(n) for n in (*names, "nothing", "function_300")}
     exports = Exports(str(path))
     assert exports.known
-    assert set(exports.missing(wanted)) == {"nothing", "function_300"}
+    assert set(exports.not_exported(wanted)) == {"nothing", "function_300"}
 
 
 def test_what_is_no_library_has_no_symbols(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _
-from core.common.requirements import clauses, is_in_specifier, parse_requirement
+from core.common.requirements import is_in_specifier, parse_requirement, specifier_clauses
 from core.common.text import join_names
 from core.knowledge.causes import OptionalCause
 from core.knowledge.cuda_wheels import release_beside
@@ -315,7 +315,9 @@ def _brings(requirement: str, major: str, number: str) -> bool:
     of = re.search(r"[-_.]cu(\d+)$", wish.name) if wish else None
     if wish is None or (major and (of[1] != major if of else int(major) < 13)):
         return False
-    named = [release.partition(".")[0] for how, release in clauses(wish.specifier) if how in ("==", "===", "~=")]
+    named = [
+        release.partition(".")[0] for how, release in specifier_clauses(wish.specifier) if how in ("==", "===", "~=")
+    ]
     return not number or all(n == number for n in named)
 
 
