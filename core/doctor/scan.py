@@ -154,62 +154,87 @@ def take_snapshot(
         suggested=suggested,
         programs=programs,
     )
-    waiting = [p for p in probes if p.section in wanted]
-    running: dict[str, float] = {}
-    ended: set[str] = set()
-    done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]] = queue.SimpleQueue()
-    patience = Patience()
-    missed: list[Unexamined] = []
-    told: list[Execution] = []
-    kept: dict[str, list[Any]] = {}
-    late: dict[str, float] = {}
-    """Section -> seconds lost at paths that did not respond; its time-out is extended by them."""
+    scan = _Scan(request, probes, wanted)
+    scan.run(meanwhile)
+    return _with_own_changes(_with_known_names(scan.to_snapshot(), scan.patience, request), host)
 
-    def run(probe: Probe, request: ProbeRequest) -> None:
-        request = replace(request, miss=missed.append, tell=told.append)
+
+class _Scan:
+    """The probes of one scan while they run, and what they have found so far."""
+
+    def __init__(self, request: ProbeRequest, probes: tuple[Probe, ...], wanted: set[str]) -> None:
+        self.patience = Patience()
+        self._request, self._wanted = request, wanted
+        self._snapshot = request.seen
+        self._waiting = [p for p in probes if p.section in wanted]
+        self._ranks = {p.section: rank for rank, p in enumerate(probes)}
+        self._running: dict[str, float] = {}
+        """Section -> when its time is out."""
+        self._ended: set[str] = set()
+        self._done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]] = queue.SimpleQueue()
+        self._missed: list[Unexamined] = []
+        self._told: list[Execution] = []
+        self._kept: dict[str, list[Any]] = {}
+        """Section -> what was found before its probe ended."""
+        self._late: dict[str, float] = {}
+        """Section -> seconds lost at paths that did not respond; its time-out is extended by them."""
+
+    def run(self, meanwhile: Callable[[Snapshot], object]) -> None:
+        """Run all probes to their end. ``meanwhile``: see ``take_snapshot``."""
+        while self._waiting or self._running:
+            for probe in [p for p in self._waiting if not (self._wanted & {*p.needs, *p.after}) - self._ended]:
+                self._start(probe)
+            if len(self._waiting) <= 1:  # the last one waits for children of others
+                with self.patience.turns.turn():
+                    meanwhile(self._snapshot)
+                meanwhile = _nothing
+            self._take(*_next(self._done, self._running, self._late, self._request.watch))
+
+    def to_snapshot(self) -> Snapshot:
+        """Return what was found, and what was not examined."""
+        silent = unexamined_places(self.patience, self._snapshot, self._request)
+        return replace(
+            self._snapshot,
+            unexamined=tuple(dict.fromkeys((*silent, *self._missed))),
+            executions=tuple(sorted(dict.fromkeys(self._told), key=lambda e: (e.what, e.path, e.consumer))),
+        )
+
+    def _start(self, probe: Probe) -> None:
+        watch, factor = self._request.watch, THOROUGH_FACTOR if self._request.thorough else 1
+        self._waiting.remove(probe)
+        self._running[probe.section] = time.monotonic() + probe.timeout * factor
+        watch.say(_(PROGRESS_TEXTS.get(probe.section, probe.section)))
+        watch.section(probe.section, "looking")
+        request = replace(self._request, seen=self._snapshot, miss=self._missed.append, tell=self._told.append)
+        threading.Thread(target=self._look, args=(probe, request), daemon=True, name=probe.section).start()
+
+    def _look(self, probe: Probe, request: ProbeRequest) -> None:
+        """Run one probe, in its own thread."""
 
         def work() -> Any:
-            mine = kept[probe.section] = []
+            mine = self._kept[probe.section] = []
             return probe.look(replace(request, keep=mine.append))
 
         def waited(seconds: float) -> None:
-            late[probe.section] = late.get(probe.section, 0.0) + seconds
+            self._late[probe.section] = self._late.get(probe.section, 0.0) + seconds
 
-        _run(probe, request, lambda: patience.run(work, waited, rank=ranks[probe.section]), done)
+        rank = self._ranks[probe.section]
+        _run(probe, request, lambda: self.patience.run(work, waited, rank=rank), self._done)
 
-    factor = THOROUGH_FACTOR if thorough else 1
-    ranks = {p.section: rank for rank, p in enumerate(probes)}
-
-    while waiting or running:
-        for probe in [p for p in waiting if not (wanted & {*p.needs, *p.after}) - ended]:
-            waiting.remove(probe)
-            running[probe.section] = time.monotonic() + probe.timeout * factor
-            watch.say(_(PROGRESS_TEXTS.get(probe.section, probe.section)))
-            watch.section(probe.section, "looking")
-            threading.Thread(
-                target=run, args=(probe, replace(request, seen=snapshot)), daemon=True, name=probe.section
-            ).start()
-        if len(waiting) <= 1:  # the last one waits for children of others
-            with patience.turns.turn():
-                meanwhile(snapshot)
-            meanwhile = _nothing
-        section, value, error, seconds = _next(done, running, late, watch)
-        if section not in running:
-            continue  # it answered after its time-out
-        del running[section]
-        ended.add(section)
-        watch.section(section, "failed" if error else "looked")
-        if error is None:
-            snapshot = replace(snapshot, **{section: value})
-        else:
-            snapshot = replace(snapshot, errors=(*snapshot.errors, error))
-            if found := tuple(kept.get(section, ())):
-                snapshot = replace(snapshot, **{section: found})
-        snapshot = replace(snapshot, seconds=(*snapshot.seconds, (section, round(seconds, 3))))
-    silent = unexamined_places(patience, snapshot, request)
-    executions = tuple(sorted(dict.fromkeys(told), key=lambda e: (e.what, e.path, e.consumer)))
-    snapshot = replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))), executions=executions)
-    return _with_own_changes(_with_known_names(snapshot, patience, request), host)
+    def _take(self, section: str, value: Any, error: ProbeError | None, seconds: float) -> None:
+        """Take what a probe found; if it failed, what it kept until then."""
+        if section not in self._running:
+            return  # it answered after its time-out
+        del self._running[section]
+        self._ended.add(section)
+        self._request.watch.section(section, "failed" if error else "looked")
+        errors = self._snapshot.errors if error is None else (*self._snapshot.errors, error)
+        if error is not None:
+            value = tuple(self._kept.get(section, ())) or None
+        if error is None or value is not None:
+            self._snapshot = replace(self._snapshot, **{section: value})
+        took = (section, round(seconds, 3))
+        self._snapshot = replace(self._snapshot, errors=errors, seconds=(*self._snapshot.seconds, took))
 
 
 def _with_known_names(snapshot: Snapshot, patience: Patience, request: ProbeRequest) -> Snapshot:

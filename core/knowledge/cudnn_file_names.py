@@ -5,6 +5,7 @@ loader.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
@@ -36,6 +37,7 @@ class CudnnFileName(Frozen, frozen=True, kw_only=True):
     """Renamed by a packager (libcudnn-f0ff4753.so.8.1.1): only its own program finds it."""
 
 
+@lru_cache(maxsize=4096)  # many rules ask for the same ones, of each way of starting
 def parse_cudnn_name(name: str, system: System | None = None) -> CudnnFileName | None:
     """Return the meaning of a file name; None if it is not one of cuDNN's shared libraries. Without a system: of
     either.

@@ -117,7 +117,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _folders(seen: Snapshot) -> tuple[str, ...]:
     """Return the folders of all examined paths, and all their parents."""
     found: dict[str, None] = {}
-    for told in _texts(seen):
+    for told in dict.fromkeys(_texts(seen)):
         for match in _PATH.finditer(told) if "/" in told else ():
             way = match[0]
             while (way := way.rpartition("/")[0]) and way not in found and len(found) < MOST_FOLDERS:

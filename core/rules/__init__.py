@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterator
 
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.rules import contracts, environment, newer, not_run, programs, toolkit, tools, which_python
+from core.rules import (
+    contracts,
+    environment,
+    newer,
+    not_run,
+    programs,
+    toolkit,
+    toolkit_dependencies,
+    tools,
+    which_python,
+)
 from core.rules import incomplete_scan as scan
 from core.rules.benchmark import results as benchmark
 from core.rules.cudnn import copies as cudnn
@@ -32,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     *gpu_fit.RULES,
     *parts.RULES,
     *toolkit.RULES,
+    *toolkit_dependencies.RULES,
     *tools.RULES,
     *loading.RULES,
     *cudnn.RULES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from core.common.i18n import N_, _, n_, translate_fact
 from core.common.shell import quote, shell_command, shell_of
@@ -175,6 +176,7 @@ RENAMED = "renamed"
 """Name of the finding about links and copies with another library's name."""
 
 
+@lru_cache(maxsize=1024)  # of each way of starting
 def true_library_name(f: LibraryFile, system: System) -> str:
     """Return the name with which a library of CUDA was built, if the file has another one's name; empty if they agree.
 

@@ -39,6 +39,7 @@ class lax:
         return some
 def grad(function, argnums): return lambda a, b: (function(a, b), function(a, b))
 class _Device: platform = device_kind = "gpu"
+def jit(function): return function
 def devices(): return [_Device]
 """
 TENSORFLOW = """

@@ -12,12 +12,21 @@ from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.host.this_host import this_host
-from core.model.facts import Driver, FrameworkTrial, Gpu, PackageTrial, Snapshot, Unexamined
+from core.model.facts import (
+    Distribution,
+    Driver,
+    FrameworkTrial,
+    Gpu,
+    PackageTrial,
+    PythonEnvironment,
+    Snapshot,
+    Unexamined,
+)
 from core.probes.probe import ProbeRequest
 from core.probes.python import probe
 from core.probes.python import trials as framework_run
-from core.probes.python.trials import choose_trials, cudnn_version
-from core.probes.sysroot import sysroot_of
+from core.probes.python.trials import Trial, choose_trials, cudnn_version, with_packages
+from core.probes.sysroot import Sysroot, sysroot_of
 from tests.curelab.greedy import JAX, NUMPY
 
 BASE = getattr(sys, "_base_executable", sys.executable)
@@ -436,3 +445,27 @@ def test_it_is_looked_at_with_pythons_own_modules(own: Path, tmp_path: Path, mon
     (row,) = packages_of(own)["waits"].failures
     assert (row.module, row.name, row.found, row.standard) == ("select", "select", str(work / "select.py"), True)
     assert row.asker == "waits 1.0"
+
+
+def test_a_package_is_imported_after_the_framework_that_it_belongs_to(tmp_path: Path) -> None:
+    pins = {
+        "jax": ("ml-dtypes>=0.5",),
+        "tensorflow": ("keras>=3.10", "numpy>=1.26"),
+        "torch": ("sympy", 'opt-einsum>=3.3; extra == "opt-einsum"'),
+        "keras": ("h5py", "ml-dtypes"),
+        "xformers": ("torch==2.8.0",),
+        **dict.fromkeys(("ml-dtypes", "numpy", "sympy", "opt-einsum", "h5py", "rich"), ()),
+    }
+    for name in pins:
+        record = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info" / "RECORD"
+        record.parent.mkdir()
+        record.write_text(f"{name.replace('-', '_')}/__init__.py,sha256=x,1\n")
+    its = tuple(Distribution(name=n, version="1.0", location=str(tmp_path), pins=p) for n, p in pins.items())
+    python = PythonEnvironment(prefix=str(tmp_path), distributions=its)
+    trials = tuple(Trial(python, n, "1.0", n) for n in ("jax", "tensorflow", "torch"))
+    given = {t.distribution: {d.name for d, _module in t.packages} for t in with_packages(trials, Sysroot("linux"))}
+    assert given == {
+        "jax": {"ml-dtypes", "rich"},
+        "tensorflow": {"keras", "numpy", "h5py"},
+        "torch": {"sympy", "opt-einsum", "xformers"},
+    }

@@ -98,8 +98,9 @@ def mapped_files(process: int, proc: str = "/proc") -> Iterator[str]:
     Children count because an environment's interpreter may be a script that starts the real one.
     """
     with suppress(OSError), open(f"{proc}/{process}/maps", "rb") as maps:  # noqa: PTH123 - bytes, many times a scan
-        rows = {line[73:].strip(): None for line in maps}  # a library has several rows
-        yield from (path.decode("utf-8", "backslashreplace") for path in rows if path.startswith(b"/"))
+        rows = dict.fromkeys(line[73:] for line in maps.read().split(b"\n"))  # a library has several rows
+        paths = dict.fromkeys(row.strip() for row in rows)
+        yield from (path.decode("utf-8", "backslashreplace") for path in paths if path.startswith(b"/"))
     with suppress(OSError), open(f"{proc}/{process}/task/{process}/children", "rb") as numbers:  # noqa: PTH123
         for number in numbers.read().split():
             yield from mapped_files(int(number), proc)

@@ -37,7 +37,7 @@ from core.model.facts import (
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import normalise_name, recorded_module, required_name
+from core.probes.python.distributions import recorded_module, required_name
 from core.probes.python.locations import working_folder
 from core.probes.python.trial_script import TRIAL_SCRIPT
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
@@ -159,19 +159,34 @@ def installed_frameworks(python: PythonEnvironment, where: Sysroot) -> Iterator[
 
 
 def with_packages(trials: tuple[Trial, ...], where: Sysroot) -> Iterator[Trial]:
-    """Give each package of an environment that can be imported to one trial: to that of a framework that it requires, or the first."""
+    """Give each package of an environment that can be imported to one trial: to that of a framework that it requires or that requires it
+    (another one's process would import two frameworks), or the first.
+    """
     given: set[tuple[str, str]] = set()
     for trial in trials:
         others = [t for t in trials if t.python.prefix == trial.python.prefix]
+        parts = [(t, required_by(t.distribution, t.python)) for t in others]
         mine = []
         for distribution in packages_to_try(trial.python):
-            asked = {normalise_name(required_name(r)) for r in distribution.pins}
-            wanted = next((t for t in others if t.distribution in asked), others[0])
+            asked = {required_name(r) for r in distribution.pins}
+            wanted = next((t for t in others if t.distribution in asked), None)
+            wanted = wanted or next((t for t, names in parts if distribution.name in names), others[0])
             key = trial.python.prefix, distribution.name
             if wanted is trial and key not in given and (module := recorded_module(distribution, where, compiled=True)):
                 given.add(key)
                 mine.append((distribution, module))
         yield replace(trial, packages=tuple(mine[:MAX_PACKAGES]))
+
+
+def required_by(name: str, python: PythonEnvironment) -> frozenset[str]:
+    """Return what a distribution requires, and what that requires in turn, extras included."""
+    wishes = {d.name: {required_name(r) for r in (*d.requires, *d.pins)} for d in python.distributions}
+    found: set[str] = set()
+    todo = {name}
+    while todo:
+        found |= todo
+        todo = {w for n in todo for w in wishes.get(n, ())} - found
+    return frozenset(found)
 
 
 def packages_to_try(python: PythonEnvironment) -> Iterator[Distribution]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -39,6 +40,7 @@ UNFIT_STATES = (*BROKEN_STATES, "unreadable")
 """States of a file that exists but cannot be loaded."""
 
 
+@lru_cache(maxsize=4096)
 def family_and_major(name: str) -> tuple[str, int] | None:
     """Return family and CUDA major version of a library's name: ("cublasLt", 12); None for another library."""
     found = _CUDA.fullmatch(name)

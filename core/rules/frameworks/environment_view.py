@@ -78,8 +78,12 @@ def environment_views(seen: Snapshot) -> Iterator[EnvironmentView]:
 
 def first_of_each(home: EnvironmentView) -> list[Distribution]:
     """Return the distributions that Python finds: of two with one name, the first on sys.path."""
+    return _first_of_each(home.python)
+
+
+def _first_of_each(python: PythonEnvironment) -> list[Distribution]:
     known: dict[str, Distribution] = {}
-    for distribution in home.python.distributions:
+    for distribution in python.distributions:
         known.setdefault(distribution.name, distribution)
     return list(known.values())
 
@@ -102,13 +106,24 @@ def unmet_requirements(home: EnvironmentView) -> Iterator[UnmetRequirement]:
 
     Extras may be alternatives (one for CUDA 12, one for 13): if one of them is met, the others were not requested.
     """
-    # Of two with one name, Python finds the first.
-    installed = {d.name: d.version for d in reversed(home.python.distributions)}
-    for distribution in first_of_each(home):
+    machine = home.seen.machine
+    yield from _unmet(home.python, machine.system, machine.architecture)
+
+
+@lru_cache(maxsize=64)  # Several rules ask for each way of starting.
+def _unmet(python: PythonEnvironment, system: System, architecture: str) -> tuple[UnmetRequirement, ...]:
+    return tuple(_find_unmet(python, system, python.architecture or architecture))
+
+
+def _find_unmet(python: PythonEnvironment, system: System, architecture: str) -> Iterator[UnmetRequirement]:
+    installed = {
+        d.name: d.version for d in reversed(python.distributions)
+    }  # Of two with one name, Python finds the first.
+    for distribution in _first_of_each(python):
         wishes = [
             w
             for raw in (*distribution.requires, *distribution.pins)
-            if (w := _applicable_requirement(raw, home)) is not None
+            if (w := _applicable(raw, system, architecture, python.version)) is not None
         ]
         met = {name for name, specifier, _ in wishes if name in installed and _is_met(specifier, installed[name])}
         for name, specifier, optional in wishes:

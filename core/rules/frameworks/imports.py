@@ -360,10 +360,11 @@ def empty_packages(seen: Snapshot) -> Iterator[Finding]:
     """
     for home, search in views_with_imports(seen):
         for found in search.modules:
+            if found.kind != "namespace" or found.name == "nvidia" or not found.owner:
+                continue
             name, _space, version = found.owner.partition(" ")
             importers = _importers(home, found.name)
-            left = bool(importers) or any(r.distribution in (name, found.name) for r in search.remains)
-            if found.kind != "namespace" or found.name == "nvidia" or not found.owner or not left:
+            if not importers and all(r.distribution not in (name, found.name) for r in search.remains):
                 continue
             yield make_finding(
                 Step.FRAMEWORKS,

@@ -414,13 +414,12 @@ def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
         told = {u.of.name for u in unmet_requirements(home) if u.wanted == "numpy"}
         search = next((s for s in seen.imports or () if s.prefix == home.python.prefix), None)
         shown = {b.distribution: b for b in (search.numpy_1 if search else ())}
+        others = [d for d in first_of_each(home) if d.name not in told and d.name not in shown]
         known = [
             (d, row)
-            for d in first_of_each(home)
             for row in module_table().numpy_2
-            if d.name not in told | shown.keys()
-            and re.fullmatch(row.distributions, d.name)
-            and is_older(d.version, row.release)
+            for d in others
+            if re.fullmatch(row.distributions, d.name) and is_older(d.version, row.release)
         ]
         if shown or known:
             yield _built_for_numpy_1(home, numpy, tuple(shown.values()), known)
