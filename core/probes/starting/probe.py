@@ -54,7 +54,15 @@ from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variab
 
 T = TypeVar("T")
 
-OF_PYTHONS_SEARCH = (SYS_PATH, "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
+OF_PYTHONS_SEARCH = (
+    SYS_PATH,
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONPLATLIBDIR",
+    "PYTHONNOUSERSITE",
+    "PYTHONUSERBASE",
+    "PYTHONSAFEPATH",
+)
 """Variables that decide where Python's modules come from."""
 HOMES = ("HOME", "APPDATA", "LOCALAPPDATA")
 """Those that lead to a person's own packages."""
