@@ -265,8 +265,9 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     loaders = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT") if request.host.system == "linux" else ("PATH", "Path")
     where = sysroot_of(request.host)
     searched = tuple(effective_entries(n, env.get(n, ""), where) for n in loaders)
-    differ = searched != tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
-    python = any(env.get(n) != request.env.get(n) for n in OF_PYTHONS_SEARCH)
+    ours = tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
+    differ = searched != ours
+    pythons = tuple(n for n in OF_PYTHONS_SEARCH if env.get(n) != request.env.get(n))
     later = (theirs[SYS_PATH],) if SYS_PATH in theirs else ()
     its = replace(its, keep=_nothing)  # what is kept of a look that is cut short is whole looks, not their parts
 
@@ -282,7 +283,10 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
         environment=replace(section, variables=(*kept, *later)),
         loads=once(loading.look_again) if differ and request.seen.loads is not None else None,
         closures=once(closure.look_again) if differ and request.seen.closures is not None else None,
-        imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES) if python and request.seen.imports is not None else None,
+        imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES)
+        if pythons and request.seen.imports is not None
+        else None,
+        counting=(*(n for n, one, other in zip(loaders, searched, ours, strict=True) if one != other), *pythons),
     )
 
 
