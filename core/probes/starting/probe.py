@@ -30,7 +30,7 @@ from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
-from core.probes.starting.notebook_servers import server_ways
+from core.probes.starting.notebook_servers import server_ways, with_server_settings
 from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
@@ -107,7 +107,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
             terminal = way.state
         yield way
     yield from cron_ways(ground, pythons)
-    yield from notebook_ways(ground, terminal, pythons)
+    yield from notebook_ways(ground, with_server_settings(ground, terminal, pythons), pythons)
     yield from hub_ways(ground, pythons)
     yield from server_ways(ground, terminal, pythons)
     yield from ipython_ways(ground, terminal, pythons)

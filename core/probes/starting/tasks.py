@@ -38,7 +38,16 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         ((".vscode/tasks.json",), _editor_tasks),
         ((".idea/workspace.xml",), _run_configurations),
     )
-    for names, read in readers:
+    shared = [
+        ((f"{folder}/{name}",), _run_configurations)
+        for folder in (
+            ".run",
+            ".idea/runConfigurations",
+        )  # PyCharm's documentation, "Share and version run/debug configurations"
+        for name in ground.around.names(f"{ground.folder}/{folder}")[:MOST_TASKS]
+        if name.endswith(".xml")
+    ]
+    for names, read in (*readers, *shared):
         path = next((p for n in names if ground.around.kind(p := f"{ground.folder}/{n}") == "file"), "")
         text = ground.read(path) if path else None
         if text is None:

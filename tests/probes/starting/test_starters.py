@@ -22,7 +22,7 @@ from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import multiplexer_ways
-from core.probes.starting.notebook_servers import server_ways
+from core.probes.starting.notebook_servers import server_ways, with_server_settings
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.starters import script_ways
@@ -546,6 +546,38 @@ def test_a_notebook_server_that_runs_keeps_what_it_was_started_with(
     assert [w.at.partition(":")[0] for w in ways] == ["PID 7", "PID 8"]
     assert {w.state.environment()[NAME] for w in ways} == {"/old"}
     assert {w.prefix for w in ways} == {str(home / "env")}
+
+
+def test_settings_of_a_notebook_server_set_what_its_kernels_get(home: Path) -> None:
+    code = "import os\nc = get_config()\nos.environ['LD_LIBRARY_PATH'] = '/of/settings'\n"
+    write(
+        home,
+        {".jupyter/jupyter_server_config.py": code, ".jupyter/jupyter_other_config.py": code.replace("/of", "/no")},
+    )
+    terminal = begin(home)
+    state = with_server_settings(here(home), terminal, pythons(home))
+    assert state.environment()[NAME] == "/of/settings"
+    assert [(Path(r.file).name, r.line) for r in state.lines[NAME]] == [("jupyter_server_config.py", 3)]
+    assert NAME not in terminal.environment()
+    (home / ".jupyter/jupyter_server_config.py").write_text("c = get_config()\n")
+    assert with_server_settings(here(home), terminal, pythons(home)) is terminal
+
+
+def test_run_configurations_that_a_project_shares(home: Path) -> None:
+    xml = (
+        '<component name="ProjectRunConfigurationManager">\n  <configuration name="train" type="PythonConfigurationType">\n'
+        '    <envs>\n      <env name="LD_LIBRARY_PATH" value="/shared" />\n    </envs>\n'
+        '    <option name="SDK_HOME" value="{env}/bin/python" />\n  </configuration>\n</component>\n'
+    )
+    write(
+        home,
+        {"work/.run/train.run.xml": xml, "work/.idea/runConfigurations/other.xml": xml.replace("/shared", "/older")},
+    )
+    found = told(task_ways(here(home), pythons(home)), home)
+    assert dict(found.values()) == {
+        "/shared": [("work/.run/train.run.xml", 4)],
+        "/older": [("work/.idea/runConfigurations/other.xml", 4)],
+    }
 
 
 def test_notebooks_of_jupyterhub_get_what_its_configuration_gives(home: Path) -> None:
