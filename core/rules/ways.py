@@ -93,7 +93,9 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
     for key, finding in of_others.items():
         if key in ours or finding.severity < Severity.WARNING:
             continue
-        its = [i for look in looks if set(look.starts) & set(ways[key]) for i in _concerned_ways(look, seen, finding)]
+        its = [
+            i for one in compared if set(one.look.starts) & set(ways[key]) for i in _concerned_ways(one, seen, finding)
+        ]
         if its:
             out.append(_elsewhere_finding(finding, seen, tuple(dict.fromkeys(its)), compared))
     return out
@@ -113,12 +115,13 @@ def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
     return replace(its, driver=driver_for(seen, its))
 
 
-def _concerned_ways(look: StartLook, seen: Snapshot, finding: Finding) -> list[str]:
+def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> list[str]:
     """Return the ways of a look in which a fault counts that this session does not have.
 
-    A way that merely lacks a setting of this session may be a place where nobody starts anything; a way that starts a
-    particular program counts.
+    A way that merely lacks a setting of this session may be a place where nobody starts anything: what makes the difference must be
+    set there. A way that starts a particular program counts.
     """
+    look = compared.look
     mine = {
         v.name: v.value for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION
     }
@@ -128,10 +131,13 @@ def _concerned_ways(look: StartLook, seen: Snapshot, finding: Finding) -> list[s
         (v.name == finding.subject if told else v.name.startswith(JUDGED)) and v.value and mine.get(v.name) != v.value
         for v in theirs
     )
+    known = {s.id: s for s in seen.starts or ()}
+    if sets and any(i in known and known[i].kind not in CONCRETE for i in look.starts):
+        names = compared.decisive((finding.id, finding.subject), there=True)
+        sets = not names or any(v.name in names for v in theirs)
     sets = sets or any(
         v.name == "PATH" and not told and _cuda_entries(v.value) - _cuda_entries(mine.get("PATH", "")) for v in theirs
     )
-    known = {s.id: s for s in seen.starts or ()}
     return [i for i in look.starts if i in known and (sets or (known[i].kind in CONCRETE and known[i].prefix))]
 
 

@@ -9,7 +9,7 @@ from core.model.facts import CudaInit, Environment, Snapshot, Start, StartLine, 
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.rules.decisive_variables import Comparison
-from core.rules.ways import _lines_of, way_words
+from core.rules.ways import _lines_of, way_words, with_other_ways
 from tests.machines import wheel_machine as linux
 
 FILE = "/home/ada/.bashrc"
@@ -105,6 +105,24 @@ def test_the_variable_of_this_session_that_makes_the_difference_is_named() -> No
     (found,) = hidden(two_worlds({"CUDA_VISIBLE_DEVICES": "-1", "NCCL_DEBUG": "INFO"}, {"NCCL_DEBUG": "WARN"}))
     assert found.ways == ("process",)
     assert "What makes the difference: CUDA_VISIBLE_DEVICES." in found.why
+
+
+def test_a_place_that_sets_something_else_and_lacks_what_this_session_has_is_no_fault() -> None:
+    seen = two_worlds({"LD_LIBRARY_PATH": "/a"}, {"NCCL_DEBUG": "INFO"})
+    bad = Finding(id="x.lost", cause="cuda_not_on_search_path", severity=Severity.ERROR, title="", step=Step.FRAMEWORKS)
+
+    def judge(its: Snapshot) -> list[Finding]:
+        return [] if its.loads == seen.loads else [bad]
+
+    def told(kind: str, **there: str) -> list[Finding]:
+        its = two_worlds({"LD_LIBRARY_PATH": "/a"}, there)
+        (way,), (look,) = its.starts or (), its.start_looks or ()
+        way = replace(way, kind=kind, id=f"{kind}:x")
+        look = replace(look, starts=(way.id,), loads=())
+        return with_other_ways([], replace(its, starts=(way,), start_looks=(look,)), judge)
+
+    assert told("terminal", NCCL_DEBUG="INFO") == []
+    assert [f.id for f in told("terminal", NCCL_DEBUG="INFO", LD_LIBRARY_PATH="/b")] == ["x.lost"]
 
 
 def test_what_the_loader_finds_is_of_the_variables_that_count() -> None:

@@ -110,7 +110,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from notebook_ways(ground, with_server_settings(ground, terminal, pythons), pythons)
     yield from hub_ways(ground, pythons)
     yield from server_ways(ground, terminal, pythons)
-    yield from ipython_ways(ground, terminal, pythons)
+    yield from ipython_ways(ground, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
     yield from supervised_ways(ground, pythons)
