@@ -79,7 +79,7 @@ class Contract(Frozen, frozen=True, kw_only=True):
     known: WordSource | None = None
     """What else than ``words`` is right."""
     values: tuple[tuple[str, str], ...] = ()
-    """Of options: a name, and the pattern of what it can have."""
+    """Of options and flags: a name, and the pattern of what it can have; a flag that stands alone has an empty value."""
     open: bool = False
     """Further words may be right: of plug-ins, or of newer releases."""
     least: float = 0
@@ -185,6 +185,11 @@ def options_of(value: str) -> tuple[tuple[str, str], ...]:
     bare = value.replace(" ", "")
     parts = re.findall(r"([^,:\[\]]+)(?::(\[[^\]]*\]|[^,]*))?", bare)
     return tuple((name, its) for name, its in parts)
+
+
+def flags_of(value: str) -> tuple[tuple[str, str], ...]:
+    """Return the names and values in "--name=value --name"; a value with quotes is left out, since who takes them off differs."""
+    return tuple(re.findall(r"(?:^|\s)--([A-Za-z]\w*)(?:=([^\s\"']*))?(?=\s|$)", value))
 
 
 def named_places(contract: Contract, value: str, system: System) -> Iterator[str]:

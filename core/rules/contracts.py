@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from core.knowledge.contracts import (
     Contract,
     ContractKind,
     asked_words,
+    flags_of,
     named_places,
     options_of,
     settings_files,
@@ -64,9 +65,14 @@ def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
-        if row.setting:
+        if row.setting or row.takes == "account":
             continue
         told.add(row.variable)
+        if row.takes == "module":
+            contract = Contract(variable=row.variable, readers="", kind="words", source=f"{row.files[0]}:{row.line}")
+            its = _without_backend(near[0], contract, value, row.reader, row.known[0])
+            yield replace(its, severity=min(its.severity, WARNING))
+            continue
         kind: ContractKind = row.takes if row.takes in ("words", "switch", "file") else "pattern"
         contract = Contract(
             variable=row.variable,
@@ -84,6 +90,41 @@ def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
         )
         its = _finding(seen, contract, value, wrong, near)
         yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
+
+
+def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
+    """A framework's code asks for the name of a user who has no account and no variable that names one."""
+    views = [h for h in environment_views(seen) if h.near <= 2]
+    rows = [
+        (h, r) for h in views for r in seen.vocabularies or () if r.takes == "account" and r.prefix == h.python.prefix
+    ]
+    if not rows or effective_variable(seen, "USER") or effective_variable(seen, "LOGNAME"):
+        return
+    home, row = rows[0]
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING),
+        "user-without-a-name",
+        _("The user {number} has no name here: there is no account of this number.", number=row.unknown[0]),
+        cause="variable_value_wrong",
+        why=_(
+            "{reader} asks for it to name its cache folder when it compiles, and stops: KeyError or OSError, uid not found.",
+            reader=row.reader,
+        ),
+        evidence=[
+            observation(_("Asks for the name of the user"), row.files[0], f"{row.files[0]}:{row.line}"),
+            observation(_("No account"), row.unknown[0], "/etc/passwd"),
+            observation(_("Not set"), join_names(("USER", "LOGNAME")), "environment"),
+            *(h.concerns(r.reader) for h, r in rows),
+        ],
+        subject=f"user {row.unknown[0]}",
+        fix=manual_fix(
+            _("Set the variable {name}", name="USER"),
+            _("In this terminal: export {name}={value}", name="USER", value="user"),
+            _("docker run -e USER=user ...") if seen.machine.container else "",
+            restart="terminal",
+        ),
+    )
 
 
 TAKEN = {
@@ -279,7 +320,7 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         case "pattern":
             return "" if not value.strip() or re.fullmatch(contract.pattern, value.strip()) else wrong
         case "options":
-            return _wrong_options(contract, value)
+            return _wrong_options(contract, options_of(value))
         case "encoding":
             return "" if _is_encoding(value) else wrong
         case "requirement":
@@ -288,6 +329,8 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return _without_compute(contract, value, seen)
         case "devices":
             return _without_devices(contract, value, seen)
+        case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
+            return wrong_flag
     return _wrong_place(contract, value, seen)
 
 
@@ -299,9 +342,9 @@ def _is_encoding(value: str) -> bool:
         return False
 
 
-def _wrong_options(contract: Contract, value: str) -> str:
+def _wrong_options(contract: Contract, options: Iterable[tuple[str, str]]) -> str:
     patterns = dict(contract.values)
-    for name, its in options_of(value):
+    for name, its in options:
         pattern = patterns.get(name)
         if pattern is not None and not re.fullmatch(pattern, its):
             return _(
@@ -481,4 +524,4 @@ def _without_backend(home: EnvironmentView, contract: Contract, value: Variable,
     )
 
 
-RULES = (broken_contracts, absent_backends, unusable_settings)
+RULES = (broken_contracts, absent_backends, unusable_settings, user_without_a_name)

@@ -8,17 +8,16 @@ from msgspec.structs import replace
 
 from core.common.i18n import N_, _, join_sentences
 from core.common.text import join_names
-from core.model.facts import CudaInit, Driver, Snapshot, Start, StartKind, StartLook
+from core.model.facts import Snapshot, Start, StartKind, StartLook
 from core.model.findings import Evidence, Finding
 from core.model.steps import Severity
-from core.rules.snapshot_queries import effective_variable
+from core.rules.decisive_variables import Comparison, driver_for, value_of
 from core.rules.wording import observation
 
 THIS_SESSION = "process"
 """The entry in ``Finding.ways`` for programs started from this session."""
 CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron", "launcher", "script", "task")
 """Kinds that start one program: a fault in them counts, because somebody starts that program so."""
-HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 OF_LOADERS = ("LD_", "PYTHON")
 """Prefixes of variables without which a program may find fewer files."""
 MARKS = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT")
@@ -89,13 +88,16 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
             ways.setdefault(key, []).extend(look.starts)
             of_others.setdefault(key, finding)
     ours = {(f.id, f.subject): f for f in found}
-    out = [_limit_to_ways(f, seen, (*like_session, *ways.get((f.id, f.subject), ())), named) for f in found]
+    compared = [Comparison(seen, look, run) for look in looks]
+    out = [_limit_to_ways(f, seen, (*like_session, *ways.get((f.id, f.subject), ())), named, compared) for f in found]
     for key, finding in of_others.items():
         if key in ours or finding.severity < Severity.WARNING:
             continue
-        its = [i for look in looks if set(look.starts) & set(ways[key]) for i in _concerned_ways(look, seen, finding)]
+        its = [
+            i for one in compared if set(one.look.starts) & set(ways[key]) for i in _concerned_ways(one, seen, finding)
+        ]
         if its:
-            out.append(_elsewhere_finding(finding, seen, tuple(dict.fromkeys(its))))
+            out.append(_elsewhere_finding(finding, seen, tuple(dict.fromkeys(its)), compared))
     return out
 
 
@@ -110,31 +112,16 @@ def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
         starts=None,
         start_looks=None,
     )
-    return replace(its, driver=_driver(seen, its))
+    return replace(its, driver=driver_for(seen, its))
 
 
-def _driver(seen: Snapshot, its: Snapshot) -> Driver | None:
-    """Return the driver's results that apply to another way: a variable that hides GPUs belongs to one way only."""
-    driver = seen.driver
-    if driver is None or all(_value(seen, n) == _value(its, n) for n in HIDING):
-        return driver
-    unhidden: CudaInit | None = driver.cuda_unhidden or driver.cuda
-    if all(_value(its, n) is None for n in HIDING):
-        return replace(driver, cuda=unhidden, cuda_unhidden=None)
-    return replace(driver, cuda=None, cuda_unhidden=unhidden)
+def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> list[str]:
+    """Return the ways of a look in which a fault counts that this session does not have.
 
-
-def _value(seen: Snapshot, name: str) -> str | None:
-    found = effective_variable(seen, name)
-    return found.value if found else None
-
-
-def _concerned_ways(look: StartLook, seen: Snapshot, finding: Finding) -> list[str]:
-    """Return the ways in which a fault matters that this session does not have.
-
-    A way that merely lacks a setting of this session may never start anything; a way that starts a particular program
-    counts.
+    A way that merely lacks a setting of this session may never start anything: what makes the difference must be set
+    there. A way that starts a particular program counts.
     """
+    look = compared.look
     mine = {
         v.name: v.value for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION
     }
@@ -144,10 +131,13 @@ def _concerned_ways(look: StartLook, seen: Snapshot, finding: Finding) -> list[s
         (v.name == finding.subject if told else v.name.startswith(JUDGED)) and v.value and mine.get(v.name) != v.value
         for v in theirs
     )
+    known = {s.id: s for s in seen.starts or ()}
+    if sets and any(i in known and known[i].kind not in CONCRETE for i in look.starts):
+        names = compared.decisive((finding.id, finding.subject), there=True)
+        sets = not names or any(v.name in names for v in theirs)
     sets = sets or any(
         v.name == "PATH" and not told and _cuda_entries(v.value) - _cuda_entries(mine.get("PATH", "")) for v in theirs
     )
-    known = {s.id: s for s in seen.starts or ()}
     return [i for i in look.starts if i in known and (sets or (known[i].kind in CONCRETE and known[i].prefix))]
 
 
@@ -159,30 +149,53 @@ def _has_line(source: str) -> bool:
     return source not in ("", "environment")
 
 
-def _limit_to_ways(finding: Finding, seen: Snapshot, holds: tuple[str, ...], named: set[str]) -> Finding:
-    """Return a finding of this session with the ways for which it holds, unless it holds for all."""
+MOST_COMPARED = 3
+"""Other ways that one finding is compared with, variable by variable."""
+
+
+def _decisive(finding: Finding, ways: Iterable[str], compared: list[Comparison], *, there: bool) -> tuple[str, ...]:
+    """Return the variables that make the difference between this session and these ways; none where no single one does."""
+    wanted = set(ways)
+    its = [c for c in compared if wanted & set(c.look.starts)][:MOST_COMPARED]
+    return tuple(dict.fromkeys(n for c in its for n in c.decisive((finding.id, finding.subject), there=there)))
+
+
+def _difference(names: tuple[str, ...]) -> str:
+    return _("What makes the difference: {names}.", names=join_names(names)) if names else ""
+
+
+def _limit_to_ways(
+    finding: Finding, seen: Snapshot, holds: tuple[str, ...], named: set[str], compared: list[Comparison]
+) -> Finding:
+    """Return a finding of this session with the ways for which it holds, if those are not all."""
     if finding.ways or finding.severity < Severity.WARNING or named <= set(holds):
         return finding
     free = tuple(i for i in (s.id for s in seen.starts or ()) if i in named and i not in holds)
-    why = join_sentences(finding.why, _("It does not affect {ways}.", ways=way_words(seen, free)))
+    names = _decisive(finding, free, compared, there=False)
+    why = join_sentences(finding.why, _("It does not affect {ways}.", ways=way_words(seen, free)), _difference(names))
     return replace(finding, ways=tuple(dict.fromkeys(holds)), why=why)
 
 
-def _elsewhere_finding(finding: Finding, seen: Snapshot, its: tuple[str, ...]) -> Finding:
+def _elsewhere_finding(finding: Finding, seen: Snapshot, its: tuple[str, ...], compared: list[Comparison]) -> Finding:
     words = way_words(seen, its)
     told = {(e.value, e.source) for e in finding.evidence}
-    lines = [e for e in _lines_of(seen, its, finding) if (e.value, e.source) not in told]
+    names = _decisive(finding, its, compared, there=True)
+    lines = [e for e in _lines_of(seen, its, finding, names) if (e.value, e.source) not in told]
     return replace(
         finding,
         ways=its,
         evidence=(*finding.evidence, *lines[:MOST_LINES]),
         title=_("Only in {ways}: {title}", ways=words, title=finding.title),
-        why=join_sentences(_("Programs that are started from here do not have this fault."), finding.why),
+        why=join_sentences(
+            _("Programs that are started from here do not have this fault."), _difference(names), finding.why
+        ),
     )
 
 
-def _lines_of(seen: Snapshot, ways: tuple[str, ...], finding: Finding) -> list[Evidence]:
-    """Return the variables by which these ways differ from this session, as evidence; those of the finding come first.
+def _lines_of(
+    seen: Snapshot, ways: tuple[str, ...], finding: Finding, decisive: tuple[str, ...] = ()
+) -> list[Evidence]:
+    """Return the variables by which these ways differ from this session, as evidence; the ``decisive`` ones alone where those are known.
 
     A variable that is set or unset there has its file and line; one that only this session has, its origin. If no difference
     is known, return what starts these ways.
@@ -194,8 +207,13 @@ def _lines_of(seen: Snapshot, ways: tuple[str, ...], finding: Finding) -> list[E
     )
     names = [n for n in set_there if (n == finding.subject if own else n.startswith(JUDGED))]
     theirs = {v.name: v.value for s in starts for v in s.variables}
-    differ = [n for n in names if theirs.get(n) != _value(seen, n)]
-    taken = dict.fromkeys((t.name, t.file, t.line) for s in starts for t in s.taken if _value(seen, t.name) is not None)
+    differ = [n for n in names if theirs.get(n) != value_of(seen, n)]
+    taken = dict.fromkeys(
+        (t.name, t.file, t.line) for s in starts for t in s.taken if value_of(seen, t.name) is not None
+    )
+    if decisive:
+        differ = [n for n in set_there if n in decisive]
+        taken = dict.fromkeys(t for t in taken if t[0] in decisive)
     rows = [e for name in differ for e in line_evidence(seen, name, ways)]
     rows += [observation(_("{name} is unset here", name=name), name, f"{file}:{line}") for name, file, line in taken]
     gone = {name for name, _file, _line in taken}
@@ -204,7 +222,7 @@ def _lines_of(seen: Snapshot, ways: tuple[str, ...], finding: Finding) -> list[E
         observation(_("Only this session has {name}", name=v.name), v.value, v.source)
         for v in ours
         if not own
-        and v.name.startswith(OF_LOADERS)
+        and (v.name in decisive if decisive else v.name.startswith(OF_LOADERS))
         and v.name not in gone
         and all(v.name not in _names(s) for s in starts)
     ]

@@ -124,6 +124,13 @@ def test_pythonhome_that_names_nothing(prefix: Path, tmp_path: Path):
         assert look(prefix, **whole)[0].faults == ()
 
 
+@pytest.mark.parametrize("layout", ["lib", "lib64", "nowhere"])
+def test_another_layout_of_the_standard_library(layout: str, prefix: Path):
+    env = {"PYTHONPLATLIBDIR": layout}
+    kinds = [f.kind for f in look(prefix, **env)[0].faults]
+    assert kinds == ([] if works(prefix, **env) else ["no standard library"])
+
+
 def test_libpython_that_is_gone(prefix: Path, tmp_path: Path):
     compiler = shutil.which("gcc")
     if compiler is None:

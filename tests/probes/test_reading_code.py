@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.variables.reading_code import takes_value, values_read
+from core.probes.variables.reading_code import account_asked, takes_value, values_read, variables_of
 
 HEAD = "import enum, json, logging, os\nfrom os import environ, getenv\n"
 CASES: dict[str, tuple[str, Mapping[str, bool]]] = {
@@ -78,6 +78,38 @@ CASES: dict[str, tuple[str, Mapping[str, bool]]] = {
     "only asked": ("a = os.environ.get('X_A', '') in ('1', 'true')", {"x": True}),
     "a list with an open end": ("MORE = ['a', *os.listdir('/')]\nif os.environ.get('X_A', 'a') not in MORE:\n    pass", {"x": True}),
 }  # fmt: skip
+
+
+MODULES: dict[str, tuple[str, str]] = {
+    "a switch of its own": ("FAST_MODE = os.environ.get('X_FAST_MODE')\nif os.environ.get('X_FAST_MODE'):\n    import fast_thing", "fast_thing"),
+    "a constant of another module": (
+        ("def get():\n    if constants.X_FAST_MODE:\n        if a:\n            warn()\n        else:\n            try:\n                import fast_thing\n"
+        "            except ImportError:\n                raise ValueError('x')"),
+        "fast_thing",
+    ),
+    "it goes on without": ("if constants.X_FAST_MODE:\n    try:\n        import fast_thing\n    except ImportError:\n        fast_thing = None", ""),
+    "it is caught above": ("try:\n    if constants.X_FAST_MODE:\n        import fast_thing\nexcept Exception:\n    pass", ""),
+    "the other branch": ("if constants.X_FAST_MODE:\n    pass\nelse:\n    import slow_thing", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "module"), MODULES.values(), ids=MODULES)
+def test_what_a_switch_that_is_on_imports(code: str, module: str) -> None:
+    found = [v for v in values_read(f"import os\n{code}\n") if v.takes == "module"]
+    assert [v.words for v in found if v.variable == "X_FAST_MODE"] == ([(module,)] if module else [])
+    assert all(not takes_value(v, "1") and takes_value(v, "0") for v in found)
+
+
+def test_which_code_asks_for_an_account_whenever_it_is_called() -> None:
+    asks = "import getpass\n\ndef folder():\n    name = clean(getpass.getuser())\n    return f'/tmp/{name}'\n"
+    assert account_asked(asks) == 4
+    assert account_asked(asks.replace("    name", "    if mine():\n        name")) == 0
+    assert account_asked(asks.replace("    name = clean(getpass.getuser())", "    try:\n        name = getpass.getuser()\n    except KeyError:\n        name = ''")) == 0  # fmt: skip
+    assert variables_of("a = os.environ.get('X_DIR')\nb = environ[\"Y\"]\nc = os.getenv('Z', 'W')") == {
+        "X_DIR",
+        "Y",
+        "Z",
+    }
 
 
 @pytest.mark.parametrize("name", CASES)

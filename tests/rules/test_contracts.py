@@ -13,7 +13,7 @@ from core.model.findings import Finding
 from core.model.steps import Severity
 from core.rules.contracts import RULES
 from core.rules.root_cause import diagnose
-from tests.machines import SITE, linux_machine, python, wheel_machine, working_driver
+from tests.machines import PREFIX, SITE, linux_machine, python, wheel_machine, working_driver
 
 JAX = (
     Distribution(name="jax", version="0.7.2", location=SITE),
@@ -39,6 +39,53 @@ def found(seen: Snapshot) -> list[Finding]:
 
 
 @pytest.mark.parametrize(
+    ("value", "wrong"),
+    [("1e10", True), ("2GB", True), ("-1", True), ("20MB", False), ("10000000000", False), ("", False)],
+)
+def test_numbers_of_opencv(value: str, wrong: bool):
+    opencv = Distribution(name="opencv-python", version="4.11.0.86", location=SITE)
+    its = found(machine("OPENCV_IO_MAX_IMAGE_PIXELS", value, opencv))
+    assert [f.severity for f in its] == [Severity.ERROR] * wrong
+    assert not found(machine("OPENCV_IO_MAX_IMAGE_PIXELS", "20MB"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "wrong"),
+    [("TORCH_NCCL_BLOCKING_WAIT", "Yes", False), ("TORCH_NCCL_BLOCKING_WAIT", "on", True), ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3", False),
+     ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "true", True), ("TORCH_NCCL_OF_TOMORROW", "on", False)],
+)  # fmt: skip
+def test_what_torch_takes_for_nccl(variable: str, value: str, wrong: bool):
+    assert [f.subject for f in found(machine(variable, value, *TORCH))] == [variable] * wrong
+
+
+def test_a_switch_that_imports_what_is_not_there():
+    hub = Distribution(name="huggingface-hub", version="0.30.0", location=SITE)
+    told = Vocabulary(
+        variable="HF_HUB_ENABLE_HF_TRANSFER", prefix=PREFIX, files=("/env/a.py",), known=("hf_transfer",), unknown=("1",),
+        takes="module", line=390, reader="huggingface-hub", sure=False,
+    )  # fmt: skip
+    (its,) = found(machine("HF_HUB_ENABLE_HF_TRANSFER", "1", hub, vocabularies=(told,)))
+    assert (its.cause, its.severity) == ("variable_value_wrong", Severity.WARNING)
+    assert "hf_transfer" in its.title
+    assert not found(machine("HF_HUB_ENABLE_HF_TRANSFER", "0", hub, vocabularies=(told,)))
+
+
+def test_a_user_without_a_name():
+    told = Vocabulary(
+        variable="USER", prefix=PREFIX, files=("/env/a.py",), unknown=("12345",), takes="account", line=19, reader="torch", sure=False
+    )  # fmt: skip
+    (its,) = found(machine("X", "1", *TORCH, vocabularies=(told,)))
+    assert (its.cause, its.severity, its.id) == (
+        "variable_value_wrong",
+        Severity.WARNING,
+        "environment.user-without-a-name",
+    )
+    assert "12345" in its.title
+    assert not found(machine("USER", "app", *TORCH, vocabularies=(told,)))
+    assert not found(machine("X", "1", *TORCH))
+
+
+@pytest.mark.parametrize(
     ("variable", "value", "severity"),
     [
         ("JAX_PLATFORMS", "gpuu", None),  # no file was read that tells whether a plug-in brings it
@@ -52,6 +99,12 @@ def found(seen: Snapshot) -> list[Finding]:
         ("JAX_TRACEBACK_FILTERING", "xx", Severity.ERROR),
         ("XLA_FLAGS", "--xla_dump_to=/tmp", None),
         ("XLA_FLAGS", "xla_gpu_autotune_level=0", Severity.ERROR),
+        ("XLA_FLAGS", "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=True", None),
+        ("XLA_FLAGS", "--xla_gpu_autotune_level=high", Severity.ERROR),
+        ("XLA_FLAGS", "--xla_gpu_enable_triton_gemm", None),
+        ("XLA_FLAGS", "--xla_gpu_enable_triton_gemm=yes", Severity.ERROR),
+        ("XLA_FLAGS", "--xla_dump_to=a --xla_force_host_platform_device_count", Severity.ERROR),
+        ("XLA_FLAGS", "--xla_force_host_platform_device_count='8'", None),
         ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".75", None),
         ("XLA_PYTHON_CLIENT_MEM_FRACTION", "75", Severity.NOTE),
         ("NCCL_P2P_LEVEL", "NVL", None),

@@ -8,7 +8,8 @@ from core.doctor.examine import diagnose_snapshot
 from core.model.facts import CudaInit, Environment, Snapshot, Start, StartLine, StartLook, Variable
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
-from core.rules.ways import _lines_of, way_words
+from core.rules.decisive_variables import Comparison
+from core.rules.ways import _lines_of, way_words, with_other_ways
 from tests.machines import wheel_machine as linux
 
 FILE = "/home/ada/.bashrc"
@@ -66,6 +67,78 @@ def test_a_fault_of_this_session_says_whom_it_does_not_concern() -> None:
     assert found.ways == ("process", "terminal:bash")
     assert "desktop" in found.why
     assert "Only in" not in found.title
+
+
+def two_worlds(here: dict[str, str], there: dict[str, str]) -> Snapshot:
+    """Return a machine with these variables, and a notebook that has others from lines of its file."""
+    machine, at = linux(), "notebook:/x/kernels/ml/kernel.json"
+    assert machine.driver is not None
+    lines = tuple(
+        StartLine(name=n, does="set", value=v, file="/x/kernels/ml/kernel.json", line=k)
+        for k, (n, v) in enumerate(there.items(), 5)
+    )
+    way = Start(id=at, kind="notebook", at=at.partition(":")[2], lines=lines)
+    ours = replace(
+        machine.environment or Environment(),
+        variables=tuple(Variable(name=n, value=v, source="environment") for n, v in here.items()),
+    )
+    theirs = replace(
+        ours,
+        variables=tuple(Variable(name=r.name, value=r.value, source=f"{r.file}:{r.line}") for r in lines),
+    )
+    driver = machine.driver
+    if "CUDA_VISIBLE_DEVICES" in here:
+        driver = replace(driver, cuda=CudaInit(status=100, device_count=0), cuda_unhidden=driver.cuda)
+    look = StartLook(starts=(at,), environment=theirs)
+    return replace(machine, driver=driver, environment=ours, starts=(way,), start_looks=(look,))
+
+
+def test_the_variable_that_makes_the_difference_is_named_and_no_other() -> None:
+    common = {"CUDA_LAUNCH_BLOCKING": "1", "NCCL_DEBUG": "INFO"}
+    (found,) = hidden(two_worlds({}, {**common, "CUDA_VISIBLE_DEVICES": "-1"}))
+    assert "What makes the difference: CUDA_VISIBLE_DEVICES." in found.why
+    lines = [e.source for e in found.evidence if "kernel.json" in e.source]
+    assert set(lines) == {"/x/kernels/ml/kernel.json:7"}
+
+
+def test_the_variable_of_this_session_that_makes_the_difference_is_named() -> None:
+    (found,) = hidden(two_worlds({"CUDA_VISIBLE_DEVICES": "-1", "NCCL_DEBUG": "INFO"}, {"NCCL_DEBUG": "WARN"}))
+    assert found.ways == ("process",)
+    assert "What makes the difference: CUDA_VISIBLE_DEVICES." in found.why
+
+
+def test_a_place_that_sets_something_else_and_lacks_what_this_session_has_is_no_fault() -> None:
+    seen = two_worlds({"LD_LIBRARY_PATH": "/a"}, {"NCCL_DEBUG": "INFO"})
+    bad = Finding(id="x.lost", cause="cuda_not_on_search_path", severity=Severity.ERROR, title="", step=Step.FRAMEWORKS)
+
+    def judge(its: Snapshot) -> list[Finding]:
+        return [] if its.loads == seen.loads else [bad]
+
+    def told(kind: str, **there: str) -> list[Finding]:
+        its = two_worlds({"LD_LIBRARY_PATH": "/a"}, there)
+        (way,), (look,) = its.starts or (), its.start_looks or ()
+        way = replace(way, kind=kind, id=f"{kind}:x")
+        look = replace(look, starts=(way.id,), loads=())
+        return with_other_ways([], replace(its, starts=(way,), start_looks=(look,)), judge)
+
+    assert told("terminal", NCCL_DEBUG="INFO") == []
+    assert [f.id for f in told("terminal", NCCL_DEBUG="INFO", LD_LIBRARY_PATH="/b")] == ["x.lost"]
+
+
+def test_what_the_loader_finds_is_of_the_variables_that_count() -> None:
+    seen = two_worlds({"LD_PRELOAD": "/a.so", "HF_HOME": "/h"}, {"LD_LIBRARY_PATH": "/b", "LD_PRELOAD": "/c.so"})
+    (look,) = seen.start_looks or ()
+    bad = Finding(id="x.lost", cause="cuda_not_on_search_path", severity=Severity.ERROR, title="", step=Step.FRAMEWORKS)
+
+    def judge(its: Snapshot) -> list[Finding]:
+        return [bad] if its.loads == () else []
+
+    every = replace(look, loads=())
+    one = replace(every, counting=("LD_LIBRARY_PATH",))
+    assert seen.loads != ()
+    assert Comparison(seen, one, judge).decisive(("x.lost", ""), there=True) == ("LD_LIBRARY_PATH",)
+    assert Comparison(seen, every, judge).decisive(("x.lost", ""), there=True) == ("LD_LIBRARY_PATH", "LD_PRELOAD")
+    assert Comparison(seen, look, judge).decisive(("x.lost", ""), there=True) == ()
 
 
 def test_what_holds_everywhere_is_one_finding_for_all() -> None:

@@ -117,8 +117,9 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     """Where the reader's words stand."""
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    takes: Literal["", "whole number", "number", "switch", "words", "JSON", "file", "folder"] = ""
-    """What the reader's code turns the whole value into; empty where single words were searched for."""
+    takes: Literal["", "whole number", "number", "switch", "words", "JSON", "file", "folder", "module", "account"] = ""
+    """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
+    switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none."""
     line: int = 0
     """Of the file, from 1, where the code does so."""
     reader: str = ""

@@ -133,6 +133,9 @@ class StartLook(Frozen, frozen=True, kw_only=True):
     """The closures section of such a program."""
     imports: tuple[ImportSearch, ...] | None = None
     """The imports section of such a program."""
+    counting: tuple[str, ...] | None = None
+    """Variables of the loader and of Python's search that differ from this session's so that it can matter: an entry without any library
+    does not. None in reports from before this field."""
 
 
 class ExaminedProgram(Frozen, frozen=True, kw_only=True):

@@ -98,6 +98,7 @@ def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[Envi
 
 def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Iterator[EnvironmentFault]:
     named = env.get("PYTHONHOME", "")
+    layout = env.get("PYTHONPLATLIBDIR", "") if where.system != "windows" and python.version >= (3, 9) else ""
     base = named.split(";" if where.system == "windows" else ":")[0] or python.base
     if where.system == "windows":
         there = where.is_file(where.join(base, "Lib", "os.py")) or any(
@@ -105,12 +106,18 @@ def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroo
         )
     else:
         digits = f"python{python.version[0]}{python.version[1]}.zip"
-        folders = (where.join(base, n, f"python{python.short_version}") for n in ("lib", "lib64"))
+        folders = (
+            where.join(base, n, f"python{python.short_version}") for n in ((layout,) if layout else ("lib", "lib64"))
+        )
         there = any(where.is_file(where.join(f, "os.py")) or where.is_file(where.join(f, "os.pyc")) for f in folders)
-        there = there or any(where.is_file(where.join(base, n, digits)) for n in ("lib", "lib64"))
-    lost = python.settings is None and where.is_link(python.executable)  # an environment without pyvenv.cfg
-    if not there and not lost and (named or (python.settings is not None and where.is_folder(base))):
-        yield EnvironmentFault(kind="no standard library", path=path_text(base), source="PYTHONHOME" if named else "")
+        there = there or any(
+            where.is_file(where.join(base, n, digits)) for n in ((layout,) if layout else ("lib", "lib64"))
+        )
+    lost = python.settings is None and where.is_link(python.executable)  # of an environment without pyvenv.cfg
+    if not there and not lost and (named or layout or (python.settings is not None and where.is_folder(base))):
+        whose = "PYTHONPLATLIBDIR" if layout else "PYTHONHOME" if named else ""
+        place = where.join(base, layout) if layout else base
+        yield EnvironmentFault(kind="no standard library", path=path_text(place), source=whose)
 
 
 def _library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Iterator[EnvironmentFault]:

@@ -9,12 +9,13 @@ import shlex
 import msgspec
 
 from core.common.late_pattern import late_pattern
+from core.host.startup.plain import read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.probes.programs.follow import SHELL_NAMES, find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.machine import Ground
-from core.probes.starting.runners import RUNNERS, WRAPPERS, behind_sudo, command_behind, run_behind
+from core.probes.starting.runners import RUNNERS, WRAPPERS, behind_sudo, command_behind, run_behind, take_options
 from core.probes.starting.shells import family, read_shell
 
 MOST_STEPS = 12
@@ -73,14 +74,43 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
         elif name in ("sudo", "doas"):
             words = behind_sudo(words[1:], (at.file, at.number), state, ground)
         elif name in WRAPPERS:
+            take_options(name, words[1:], (at.file, at.number), state, ground)
             words = command_behind(words[1:], state, ground)
         elif name in RUNNERS:
             words = run_behind(name, words[1:], state, ground)
         elif name in SHELL_NAMES:
             return _shell(words, at, state, ground, depth + 1)
         else:
-            return _program(words, state, ground, depth + 1)
+            ended = _program(words, state, ground, depth + 1)
+            if ended is not None and ended.prefix:
+                _read_by_itself(words, state, ground)
+            return ended
     return None
+
+
+READS_BY_ITSELF = {"uvicorn": "--env-file"}
+"""Programs in Python that read a file of variables when they have started, before they import the application (uvicorn's settings)."""
+
+
+def _read_by_itself(words: list[str], state: State, ground: Ground) -> None:
+    """Take what a program reads by itself; variables of the loader and of Python's own start come too late there."""
+    names = [posixpath.basename(w) for w in words]
+    option = next((o for n, o in READS_BY_ITSELF.items() if n in names[:3]), "")
+    for number, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if not option or name != option:
+            continue
+        file = value if equals else words[number + 1] if number + 1 < len(words) else ""
+        path = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), file))
+        if file and (text := ground.read(path)) is not None:
+            its = State(dict(state.values), set(state.exported))
+            read_assignments(text, path, its, expands=True)
+            state.files.append(path)
+            for variable, rows in its.lines.items():
+                if not variable.startswith(("LD_", "PYTHON")) and variable in its.values:
+                    state.values[variable] = its.values[variable]
+                    state.exported.add(variable)
+                    state.lines.setdefault(variable, []).extend(rows)
 
 
 def _env(words: list[str], at: Line, state: State) -> list[str]:

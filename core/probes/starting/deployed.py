@@ -16,6 +16,7 @@ from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_command, words_of
 from core.probes.starting.machine import Ground
+from core.probes.starting.multiplexers import MOST_ENVIRON
 from core.probes.starting.starters import own_prefix
 from core.probes.starting.ways import Reached
 
@@ -32,6 +33,58 @@ def deployed_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Ite
     yield from _pm2(ground, pythons)
     yield from _runners(ground)
     yield from _gunicorn(ground)
+    yield from _accelerate(ground, pythons)
+    yield from _first_of_container(ground, pythons)
+
+
+FIRST = "/proc/1"
+CONTAINERS = ("/.dockerenv", "/run/.containerenv")
+"""Files that Docker and Podman put into a container."""
+
+
+def _first_of_container(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the program that a container was started with, where it is an environment's: its variables are the image's and those
+    that its entry point added, which a shell that somebody opens in the container may lack.
+    """
+    where = ground.where
+    if not where.is_running_system or not any(where.exists(f) for f in CONTAINERS):
+        return
+    text = (where.read(f"{FIRST}/environ", MOST_ENVIRON) or b"").decode("utf-8", "replace")
+    words = (where.read(f"{FIRST}/cmdline", MOST_ENVIRON) or b"").decode("utf-8", "replace").split("\0")
+    env = dict(part.partition("=")[::2] for part in text.split("\0") if "=" in part)
+    if not env or not words[0]:
+        return
+    state = State(dict(env), set(env))
+    for name, value in env.items():
+        if ground.env.get(name) != value:
+            state.set_variable(name, value, f"{FIRST}/environ", 0, "assignments")  # no line: it keeps what it was given
+    found = python_of_command([w for w in words if w], Line(f"{FIRST}/cmdline", 0), state, ground)
+    if found and (prefix := own_prefix(found, pythons)):
+        yield Reached(kind="service", at="PID 1", state=state, prefix=prefix, argv=(found.path,))
+
+
+def _accelerate(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield what ``accelerate launch`` gives by the answers that a person once gave it: the GPUs that a program sees.
+
+    Source: Accelerate's documentation, "The Command Line" (gpu_ids), and its launchers, which set CUDA_VISIBLE_DEVICES.
+    """
+    cache = ground.env.get("HF_HOME") or posixpath.join(
+        ground.env.get("XDG_CACHE_HOME") or ground.at_home(".cache"), "huggingface"
+    )
+    for path in (f"{cache}/accelerate/default_config.yaml", f"{cache}/accelerate/default_config.json"):
+        text = ground.read(path)
+        row = re.search(r"(?m)^\s*\"?gpu_ids\"?:\s*[\"']?([\d, ]+)[\"']?,?\s*$", text) if text else None
+        having = [p for p in pythons if any(ground.around.kind(f"{s}/accelerate") == "folder" for s in p.site_packages)]
+        if text is None or row is None or not having:
+            continue
+        state = State(dict(ground.env), set(ground.env))
+        state.files.append(path)
+        line = text.count("\n", 0, row.start(1)) + 1
+        state.set_variable("CUDA_VISIBLE_DEVICES", row[1].strip(), path, line, "python")
+        state.exported.add("CUDA_VISIBLE_DEVICES")
+        prefix = having[0].prefix if len(having) == 1 else ""
+        yield Reached(kind="task", at=f"{path}: accelerate launch", state=state, prefix=prefix)
+        return
 
 
 def _gunicorn(ground: Ground) -> Iterator[Reached]:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
+from core.probes.python.start_code import variable_lines
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import PROC, running_programs
 from core.probes.starting.ways import Reached, notebook_ways
@@ -29,6 +30,27 @@ def server_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironmen
                 )  # No line: the server keeps the variables that it started with.
         for way in notebook_ways(ground, state, pythons):
             yield replace(way, at=f"PID {pid}: {way.at}")
+
+
+SETTINGS = ("jupyter_config.py", "jupyter_server_config.py", "jupyter_notebook_config.py", "jupyter_lab_config.py")
+"""Code that Jupyter's server runs when it starts (jupyter_core's documentation, "Config dir")."""
+
+
+def with_server_settings(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> State:
+    """Return what a server hands its kernels: a terminal's variables, and those that its own settings set in Python code."""
+    own = ground.env.get("JUPYTER_CONFIG_DIR") or ground.at_home(".jupyter")
+    folders = ("/etc/jupyter", "/usr/local/etc/jupyter", *(f"{p.prefix}/etc/jupyter" for p in pythons), own)
+    found = [f"{folder}/{n}" for folder in folders for n in ground.around.names(folder) if n in SETTINGS]
+    rows = [(path, row) for path in found for row in variable_lines(ground.read(path) or "")]
+    if not rows:
+        return terminal
+    state = terminal.copy()
+    state.files = [*terminal.files, *dict.fromkeys(path for path, _row in rows)]
+    for path, (name, value, line) in rows:
+        if re.fullmatch(r"[A-Za-z_]\w*", name):
+            state.set_variable(name, value, path, line, "python")
+            state.exported.add(name)
+    return state
 
 
 def _is_server(comm: bytes, command: bytes) -> bool:

@@ -31,7 +31,7 @@ from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
-from core.probes.starting.notebook_servers import server_ways
+from core.probes.starting.notebook_servers import server_ways, with_server_settings
 from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
@@ -55,7 +55,15 @@ from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variab
 
 T = TypeVar("T")
 
-OF_PYTHONS_SEARCH = (SYS_PATH, "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
+OF_PYTHONS_SEARCH = (
+    SYS_PATH,
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONPLATLIBDIR",
+    "PYTHONNOUSERSITE",
+    "PYTHONUSERBASE",
+    "PYTHONSAFEPATH",
+)
 """Variables that decide where Python searches for modules."""
 HOMES = ("HOME", "APPDATA", "LOCALAPPDATA")
 """Variables that lead to the person's own packages."""
@@ -100,10 +108,10 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
             terminal = way.state
         yield way
     yield from cron_ways(ground, pythons)
-    yield from notebook_ways(ground, terminal, pythons)
+    yield from notebook_ways(ground, with_server_settings(ground, terminal, pythons), pythons)
     yield from hub_ways(ground, pythons)
     yield from server_ways(ground, terminal, pythons)
-    yield from ipython_ways(ground, terminal, pythons)
+    yield from ipython_ways(ground, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
     yield from supervised_ways(ground, pythons)
@@ -264,8 +272,9 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     loaders = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT") if request.host.system == "linux" else ("PATH", "Path")
     where = sysroot_of(request.host)
     searched = tuple(effective_entries(n, env.get(n, ""), where) for n in loaders)
-    differ = searched != tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
-    python = any(env.get(n) != request.env.get(n) for n in OF_PYTHONS_SEARCH)
+    ours = tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
+    differ = searched != ours
+    pythons = tuple(n for n in OF_PYTHONS_SEARCH if env.get(n) != request.env.get(n))
     later = (theirs[SYS_PATH],) if SYS_PATH in theirs else ()
     its = replace(its, keep=_nothing)  # Of an examination that is cut short, only complete sections are kept.
 
@@ -281,7 +290,10 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
         environment=replace(section, variables=(*kept, *later)),
         loads=once(loading.look_again) if differ and request.seen.loads is not None else None,
         closures=once(closure.look_again) if differ and request.seen.closures is not None else None,
-        imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES) if python and request.seen.imports is not None else None,
+        imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES)
+        if pythons and request.seen.imports is not None
+        else None,
+        counting=(*(n for n, one, other in zip(loaders, searched, ours, strict=True) if one != other), *pythons),
     )
 
 

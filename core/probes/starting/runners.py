@@ -19,7 +19,8 @@ WRAPPERS = frozenset((
     "exec", "nohup", "nice", "ionice", "setsid", "time", "command", "stdbuf", "taskset", "chrt", "numactl", "timeout", "flock",
     "unbuffer", "watch", "script", "su", "runuser", "xvfb-run", "dbus-run-session", "systemd-inhibit",
     "gnome-terminal", "konsole", "xterm", "x-terminal-emulator", "xfce4-terminal", "kitty", "alacritty", "tilix",
-    "srun", "mpirun", "mpiexec", "prun",
+    "srun", "mpirun", "mpiexec", "mpiexec.hydra", "prun", "systemd-run", "dotenv", "direnv", "honcho", "foreman", "tini", "dumb-init", "gosu",
+    "screen", "tmux", "caffeinate", "firejail", "parallel", "start-stop-daemon", "setpriv", "setarch", "prlimit", "cgexec",
     "nsys", "ncu", "compute-sanitizer", "cuda-gdb", "gdb", "strace", "ltrace", "perf", "valgrind",
 ))  # fmt: skip
 """Programs that start another one with their own variables."""
@@ -78,6 +79,73 @@ RUNNERS: dict[str, Runner] = {
     "mamba": Runner(conda=True),
     "micromamba": Runner(conda=True),
 }
+
+
+_ONE = {
+    "mpirun": ("-x",),
+    "mpiexec": ("-x",),
+    "prun": ("-x",),
+    "systemd-run": ("-E", "--setenv"),
+    "srun": ("--export",),
+}
+"""Options followed by an assignment: mpirun(1) of Open MPI, systemd-run(1), srun(1)."""
+_TWO = {"mpirun": ("-genv", "-env"), "mpiexec": ("-genv", "-env"), "mpiexec.hydra": ("-genv", "-env")}
+"""Options followed by a name and a value (mpiexec of MPICH and of Intel MPI)."""
+_FILES = {"dotenv": ("-f", "--file"), "honcho": ("-e", "--env"), "foreman": ("-e", "--env")}
+"""Options that name the file of variables which a starter reads; ".env" without one (python-dotenv's, honcho's and foreman's documentation)."""
+
+
+def take_options(name: str, words: list[str], at: tuple[str, int], state: State, ground: Ground) -> None:
+    """Let a state have the variables that a starter's own options give what it starts."""
+    its = words[: next((n for n, w in enumerate(words) if _names_a_program(w, state, ground)), len(words))]
+    if name == "systemd-run" and "--scope" not in its:  # its manager starts the command, with variables of its own
+        _keep(state, frozenset(), at)
+    for number, word in enumerate(its):
+        option, equals, value = word.partition("=")
+        behind = its[number + 1 : number + 3]
+        if word in _TWO.get(name, ()) and len(behind) == 2:
+            _set(state, behind[0], behind[1], at)
+        elif option in _ONE.get(name, ()):
+            told = value if equals else behind[0] if behind else ""
+            if name == "srun" and "ALL" not in told.split(","):
+                kept = {w.partition("=")[0] for w in told.split(",")} | {
+                    "HOME",
+                    "USER",
+                    "LOGNAME",
+                    "SHELL",
+                    "PATH",
+                    "PWD",
+                }
+                for other in [n for n in state.values if n in state.exported and n not in kept]:
+                    state.unset_variable(other, *at, "posix")
+            for one in told.split(",") if name == "srun" else [told]:
+                variable, has_value, its_value = one.partition("=")
+                if has_value:
+                    _set(state, variable, its_value, at)
+    if name in _FILES:
+        options = dict(_options(its))
+        file = next((options[o] for o in _FILES[name] if options.get(o)), ".env")
+        _read(posixpath.join(state.values.get("PWD", "/"), file), state, ground)
+    if name == "direnv" and words[:1] == ["exec"] and len(words) > 1:
+        from core.host.startup.posix import ShellReader
+
+        folder = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), words[1]))
+        ShellReader(ground.around, state, "bash").read_files(f"{folder}/.envrc")
+
+
+def _keep(state: State, kept: frozenset[str], at: tuple[str, int]) -> None:
+    """Take every variable away but these and those that each process of a person has."""
+    for name in [n for n in state.values if n in state.exported and n not in kept and n not in OF_EACH]:
+        state.unset_variable(name, *at, "posix")
+
+
+OF_EACH = ("HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD")
+
+
+def _set(state: State, name: str, value: str, at: tuple[str, int]) -> None:
+    if re.fullmatch(r"[A-Za-z_]\w*", name):
+        state.set_variable(name, value, *at, "posix")
+        state.exported.add(name)
 
 
 def command_behind(words: list[str], state: State, ground: Ground) -> list[str]:

@@ -26,8 +26,8 @@ MOST_FOLDERS = 24
 """Folders with tests that are looked at."""
 
 
-def ipython_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield IPython, which runs a person's files in every terminal and notebook of its own."""
+def ipython_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield IPython, which runs a person's files in every terminal and notebook of its own; else it has what this session has."""
     folder = ground.env.get("IPYTHONDIR") or ground.at_home(".ipython")
     profile = f"{folder}/profile_default"
     startup = [
@@ -41,8 +41,7 @@ def ipython_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironme
     found = [f for f in (*settings, *startup[:MOST_FILES]) if ground.around.kind(f) == "file"]
     if not found or not _having("IPython", ground, pythons):
         return
-    state = terminal.copy()
-    state.files = list(terminal.files)
+    state = State(dict(ground.env), set(ground.env))
     for path in found:
         text = ground.read(path) or ""
         _run(text, path, state, ground)

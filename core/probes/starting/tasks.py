@@ -33,12 +33,22 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         (("package.json",), _npm),
         (("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"), _taskfile),
         (("Procfile",), _procfile),
+        (("dvc.yaml",), _dvc),
         (("pyproject.toml",), pyproject_tasks),
         (("pixi.toml",), pixi_tasks),
         ((".vscode/tasks.json",), _editor_tasks),
         ((".idea/workspace.xml",), _run_configurations),
     )
-    for names, read in readers:
+    shared = [
+        ((f"{folder}/{name}",), _run_configurations)
+        for folder in (
+            ".run",
+            ".idea/runConfigurations",
+        )  # PyCharm's documentation, "Share and version run/debug configurations"
+        for name in ground.around.names(f"{ground.folder}/{folder}")[:MOST_TASKS]
+        if name.endswith(".xml")
+    ]
+    for names, read in (*readers, *shared):
         path = next((p for n in names if ground.around.kind(p := f"{ground.folder}/{n}") == "file"), "")
         text = ground.read(path) if path else None
         if text is None:
@@ -225,6 +235,33 @@ def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Ta
             above.append((indent, name))
     for task, number, command in commands:
         yield task, number, _of_task(command.strip(), ground), _copy(of_task.get(task, state))
+
+
+def _dvc(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield the commands of DVC's stages (its documentation, "dvc.yaml Files"); of YAML the usual form is read."""
+    stage, indent, listed, folder = "", 0, False, ""
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        depth = len(raw) - len(raw.lstrip())
+        member = re.match(r"([\w.@-]+):\s*(.*)$", line)
+        if member and not member[2] and (not stage or depth <= indent) and depth:
+            stage, indent, listed, folder = member[1], depth, False, ""
+        elif stage and member and depth > indent:
+            listed = member[1] == "cmd"
+            if member[1] == "wdir":
+                folder = member[2].strip("\"'")
+            if listed and member[2] and member[2] not in ("|", ">", ">-", "|-"):
+                yield stage, number, member[2].strip("\"'"), _in(folder, state, ground)
+        elif stage and listed:
+            yield stage, number, line.removeprefix("- ").strip("\"'"), _in(folder, state, ground)
+
+
+def _in(folder: str, state: State, ground: Ground) -> State:
+    its = _copy(state)
+    its.values["PWD"] = posixpath.normpath(posixpath.join(ground.folder, folder))
+    return its
 
 
 def _of_task(text: str, ground: Ground) -> str:

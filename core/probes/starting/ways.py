@@ -162,7 +162,7 @@ def activation_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnviro
         script = f"{python.prefix}/bin/activate"
         conda = python.kind == "conda" or ground.around.kind(f"{python.prefix}/conda-meta/history") == "file"
         if ground.around.kind(script) == "file" and python.kind == "venv":
-            reader.read_files(script)
+            reader.read_files(script, f"{python.prefix}/bin/postactivate")  # the second by virtualenvwrapper's workon
         elif not conda:
             continue
         if conda:

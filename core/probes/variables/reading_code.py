@@ -14,7 +14,7 @@ from typing import Literal
 
 from core.model.facts import Frozen
 
-Takes = Literal["whole number", "number", "switch", "words", "JSON", "file", "folder"]
+Takes = Literal["whole number", "number", "switch", "words", "JSON", "file", "folder", "module"]
 Case = Literal["", "lower", "upper"]
 
 CONVERSIONS: dict[str, Takes] = {
@@ -41,6 +41,8 @@ OPENED: dict[str, Takes] = {"open": "file", "listdir": "folder", "scandir": "fol
 LEVELS = ("CRITICAL", "FATAL", "ERROR", "WARN", "WARNING", "INFO", "DEBUG", "NOTSET")
 """Names that logging.Logger.setLevel() accepts."""
 
+ON = ("1", "true", "yes", "on", "y", "t")
+"""What is on wherever a variable is a switch; compared in lower case."""
 SWITCHES = ("", "y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
 CATCHING = ("Exception", "BaseException", "ValueError", "TypeError", "KeyError", "OSError", "FileNotFoundError")
 CHECKS = ("isdigit", "isdecimal", "isnumeric", "match", "fullmatch", "exists", "isdir", "isfile", "is_dir", "is_file")
@@ -99,6 +101,8 @@ def takes_value(code: CodeValue, value: str) -> bool:
     caller checks whether it exists.
     """
     text = value.strip()
+    if code.takes == "module":
+        return text.lower() not in ON  # whether the module is there is for the caller to see
     cased = text.lower() if code.case == "lower" else text.upper() if code.case == "upper" else text
     if not text or cased in code.words:
         return True
@@ -122,6 +126,33 @@ def takes_value(code: CodeValue, value: str) -> bool:
             except ValueError:
                 return False
     return True
+
+
+def account_asked(text: str) -> int:
+    """Return the line at which a module's function asks for the name of the user whenever it is called; 0 where none does.
+
+    getpass.getuser() takes a variable or the account, and raises an exception if there is neither. Where a condition or a ``try`` stands
+    above it, or the module also takes a place from a variable that is set, nothing follows.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 0
+    for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)):
+        for statement in function.body:
+            if (
+                isinstance(statement, ast.Assign | ast.AnnAssign | ast.Return | ast.Expr)
+                and statement.value is not None
+            ):
+                for node in ast.walk(statement.value):
+                    if isinstance(node, ast.Call) and _last(node.func) == "getuser" and not node.args:
+                        return node.lineno
+    return 0
+
+
+def variables_of(text: str) -> frozenset[str]:
+    """Return the names of variables that a module's text reads."""
+    return frozenset(re.findall(r"(?:environ(?:\.get)?|getenv)\s*[\[(]\s*[\"']([A-Za-z_]\w*)[\"']", text))
 
 
 class _Module:
@@ -196,7 +227,9 @@ class _Module:
                 continue
             if value.variable in self.tested and (value.variable, value.line) in self.looked_up:
                 continue
-            words = tuple(dict.fromkeys((*value.words, *sorted(self.compared.get(value.variable, ())))))
+            words = value.words
+            if value.takes != "module":
+                words = tuple(dict.fromkeys((*words, *sorted(self.compared.get(value.variable, ())))))
             yield CodeValue(
                 variable=value.variable.upper(),
                 takes=value.takes,
@@ -284,11 +317,34 @@ class _Walk:
 
     def _if(self, node: ast.If, scope: Scope, *, at_import: bool, caught: bool) -> Iterator[CodeValue]:
         yield from self._expression(node.test, scope, at_import=at_import, caught=caught)
+        if not caught:
+            yield from self._modules_asked(node, scope)
         if any(isinstance(n, ast.Raise) for n in node.body):
             yield from self._refused(node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=False)
         plain = self._is_asked_alone(node.test, scope)
         for block in (node.body, node.orelse):
             yield from self.block(block, scope, at_import=at_import and plain, caught=caught)
+
+    def _modules_asked(self, node: ast.If, scope: Scope) -> Iterator[CodeValue]:
+        """Yield the modules without which a branch for a switch that is on ends: ``if X: try: import m except ImportError: raise``."""
+        names = [r.variable for r in self._reads(node.test, scope)]
+        if isinstance(node.test, ast.Name | ast.Attribute) and not names:
+            names = [_last(node.test)]  # the constant of the same name, of this module or another one
+        if len(names) != 1 or not re.fullmatch(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+", names[0]):
+            return
+        waiting = list(node.body)
+        while waiting:
+            part = waiting.pop(0)
+            match part:
+                case ast.If() | ast.With():
+                    waiting = [*part.body, *getattr(part, "orelse", []), *waiting]
+                case ast.Try(
+                    body=[ast.Import(names=[alias]), *_], handlers=[ast.ExceptHandler(type=kind) as handler]
+                ) if kind is not None and _last(kind) in ("ImportError", "ModuleNotFoundError"):
+                    if isinstance(handler.body[-1], ast.Raise):
+                        yield CodeValue(variable=names[0], takes="module", line=part.lineno, words=(alias.name,))
+                case ast.Import(names=[alias]):
+                    yield CodeValue(variable=names[0], takes="module", line=part.lineno, words=(alias.name,))
 
     def _is_asked_alone(self, test: ast.expr, scope: Scope) -> bool:
         """Whether a condition tests only that a variable is set; whoever sets it reaches the code that follows."""

@@ -7,7 +7,9 @@ knows. Files are opened only if such a variable is set, in this session or anoth
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
+import sys
 import time
 from collections.abc import Iterator, Mapping
 
@@ -31,7 +33,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
-from core.probes.variables.reading_code import CodeValue, takes_value, values_read
+from core.probes.variables.reading_code import CodeValue, account_asked, takes_value, values_read, variables_of
 
 MOST_TEXT = 4 << 20
 """Maximum number of bytes read of a Python module."""
@@ -45,7 +47,50 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
     """Return, for each relevant environment, which words of the variables are known to the packages that read them."""
     where = sysroot_of(request.host)
     words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
-    return (*words, *_by_code(request, where), *_of_settings(request, where))
+    return (*words, *_by_code(request, where), *_of_settings(request, where), *_without_account(request, where))
+
+
+ACCOUNT_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
+"""Variables that Python's getpass.getuser() takes the user's name from, before it asks for the account."""
+
+
+def _without_account(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    """Yield the code that asks for the name of a user who has none: no account and no variable, as in a container that runs as
+    another user.
+    """
+    if where.system != "linux" or not where.is_running_system or any(request.env.get(n) for n in ACCOUNT_VARIABLES):
+        return
+    import pwd  # imported late: Windows has none
+
+    number = os.getuid()
+    try:
+        pwd.getpwuid(number)
+    except KeyError:
+        pass
+    else:
+        return
+    for python in request.seen.pythons or ():
+        recorded = _recorded(python, where)
+        for source in code_sources():
+            reader = next((n for n in recorded if re.fullmatch(source.readers, n)), "")
+            files = [f for f in source.files if not f.endswith("/")] if reader else []
+            for path in (p for f in files for p in _matching(f, python, where)):
+                request.watch.check()
+                text = (where.read(path, MOST_TEXT) or b"").decode("utf-8", "replace")
+                if "getuser" not in text or any(request.env.get(n) for n in variables_of(text)):
+                    continue
+                if line := account_asked(text):
+                    yield Vocabulary(
+                        variable="USER",
+                        prefix=python.prefix,
+                        files=(path_text(path),),
+                        unknown=(str(number),),
+                        takes="account",
+                        line=line,
+                        reader=reader,
+                        sure=False,
+                    )
+                    break
 
 
 def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
@@ -126,6 +171,8 @@ def _of_module(
     if not any(name.encode() in content or name.lower().encode() in content for name in given):
         return
     for code in values_read(content.decode("utf-8", "replace")):
+        if code.takes == "module" and _is_there(code.words[0], python, where):
+            continue
         if wrong := tuple(v for v in given.get(code.variable, ()) if _is_refused(code, v, where)):
             yield Vocabulary(
                 variable=code.variable,
@@ -138,6 +185,13 @@ def _of_module(
                 reader=reader,
                 sure=code.at_import,
             )
+
+
+def _is_there(module: str, python: PythonEnvironment, where: Sysroot) -> bool:
+    """Whether a module is in the folders of packages, or is one that every Python has."""
+    first = module.partition(".")[0]
+    names = [n for site in python.site_packages for n in where.names(site) or ()]
+    return first in sys.stdlib_module_names or any(n.partition(".")[0] == first for n in names)
 
 
 def _is_refused(code: CodeValue, value: str, where: Sysroot) -> bool:

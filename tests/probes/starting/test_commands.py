@@ -81,6 +81,40 @@ def test_what_a_real_start_hands_on(command: str, home: Path):
     assert real.stdout.strip() == str(state.environment().get("LD_LIBRARY_PATH"))
 
 
+STARTERS: dict[str, tuple[str | None, str | None]] = {
+    "mpirun -np 2 -x LD_LIBRARY_PATH=/opt/m {python} x.py": ("/opt/m", "/s"),
+    "mpirun -x LD_LIBRARY_PATH -n 1 {python} x.py": ("/s/lib", "/s"),
+    "mpiexec -genv LD_LIBRARY_PATH /opt/i -n 2 {python} x.py": ("/opt/i", "/s"),
+    "srun --export=ALL,CUDA_HOME=/c {python} x.py": ("/s/lib", "/c"),
+    "srun --export=CUDA_HOME -n 1 {python} x.py": (None, "/s"),
+    "srun --export NONE {python} x.py": (None, None),
+    "systemd-run --user -E CUDA_HOME=/c {python} x.py": (None, "/c"),
+    "systemd-run --user --scope {python} x.py": ("/s/lib", "/s"),
+    "dotenv run -- {python} x.py": ("/of/env", "/s"),
+    "dotenv -f other.env run {python} x.py": ("/s/lib", "/other"),
+    "direnv exec . {python} x.py": ("/s/lib", "/of/envrc"),
+    "tini -- {python} x.py": ("/s/lib", "/s"),
+    "{python} -m uvicorn app:app --env-file other.env": ("/s/lib", "/other"),
+    "{python} -m uvicorn app:app --env-file=.env": ("/s/lib", "/s"),
+}
+
+
+@pytest.mark.parametrize("command", STARTERS)
+def test_options_of_what_starts_a_program(command: str, home: Path) -> None:
+    write(home / "work/.env", "LD_LIBRARY_PATH=/of/env\n")
+    write(home / "work/other.env", "CUDA_HOME=/other\n")
+    write(home / "work/.envrc", "export CUDA_HOME=/of/envrc\n")
+    state = begin(home)
+    state.values |= {"LD_LIBRARY_PATH": "/s/lib", "CUDA_HOME": "/s", "PWD": str(home / "work")}
+    state.exported |= {"LD_LIBRARY_PATH", "CUDA_HOME"}
+    words = words_of(command.format(python=home / "env/bin/python"))
+    found = python_of_command(words, Line("/x", 1), state, ground(home))
+    assert found is not None
+    assert found.prefix == str(home / "env")
+    env = state.environment()
+    assert (env.get("LD_LIBRARY_PATH"), env.get("CUDA_HOME")) == STARTERS[command]
+
+
 def test_sudo_takes_the_variables_away(home: Path):
     state = begin(home)
     state.values |= {"LD_LIBRARY_PATH": "/opt/a", "CUDA_HOME": "/opt/a"}

@@ -103,12 +103,12 @@ def test_ipython_runs_its_own_files(home: Path) -> None:
         f"{profile}/startup/10-a.py": "import os, sys\n\nsys.path.append(os.path.expanduser('~/tools'))\nos.environ['XLA_FLAGS'] = '--a'\nos.environ['LD_LIBRARY_PATH'] = '/late'\n",
         f"{profile}/ipython_config.py": "c = get_config()\nc.InteractiveShellApp.exec_lines = [\n    'import sys; sys.path.insert(0, \"src\")',\n]\n",
     })  # fmt: skip
-    (way,) = ipython_ways(here(home), begin(home), pythons(home))
+    (way,) = ipython_ways(here(home), pythons(home))
     rows = [(r.added, Path(r.file).name, r.line) for r in way.state.lines[SYS_PATH]]
     assert rows == [(f"{home}/work/src", "ipython_config.py", 3), (f"{home}/tools", "10-a.py", 3)]
     assert way.state.environment()["XLA_FLAGS"] == "--a"
     assert "LD_LIBRARY_PATH" not in way.state.environment()
-    assert not list(ipython_ways(here(home), begin(home), pythons(home, "IPython")))
+    assert not list(ipython_ways(here(home), pythons(home, "IPython")))
 
 
 def test_a_started_program_has_the_standard_library_before_what_it_adds(tmp_path: Path) -> None:

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from core.host.startup.state import State
 from core.host.startup.units import apply_unit, quoted_words, replace_specifiers, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
-from core.probes.starting import multiplexers, starters
+from core.probes.starting import deployed, multiplexers, starters
 from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import multiplexer_ways
-from core.probes.starting.notebook_servers import server_ways
+from core.probes.starting.notebook_servers import server_ways, with_server_settings
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.starters import script_ways
@@ -546,6 +546,77 @@ def test_a_notebook_server_that_runs_keeps_what_it_was_started_with(
     assert [w.at.partition(":")[0] for w in ways] == ["PID 7", "PID 8"]
     assert {w.state.environment()[NAME] for w in ways} == {"/old"}
     assert {w.prefix for w in ways} == {str(home / "env")}
+
+
+def test_settings_of_a_notebook_server_set_what_its_kernels_get(home: Path) -> None:
+    code = "import os\nc = get_config()\nos.environ['LD_LIBRARY_PATH'] = '/of/settings'\n"
+    write(
+        home,
+        {".jupyter/jupyter_server_config.py": code, ".jupyter/jupyter_other_config.py": code.replace("/of", "/no")},
+    )
+    terminal = begin(home)
+    state = with_server_settings(here(home), terminal, pythons(home))
+    assert state.environment()[NAME] == "/of/settings"
+    assert [(Path(r.file).name, r.line) for r in state.lines[NAME]] == [("jupyter_server_config.py", 3)]
+    assert NAME not in terminal.environment()
+    (home / ".jupyter/jupyter_server_config.py").write_text("c = get_config()\n")
+    assert with_server_settings(here(home), terminal, pythons(home)) is terminal
+
+
+def test_stages_of_dvc(home: Path) -> None:
+    write(home, {
+        "work/dvc.yaml": "stages:\n  prepare:\n    cmd: LD_LIBRARY_PATH=/one {env}/bin/python a.py\n    deps:\n      - a.py\n"
+        "  train:\n    cmd:\n      - echo training\n      - env LD_LIBRARY_PATH=/two {env}/bin/python b.py\nplots:\n  - x.json\n",
+    })  # fmt: skip
+    found = told(task_ways(here(home), pythons(home)), home)
+    assert found == {
+        "work/dvc.yaml: prepare": ("/one", [("work/dvc.yaml", 3)]),
+        "work/dvc.yaml: train": ("/two", [("work/dvc.yaml", 9)]),
+    }
+
+
+@pytest.mark.parametrize(("told_by", "value"), [("gpu_ids: '3,4'", "3,4"), ("gpu_ids: 1", "1"), ("gpu_ids: all", None)])
+def test_the_gpus_of_accelerate(told_by: str, value: str | None, home: Path) -> None:
+    write(home, {".cache/huggingface/accelerate/default_config.yaml": f"debug: false\n{told_by}\nnum_processes: 2\n"})
+    site = home / "env/lib/python3.11/site-packages"
+    (site / "accelerate").mkdir(parents=True)
+    its = tuple(replace(p, site_packages=(str(site),)) for p in pythons(home))
+    ways = list(deployed_ways(here(home), its))
+    assert [w.state.environment()["CUDA_VISIBLE_DEVICES"] for w in ways] == ([value] if value else [])
+    assert [w.state.lines["CUDA_VISIBLE_DEVICES"][0].line for w in ways] == ([2] if value else [])
+    assert not list(deployed_ways(here(home), pythons(home)))
+
+
+def test_the_first_program_of_a_container(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(
+        home, {"1/cmdline": "{env}/bin/python\0main.py\0", "1/environ": f"{NAME}=/of/image\0HOME={home}\0", "mark": ""}
+    )
+    monkeypatch.setattr(deployed, "FIRST", str(home / "1"))
+    monkeypatch.setattr(deployed, "CONTAINERS", (str(home / "mark"),))
+    (way,) = deployed_ways(here(home), pythons(home))
+    assert (way.kind, way.prefix, way.state.environment()[NAME]) == ("service", str(home / "env"), "/of/image")
+    write(home, {"1/cmdline": "sleep\0infinity\0"})
+    assert not list(deployed_ways(here(home), pythons(home)))
+    monkeypatch.setattr(deployed, "CONTAINERS", ())
+    write(home, {"1/cmdline": "{env}/bin/python\0"})
+    assert not list(deployed_ways(here(home), pythons(home)))
+
+
+def test_run_configurations_that_a_project_shares(home: Path) -> None:
+    xml = (
+        '<component name="ProjectRunConfigurationManager">\n  <configuration name="train" type="PythonConfigurationType">\n'
+        '    <envs>\n      <env name="LD_LIBRARY_PATH" value="/shared" />\n    </envs>\n'
+        '    <option name="SDK_HOME" value="{env}/bin/python" />\n  </configuration>\n</component>\n'
+    )
+    write(
+        home,
+        {"work/.run/train.run.xml": xml, "work/.idea/runConfigurations/other.xml": xml.replace("/shared", "/older")},
+    )
+    found = told(task_ways(here(home), pythons(home)), home)
+    assert dict(found.values()) == {
+        "/shared": [("work/.run/train.run.xml", 4)],
+        "/older": [("work/.idea/runConfigurations/other.xml", 4)],
+    }
 
 
 def test_notebooks_of_jupyterhub_get_what_its_configuration_gives(home: Path) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.worldlab.scene import LEAVE, Oracle, Ran, Scene, World, then
+from tests.worldlab.scene import LEAVE, Oracle, Ran, Scene, World, installs, then
 from tests.worldlab.scenes.held_out import (
     CT2_PATHS,
     CUBLAS,
@@ -269,4 +269,18 @@ SCENES: tuple[Scene, ...] = (
     Scene("odd-service-of-a-template", "healthy", "torch-2.6", by_unit, then(writes({f"{UNITS}/train@.service": unit_text("PassEnvironment=PYTHONPATH CUDA_VISIBLE_DEVICES\nEnvironmentFile=-%h/%i.env\n"), "rig.env": "WORKERS=2\n", "other.env": "PYTHONPATH={home}/stubs\n", **STUBS}), instance("train@rig.service", "train@.service"), program(ONES))),
     Scene("odd-environment-of-ssh", "healthy", "torch-2.6", command(lambda w: [w.python], ONES), writes({".ssh/environment": "PYTHONPATH={home}/stubs\n", **STUBS})),
     Scene("odd-sudo-that-searches", "healthy", "ctranslate2", started("{home}/bin/serve"), then(CT2_PATHS, writes({"bin/serve": f"#!/bin/sh\ncd {{home}}/work && exec sudo env LD_LIBRARY_PATH={SEARCHED} {{env}}/bin/python main.py\n"}), runnable("bin/serve"), program(CUBLAS))),
+    # --- jobs, wrappers and what programs give themselves
+    Scene("ctranslate2-job-of-pbs", "D", "ctranslate2", started("env", "-i", "PATH=/usr/bin:/bin", "HOME={home}", "bash", "{home}/work/train.pbs"), then(CT2_PATHS, writes({"work/train.pbs": "#!/bin/bash\n#PBS -l select=1:ngpus=1\ncd {home}/work\n{env}/bin/python main.py\n"}), program(CUBLAS)), NOT_SEARCHED, "ctranslate2", "train.pbs", "libcublas"),
+    Scene("ctranslate2-by-a-script-of-functions", "D", "ctranslate2", started("{home}/work/serve.sh"), then(CT2_PATHS, writes({"work/serve.sh": f'#!/bin/bash\nset -e\nlog() {{ echo "+ $*"; }}\nrun() {{ log "$@"; "$@"; }}\nexport LD_LIBRARY_PATH={OLD}\nPYTHON="{{env}}/bin/python -u"\nrun $PYTHON main.py\n'}), runnable("work/serve.sh"), program(CUBLAS)), NOT_SEARCHED, "ctranslate2", "serve.sh", "libcublas"),
+    Scene("torch-in-tests-with-fakes", "D", "torch-2.6", started("{env}/bin/python", "-m", "pytest", "-qs", "-p", "no:cacheprovider"), then(installs("pytest==8.4.2"), writes({"work/tests/conftest.py": "import sys\nfrom pathlib import Path\n\nsys.path.insert(0, str(Path(__file__).parent / 'fakes'))\n", "work/tests/fakes/torch/__init__.py": STUB, "work/tests/test_ones.py": f"def test_ones():\n    {ONES}\n    print('{WORKS}')\n"}, "work")), SHADOWED, "torch", "conftest.py", "has no attribute"),
+    Scene("torch-in-ipython-by-its-settings", "D", "torch-2.6", command(lambda w: [w.python, "-m", "IPython"], ONES), then(installs("ipython==9.6.0"), writes({".ipython/profile_default/ipython_config.py": "c = get_config()  # noqa\nc.InteractiveShellApp.exec_lines = ['import sys; sys.path.insert(0, \"{home}/stubs\")']\n", **STUBS})), SHADOWED, "torch", "ipython_config.py", "has no attribute"),
+    Scene("odd-jobs-and-tests", "healthy", "ctranslate2", started("env", "bash", "{home}/work/train.pbs"), then(CT2_PATHS, installs("pytest==8.4.2", "ipython==9.6.0"), writes({
+        "work/train.pbs": '#!/bin/bash\n#PBS -V\nrun() { "$@"; }\nrun {env}/bin/python {home}/work/main.py\n',
+        "work/pytest.ini": "[pytest]\npythonpath = src\naddopts = -q\n", "work/src/mine.py": "", "work/tests/conftest.py": "import os\n\nos.environ['HF_HUB_OFFLINE'] = '1'\n",
+        "work/tests/types.py": "", "work/tests/test_a.py": "", "work/tests/helpers/numpy.txt": "",
+        "work/dvc.yaml": "stages:\n  train:\n    cmd: {env}/bin/python main.py\n",
+        ".ipython/profile_default/startup/00-own.py": "import sys\n\nsys.path.append('{home}/notebooks')\n%load_ext autoreload\n",
+        ".ipython/profile_default/startup/10-tools.py": "import sys\n\nsys.path.append('{home}/notebooks')\n", "notebooks/tools.py": "",
+        ".jupyter/jupyter_server_config.py": "import os\n\nc = get_config()\nos.environ['HF_HOME'] = '{home}/models'\n",
+    }, "work"), program(CUBLAS))),
 )  # fmt: skip
