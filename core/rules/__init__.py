@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.rules import contracts, environment, newer, not_run, programs, toolkit, tools, which_python
+from core.rules import collectives, contracts, environment, newer, not_run, programs, toolkit, tools, which_python
 from core.rules import incomplete_scan as scan
 from core.rules.benchmark import results as benchmark
 from core.rules.cudnn import copies as cudnn
@@ -42,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     *frameworks.RULES,
     *libraries.RULES,
     *framework_tools.RULES,
+    *collectives.RULES,
     *benchmark.RULES,
     *newer.RULES,
     *scan.RULES,
