@@ -314,6 +314,24 @@ def paired_packages(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
         yield _say("requirement_broken", "proved", _("Packages that are not of one release"), value, PIP)
 
 
+def runtime_of_another_major(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
+    """A library of CUDA's run time is missed by a name with one major, and pip brought it for another one alone."""
+    wanted = {x.major for x in reading.blamed if x.family == "cudart" and x.major}
+    if not wanted or "missing:cudart" not in reading.marks:
+        return
+    had = {
+        n: v for n, v in seen.packages.items() if re.fullmatch(r"nvidia-cuda-runtime(-cu\d\d)?", n) and version_tuple(v)
+    }
+    if not had:
+        return
+    value = ", ".join(f"{n} {v}" for n, v in had.items())
+    if wanted & {version_tuple(v)[0] for v in had.values()}:
+        yield _say("cuda_runtime_missing", "refuted", _("CUDA's run time that pip installed"), value, PIP)
+    else:
+        label = _("CUDA's run time that pip installed")
+        yield _say("cuda_toolkit_version_mismatch", "proved", label, value, PIP)
+
+
 _BUILT_FOR = re.compile(
     r"was built for:?\s{0,20}pytorch ([\d.]{3,12})(\+\w{3,6})?[^\n]{0,40}\(you have ([\d.]{3,12})(\+\w{3,6})?"
 )
@@ -381,6 +399,7 @@ PASTED_JUDGES: tuple[PastedJudge, ...] = (
     tensorflow_on_windows,
     paired_packages,
     extension_and_framework,
+    runtime_of_another_major,
     cudnn_of_the_packages,
     missing_module,
     memory_at_that_moment,
