@@ -63,7 +63,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=150),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=60),
-    Probe("tools", tools.look),
+    Probe("tools", tools.look, needs=("pythons",)),
     Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=60, after=("cudnn",)),
     Probe("vocabularies", vocabulary.look, needs=("pythons", "starts")),

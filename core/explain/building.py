@@ -9,17 +9,15 @@ from core.common.versions import version_tuple, whole_number
 from core.explain.proofs import ProofEvidence, container_without_driver
 from core.explain.reading import ParsedText
 from core.knowledge.releases import compatibility_table
-from core.model.facts import Gpu, Snapshot, Toolkit
+from core.model.facts import Gpu, Linking, Snapshot, Toolkit
 from core.model.findings import Evidence
+from core.rules import collectives
 from core.rules.driver.compatibility import code_runs
 from core.rules.driver.facts import NVIDIA_VENDOR_ID
 from core.rules.snapshot_queries import capability_number
 from core.rules.tools import engines_without_gpu, judged_compiler, used_compiler
 
-CONTAINER_DEFAULT = 64 << 20
-"""Bytes of /dev/shm that container engines provide by default."""
 PLENTY = 4 << 30
-SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a name to show
 ASKS_FOR_C = re.compile(
     r"failed to find c compiler|no such file or directory: '(?:gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-g\w\w)'"
     r"|command '[\w-]*g(?:cc|\+\+)' failed: no such"
@@ -120,22 +118,33 @@ def compilers_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
     return tuple(Evidence(label=_("Compiler"), value=path) for path in (seen.tools.compilers[0].path, nvcc.nvcc))
 
 
-def no_libcuda_link(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
+def no_libcuda_link(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     """The driver's library exists, but a linker finds no file with the name without a number."""
     libraries = (seen.driver.libraries if seen.driver else None) or ()
     there = next((lib.path for lib in libraries if lib.path.endswith("/libcuda.so.1") and not lib.stub), "")
-    if seen.tools is None or seen.tools.libcuda_link or not there:
+    if seen.tools is None or not there:
         return ()
+    blamed = _linking(reading, seen)
+    if any(one.link and one.drivers for one in blamed) or (seen.tools.libcuda_link and not blamed):
+        return ()
+    where = ", ".join(dict.fromkeys(f for one in blamed for f in one.drivers))
     return (
         Evidence(label="libcuda.so.1", value=there),
-        Evidence(label="libcuda.so", value=_("none"), source=_("folders of the linker, LIBRARY_PATH")),
+        Evidence(label="libcuda.so", value=_("none"), source=where or _("folders of the linker, LIBRARY_PATH")),
     )
 
 
-def libcuda_link_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A linker finds libcuda.so."""
-    link = seen.tools.libcuda_link if seen.tools else ""
-    return (Evidence(label="libcuda.so", value=link),) if link else ()
+def libcuda_link_there(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """The linker finds libcuda.so."""
+    blamed = _linking(reading, seen)
+    links = [o.link for o in blamed if o.drivers] if blamed else [seen.tools.libcuda_link if seen.tools else ""]
+    return tuple(Evidence(label="libcuda.so", value=link) for link in dict.fromkeys(links)) if all(links) else ()
+
+
+def _linking(reading: ParsedText, seen: Snapshot) -> list[Linking]:
+    """Return what a text says that it links kernels, with what its linker finds."""
+    every = seen.tools.linking if seen.tools else ()
+    return [one for one in every if one.reader.lower().removeprefix("pytorch-").split("-")[0].split()[0] in reading.low]
 
 
 def _brings_libdevice(seen: Snapshot) -> list[str]:
@@ -166,36 +175,53 @@ def libdevice_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 def small_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
     """A container has the engines' default amount of shared memory."""
-    size = seen.tools.shared_memory if seen.tools else None
-    if not seen.machine.container or size is None or size > CONTAINER_DEFAULT:
-        return ()
-    return (Evidence(label=SHARED_MEMORY, value=f"{size >> 20} MiB", source=seen.machine.container),)
+    return collectives.small_shared_memory(seen)
 
 
 def large_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
     """There is more shared memory than the default."""
     size = seen.tools.shared_memory if seen.tools else None
-    return (Evidence(label=SHARED_MEMORY, value=f"{size >> 30} GiB"),) if size is not None and size >= PLENTY else ()
-
-
-def no_gpu_description(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A host has a container engine, but no specification that describes its GPUs."""
-    tools = seen.tools
-    if tools is None or seen.machine.container or not tools.engines or tools.gpu_descriptions:
-        return ()
     return (
-        *(Evidence(label=_("Container engine"), value=e.name, source=e.path) for e in tools.engines),
-        Evidence(label=_("Description of the GPUs (CDI)"), value=_("none"), source="/etc/cdi, /var/run/cdi"),
+        (Evidence(label=collectives.SHARED_MEMORY, value=f"{size >> 30} GiB"),)
+        if size is not None and size >= PLENTY
+        else ()
     )
 
 
-def gpu_description_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A specification describes the GPUs, and names the loaded driver."""
+_ASKED = re.compile(r"nvidia\.com/gpu=([\w.:-]{1,80})")
+
+
+def no_gpu_description(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """A host with a container engine, and no specification that describes its GPUs, or none with the device asked for."""
+    tools = seen.tools
+    if tools is None or seen.machine.container or not tools.engines:
+        return ()
+    named = {d.lower() for one in tools.descriptions for d in one.devices}
+    asked = [d for d in dict.fromkeys(_ASKED.findall(reading.low)) if d not in named]
+    if tools.gpu_descriptions and not (named and asked):
+        return ()
+    there = [
+        Evidence(label=_("Devices that it describes"), value=", ".join(o.devices), source=o.path)
+        for o in tools.descriptions
+    ]
+    return (
+        *(Evidence(label=_("Container engine"), value=e.name, source=e.path) for e in tools.engines),
+        *(
+            there
+            or [Evidence(label=_("Description of the GPUs (CDI)"), value=_("none"), source="/etc/cdi, /var/run/cdi")]
+        ),
+    )
+
+
+def gpu_description_there(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
+    """A specification describes the device asked for, names the driver that is loaded, and only files that are there."""
     tools, driver = seen.tools, seen.driver
     if tools is None or driver is None or not tools.gpu_descriptions or not driver.module_version:
         return ()
     named = {c.version for c in driver.cdi or ()}
-    if named != {driver.module_version}:
+    described = {d.lower() for one in tools.descriptions for d in one.devices}
+    asked = set(_ASKED.findall(reading.low))
+    if named != {driver.module_version} or any(o.lost for o in tools.descriptions) or not asked <= described:
         return ()
     return tuple(Evidence(label=_("Description of the GPUs (CDI)"), value=p) for p in tools.gpu_descriptions)
 

@@ -83,6 +83,8 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     messages = [m for m in (*reading.symptoms, *reading.harmless) if m.code not in named]
     for m in sorted(messages, key=lambda m: -len(m.phrases)):
         told[_said(m, reading.low)] = _message_meaning(m, reading.low)
+    # "undefined symbol: _zn3c10" says all that "undefined symbol" does
+    told = {said: its for said, its in told.items() if not any(said in more for more in told.keys() - {said})}
     shown += [told.pop(said) for m in messages if (said := _said(m, reading.low)) in told]
     return tuple(dict.fromkeys(shown))[:MAX_MEANINGS]
 

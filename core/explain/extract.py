@@ -41,6 +41,10 @@ _BAR = re.compile(
     r"\d{1,3}%\|[ #█▏▎▍▌▋▊▉0-9>=.\-]{0,150}\|[^\[\n]{0,40}(?:\[[^\],\n]{0,40}(?:,[^\],\n]{0,30})?(?:, ?([^\]\n]{0,200}))?\])?|[━╸╺╺█▏▎▍▌▋▊▉░▒▓]{3,200}(?: ?[\d.]{1,8}/[\d.]{1,8} [kMG]B[^\n]{0,40}?(?=\n|\Z))?"
 )
 """Progress bars as tqdm and pip draw them, without what a program adds after the speed, such as its loss."""
+_ADVICE = re.compile(
+    r"\b[Ii]f you (?:get|see|have|encounter) (?:a|an|the|this) [^\n.,]{0,40}(?:\.dll)? ?errors?,[^\n]{0,200}"
+)
+"""What a program advises for another fault, whether or not it is there: "If you get a c10.dll error, install ..."."""
 _FRAME = re.compile(
     r'^( {2,20}File "[^"\n]{1,300}", line \d{1,7}[^\n]{0,200}\n)(?: {4,}[^\n]{0,400}(?:\n|\Z)){1,4}', re.MULTILINE
 )
@@ -130,4 +134,6 @@ def clean_text(text: str) -> str:
     text = _CONTROL.sub("", _SPACE.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")))
     if "%|" in text or "━" in text or "█" in text:
         text = _BAR.sub(lambda m: m[1] or "", text)
+    if "f you " in text:
+        text = _ADVICE.sub("", text)
     return _FRAME.sub(r"\1", text) if '  File "' in text else text

@@ -16,6 +16,7 @@ from core.common.versions import version_tuple
 from core.explain.reading import ParsedText
 from core.knowledge.causes import Cause
 from core.model.findings import Evidence
+from core.rules.frameworks.fit import framework_tables
 
 _SMI_HEAD = re.compile(
     r"NVIDIA-SMI (\d{3}[\d.]*)[^\n]{0,60}?Driver Version: (\d{3}[\d.]*)(?:[^\n]{0,30}?CUDA Version: (\d{1,2}\.\d))?"
@@ -297,22 +298,55 @@ def tensorflow_on_windows(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 
 
 def paired_packages(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """A torchvision 0.N belongs to PyTorch 2.(N-15); JAX, jaxlib and the CUDA plugin are released together."""
+    """Which torchvision belongs to a PyTorch is in a table; JAX, jaxlib and the CUDA plugin are released together."""
     torch, vision = (
-        version_tuple(seen.torch.partition("+")[0])[:2],
-        version_tuple(seen.packages.get("torchvision", ""))[:2],
+        ".".join(v.partition("+")[0].split(".")[:2]) for v in (seen.torch, seen.packages.get("torchvision", ""))
     )
-    if len(torch) == 2 and len(vision) == 2 and torch[0] == 2:
+    known = framework_tables().companions
+    fitting = next((row.torchvision for row in known if row.torch == torch), "")
+    if fitting and vision and "package-pair" in reading.marks:
         value = f"torch {seen.torch}, torchvision {seen.packages['torchvision']}"
-        if vision != (0, torch[1] + 15):
-            if "package-pair" in reading.marks:
-                yield _say("requirement_broken", "proved", _("Packages that are not of one release"), value, PIP)
-        elif "package-pair" in reading.marks:
+        if vision == fitting:
             yield _say("requirement_broken", "refuted", _("Packages of one release"), value, PIP)
+        elif vision in {row.torchvision for row in known}:
+            yield _say("requirement_broken", "proved", _("Packages that are not of one release"), value, PIP)
     parts = {n: v for n, v in seen.packages.items() if re.fullmatch(r"jax(lib)?|jax-cuda\d\d-(plugin|pjrt)", n)}
     if len(parts) > 1 and len({version_tuple(v)[:3] for v in parts.values()}) > 1 and "jax-plugin" in reading.marks:
         value = ", ".join(f"{n} {v}" for n, v in sorted(parts.items()))
         yield _say("requirement_broken", "proved", _("Packages that are not of one release"), value, PIP)
+
+
+def runtime_of_another_major(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
+    """A library of CUDA's run time is missed by a name with one major, and pip brought it for another one alone."""
+    wanted = {x.major for x in reading.blamed if x.family == "cudart" and x.major}
+    if not wanted or "missing:cudart" not in reading.marks:
+        return
+    had = {
+        n: v for n, v in seen.packages.items() if re.fullmatch(r"nvidia-cuda-runtime(-cu\d\d)?", n) and version_tuple(v)
+    }
+    if not had:
+        return
+    value = ", ".join(f"{n} {v}" for n, v in had.items())
+    if wanted & {version_tuple(v)[0] for v in had.values()}:
+        yield _say("cuda_runtime_missing", "refuted", _("CUDA's run time that pip installed"), value, PIP)
+    else:
+        label = _("CUDA's run time that pip installed")
+        yield _say("cuda_toolkit_version_mismatch", "proved", label, value, PIP)
+
+
+_BUILT_FOR = re.compile(
+    r"was built for:?\s{0,20}pytorch ([\d.]{3,12})(\+\w{3,6})?[^\n]{0,40}\(you have ([\d.]{3,12})(\+\w{3,6})?"
+)
+
+
+def extension_and_framework(reading: ParsedText, _s: Pasted) -> Iterator[Said]:
+    """An extension names the PyTorch that it was built for, and the one that it found."""
+    said = _BUILT_FOR.search(reading.low)
+    if said is None or said[4] == "+cpu":
+        return
+    value = _("built for {wanted}, found {found}", wanted=said[1] + (said[2] or ""), found=said[3] + (said[4] or ""))
+    if (said[1], said[2]) != (said[3], said[4]):
+        yield _say("extension_abi_mismatch", "proved", "PyTorch", value, _("the message itself"))
 
 
 def cudnn_of_the_packages(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
@@ -366,6 +400,8 @@ PASTED_JUDGES: tuple[PastedJudge, ...] = (
     numpy_major,
     tensorflow_on_windows,
     paired_packages,
+    extension_and_framework,
+    runtime_of_another_major,
     cudnn_of_the_packages,
     missing_module,
     memory_at_that_moment,

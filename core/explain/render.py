@@ -11,6 +11,8 @@ from core.explain.model import Explanation, MachineFault, RankedCause, own_reaso
 
 TEXT_WIDTH = 96
 MAX_RENDERED_CAUSES = 5
+NEAR = 6
+"""The steps of a second cause are shown unless the first is this many times as likely."""
 VERDICT_SIGNS = {
     "proved": ("✓", N_("proved on this machine"), "31"),
     "refuted": ("–", N_("refuted on this machine"), "2"),
@@ -112,7 +114,9 @@ def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
     asks_one = "\n" in e.decide
     if asks_one:
         lines += asked + _wrap_lines(_("With the answer: convalesce explain --answer NUMBER"), "    ", width)
-    first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or [r for r in e.causes if r.steps][:2]
+    having = [r for r in e.causes if r.steps][:2]
+    near = [r for r in having if r.score * NEAR >= having[0].score]
+    first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or near
     for r in first:
         fix = r.finding.fix if r.finding else None
         lead = r.meaning if r.verdict == "proved" else _("If this is the cause: {meaning}", meaning=r.meaning)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from core.explain import building, extensions, proofs, refutations
+from core.explain import building, collectives, extensions, proofs, refutations
 from core.explain.mechanism.fault_facts import fault_facts, of_finding
 from core.explain.mechanism.mechanism import Mechanism, find_mechanism
 from core.explain.mechanism.objections import mismatch_with_machine
@@ -47,6 +47,7 @@ PROOFS: dict[Cause, Judge] = {
     "libdevice_not_found": building.no_libdevice,
     "shared_memory_too_small": building.small_shared_memory,
     "container_cdi_unresolved": building.no_gpu_description,
+    "nccl_failed": collectives.nccl_obstacles,
     "other_maker_gpu": building.another_makers_gpu,
 }
 REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {

@@ -21,7 +21,17 @@ SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
     Step.TOOLKIT: ("toolkits", "tools"),
     Step.CUDNN: ("cudnn", "loads", "programs"),
     Step.ENVIRONMENT: ("environment", "starts", "vocabularies", "start_looks"),
-    Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures", "framework_tools"),
+    Step.FRAMEWORKS: (
+        "pythons",
+        "imports",
+        "frameworks",
+        "trials",
+        "records",
+        "loads",
+        "closures",
+        "framework_tools",
+        "tools",
+    ),
     Step.BENCHMARK: (),
 }
 """The sections of the Snapshot that belong to each step."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.rules import (
+    collectives,
     contracts,
     environment,
     newer,
@@ -53,6 +54,7 @@ RULES: tuple[Rule, ...] = (
     *frameworks.RULES,
     *libraries.RULES,
     *framework_tools.RULES,
+    *collectives.RULES,
     *benchmark.RULES,
     *newer.RULES,
     *scan.RULES,

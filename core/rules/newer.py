@@ -12,7 +12,7 @@ from core.model.findings import Evidence, Finding
 from core.model.paths import is_inside
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import ConsumerLoad, describe_copy, load_failures
-from core.rules.frameworks.environment_view import EnvironmentView, environment_views, is_asked_for
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import candidate_evidence
 from core.rules.wording import NOTE, UNKNOWN, make_finding, observation
 
@@ -128,7 +128,9 @@ def newer_packages(seen: Snapshot) -> Iterator[Finding]:
 
 
 def newer_frameworks(seen: Snapshot) -> Iterator[Finding]:
-    """A framework of a release, or built for a CUDA, that is in no table. One finding for all packages of a framework."""
+    """A framework of a release, or built for a CUDA, that is in no table, unless it is for processors alone. One finding for
+    all packages of a framework.
+    """
     for home in environment_views(seen):
         builds = {b.distribution: b for b in home.builds}
         releases = {d.name: d.version for d in home.python.distributions} | {n: b.version for n, b in builds.items()}
@@ -136,11 +138,17 @@ def newer_frameworks(seen: Snapshot) -> Iterator[Finding]:
         for name, version in releases.items():
             its, build = release_family(name), builds.get(name)
             if its is not None and is_beyond_horizon(its, version):
-                if its not in families:
+                if its not in families and not _is_for_processors(home, its):
                     families.add(its)
                     yield _framework(home, its, f"{name} {version}", build)
             elif build and is_beyond_horizon("cuda", build.cuda):
                 yield _framework(home, "cuda", f"{name} {version}", build)
+
+
+def _is_for_processors(home: EnvironmentView, family: Family) -> bool:
+    """Whether every build of a family here is one without CUDA: no table of CUDA, cuDNN or GPUs has a say in those."""
+    its = [b for b in home.builds if release_family(b.distribution) == family]
+    return bool(its) and all(b.cuda == "" and not b.other for b in its)
 
 
 def _severity_for(home: EnvironmentView) -> Severity:
@@ -160,7 +168,7 @@ def _framework(home: EnvironmentView, its: Family, package: str, build: Framewor
         if its == "cuda"
         else _("{package} in {prefix} is newer than this program knows: not judged.", **values),
         id=f"newer-{name}",
-        severity=NOTE if build and build.cuda == "" and is_asked_for(home, name) else _severity_for(home),
+        severity=_severity_for(home),
         evidence=[
             *([observation(_("Built for CUDA"), build.cuda, build.cuda_source)] if build and build.cuda else []),
             home.concerns(name),

@@ -7,13 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _
-from core.common.versions import version_tuple
+from core.common.versions import version_tuple, versions_differ
 from core.knowledge.releases import HostCompilers, compatibility_table
 from core.model.facts import HostCompiler, Snapshot, Toolkit
-from core.model.findings import Finding
+from core.model.findings import Finding, Fix
+from core.model.paths import is_inside
+from core.model.remedies import UseSystemTool
 from core.model.steps import Step
-from core.rules.driver.facts import driver_works
-from core.rules.wording import NOTE, make_finding, manual_fix, observation
+from core.rules.driver.facts import cuda_libraries, driver_works
+from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 NAMING = ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH", "PATH")
 """How builds find a toolkit, by precedence."""
@@ -128,4 +130,127 @@ def engine_without_toolkit(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
-RULES = (refused_host_compiler, engine_without_toolkit)
+PODMAN_CHECK = "podman run --rm --device nvidia.com/gpu=all ubuntu nvidia-smi -L"
+OWN_DESCRIPTION = "/etc/cdi/nvidia.yaml"
+
+
+def engine_without_description(seen: Snapshot) -> Iterator[Finding]:
+    """NVIDIA's Container Toolkit is installed, but nothing describes the GPUs to podman, which asks for that."""
+    tools = seen.tools
+    if tools is None or seen.machine.container or seen.machine.wsl or tools.gpu_descriptions:
+        return
+    asking = [e for e in tools.engines if e.name == "podman" and not e.runtime]
+    if not asking or not tools.container_toolkit or seen.driver is None or not driver_works(seen.driver):
+        return
+    yield make_finding(
+        Step.DRIVER,
+        NOTE,
+        "engine-without-description",
+        _("Containers of podman get no GPU here: no description of the GPUs (CDI) exists."),
+        cause="container_cdi_unresolved",
+        why=_("This matters only if you use the GPU in containers. Programs outside containers are not affected."),
+        evidence=[
+            *(observation(_("Container engine"), e.name, e.path) for e in asking),
+            observation("nvidia-ctk", tools.container_toolkit),
+            observation(_("Description of the GPUs (CDI)"), _("none"), "/etc/cdi, /var/run/cdi"),
+        ],
+        fix=manual_fix(
+            _("Describe the GPUs to the container engine"),
+            f"sudo nvidia-ctk cdi generate --output={OWN_DESCRIPTION}",
+            _("It worked if this lists the GPU: {run}", run=PODMAN_CHECK),
+        ),
+    )
+
+
+def description_of_lost_files(seen: Snapshot) -> Iterator[Finding]:
+    """A description of the GPUs names files or devices that no longer exist: no container starts with it."""
+    tools, driver = seen.tools, seen.driver
+    if tools is None or driver is None or seen.machine.container or not tools.engines or not driver_works(driver):
+        return
+    older = [c.path for c in driver.cdi or () if versions_differ(c.version, driver.module_version)]
+    for one in tools.descriptions:
+        if not one.lost or one.path in older:
+            continue  # an older driver's files are told as such
+        own = one.path == OWN_DESCRIPTION
+        yield make_finding(
+            Step.DRIVER,
+            WARNING,
+            "cdi-lost-files",
+            _("Containers that get the GPU by {path} do not start: it names files that do not exist.", path=one.path),
+            cause="container_cdi_unresolved",
+            why=_(
+                "The container engine passes on every file of the description, and stops at the first that is not there. "
+                "Programs outside containers are not affected."
+            ),
+            evidence=[
+                *(observation(path, _("is not there"), one.path) for path in one.lost),
+                *(observation(_("Container engine"), e.name, e.path) for e in tools.engines),
+            ],
+            subject=one.path,
+            fix=manual_fix(
+                _("Regenerate the container toolkit's specification"),
+                f"sudo nvidia-ctk cdi generate --output={one.path}",
+                _("It worked if this lists the GPU: {run}", run=PODMAN_CHECK)
+                if any(e.name == "podman" for e in tools.engines)
+                else _("Then create the containers again."),
+            ),
+            remedy=UseSystemTool(kind="cdi") if own else None,
+        )
+
+
+def linker_without_driver(seen: Snapshot) -> Iterator[Finding]:
+    """A package that links kernels while it runs leads the linker to no libcuda.so. A note: most programs never link."""
+    driver = seen.driver
+    if seen.tools is None or driver is None or not driver_works(driver):
+        return
+    there = [lib.path for lib in cuda_libraries(driver) if not lib.stub and not lib.problem]
+    for python in seen.pythons or ():
+        for one in seen.tools.linking:
+            if one.prefix != python.prefix or (one.drivers and one.link) or not there:
+                continue
+            folder = there[0].rpartition("/")[0]
+            name = one.reader.partition(" ")[0]
+            yield make_finding(
+                Step.TOOLKIT,
+                NOTE,
+                f"linker-without-libcuda-{name}",
+                _("{reader} in {prefix} cannot link kernels: its linker finds no libcuda.so.", reader=one.reader, prefix=one.prefix)
+                if one.drivers
+                else _("{reader} in {prefix} cannot link kernels: it does not find the driver's libcuda.so.1.", reader=one.reader, prefix=one.prefix),
+                cause="linker_lacks_libcuda",
+                why=_("Only what makes kernels while it runs needs it, as torch.compile does; everything else works without."),
+                evidence=[
+                    observation("libcuda.so.1", there[0]),
+                    observation("libcuda.so", _("none"), ", ".join(one.drivers) or _("folders of the linker, LIBRARY_PATH")),
+                    observation(_("Known from"), one.file),
+                    concern_row(python.consumer(name)),
+                ],
+                subject=one.prefix,
+                fix=_link_there(one.drivers, there, folder),
+            )  # fmt: skip
+
+
+def _link_there(drivers: tuple[str, ...], there: list[str], folder: str) -> Fix:
+    """Return the line that lets the linker find the driver: a link beside it, or a variable that names a folder with one."""
+    title = _("Let the linker find libcuda.so")
+    if not drivers and not any(is_inside("linux", path, "/usr/lib/wsl") for path in there):
+        return manual_fix(title, "sudo ldconfig", f"export TRITON_LIBCUDA_PATH={folder}", restart="program")
+    if not drivers:
+        return manual_fix(title, f"export TRITON_LIBCUDA_PATH={folder}", restart="program")
+    made = "$HOME/.local/lib/libcuda"
+    return manual_fix(
+        title,
+        f"mkdir -p {made} && ln -sf {drivers[0]}/libcuda.so.1 {made}/libcuda.so",
+        f"export LIBRARY_PATH={made}${{LIBRARY_PATH:+:$LIBRARY_PATH}}",
+        _("An administrator can put the link beside the library instead: {run}", run=f"sudo ln -s libcuda.so.1 {drivers[0]}/libcuda.so"),
+        restart="program",
+    )  # fmt: skip
+
+
+RULES = (
+    refused_host_compiler,
+    engine_without_toolkit,
+    engine_without_description,
+    description_of_lost_files,
+    linker_without_driver,
+)

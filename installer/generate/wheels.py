@@ -1,10 +1,11 @@
-"""Take facts from real wheels: ``python -m installer.generate.wheels PACKAGE|FILE.whl ... [--newest N] [--code MB] [--out FILE]``.
+"""Take facts from real wheels: ``python -m installer.generate.wheels PACKAGE|FILE.whl|FOLDER ... [--newest N] [--code MB] [--out FILE]``.
 
 Of a package, each of the newest N releases that pip's index has is read by range requests: for which Pythons there are wheels,
 and of one wheel for Linux, one for Linux on ARM and one for Windows its METADATA (what it requires of NVIDIA's packages), the list of
 its files (which of CUDA's and cuDNN's libraries it brings), and the GPU's machine code with its a and f suffixes. Code is
 packed: a library is unpacked for that, and those above MB packed megabytes are left out and named.
 A file that "pip download" has fetched is read whole: also the processor that its libraries are for, and what they need of CUDA.
+Of an environment (a folder) the GPU's machine code of every library of its packages is read, however large: by its headers alone.
 Writes JSON, each row with the wheel's name and hash, and says what changed since; rows that were not read again
 stay. Nothing is installed or run.
 """
@@ -126,6 +127,31 @@ def read_wheel(path: Path) -> dict[str, Any]:
     }
 
 
+def read_environment(prefix: Path) -> Iterator[dict[str, Any]]:
+    """Yield the packages of an environment whose libraries hold machine code for GPUs, each with that code."""
+    for records in sorted(prefix.glob("lib/python3*/site-packages/*.dist-info/RECORD")):
+        told = BytesParser().parsebytes((records.parent / "METADATA").read_bytes(), headersonly=True)
+        wheel = BytesParser().parsebytes((records.parent / "WHEEL").read_bytes())
+        site, code = records.parent.parent, {}
+        for line in records.read_text(encoding="utf-8").splitlines():
+            name = line.rsplit(",", 2)[0].strip('"')
+            file = site / name
+            if not LIBRARY.search(name) or file.is_symlink() or not file.is_file():
+                continue
+            found = machine_code(file, seconds=60) if file.stat().st_size >= LEAST_CODE_BYTES else None
+            if found and any(found):
+                code[name] = {"sass": found.sass, "ptx": found.ptx, "bound": found.bound}
+        if code:
+            tag = (wheel.get_all("Tag") or ["unknown"])[0]
+            yield {
+                "package": re.sub(r"[-_.]+", "-", told["Name"]).lower(),
+                "version": told["Version"],
+                "system": "linux-aarch64" if "aarch64" in tag else "linux",
+                "code": code,
+                "source": f"{records.parent.name.removesuffix('.dist-info')}, as installed from a wheel for {tag}",
+            }
+
+
 def one_each(files: Sequence[IndexFile]) -> Iterator[tuple[str, IndexFile, list[str]]]:
     """Yield for each system the wheel for the newest Python, and for which Pythons there are wheels."""
     for system, form in SYSTEMS.items():
@@ -179,7 +205,7 @@ def table_text(rows: Sequence[dict[str, Any]]) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Print or write the table."""
     parser = argparse.ArgumentParser(prog="python -m installer.generate.wheels", description=__doc__)
-    parser.add_argument("packages", nargs="+", metavar="PACKAGE|FILE.whl")
+    parser.add_argument("packages", nargs="+", metavar="PACKAGE|FILE.whl|FOLDER")
     parser.add_argument("--newest", type=int, default=NEWEST, metavar="N")
     parser.add_argument("--code", type=int, default=CODE_MEGABYTES, metavar="MB", help="0: no machine code")
     parser.add_argument(
@@ -188,9 +214,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
     files = [Path(p) for p in options.packages if p.endswith(".whl")]
-    packages = [p for p in options.packages if not p.endswith(".whl")]
+    folders = [Path(p) for p in options.packages if "/" in p and Path(p).is_dir()]
+    packages = [p for p in options.packages if not p.endswith(".whl") and Path(p) not in folders]
     index = (options.index or pip_index()) if packages else ""
-    rows = [read_wheel(file) for file in files]
+    rows = [read_wheel(file) for file in files] + [row for folder in folders for row in read_environment(folder)]
     for package in packages:
         for row in harvest(package, options.newest, index, options.code << 20):
             print(row["source"], file=sys.stderr)
@@ -198,6 +225,7 @@ def main(arguments: Sequence[str]) -> int:
     before: list[dict[str, Any]] = []
     if options.out and options.out.exists():
         before = json.loads(options.out.read_text(encoding="utf-8"))["wheels"]
+    rows = list({(row["package"], row["version"], row["system"]): row for row in rows}.values())
     read = {(row["package"], row["version"], row["system"]) for row in rows}
     kept = [row for row in before if (row["package"], row["version"], row["system"]) not in read]
     text = table_text(sorted([*kept, *rows], key=lambda r: (r["package"], version_tuple(r["version"]), r["system"])))

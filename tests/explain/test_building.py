@@ -7,12 +7,15 @@ from msgspec.structs import replace
 
 from core.explain import explain
 from core.model.facts import (
+    CdiSpecification,
     ContainerEngine,
     CudaInit,
     DeviceNode,
     Distribution,
     Gpu,
+    GpuDescription,
     HostCompiler,
+    Linking,
     PciDevice,
     Snapshot,
     Toolkit,
@@ -68,6 +71,28 @@ def with_libdevice() -> Snapshot:
     return replace(bare(), pythons=(replace(mine, distributions=packages),))
 
 
+def described(*lost: str, **fields: object) -> Snapshot:
+    """Return a host whose GPU 0 is described to podman, for the driver that is loaded."""
+    one = GpuDescription(path="/etc/cdi/nvidia.yaml", devices=("0", "all"), lost=lost)
+    seen = bare(engines=(PODMAN,), gpu_descriptions=(one.path,), descriptions=(one,), **fields)
+    version = (seen.driver.module_version if seen.driver else None) or ""
+    return m.with_driver(seen, cdi=(CdiSpecification(path=one.path, version=version),))
+
+
+def links(folder: str = "/usr/lib/x86_64-linux-gnu", link: str = "") -> Snapshot:
+    """Return a machine with a Triton that links with libcuda, and the toolkit's stub, which it does not search."""
+    its = Linking(
+        prefix=m.PREFIX, reader="triton 3.4.0", file="driver.py", drivers=(folder,) if folder else (), link=link
+    )
+    return bare(linking=(its,), libcuda_link="/usr/local/cuda/lib64/stubs/libcuda.so")
+
+
+def two_gpus(base: Snapshot, **fields: object) -> Snapshot:
+    """Return the machine with two GPUs, and these facts about its tools."""
+    cuda = CudaInit(status=0, status_name="CUDA_SUCCESS", device_count=2)
+    return replace(m.with_driver(base, cuda=cuda), tools=Tools(**fields))  # type: ignore[arg-type]
+
+
 def linked_toolkit() -> Snapshot:
     """Return the machine with a toolkit to which /usr/local/cuda leads."""
     seen = built(11, "12.4")
@@ -84,6 +109,12 @@ FABRIC = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: s
 ENGINE = 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'
 CDI = "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all"
 SHM = "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."
+TRITON_LINK = "File triton/runtime/build.py\n/usr/bin/ld: cannot find -lcuda: No such file or directory"
+TRITON_ASSERTS = "File triton/backends/nvidia/driver.py, line 40\nAssertionError: libcuda.so cannot found!"
+NCCL_SHM = "misc/shmutils.cc:72 NCCL WARN Call to posix_fallocate failed : No space left on device\nncclSystemError: System call failed"
+NCCL_LOCKED = (
+    "NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\nncclSystemError: System call failed"
+)
 HIP = "RuntimeError: HIP error: invalid device function"
 
 TABLE: dict[str, tuple[str, Snapshot, str, str]] = {
@@ -113,6 +144,18 @@ TABLE: dict[str, tuple[str, Snapshot, str, str]] = {
     "docker with it": (ENGINE, bare(engines=(DOCKER,), container_toolkit="/usr/bin/nvidia-ctk"), "container_no_gpu_runtime", "open"),
     "no description": (CDI, bare(engines=(PODMAN,)), "container_cdi_unresolved", "proved"),
     "no engine here": (CDI, bare(), "container_cdi_unresolved", "open"),
+    "the description names lost files": (CDI, described("/usr/lib/libcuda.so.575.57.08"), "container_cdi_unresolved", "proved"),
+    "the description has that device": (CDI, described(), "container_cdi_unresolved", "refuted"),
+    "the description lacks that device": (CDI.replace("all", "1"), described(), "container_cdi_unresolved", "proved"),
+    "Triton finds no name": (TRITON_LINK, links(), "linker_lacks_libcuda", "proved"),
+    "Triton finds a name": (TRITON_LINK, links(link="/usr/lib/x86_64-linux-gnu/libcuda.so"), "linker_lacks_libcuda", "refuted"),
+    "Triton finds no driver": (TRITON_ASSERTS, links(""), "linker_lacks_libcuda", "proved"),
+    "another build, with the stub": (LINK, links(), "linker_lacks_libcuda", "refuted"),
+    "NCCL, and little shared memory": (NCCL_SHM, two_gpus(m.container_machine(), shared_memory=64 << 20), "nccl_failed", "proved"),
+    "NCCL, and plenty": (NCCL_SHM, two_gpus(m.container_machine(), shared_memory=8 << 30), "nccl_failed", "open"),
+    "NCCL, and little on one GPU": (NCCL_SHM, in_container(64 << 20), "nccl_failed", "open"),
+    "NCCL, and little locked memory": (NCCL_LOCKED, two_gpus(m.wheel_machine(), infiniband=("mlx5_0",), locked_memory=8 << 20), "nccl_failed", "proved"),
+    "NCCL, and no InfiniBand": (NCCL_LOCKED, two_gpus(m.wheel_machine(), locked_memory=8 << 20), "nccl_failed", "open"),
     "little shared memory": (SHM, in_container(64 << 20), "shared_memory_too_small", "proved"),
     "plenty": (SHM, in_container(32 << 30), "shared_memory_too_small", "refuted"),
     "AMD's card": (HIP, amd(), "other_maker_gpu", "proved"),
@@ -127,6 +170,20 @@ def test_a_message_beside_the_machine(name: str) -> None:
     if verdict != "open":
         assert told[cause].evidence
         assert explain(text, machine).link == {"proved": "proved", "refuted": "contrary"}[verdict]
+
+
+@pytest.mark.parametrize(
+    ("text", "machine", "cause", "link"),
+    [
+        ("NCCL error: unhandled system error", two_gpus(m.container_machine(), shared_memory=64 << 20), "nccl_failed", "possible"),
+        ("It hangs in NCCL at the first all_reduce", two_gpus(m.wheel_machine(), iommu=True), "nccl_failed", "possible"),
+        ("It hangs in NCCL at the first all_reduce", two_gpus(m.wheel_machine(), iommu=False), "nccl_failed", "nothing found"),
+        ("NCCL error: unhandled system error", two_gpus(m.wheel_machine(), iommu=True), "nccl_failed", "nothing found"),
+    ],
+)  # fmt: skip
+def test_what_may_keep_gpus_apart_is_no_proof(text: str, machine: Snapshot, cause: str, link: str) -> None:
+    told = explain(text, machine)
+    assert (told.link, told.causes[0].cause) == (link, cause)
 
 
 CLOSED = m.with_driver(

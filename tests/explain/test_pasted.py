@@ -56,6 +56,12 @@ PROVED = {
     + pip("tensorflow==2.15.0", "tensorflow-intel==2.15.0"): "tf_native_windows_unsupported",
     "RuntimeError: operator torchvision::nms does not exist\n"
     + pip("torch==2.4.0", "torchvision==0.20.1"): "requirement_broken",
+    "RuntimeError: operator torchvision::nms does not exist\n"
+    + pip("torch==2.15.0", "torchvision==0.28.0"): "requirement_broken",
+    "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n"
+    "    PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.0.1+cu118)": "extension_abi_mismatch",
+    "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"
+    + pip("nvidia-cuda-runtime==13.0.96", "torch==2.9.1"): "cuda_toolkit_version_mismatch",
     "Mismatched PJRT plugin PJRT API version (0.54) and framework PJRT API version 0.51)\n"
     + pip("jax==0.4.38", "jaxlib==0.4.38", "jax-cuda12-plugin==0.5.0"): "requirement_broken",
     "Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file\n"
@@ -84,9 +90,22 @@ def test_pastes_decide_at_least_fifteen_causes() -> None:
     )
     refuted = {c for t in texts for c, v in judge_pasted(read_text(t)).items() if v["verdict"] == "refuted"}
     proved = {c for t in texts for c, v in judge_pasted(read_text(t)).items() if v["verdict"] == "proved"}
-    assert len(refuted | proved) >= 25
+    assert len(refuted | proved) >= 28
     assert len(refuted) >= 15
     assert len(proved) >= 10
+
+
+@pytest.mark.parametrize(
+    ("packages", "verdict"),
+    [
+        (("torch==2.15.0", "torchvision==0.29.2"), "refuted"),
+        (("torch==2.15.0", "torchvision==0.99.0"), ""),
+        (("torch==9.1.0", "torchvision==0.29.2"), ""),
+    ],
+)
+def test_what_goes_together_is_in_a_table(packages: tuple[str, ...], verdict: str) -> None:
+    text = "RuntimeError: operator torchvision::nms does not exist\n" + pip(*packages)
+    assert judge_pasted(read_text(text)).get("requirement_broken", {}).get("verdict", "") == verdict
 
 
 def test_nvidia_smi_is_read_whole() -> None:

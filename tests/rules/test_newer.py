@@ -184,7 +184,12 @@ def test_a_newer_torch_without_cuda_is_never_exchanged_for_an_older_one(system: 
     assert "torch==2.17.0 torchvision --index-url" in fix.advice
     assert not re.search(r"torch==(?!2\.17\.0)", fix.advice)
     assert horizon_of("torch").known_until in fix.advice
-    assert of(findings, "frameworks.newer-torch").severity is Severity.UNKNOWN
+    assert newest(findings) == []
+
+
+def test_a_newer_build_for_processors_is_no_matter_of_the_tables() -> None:
+    beside = replace(home("2.17.0+cpu", ""), driver=m.without_gpu())
+    assert newest(diagnose(beside)) == []
 
 
 def test_a_known_torch_without_cuda_gets_the_build_that_the_driver_knows() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import CudaInit, Snapshot, Tools
+from core.model.facts import CdiSpecification, CudaInit, Snapshot, Tools
 from core.model.steps import Severity
 from core.rules.root_cause import diagnose
 from tests import machines as m
-from tests.explain.test_building import DOCKER, PODMAN, bare, built, fabric
+from tests.explain.test_building import DOCKER, PODMAN, bare, built, described, fabric, links, two_gpus
 
+CTK = "/usr/bin/nvidia-ctk"
 WINDOW = "[    5.1] NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:"
 BAR = "[    5.1] NVRM: BAR1 is 0M @ 0x0 (PCI:0000:01:00.0)"
 
@@ -25,6 +26,20 @@ NOTES: dict[str, tuple[Snapshot, str]] = {
     "gcc 14 and CUDA 12.4": (built(14, "12.4"), "host_compiler_unsupported"),
     "docker alone": (bare(engines=(DOCKER,)), "container_no_gpu_runtime"),
     "podman alone": (bare(engines=(PODMAN,)), "container_no_gpu_runtime"),
+    "podman without a description": (bare(engines=(PODMAN,), container_toolkit=CTK), "container_cdi_unresolved"),
+    "Triton without a name for the linker": (links(), "linker_lacks_libcuda"),
+    "Triton that finds no driver": (links(""), "linker_lacks_libcuda"),
+    "two GPUs in a container with little shared memory": (
+        two_gpus(m.container_machine(), shared_memory=64 << 20),
+        "nccl_failed",
+    ),
+    "InfiniBand, and little locked memory": (
+        two_gpus(m.wheel_machine(), infiniband=("mlx5_0",), locked_memory=8 << 20),
+        "nccl_failed",
+    ),
+}
+WARNINGS: dict[str, tuple[Snapshot, str]] = {
+    "a description of lost files": (described("/usr/lib/libnvidia-x.so.1"), "container_cdi_unresolved"),
 }
 ERRORS: dict[str, tuple[Snapshot, str]] = {
     "no fabric manager": (fabric(), "fabric_manager_not_running"),
@@ -34,20 +49,42 @@ ERRORS: dict[str, tuple[Snapshot, str]] = {
 QUIET: dict[str, Snapshot] = {
     "gcc 13 and CUDA 12.4": built(13, "12.4"),
     "a CUDA that nobody has read": built(16, "10.2"),
-    "docker with the toolkit": bare(engines=(DOCKER,), container_toolkit="/usr/bin/nvidia-ctk"),
+    "docker with the toolkit": bare(engines=(DOCKER,), container_toolkit=CTK),
     "docker with a description": bare(engines=(DOCKER,), gpu_descriptions=("/etc/cdi/nvidia.yaml",)),
     "docker with NVIDIA's runtime": bare(engines=(replace(DOCKER, runtime=True),)),
     "inside a container": replace(m.container_machine(), tools=Tools(engines=(DOCKER,))),
     "no GPU": replace(m.no_gpu_machine(), tools=Tools(engines=(DOCKER,))),
+    "podman with its hook": bare(engines=(replace(PODMAN, runtime=True),), container_toolkit=CTK),
+    "a description of files that are there": described(),
+    "Triton with a name for the linker": links(link="/usr/lib/x86_64-linux-gnu/libcuda.so"),
+    "one GPU in a container": replace(m.container_machine(), tools=Tools(shared_memory=64 << 20)),
+    "two GPUs and plenty of memory": two_gpus(m.container_machine(), shared_memory=8 << 30, infiniband=("mlx5_0",)),
+    "two GPUs without InfiniBand": two_gpus(m.wheel_machine(), locked_memory=8 << 20, iommu=True),
     "a window of an earlier start": m.with_driver(m.wheel_machine(), kernel_log=(WINDOW, BAR)),
 }
-NEW = {"host_compiler_unsupported", "container_no_gpu_runtime", "fabric_manager_not_running", "pci_memory_unassigned"}
+NEW = {
+    *("host_compiler_unsupported", "container_no_gpu_runtime", "fabric_manager_not_running", "pci_memory_unassigned"),
+    *("container_cdi_unresolved", "linker_lacks_libcuda", "nccl_failed"),
+}
 
 
 @pytest.mark.parametrize("name", NOTES)
 def test_what_matters_to_some_is_a_note(name: str) -> None:
     seen, cause = NOTES[name]
     assert {f.severity for f in diagnose(seen) if f.cause == cause} == {Severity.NOTE}
+
+
+@pytest.mark.parametrize("name", WARNINGS)
+def test_what_no_container_starts_with_is_a_warning_and_proves_the_message(name: str) -> None:
+    seen, cause = WARNINGS[name]
+    assert {f.severity for f in diagnose(seen) if f.cause == cause} == {Severity.WARNING}
+
+
+def test_an_older_drivers_files_are_told_once() -> None:
+    stale = m.with_driver(
+        described("/usr/lib/libcuda.so.1.2"), cdi=(CdiSpecification(path="/etc/cdi/nvidia.yaml", version="1.2"),)
+    )
+    assert [f.id for f in diagnose(stale) if "cdi" in f.id] == ["driver.cdi-stale"]
 
 
 @pytest.mark.parametrize("name", ERRORS)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.common.versions import version_tuple
+from core.explain.collectives import IOMMU, names_memory
 from core.explain.context import compiled_and_loaded
 from core.explain.extensions import asked_symbols, blames_module, names_module
 from core.explain.mechanism.driver_answers import EXACT_FIRST, driver_says
@@ -20,6 +21,7 @@ from core.explain.reading import ParsedText
 from core.explain.refutations import zlib_inside
 from core.knowledge.library_names import TOOLKIT_FAMILIES
 from core.model.facts import Snapshot
+from core.rules.collectives import LOCKED_MEMORY, SHARED_MEMORY
 from core.rules.frameworks.libraries.lacks import FRAMEWORKS_OWN
 
 VersionNumbers = tuple[int, ...]
@@ -154,6 +156,21 @@ def of_nccl(_r: ParsedText, about: FaultFacts) -> bool:
     return any(text.startswith("NCCL_") for text in about.said)
 
 
+def lacks_memory(reading: ParsedText, about: FaultFacts) -> bool:
+    """NCCL complains of the kind of memory of which this machine has too little."""
+    return names_memory(reading, about.said)
+
+
+def has_little(_r: ParsedText, about: FaultFacts) -> bool:
+    """There is too little memory of a kind that NCCL needs."""
+    return bool({SHARED_MEMORY, LOCKED_MEMORY} & set(about.said))
+
+
+def between_gpus(_r: ParsedText, about: FaultFacts) -> bool:
+    """An IOMMU redirects what the GPUs send to each other."""
+    return IOMMU in about.said
+
+
 def same_compiler(reading: ParsedText, about: FaultFacts) -> bool:
     """The text blames the finding's major version of NVRTC."""
     told = {x.major for x in reading.libraries if x.family in ("nvrtc", "nvrtc-builtins")}
@@ -250,6 +267,9 @@ COMPLAINTS: dict[str, Complaint] = {
     "the whole machine": _family("machine-dies", shared=True),
     "a package that wants another": _family("package-wants numpy-api", shared=True),
     "NCCL": _family("nccl", of_nccl),
+    "NCCL without memory": _family("nccl", lacks_memory),
+    "NCCL, which names no reason": _family("nccl", has_little, shared=True),
+    "NCCL, which waits": _family("nccl-hang", between_gpus, shared=True),
     "a failing GPU": _family("hardware-words xid-card xid-link bus-lost ecc k-power-cables"),
     # statuses that many faults share
     "cuDNN does not start": _family("cudnn-not-init cudnn-handle dnn-not-found", shared=True),
@@ -336,7 +356,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "cuda_not_on_search_path": _SET,
     "cuda_runtime_missing": _SET,
     "cuda_toolkit_version_mismatch": _SET,
-    "cuda_lib_shadowed": ("a symbol of CUDA", "this library does not load"),
+    "cuda_lib_shadowed": ("a symbol of CUDA", "this library does not load", "a function of another release"),
     "extension_abi_mismatch": ("a function of another release",),
     "cuda_path_env_wrong": ("the toolkit's variable",),
     "nvrtc_missing_or_mismatch": ("NVRTC",),
@@ -400,6 +420,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "hardware_fault": ("a failing GPU", "a computation fails", "the whole machine"),
     "requirement_broken": ("packages that do not fit", "two versions of cuDNN", "a package that wants another"),
     "variable_value_wrong": ("NCCL",),
+    "nccl_failed": ("NCCL without memory", "NCCL, which names no reason", "NCCL, which waits"),
     "wrong_results": ("wrong numbers",),
 }
 """Cause -> the families of messages that it produces. A cause that is missing here produces no specific message."""

@@ -110,7 +110,7 @@ from core.model.facts.machine import (
 )
 from core.model.facts.snapshot import Snapshot
 from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartedPython, StartKind, StartLine, StartLook
-from core.model.facts.tools import ContainerEngine, HostCompiler, Tools
+from core.model.facts.tools import ContainerEngine, GpuDescription, HostCompiler, Linking, Tools
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -153,6 +153,7 @@ __all__ = [
     "Gap",
     "Gpu",
     "GpuCard",
+    "GpuDescription",
     "GpuProcess",
     "GpuRun",
     "GpuState",
@@ -165,6 +166,7 @@ __all__ = [
     "LibraryFile",
     "Limit",
     "LineForm",
+    "Linking",
     "Load",
     "Machine",
     "Mapped",

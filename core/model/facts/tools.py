@@ -23,7 +23,32 @@ class ContainerEngine(Frozen, frozen=True, kw_only=True):
     name: str
     path: str
     runtime: bool | None = None
-    """Whether Docker's own configuration names NVIDIA's runtime; None: it has none, or it could not be read."""
+    """Whether the engine's own configuration names NVIDIA's runtime or hook; None: it has none, or it could not be read."""
+
+
+class GpuDescription(Frozen, frozen=True, kw_only=True):
+    """A specification of the Container Device Interface that describes NVIDIA's GPUs."""
+
+    path: str
+    devices: tuple[str, ...] = ()
+    """Names of its devices: "0", "all"."""
+    lost: tuple[str, ...] = ()
+    """Files and device nodes of the host that it names and that are not there."""
+
+
+class Linking(Frozen, frozen=True, kw_only=True):
+    """A package that links programs with libcuda when it runs."""
+
+    prefix: str
+    """Its environment."""
+    reader: str
+    """Name and version of the distribution."""
+    file: str
+    """Where it says so."""
+    drivers: tuple[str, ...] = ()
+    """Folders with the driver's libcuda.so.1 to which it leads the linker; empty: it finds none, and stops."""
+    link: str = ""
+    """libcuda.so, without a number, as its linker finds it; empty: there is none."""
 
 
 class Tools(Frozen, frozen=True, kw_only=True):
@@ -40,3 +65,12 @@ class Tools(Frozen, frozen=True, kw_only=True):
     """libcuda.so without a number in a folder that linkers search; empty: there is none."""
     shared_memory: int | None = None
     """Bytes of /dev/shm."""
+    descriptions: tuple[GpuDescription, ...] = ()
+    """What the specifications of ``gpu_descriptions`` say."""
+    linking: tuple[Linking, ...] = ()
+    infiniband: tuple[str, ...] = ()
+    """InfiniBand and RoCE devices with a port that is active."""
+    locked_memory: int | None = None
+    """Bytes that a process of this session may lock in memory; None: as many as it likes, or unknown."""
+    iommu: bool | None = None
+    """Whether the kernel uses an IOMMU, which redirects what GPUs send to each other."""

@@ -78,7 +78,8 @@ class Companions(SourcedRow, frozen=True, kw_only=True):
 
     torch: str
     torchvision: str
-    torchaudio: str
+    torchaudio: str = ""
+    """Empty: its wheels ask for no PyTorch, so none is known to fit best."""
 
 
 class TorchIndex(SourcedRow, frozen=True, kw_only=True):

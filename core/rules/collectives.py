@@ -1,0 +1,96 @@
+"""Rules about what several GPUs need to exchange data by NCCL: notes, since a program on one GPU needs none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _
+from core.common.late_pattern import late_pattern
+from core.model.facts import PythonEnvironment, Snapshot
+from core.model.findings import Evidence, Finding
+from core.model.steps import Step
+from core.rules.counter import cuda_starts
+from core.rules.wording import NOTE, concern_row, make_finding, manual_fix, observation
+
+BRINGS_NCCL = late_pattern(r"nvidia-nccl(-cu\d\d)?|nccl|torch")
+CONTAINER_DEFAULT = 64 << 20
+"""Bytes of /dev/shm that container engines give by default; NCCL's guide asks for 1 GiB."""
+ENOUGH_LOCKED = 64 << 20
+"""Bytes that a process may lock: below, InfiniBand's buffers do not fit. Systems give 64 KiB or 8 MiB by default."""
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a name to show
+LOCKED_MEMORY = "ulimit -l"
+SOURCE = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"
+
+
+def has_several_gpus(seen: Snapshot) -> bool:
+    """Whether programs of this session see more than one GPU."""
+    cuda = seen.driver.cuda if seen.driver else None
+    return cuda is not None and cuda_starts(cuda) and (cuda.device_count or 0) > 1
+
+
+def small_shared_memory(seen: Snapshot) -> tuple[Evidence, ...]:
+    """Return the shared memory of a container with no more than the engines' default."""
+    size = seen.tools.shared_memory if seen.tools else None
+    if not seen.machine.container or size is None or size > CONTAINER_DEFAULT:
+        return ()
+    return (observation(SHARED_MEMORY, f"{size >> 20} MiB", seen.machine.container),)
+
+
+def little_locked_memory(seen: Snapshot) -> tuple[Evidence, ...]:
+    """Return the limit on locked memory where there is InfiniBand, whose buffers are locked, and too little for it."""
+    tools = seen.tools
+    if tools is None or not tools.infiniband or tools.locked_memory is None or tools.locked_memory >= ENOUGH_LOCKED:
+        return ()
+    return (
+        observation(LOCKED_MEMORY, f"{tools.locked_memory >> 10} KiB", _("limit of this session")),
+        observation("InfiniBand", ", ".join(tools.infiniband), "/sys/class/infiniband"),
+    )
+
+
+def _concerned(seen: Snapshot) -> list[PythonEnvironment]:
+    return [p for p in seen.pythons or () if any(BRINGS_NCCL.fullmatch(d.name) for d in p.distributions)]
+
+
+def little_memory_between_gpus(seen: Snapshot) -> Iterator[Finding]:
+    """Several GPUs, and too little memory of the kind by which they exchange data."""
+    concerned = _concerned(seen)
+    if not concerned or not has_several_gpus(seen):
+        return
+    rows = [concern_row(p.consumer("NCCL")) for p in concerned]
+    why = _("This matters only to programs that use several GPUs at once: NCCL then ends with a system error.")
+    known = observation(_("Known from"), SOURCE)
+    if small := small_shared_memory(seen):
+        yield make_finding(
+            Step.FRAMEWORKS,
+            NOTE,
+            "nccl-shared-memory",
+            _("Several GPUs exchange data through /dev/shm, and this container has only {size} of it.", size=small[0].value),
+            cause="nccl_failed",
+            why=why,
+            evidence=[*small, known, *rows],
+            fix=manual_fix(
+                _("Give the container more shared memory"),
+                _("docker and podman: start it with {option}.", option="--shm-size=8g"),
+                _("Kubernetes: mount an emptyDir with medium: Memory at /dev/shm."),
+            ),
+        )  # fmt: skip
+    if little := little_locked_memory(seen):
+        yield make_finding(
+            Step.FRAMEWORKS,
+            NOTE,
+            "nccl-locked-memory",
+            _("InfiniBand between GPUs needs locked memory, and this session may lock only {size}.", size=little[0].value),
+            cause="nccl_failed",
+            why=why,
+            evidence=[*little, known, *rows],
+            fix=manual_fix(
+                _("Let programs lock more memory"),
+                _("In a container: start it with {option}.", option="--ulimit memlock=-1"),
+                _("Elsewhere: an administrator adds these lines to /etc/security/limits.conf, and you log in again: {lines}",
+                  lines="* soft memlock unlimited; * hard memlock unlimited"),
+                _("It worked if {command} prints unlimited.", command="ulimit -l"),
+            ),
+        )  # fmt: skip
+
+
+RULES = (little_memory_between_gpus,)

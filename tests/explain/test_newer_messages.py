@@ -1,0 +1,53 @@
+"""Messages of 2024 to 2026 that a reader would meet: what they are taken for, and what they are not taken for."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.explain import explain, render_text
+
+TAKEN_FOR = {
+    "RuntimeError: CUDA error: an illegal instruction was encountered": (
+        "program_error",
+        "cpu_instruction_set_missing",
+    ),
+    "WARNING: CUDA Not available.\nIf you get a c10.dll error, install VC Redist: https://aka.ms/vc14/vc_redist.x64.exe": (
+        "framework_cpu_only_build",
+        "vc_runtime_missing",
+    ),
+    "llama_model_load: error loading model: unable to allocate CUDA0 buffer": ("gpu_memory_exhausted", ""),
+    "RuntimeError: CUDA driver error: file not found": ("install_path_characters", ""),
+    "ERROR: No matching distribution found for torch": ("package_for_another_python", "installation_interrupted"),
+    "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)": ("gpu_arch_too_new", ""),
+    "CUDA error: the launch timed out and was terminated": ("program_error", ""),
+    "bin E:\\envs\\ai\\lib\\site-packages\\bitsandbytes\\libbitsandbytes_cpu.so\nlibcudart.so not found in any path\n"
+    "CUDA Setup failed despite GPU being available": ("extension_abi_mismatch", "cuda_not_on_search_path"),
+}
+
+
+@pytest.mark.parametrize("text", TAKEN_FOR)
+def test_what_a_message_is_taken_for(text: str) -> None:
+    first, wrong = TAKEN_FOR[text]
+    told = explain(text)
+    assert told.says.meaning
+    assert told.causes[0].cause == first
+    assert wrong not in {r.cause for r in told.causes if r.score > told.causes[0].score / 2}
+
+
+def test_memory_that_fails_when_cuda_starts_is_no_sure_sign_of_a_full_gpu() -> None:
+    told = explain(
+        "UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Error 2: out of memory"
+    )
+    assert told.causes[0].score < 0.5
+    assert explain("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB").causes[0].score > 0.8
+
+
+def test_the_same_words_are_explained_once() -> None:
+    told = explain("AssertionError: Torch not compiled with CUDA enabled")
+    terms = [c.term for c in told.codes]
+    assert len(terms) == 1
+
+
+def test_steps_of_an_unlikely_second_cause_are_left_out() -> None:
+    said = render_text(explain("ImportError: numpy.core.multiarray failed to import"))
+    assert said.count("If this is the cause") == 1
