@@ -55,6 +55,8 @@ class DottedModules:
         """Extension modules that the installed Python was built without."""
         self.of_python: frozenset[str] = frozenset()
         """Modules of Python itself that are followed like others."""
+        self.of_other_text: dict[str, str] = {}
+        """Sources that Python does not read -> the byte code that it takes, made from another text."""
         self.texts: dict[str, str] = {}
         self._modules: dict[str, Module] = {}
         self._names: dict[str, BoundNames | None] = {}
@@ -164,6 +166,9 @@ class DottedModules:
         """Whether neither a module's text has a name, nor what it takes everything of, nor what hands names out."""
         if its.kind == "namespace":
             return True
+        if its.path in self.of_other_text:
+            data = self._where.read(self.of_other_text[its.path], MAX_PACKAGE_BYTES)
+            return data is not None and name.encode() not in data
         text = self.text(its)
         if not text:
             return its.kind in ("module", "package") and its.path.endswith(".py") and self.is_empty(its)

@@ -72,6 +72,7 @@ _ERRORS = {
     "foreign": "ModuleNotFoundError",
     "damaged": "SyntaxError",
     "unreadable": "PermissionError",
+    "byte code": "EOFError",
 }
 
 
@@ -177,6 +178,8 @@ class Follower:
         self._unfit = {one.path: one for one in suspects.unfit}
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
         self._careful |= {self._top_of(one.path) for one in suspects.gone}
+        self._found.of_other_text = {b.source: b.path for b in suspects.byte_code if b.state == "other text"}
+        self._byte_code = {b.source or b.path: b.path for b in suspects.byte_code if b.state != "other text"}
         self._gone = {module_stem(one.path): f"{one.distribution} {one.version}" for one in suspects.gone}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._found.lacking = frozenset(suspects.lacking)
@@ -230,7 +233,7 @@ class Follower:
         try:
             self._run(row.module)
             for name in row.code_imports:
-                self._from_code(row, name)
+                self._from_code(row.module, name)
         except _Ended as e:
             return e.what
         return None
@@ -309,10 +312,18 @@ class Follower:
         lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
         return next((p for p in lines if self._where.path_module.isabs(p) and not self._where.is_folder(p)), "")
 
-    def _from_code(self, row: KnownModule, name: str) -> None:
-        """Enter what a framework's compiled code imports."""
+    def imported_by_code(self, framework: str, module: str) -> EndedImport | None:
+        """Return where the import of a module ends whose name a framework has from elsewhere; None where nothing shows that it does."""
+        try:
+            self._from_code(framework, module)
+        except _Ended as e:
+            return e.what
+        return None
+
+    def _from_code(self, framework: str, name: str) -> None:
+        """Enter what a framework imports without a statement of that name."""
         if self._found.find(name).kind in ("none", "namespace", "foreign"):
-            importer = self._found.find(row.module).path
+            importer = self._found.find(framework).path
             raise _Ended(self._told("absent", (importer, 0), name, self._found.find(name)), "ModuleNotFoundError")
         self._run(name)
 
@@ -364,8 +375,10 @@ class Follower:
             raise self._end("foreign" if its.kind == "foreign" else "absent", by, dotted, its)
         if its.kind == "none" and by and self._is_surely_absent(dotted) and not self._extends_path(by):
             raise self._end("absent", by, dotted, its)
-        if its.kind not in ("package", "module"):
-            return its.kind == "namespace"
+        if its.path in self._byte_code:
+            raise self._end("byte code", by, dotted, its)
+        if its.kind not in ("package", "module") or its.path in self._found.of_other_text:
+            return its.kind == "namespace" or its.path in self._found.of_other_text
         if self._only and top not in self._only:
             return True
         if top in self._closed and (by is None or by.name.partition(".")[0] in self._closed):
@@ -687,6 +700,8 @@ class Follower:
         ended = self._told(kind, (by.path, by.where) if by else ("", 0), wanted, its, name)
         if its.path in self._unfit:
             ended = self._with_edge(ended, self._unfit[its.path])
+        if byte_code := self._byte_code.get(its.path) or (name and self._found.of_other_text.get(its.path)):
+            ended = msgspec.structs.replace(ended, path=path_text(byte_code))
         if not error:
             error = "ModuleNotFoundError" if kind == "absent" and not name else _ERRORS.get(kind, "ImportError")
         return _Ended(ended, error)

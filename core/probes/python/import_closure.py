@@ -17,6 +17,7 @@ from core.probes.python.distributions import all_requirements, normalise_name, r
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, Follower
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.plugins import Plugin
 from core.probes.python.shadows import BESIDES
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
@@ -50,6 +51,7 @@ def ended_imports(
     where: Sysroot,
     suspects: Suspects = NOTHING_SUSPECT,
     *,
+    plugins: tuple[Plugin, ...] = (),
     known: dict[str, str] | None = None,
     spent: list[float] | None = None,
     late: Callable[[bool], object] = lambda _frameworks: None,
@@ -70,12 +72,22 @@ def ended_imports(
     starts.sort(key=lambda one: one[1].name not in doubtful)  # time goes first to what is in doubt
 
     def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
-        found, had_time = _followed(starts, search.seen_through(watched), distributions, watched, suspects)
+        found, had_time = _followed(
+            starts, search.seen_through(watched), distributions, watched, suspects, plugins=plugins
+        )
         if not had_time:
             late(True)
         return found, had_time
 
-    given = (sys.version, sorted(sys.builtin_module_names), search.search_settings, distributions, starts, suspects)
+    given = (
+        sys.version,
+        sorted(sys.builtin_module_names),
+        search.search_settings,
+        distributions,
+        starts,
+        suspects,
+        plugins,
+    )
     found = kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
 
     def look_for_users(watched: Sysroot) -> tuple[_Users, bool]:
@@ -127,6 +139,8 @@ def _followed(
     distributions: tuple[Distribution, ...],
     where: Sysroot,
     suspects: Suspects,
+    *,
+    plugins: tuple[Plugin, ...],
 ) -> tuple[tuple[EndedImport, ...], bool]:
     """Return the faults of frameworks and of packages that lost something, and whether there was time for all of them."""
     hint = suspects != NOTHING_SUSPECT or _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
@@ -140,6 +154,8 @@ def _followed(
     for row, distribution in starts:
         if not row.extends and (ended := follower.start(row, distribution)):
             found.setdefault(ended, []).append(row.module)
+    for plugin, ended in _of_plugins(plugins, search, distributions, where, suspects, end):
+        found.setdefault(ended, []).append(plugin.framework)
     further = Follower(search, distributions, where, PACKAGE_BYTES, end=end)
     further.suspect(suspects)
     told = {ended.owner for ended in found if ended.kind == "unfit"}
@@ -155,6 +171,25 @@ def _followed(
         if opened := losers.told_of_opened(lost) or follower.told_of_opened(lost):
             found.setdefault(opened[0], []).append(opened[1])
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
+
+
+def _of_plugins(  # noqa: PLR0917 - what a follower is given
+    plugins: tuple[Plugin, ...],
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+    suspects: Suspects,
+    end: tuple[float, float],
+) -> Iterator[tuple[Plugin, EndedImport]]:
+    """Yield where the imports of plug-ins end, of which the frameworks themselves are not followed again."""
+    frameworks = frozenset(p.framework for p in plugins)
+    tops = frozenset(p.module.partition(".")[0] for p in plugins)
+    every = (*distributions, *(p.distribution for p in plugins))
+    follower = Follower(search, every, where, PACKAGE_BYTES, closed=frameworks, whole=tops, end=end)
+    follower.suspect(suspects)
+    for plugin in plugins:
+        if ended := follower.imported_by_code(plugin.framework, plugin.module):
+            yield plugin, ended
 
 
 class _Users(Frozen, frozen=True):
