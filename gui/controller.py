@@ -36,18 +36,18 @@ class Controller(QObject):
     report_changed = Signal(object)
     history_changed = Signal(object)
     measured = Signal(object)
-    """The report with the benchmark's part."""
+    """The report with the benchmark's results."""
     explained = Signal(object)
     proposed = Signal(object)
     finished = Signal(object)
-    """A Done: a plan was carried out, refused, rolled back or undone."""
+    """An ActionResult: a plan was carried out, refused, rolled back or undone."""
     cancelled = Signal()
     taken = Signal(object)
-    """A Given: what the person gave to be read."""
+    """A Given: the person's input, as read."""
     compared = Signal(str)
-    """What differs between two computers, in lines."""
+    """The differences between two computers, as lines."""
     failed = Signal(str)
-    """A fault of Convalesce's own, in one sentence."""
+    """An internal error, in one sentence."""
     _ended = Signal(object, object, object)
 
     def __init__(self, engine: Engine, executor: Executor | None = None) -> None:
@@ -59,7 +59,7 @@ class Controller(QObject):
         self._closed = False
         self._changing = False
         self.running: tuple[Choice, ...] = ()
-        """Programs that ran at the last look, and that the person may name."""
+        """Programs that ran at the last scan, which the person may name."""
         self._ended.connect(self._end)
 
     @property
@@ -72,7 +72,7 @@ class Controller(QObject):
         """Whether the machine is being changed."""
         return self.busy and self._changing
 
-    # --- verbs: each does nothing while other work is under way -----------------------------------------------
+    # --- actions: each does nothing while other work is running -------------------------------------------------------
 
     def scan(self, named: str = "") -> None:
         """Start to examine the machine; ``named``: examine what the person named first."""
@@ -175,7 +175,7 @@ class Controller(QObject):
             self._ended.emit(then, result, "")
 
     def _end(self, then: Then, result: object, problem: str) -> None:
-        """The task has ended, and the next may start (called on the window's thread)."""
+        """End the task, so that the next may start (called on the window's thread)."""
         if self._closed:
             return
         self._watch = None
@@ -183,7 +183,7 @@ class Controller(QObject):
         if problem:
             self.failed.emit(problem)
         elif result is None:
-            if self._waiting is None:  # else it only made way for what is begun now
+            if self._waiting is None:  # It only made way for the next task.
                 self.cancelled.emit()
         else:
             then(result)
@@ -195,7 +195,7 @@ class Controller(QObject):
 
     def _scan(self, named: str, watch: Progress) -> object:
         report = self._engine.examine(watch, named)
-        watch.check()  # a cancelled examination is no result
+        watch.check()  # A cancelled examination has no result.
         import gui.pages.details
         import gui.road.answer  # noqa: F401 - they are needed next, and loading them here delays nothing
 

@@ -14,7 +14,7 @@ from core.common.i18n import _
 
 WITHOUT_DISPLAY = {"offscreen", "vnc", "minimal", "linuxfb", "eglfs"}
 PLATFORM_PLUGINS = (("WAYLAND_DISPLAY", "wayland", "libqwayland.so"), ("DISPLAY", "xcb", "libqxcb.so"))
-"""Variable that names a display, Qt's word for its kind, and the plugin that shows windows there."""
+"""Variable that names a display, Qt's name for its kind, and the platform plugin that shows windows there."""
 
 
 def missing_display() -> str:

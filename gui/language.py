@@ -25,7 +25,7 @@ def language_choices() -> dict[str, str]:
 def own_name(language: str) -> str:
     """Return a language's name in that language."""
     if language == i18n.ENGLISH:
-        return "English"  # Qt would say which kind of English
+        return "English"  # Qt would add the variant of English.
     name = QLocale(language).nativeLanguageName()
     return name[:1].upper() + name[1:]
 
@@ -53,6 +53,6 @@ def diagnose_again(report: Report) -> Report:
     """Return the same report in the current language: its Snapshot is diagnosed again."""
     from msgspec.structs import replace
 
-    from core.doctor.examine import diagnose_snapshot  # the engine is not loaded for the window to show
+    from core.doctor.examine import diagnose_snapshot  # imported late: the window appears without the engine
 
     return replace(diagnose_snapshot(report.snapshot), taken_out=report.taken_out, history=report.history)

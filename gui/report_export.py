@@ -27,7 +27,7 @@ def copy_report(report: Report) -> Said:
 
 
 FORMS = {"html": "HTML (*.html)", "md": "Markdown (*.md)", "json": "JSON (*.json)"}
-"""End of a file's name, and how a dialog offers it."""
+"""File extension -> its name in a file dialog."""
 
 
 def suggested_name() -> str:

@@ -56,13 +56,13 @@ def what_is_this(step: Step) -> str:
 
 def step_verdict(report: Report, step: Step) -> tuple[Severity, str]:
     """Return a step's severity, and one plain sentence about it."""
-    from core.report.standing import step_standing  # not at the start: the window is there before there is a report
+    from core.report.standing import step_standing  # imported late: the window appears before there is a report
 
     return step_standing(report, step)
 
 
 def in_place(report: Report) -> bool:
-    """Whether a GPU can really be used here."""
+    """Whether a GPU is usable on this machine."""
     from core.report.standing import in_place
 
     return in_place(report)
@@ -82,7 +82,7 @@ def shown_steps() -> tuple[Step, ...]:
 
 def fix_verb(fix: Fix) -> str:
     """Return the text of a fix's button, in a few words: "Add folder to PATH"."""
-    # not at the start: the window is there before there is a fix
+    # imported late: the window appears before there is a fix
     from core.model.changes import EditLine, ExchangePackages, FileSet
     from core.model.system_steps import SystemStep
 

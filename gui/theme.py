@@ -96,7 +96,7 @@ MAX_DARK_LIGHTNESS = 128
 
 
 def choose_theme(choice: str) -> Theme:
-    """Return the theme for a choice; "system" and unknown words follow the desktop's colour scheme."""
+    """Return the theme for a setting; "system" and unknown words follow the desktop's colour scheme."""
     from PySide6.QtCore import Qt
 
     accessibility = getattr(QGuiApplication.styleHints(), "accessibility", None)  # from Qt 6.10 on
@@ -111,7 +111,7 @@ def choose_theme(choice: str) -> Theme:
 
 
 def initial_theme(settings: QSettings) -> Theme:
-    """Return the chosen theme, else one like the desktop's background: nothing more is known before ``Qt`` is used."""
+    """Return the chosen theme, else one like the desktop's background, since no more is known before ``Qt`` is used."""
     dark = QGuiApplication.palette().window().color().lightness() < MAX_DARK_LIGHTNESS
     return THEMES_BY_NAME.get(str(settings.value("theme", ""))) or (DARK_THEME if dark else LIGHT_THEME)
 
@@ -157,7 +157,8 @@ def make_palette(theme: Theme) -> QPalette:
 
 def style_sheet(t: Theme) -> str:
     """Return the style sheet for what Fusion's palette cannot express."""
-    edge = t.line if t.name == CONTRAST_THEME.name else t.raised  # what tells a button from its ground
+    # The border that distinguishes a button from its background.
+    edge = t.line if t.name == CONTRAST_THEME.name else t.raised
     focus = f"border: 2px solid {t.accent};"
     return f"""
     QWidget {{ color: {t.text}; }}
@@ -231,7 +232,7 @@ def style_sheet(t: Theme) -> str:
 def make_icon(name: str, colour: str, size: int = 24) -> QIcon:
     """Return resources/icons/NAME.svg drawn in ``colour``, sharp at the screen's scale."""
     from PySide6.QtCore import Qt
-    from PySide6.QtSvg import QSvgRenderer  # the empty frame has no icon
+    from PySide6.QtSvg import QSvgRenderer  # The empty frame has no icon.
 
     with open(f"{resources.__path__[0]}/icons/{name}.svg", "rb") as file:  # noqa: PTH123 - importlib.resources and pathlib would hold the window up
         svg = file.read().replace(b"currentColor", colour.encode())
@@ -244,7 +245,7 @@ def make_icon(name: str, colour: str, size: int = 24) -> QIcon:
         renderer.render(painter, QRectF(0, 0, size * scale, size * scale))
         painter.end()
         pixmap.setDevicePixelRatio(scale)
-        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # Qt would tint the selected one
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # Otherwise Qt tints the icon of a selected item.
             result.addPixmap(pixmap, mode)
     return result
 
@@ -283,7 +284,7 @@ def apply_theme(app: QApplication, theme: Theme, text_size: int) -> None:
     font.setPointSizeF(font.pointSizeF() * text_size / 100)
     app.setFont(font)
     app.setStyleSheet(style_sheet(theme))
-    app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)  # nothing here moves by itself
+    app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)  # no animations
 
 
 def icon_side(widget: QWidget) -> int:

@@ -13,6 +13,7 @@ if sys.platform != "linux" or platform.machine() != "x86_64":
     pytest.skip("the lab installs wheels for Linux on x86_64", allow_module_level=True)
 
 from core.knowledge.causes import cause_ranks
+from tests.worldlab.__main__ import mark_of, page_of, with_rows
 from tests.worldlab.environments import ENVIRONMENTS
 from tests.worldlab.run import RIGHT, examine, judge
 from tests.worldlab.scene import Ran, Scene, loses, runs
@@ -42,6 +43,13 @@ def test_the_table_is_sound() -> None:
     assert {s.environment for s in scenes} <= set(ENVIRONMENTS)
     assert {cause for s in scenes for cause in s.causes} <= set(cause_ranks())
     assert [s.name for s in scenes if bool(s.causes) == (s.kind == "healthy")] == []
+
+
+@pytest.mark.parametrize("held_out", ["", *HELD_OUT])
+def test_each_table_has_its_place(held_out: str) -> None:
+    page, mark = page_of(held_out).read_text(encoding="utf-8"), mark_of(held_out)
+    assert page.count(mark) == 1
+    assert with_rows(page, mark, []) == page
 
 
 # --- the judge -----------------------------------------------------------------------------------------------

@@ -24,32 +24,38 @@ Problems = tuple[Problem, ...]
 
 
 class Extent(Frozen, frozen=True, kw_only=True):
-    """What one run computes on a GPU. Seconds are upper limits; what does not fit is left out, and reported."""
+    """What one run computes on a GPU.
+
+    Times are upper limits in seconds; what does not fit is left out, and reported.
+    """
 
     quick: bool = False
     exact: Problems
-    """Compared with plain Python, bit for bit."""
+    """Problems compared with plain Python, bit for bit."""
     compared: Problems
-    """Computed by two algorithms."""
+    """Problems computed by two algorithms."""
     timed: Problems
     seconds: float
-    """From the command, or from the end of the GPU before it, to this GPU's end."""
+    """Seconds for this GPU, from the command or from the end of the GPU before it."""
     engine_seconds: float
-    """For cuDNN alone."""
+    """Seconds for cuDNN alone."""
     each_seconds: float
-    """For one timed problem."""
+    """Seconds for one timed problem."""
     frameworks: bool = True
     """Whether the environment's frameworks run the same convolutions."""
     beside: Problems | None = None
-    """What the frameworks time, as far as they can; None: every shape forward, the large one first."""
+    """Problems that the frameworks time if they can; None: every shape forward, the large one first."""
     first_seconds: float = 15.0
-    """For the first framework: its import, and all that it times. What it does not need is for the next."""
+    """Seconds for the first framework: its import, and all its timings.
+
+    The next framework gets what it does not need.
+    """
     further_seconds: float = 8.0
-    """For each further one."""
+    """Seconds for each further one."""
     kernels: bool = False
-    """Whether the frameworks name the kernel that they ran."""
+    """Whether the frameworks report the kernel that they ran."""
     second_timings: int = 0
-    """How often the rows in which a framework is faster are measured again, on both sides."""
+    """Number of repeated measurements, on both sides, of rows in which a framework is faster."""
     rest: float = 0.0
     """Seconds without work before each measurement, on both sides."""
 

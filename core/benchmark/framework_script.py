@@ -12,7 +12,7 @@ from core.common.fact_text import fact_text
 from core.probes.python.trial_script import ONNX_MODEL, SCRIPT_START
 
 SAYS = (fact_text("a small convolution"), fact_text("this release cannot do without tf32"))
-"""Our sentences that the script prints."""
+"""Sentences that the script prints."""
 
 FRAMEWORK_SCRIPT = (
     SCRIPT_START

@@ -32,13 +32,13 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import of_interpreter, record_execution
 
 MIN_FRAMEWORK_SECONDS = 4.0
-"""Whatever time is left, the small convolution and one timing are made."""
+"""Seconds that are always allowed: enough for the small convolution and one timing."""
 CPU_BUILD_SECONDS = 2.0
-"""For a build that is known to have no part for the GPU: only whether it is right is asked."""
+"""Seconds for a build without GPU support; only whether that is true is tested."""
 SCRIPT_OVERHEAD_SECONDS = 0.8
-"""Of these, for the process's start and end."""
+"""Seconds of these for the start and end of the process."""
 SCRIPT_MARGIN_SECONDS = 45.0
-"""Beyond the seconds that the script keeps to: an import from a slow disk, and the one convolution that it is in."""
+"""Seconds beyond the script's own limit: for an import from a slow disk, and the convolution that it is in."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Ability:
 
 ABILITIES = {
     "torch": Ability("PyTorch"),
-    "tensorflow": Ability("TensorFlow", exact="NHWC"),  # its convolutions on a processor know no other
+    "tensorflow": Ability("TensorFlow", exact="NHWC"),  # Its convolutions on a CPU support no other.
     "jax": Ability("JAX", exact="NHWC"),
     "onnxruntime": Ability(
         "ONNX Runtime", ("fp16", "tf32"), "NCHW", gradients=False
-    ),  # ONNX knows no other; no bf16 in numpy
+    ),  # ONNX supports no other layout; numpy has no bf16.
 }
-"""In this order: the first is whom most people ask."""
+"""In order of importance: most people use the first."""
 
 
 class FrameworkEvent(msgspec.Struct, frozen=True):
@@ -76,10 +76,10 @@ class FrameworkEvent(msgspec.Struct, frozen=True):
     number: int | None = None
     milliseconds: tuple[float, ...] = ()
     kernel: str = ""
-    """With ``number``: the kernel that computed it, as the framework's own profiler or compiler names it."""
+    """With ``number``: the kernel that computed it, as reported by the framework's own profiler or compiler."""
     problem: str = ""
     at: float | None = None
-    """Seconds since the script began."""
+    """Seconds since the script started."""
 
 
 def frameworks_to_run(
@@ -160,7 +160,7 @@ def _run(
             framework=f"{trial.distribution} {trial.version}", python=trial.python.executable, predicted=predicted,
             problem=fact_text("Others can change it, so it was not run with an administrator's rights."),
         )  # fmt: skip
-    # whoever reaches the GPU by its UUID here is not hindered by a variable that names it alone
+    # Selects the GPU by UUID, so that a variable that hides others has no effect.
     only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
     asked = script_request(problems, 0 if only else gpu.ordinal, seconds, kernels=extent.kernels, rest=extent.rest)
     start = time.monotonic()
@@ -302,15 +302,7 @@ def _steps(said: tuple[FrameworkEvent, ...]) -> Iterator[tuple[str, float]]:
 
 
 def _timing(problem: Problem, said: FrameworkEvent, name: str, kernel: str) -> Timing:
-    about = Timing(
-        shape=problem.shape.text,
-        label=problem.shape.label,
-        type=problem.type,
-        direction=problem.direction,
-        layout=problem.layout,
-        by=name,
-        algorithm=kernel,
-    )
+    about = replace(problem.untimed(), by=name, algorithm=kernel)
     times = said.milliseconds
     if not times or not all(t > 0 for t in times):
         return replace(about, problem=said.problem or fact_text("It gave no times."))

@@ -10,15 +10,15 @@ from core.common.i18n import _
 from core.model.facts import Frozen
 
 LARGEST_FILE = 1024 * 1024
-"""Bytes of a file that can be a list of layers."""
+"""Maximum size in bytes of a list of layers."""
 MOST_LAYERS = 40
-"""Layers that one run times: each has three types and three directions, and the run keeps to some minutes."""
+"""Maximum number of layers in a run: each has three types and three directions, and a run takes some minutes."""
 LARGEST_TENSOR = 2**31
-"""Elements of one tensor; NVIDIA's older convolution functions count in 32 bits."""
+"""Maximum number of elements of one tensor; NVIDIA's older convolution functions count in 32 bits."""
 
 
 class LayersError(Exception):
-    """The file is no valid list of layers; the message is one sentence."""
+    """The file is not a valid list of layers; the message is one sentence."""
 
 
 class _Layer(Frozen, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,7 +75,7 @@ def _shape(number: int, layer: _Layer) -> Shape:
     )
     if shape.output_size < 1 or max(shape.element_counts) >= LARGEST_TENSOR:
         raise LayersError(_("Layer {number}: its tensors are empty, or have more than 2^31 elements.", number=number))
-    # the number tells two equal layers apart
+    # The number distinguishes two equal layers.
     return msgspec.structs.replace(
         shape, label=layer.name or fact_text("{number}: {text}", number=number, text=shape.text)
     )

@@ -12,7 +12,7 @@ from functools import lru_cache
 from core.model.facts import NumberType
 
 RANDOM_PERIOD = 1_048_573
-"""Elements of random data before it repeats: a prime, so that no dimension of a tensor falls into step with it."""
+"""Length of random data before it repeats: a prime, so that no dimension of a tensor is a multiple of it."""
 
 _RANDOM: dict[NumberType, tuple[str, int, int]] = {
     "fp32": ("I", 0x807FFFFF, 0x3F000000),
@@ -21,7 +21,7 @@ _RANDOM: dict[NumberType, tuple[str, int, int]] = {
     "bf16": ("H", 0x807F, 0x3F00),
     "int8": ("B", 0xFF, 0x00),
 }
-"""Bits that are left to chance, and those that are set: the exponent of [0.5, 1), so that no value exceeds 1."""
+"""Mask of the random bits, and the bits that are set: the exponent of [0.5, 1), so that no value exceeds 1."""
 
 
 def encode_numbers(values: Sequence[int], type: NumberType) -> bytes:
@@ -77,12 +77,15 @@ ROUNDING_ERRORS: dict[NumberType, tuple[float, float]] = {
     "bf16": (0.0, 2.0**-8),
     "int8": (0.0, 2.0**-24),
 }
-"""Relative error of taking an input (tf32 drops 13 bits of the mantissa, by truncation at worst) and of writing a result."""
+"""Relative error of reading an input (tf32 drops 13 bits of the mantissa, by truncation at worst) and of writing a
+result.
+"""
 
 
 INDIRECT_FACTOR = 100.0
-"""How much more than a direct sum a Winograd or FFT algorithm may err: its transforms add and subtract numbers of
-different sizes (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4)."""
+"""Factor by which a Winograd or FFT algorithm may err more than a direct sum: its transforms add and subtract numbers
+of different sizes (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4).
+"""
 
 
 def error_bound(type: NumberType, terms: int, magnitude: float, value: float, *, direct: bool = True) -> float:

@@ -31,7 +31,7 @@ class LadderRequest(Frozen, frozen=True, kw_only=True):
     nvrtc: tuple[str, ...] = ()
     cublas: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
-    """Windows: what the consumer gives to add_dll_directory."""
+    """Windows: folders that the consumer passes to add_dll_directory."""
 
 
 class BenchmarkJob(Frozen, frozen=True, kw_only=True):
@@ -45,11 +45,11 @@ class BenchmarkJob(Frozen, frozen=True, kw_only=True):
     compared: tuple[Problem, ...] = ()
     timed: tuple[Problem, ...] = ()
     seconds: float = 50.0
-    """For everything; what does not fit is left out and said."""
+    """Seconds for everything; what does not fit is left out, and reported."""
     each: float = 1.0
-    """For one timed problem."""
+    """Seconds for one timed problem."""
     rest: float = 0.0
-    """Seconds without work before a measurement, in which a card that draws too much power gets its clock back."""
+    """Seconds without work before a measurement, in which a card at its power limit recovers its clock."""
 
 
 class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
 
     begin: str = ""
     id: str = ""
-    """With ``begin``: the step's name for a second child, which leaves out what killed the first."""
+    """With ``begin``: the step's name, with which a second child leaves out the step that crashed the first."""
     rung: Rung | None = None
     check: Check | None = None
     timing: Timing | None = None
@@ -105,14 +105,11 @@ def _sentence(begin: str) -> str:
 
 
 class BackgroundTask:
-    """Work in a thread with its own watch, which ends it; cancelling the outer watch ends it, too."""
+    """Work in a thread with its own watch, which ends it when the block is left, by cancelling as well."""
 
-    def __init__(
-        self, work: Callable[[Progress], object], outer: Progress, heard: Callable[[BenchmarkEvent], None]
-    ) -> None:
+    def __init__(self, work: Callable[[Progress], object], heard: Callable[[BenchmarkEvent], None]) -> None:
         self._watch = Progress(heard=EventDecoder(heard))
         self._result: list[object] = []
-        self._outer = outer
         self._thread = threading.Thread(target=lambda: self._result.append(work(self._watch)), daemon=True)
 
     def __enter__(self) -> BackgroundTask:

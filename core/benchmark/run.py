@@ -52,17 +52,17 @@ from core.probes.python.trials import Trial
 from core.probes.sysroot import Sysroot, sysroot_of
 
 LADDER_TIMEOUT_SECONDS = 45.0
-"""Seconds for the lower part; opening a GPU without persistence mode takes several."""
+"""Seconds for the ladder's lower part; opening a GPU without persistence mode takes several."""
 JOB_MARGIN_SECONDS = 40.0
 """Seconds beyond a job's own time, for opening the GPU and loading cuDNN from a slow disk."""
 MIN_ENGINE_SECONDS = 1.5
-"""Seconds for an engine, however little time is left: enough for the checks that matter most."""
+"""Minimum seconds for a worker, whatever time is left: enough for the most important checks."""
 ENGINE_OVERHEAD_SECONDS = 0.8
-"""Seconds that starting a child, ending it and judging take."""
+"""Seconds for starting a child, ending it and judging its results."""
 REST_SECONDS = 0.5
-"""Seconds without work before each second measurement: trying algorithms heats a card, and its clock falls with it."""
+"""Seconds without work before each second measurement: trying algorithms heats a card, which lowers its clock."""
 MAX_ENGINES = 4
-"""Engines that are started at most: one, and one more for each step that killed it."""
+"""Maximum number of workers: one, and one more for each step that crashed it."""
 
 CUDNN_RUNGS = (
     ("cuDNN loads", "cudnnGetVersion"),
@@ -202,7 +202,7 @@ class _GpuBenchmark:
         watch, gpu = self._request.watch, self._gpu
         watch.say(fact_text("GPU {index}: looking at {name}", index=gpu.index, name=gpu.name or fact_text("the card")))
         frameworks = None
-        with BackgroundTask(self._observe, watch, self._take_observation):
+        with BackgroundTask(self._observe, self._take_observation):
             self._first.wait(3)
             if self._climb() and self._chosen:
                 self._engine(make_job(self._chosen, gpu, self._extent), self._kept)
@@ -267,7 +267,7 @@ class _GpuBenchmark:
         inner = report_progress(outer, self._name)
         verdict = self._chosen.verdict if self._chosen else Verdict(may=True)
         given = environment_for(verdict, self._request.env)
-        env = {"CUDA_MODULE_LOADING": "LAZY", **given}  # the default of newer drivers; older ones load all
+        env = {"CUDA_MODULE_LOADING": "LAZY", **given}  # The default of newer drivers; older ones load everything.
         with outer.on_cancel(inner.cancel):
             answer = ask_child(
                 *(work, request, BenchmarkEvent), host=self._request.host, env=env, timeout=timeout, watch=inner,

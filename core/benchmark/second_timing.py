@@ -1,4 +1,4 @@
-"""Second measurements for the rows in which a framework is faster: both sides again, one right after the other.
+"""Second measurements for rows in which a framework is faster: both sides again, one directly after the other.
 
 A card near its power limit changes its clocks constantly: on an H200, equal runs of one kernel, minutes apart, differ
 by up to 15 %. Which side is faster in such a row only shows if each measurement follows a rest, both are seconds apart,
@@ -15,7 +15,7 @@ from core.benchmark.shapes import Problem
 from core.model.facts import FrameworkRun, Timing
 
 MARGIN = 0.02
-"""By so much a framework must be faster for a row to be measured again; less is the spread of a quiet card."""
+"""Lead by which a framework must be faster for a second measurement; a smaller one is the spread of an idle card."""
 
 Row = tuple[str, str, str, str]
 """Shape, type, direction and layout of a timing."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from core.common.fact_text import fact_text, join_facts
-from core.model.facts import Direction, Frozen, Layout, NumberType
+from core.model.facts import Direction, Frozen, Layout, NumberType, Timing
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "data gradient", "weight gradient")
 BYTES_PER_NUMBER: dict[NumberType, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "int8": 1}
@@ -102,6 +102,16 @@ class Problem(Frozen, frozen=True, kw_only=True):
         """Bytes of one of the three tensors. The result of int8 is stored in fp32."""
         wide = self.type == "int8" and which == self.written_tensor
         return self.shape.element_counts[which] * (4 if wide else BYTES_PER_NUMBER[self.type])
+
+    def untimed(self) -> Timing:
+        """Return the row of a report that says what was computed, without a time."""
+        return Timing(
+            shape=self.shape.text,
+            label=self.shape.label,
+            type=self.type,
+            direction=self.direction,
+            layout=self.layout,
+        )
 
     @property
     def description(self) -> str:

@@ -1,4 +1,4 @@
-"""Names and meanings of the statuses with which a rung may end."""
+"""Names and meanings of the statuses with which a rung can fail."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from core.common.text_width import pad
 from core.model.facts import Benchmark, Check, FrameworkRun, GpuRun, RateLimit, Rung, Timing
 
 BAR_WIDTH = 30
-"""Characters of a bar that reaches the card's limit."""
+"""Characters of a bar at the card's limit."""
 
 
 def benchmark_table(benchmark: Benchmark | None, *, plain: bool = False) -> str:

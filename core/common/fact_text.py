@@ -25,6 +25,8 @@ MOST = 50_000
 MAX_FACT_DEPTH = 3
 """How deeply sentences may be nested."""
 
+# One memory per process: a sentence is a plain text in the Snapshot and carries no link to where it was made. As a sentence
+# is its own key, no two Snapshots in one process can disagree about it.
 _made: dict[str, Form] = {}
 _lock = allocate_lock()
 

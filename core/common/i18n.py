@@ -43,13 +43,15 @@ class Catalogue(Protocol):
         """Return the translated form for a number."""
 
 
+# One language per process, as gettext.install() has it: a reader has one, and passing a catalogue to every function that
+# may write a sentence would put it into nearly all signatures.
 _translation: Catalogue | None = None
 _language = ENGLISH
 
 
 def use_language(language: str) -> None:
     """Translate into ``language`` from now on ("de", "zh_CN"); a language without a catalogue means English."""
-    global _translation, _language  # noqa: PLW0603 - the one place that knows the language, as in gettext.install
+    global _translation, _language  # noqa: PLW0603 - see there
     _language = nearest_language(language)
     _translation = None if _language == ENGLISH else _read(_language)
 

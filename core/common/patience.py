@@ -52,6 +52,7 @@ class _Worker:
 
 
 _here = threading.local()
+"""What this thread is waiting for: file-system calls are made far below whoever has the patience."""
 
 
 def call_patiently(call: Callable[..., T], path: str, *arguments: Any) -> T:

@@ -20,6 +20,7 @@ FIRST = -1
 LAST = 1000
 
 _here = threading.local()
+"""The turns that this thread takes part in: whoever waits for a program knows no examination."""
 
 
 class Turns:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -176,75 +175,102 @@ def apply(
     is not prepared is prepared first, at the same press.
     """
     watch = watch or Progress()
-    if not proposal.problems and not proposal.is_prepared:
-        try:
-            proposal = prepare(proposal, report, shop, watch)
-        except (ChangeError, OSError) as e:
-            words = error_sentence(e)
-            return Outcome(kind="refused", sentence=join_sentences(_("Nothing was changed."), words), problems=(words,))
-        if proposal.rehearsal and proposal.rehearsal.works is False:
-            discard(proposal, shop)
-            words = proposal.rehearsal.sentence
-            return Outcome(kind="refused", sentence=join_sentences(_("Nothing was changed."), words), problems=(words,))
-    if proposal.problems:
-        words = proposal.problems[0]
-        return Outcome(
-            kind="refused", sentence=join_sentences(_("Nothing was changed."), words), problems=proposal.problems
-        )
+    ready = proposal if proposal.problems or proposal.is_prepared else _prepared(proposal, report, shop, watch)
+    if isinstance(ready, Outcome):
+        return ready
+    if ready.problems:
+        return _refused(ready.problems[0], ready.problems)
+    check = _Verification(ready, report, shop, examine, watch)
+    return _apply_elevated(ready, shop, check) if ready.elevated else _apply_here(ready, shop, check)
 
-    found: list[VerifiedFor] = []
-    proved: list[str] = []
 
-    def check() -> str:
+def _prepared(proposal: Proposal, report: Report, shop: RepairContext, watch: Progress) -> Proposal | Outcome:
+    """Prepare a proposal; return the refusal where that fails, or where the rehearsal shows that it cures nothing."""
+    try:
+        proposal = prepare(proposal, report, shop, watch)
+    except (ChangeError, OSError) as e:
+        return _refused(error_sentence(e))
+    if proposal.rehearsal and proposal.rehearsal.works is False:
+        discard(proposal, shop)
+        return _refused(proposal.rehearsal.sentence)
+    return proposal
+
+
+def _refused(words: str, problems: tuple[str, ...] = ()) -> Outcome:
+    sentence = join_sentences(_("Nothing was changed."), words)
+    return Outcome(kind="refused", sentence=sentence, problems=problems or (words,))
+
+
+class _Verification:
+    """Examines the machine after a change, and keeps what was seen."""
+
+    def __init__(
+        self, proposal: Proposal, report: Report, shop: RepairContext, examine: Examine, watch: Progress
+    ) -> None:
+        self._proposal, self._report, self._shop, self._examine, self._watch = proposal, report, shop, examine, watch
+        self._seen: tuple[VerifiedFor, ...] = ()
+        self._proved: tuple[str, ...] = ()
+
+    def problem(self) -> str:
+        """Return in a sentence what is still wrong; empty where the finding is cured."""
+        shop, changes = self._shop, self._proposal.plan.changes
         made = [replace(e, state="done") if isinstance(e, Entry) and e.state == "begun" else e for e in history(shop)]
-        problem, found[:] = verify(
-            proposal.finding,
-            report,
-            proposal.plan.changes,
+        problem, self._seen = verify(
+            self._proposal.finding,
+            self._report,
+            changes,
             session=current_host(shop.host, made, shop.writer.read),
             inherited=current_host(without_active(shop.host), made, shop.writer.read),
-            examine=examine,
+            examine=self._examine,
         )
         if not problem:
-            problem, proved[:] = package_repair.import_in_place(
-                proposal.plan.changes, report.snapshot, shop.host, watch
+            problem, self._proved = package_repair.import_in_place(
+                changes, self._report.snapshot, shop.host, self._watch
             )
         return problem
 
-    if not proposal.elevated:
-        outcome = execute.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
-        if outcome.kind == "done":  # what was unpacked for it is in place now
-            scratch.drop_all(shop.journal.staging)
-            package_repair.clear_twin(proposal.plan.changes)
-        elif outcome.kind != "stuck":
-            discard(proposal, shop)
-        return _with_verification(outcome, proposal.plan, found, proved)
+    def noted_in(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with what it was verified for and what was proved, and with a note on the running programs that
+        still have the old PATH (Windows tells them).
+        """
+        if outcome.kind != "done":
+            return outcome
+        outcome = replace(outcome, verified_for=self._seen, proved=join_sentences(*self._proved))
+        note = _old_path_note(self._proposal.plan)
+        return replace(outcome, notes=(*outcome.notes, note)) if note else outcome
+
+
+def _apply_here(proposal: Proposal, shop: RepairContext, check: _Verification) -> Outcome:
+    """Carry the plan out with this user's rights."""
+    outcome = execute.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check.problem)
+    if outcome.kind == "done":  # what was unpacked for it is in place now
+        scratch.drop_all(shop.journal.staging)
+        package_repair.clear_twin(proposal.plan.changes)
+    elif outcome.kind != "stuck":
+        discard(proposal, shop)
+    return check.noted_in(outcome)
+
+
+def _apply_elevated(proposal: Proposal, shop: RepairContext, check: _Verification) -> Outcome:
+    """Let the elevated side carry the plan out, verify here, and let it undo what did not cure the finding."""
     outcome = elevation.ask_elevated(elevation.ElevationOrder(plan=proposal.plan), host=shop.host, journal=shop.journal)
     try:
-        problem = check() if outcome.kind == "done" else ""
+        problem = check.problem() if outcome.kind == "done" else ""
     except CancelledError:
         problem = _("It was cancelled before it was verified.")
     if not problem:
-        return _with_verification(outcome, proposal.plan, found, proved)
+        return check.noted_in(outcome)
     back = elevation.ask_elevated(elevation.ElevationOrder(undo=outcome.entry), host=shop.host, journal=shop.journal)
     if back.kind == "undone":
-        return Outcome(
-            kind="rolled back",
-            sentence=join_sentences(_("Everything is as it was before."), problem),
-            problems=(problem,),
-        )
-    return Outcome(
-        kind="stuck", sentence=join_sentences(problem, back.sentence), problems=(problem,), entry=outcome.entry
-    )
+        sentence = join_sentences(_("Everything is as it was before."), problem)
+        return Outcome(kind="rolled back", sentence=sentence, problems=(problem,))
+    sentence = join_sentences(problem, back.sentence)
+    return Outcome(kind="stuck", sentence=sentence, problems=(problem,), entry=outcome.entry)
 
 
-def _with_verification(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor], proved: Sequence[str]) -> Outcome:
-    """Return the outcome with what it was verified for and what was proved, and with a note on the running programs that
-    still have the old PATH (Windows tells them).
-    """
-    if outcome.kind == "done":
-        outcome = replace(outcome, verified_for=tuple(found), proved=join_sentences(*proved))
-    if sys.platform == "win32" and outcome.kind == "done":
+def _old_path_note(plan: Plan) -> str:
+    """Return in a sentence which running programs still have the PATH from before the plan; empty for none."""
+    if sys.platform == "win32":
         from core.host.windows.processes import programs_with_old_value
 
         new = [c.entry for c in plan.changes if isinstance(c, EditPath) and c.old is None and c.name.upper() == "PATH"]
@@ -252,9 +278,8 @@ def _with_verification(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor
         shown = ", ".join(names[:5])
         if len(names) > 5:
             shown = _("{names} and {count} more", names=shown, count=len(names) - 5)
-        note = _("Running programs keep the old PATH until you restart them: {shown}.", shown=shown)
-        return replace(outcome, notes=(*outcome.notes, note)) if names else outcome
-    return outcome
+        return _("Running programs keep the old PATH until you restart them: {shown}.", shown=shown) if names else ""
+    return ""
 
 
 def recover(shop: RepairContext) -> tuple[Outcome, ...]:

@@ -306,6 +306,12 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
         N_("In a shell of {at}: undecided."),
         N_("In a shell of {at}, according to its files: the fault is gone. Its server keeps the old value until it is restarted."),
     ),
+    "ipython": (
+        N_("In IPython: the fault is gone."),
+        N_("In IPython: the fault is still there."),
+        N_("In IPython: undecided."),
+        N_("In IPython, according to its files: the fault is gone."),
+    ),
 }  # fmt: skip
 """Way of starting whose line was edited -> sentences: the fault is gone, still there, undecided, or gone according to the files."""
 

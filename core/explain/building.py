@@ -1,6 +1,4 @@
-"""Proofs and refutations about compilers, linkers and containers: each returns evidence, or nothing if it does not
-decide.
-"""
+"""Proofs and refutations about compilers, linkers and containers: each returns evidence; nothing if it does not decide."""
 
 from __future__ import annotations
 
@@ -19,29 +17,29 @@ from core.rules.snapshot_queries import capability_number
 from core.rules.tools import engines_without_gpu, judged_compiler, used_compiler
 
 CONTAINER_DEFAULT = 64 << 20
-"""Bytes of /dev/shm that container engines give by default."""
+"""Bytes of /dev/shm that container engines provide by default."""
 PLENTY = 4 << 30
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a name to show
 ASKS_FOR_C = re.compile(
     r"failed to find c compiler|no such file or directory: '(?:gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-g\w\w)'"
     r"|command '[\w-]*g(?:cc|\+\+)' failed: no such"
 )
-"""Messages of build tools that miss the C compiler itself, not a header or another tool."""
+"""Messages of build tools about a missing C compiler itself, not a header or another tool."""
 NAMED_NVCC = re.compile(r"[\\/]bin[\\/]nvcc\b")
-"""An nvcc by its path: what leads there is the fault, not that there is none."""
+"""An nvcc given by path: the fault is the path, not a missing nvcc."""
 BUILT_FOR = re.compile(r"\b(?:compute|sm)_(\d{2,3})[af]?\b")
 LIBDEVICE_PACKAGE = re.compile(r"nvidia-cuda-(?:nvcc|nvvm)(?:-cu\d\d)?|cuda-nvcc.*|cuda-toolkit")
 XLA_LOOKS = "/usr/local/cuda"
-"""Where XLA looks for nvvm/libdevice, whatever it was built with (xla/tsl: CandidateCudaRoots)."""
+"""Where XLA searches for nvvm/libdevice, however it was built (xla/tsl: CandidateCudaRoots)."""
 
 
 def host_compiler_refused(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The nvcc that builds take refuses the host compiler that they take."""
+    """The nvcc that builds use rejects the host compiler that they use."""
     return _host_compiler(seen, refused=True)
 
 
 def host_compiler_accepted(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """It accepts it."""
+    """The nvcc that builds use accepts the host compiler."""
     return _host_compiler(seen, refused=False)
 
 
@@ -61,13 +59,13 @@ def _host_compiler(seen: Snapshot, *, refused: bool) -> ProofEvidence:
 
 
 def nvcc_lacks_gpu(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The nvcc that builds take makes no machine code for a GPU of this machine, the one that the text names if it names one."""
+    """The nvcc that builds use makes no machine code for a GPU of this machine; if the text names one, for that one."""
     said = {number for m in BUILT_FOR.findall(reading.low) if (number := whole_number(m)) is not None}
     return _nvcc_and_gpu(seen, lacks=True, said=said)
 
 
 def nvcc_has_gpu(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """It makes machine code for every GPU of this machine."""
+    """The nvcc that builds use makes machine code for every GPU of this machine."""
     gpus = seen.driver.gpus if seen.driver else None
     found = _nvcc_and_gpu(seen, lacks=False, said=set())
     return found if found and len(found) == len(gpus or ()) else ()
@@ -83,7 +81,8 @@ def _nvcc_and_gpu(seen: Snapshot, *, lacks: bool, said: set[int]) -> ProofEviden
         number = capability_number(gpu.compute_capability)
         if number is None or (said and number not in said):
             return False
-        if said or not lacks:  # asked for by its own number, which older code of the same major does not answer
+        # The text asks for exactly this capability, which older code of the same major version does not provide.
+        if said or not lacks:
             return (number not in row) is lacks
         return code_runs(row, number) is False
 
@@ -104,7 +103,7 @@ def _made_by(nvcc: Toolkit | None) -> tuple[int, ...] | None:
 
 
 def no_compiler(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The text misses a C compiler or nvcc, and there is none."""
+    """The text misses a C compiler or nvcc, and the machine has none."""
     if ASKS_FOR_C.search(reading.low) and seen.tools is not None and not seen.tools.compilers:
         return (Evidence(label=_("C compiler"), value=_("none"), source="PATH, CC, CXX"),)
     nvcc = any(t.nvcc for t in seen.toolkits or ())
@@ -114,7 +113,7 @@ def no_compiler(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def compilers_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A C compiler and nvcc are there, where programs look."""
+    """A C compiler and nvcc are where programs search for them."""
     nvcc = used_compiler(seen)
     if nvcc is None or seen.tools is None or not seen.tools.compilers:
         return ()
@@ -122,7 +121,7 @@ def compilers_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def no_libcuda_link(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The driver's library is there, and nothing that a linker finds by the name without a number."""
+    """The driver's library exists, but a linker finds no file with the name without a number."""
     libraries = (seen.driver.libraries if seen.driver else None) or ()
     there = next((lib.path for lib in libraries if lib.path.endswith("/libcuda.so.1") and not lib.stub), "")
     if seen.tools is None or seen.tools.libcuda_link or not there:
@@ -134,7 +133,7 @@ def no_libcuda_link(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def libcuda_link_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A linker finds it."""
+    """A linker finds libcuda.so."""
     link = seen.tools.libcuda_link if seen.tools else ""
     return (Evidence(label="libcuda.so", value=link),) if link else ()
 
@@ -160,13 +159,13 @@ def no_libdevice(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def libdevice_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A toolkit with its compiler, which brings libdevice, is where XLA always looks."""
+    """A toolkit with its compiler, which contains libdevice, is where XLA always searches."""
     found = [t for t in seen.toolkits or () if t.nvcc and XLA_LOOKS in (t.root, *t.named_by)]
     return tuple(Evidence(label=_("Toolkits with a compiler"), value=t.root, source=XLA_LOOKS) for t in found)
 
 
 def small_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A container with the engines' default amount of shared memory."""
+    """A container has the engines' default amount of shared memory."""
     size = seen.tools.shared_memory if seen.tools else None
     if not seen.machine.container or size is None or size > CONTAINER_DEFAULT:
         return ()
@@ -174,13 +173,13 @@ def small_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def large_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """There is plenty of it."""
+    """There is more shared memory than the default."""
     size = seen.tools.shared_memory if seen.tools else None
     return (Evidence(label=SHARED_MEMORY, value=f"{size >> 30} GiB"),) if size is not None and size >= PLENTY else ()
 
 
 def no_gpu_description(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A host with a container engine, and no specification that describes its GPUs."""
+    """A host has a container engine, but no specification that describes its GPUs."""
     tools = seen.tools
     if tools is None or seen.machine.container or not tools.engines or tools.gpu_descriptions:
         return ()
@@ -191,7 +190,7 @@ def no_gpu_description(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def gpu_description_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A specification describes the GPUs, and names the driver that is loaded."""
+    """A specification describes the GPUs, and names the loaded driver."""
     tools, driver = seen.tools, seen.driver
     if tools is None or driver is None or not tools.gpu_descriptions or not driver.module_version:
         return ()
@@ -202,7 +201,7 @@ def gpu_description_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def container_without_gpu(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """Inside a container: nothing of the driver was passed in. On its host: the engine has nothing that would do so."""
+    """Inside a container: nothing of the driver was passed in. On its host: the engine cannot pass it on."""
     names = engines_without_gpu(seen)
     if not names or "no-gpu-request" not in reading.marks:
         return container_without_driver(reading, seen)
@@ -213,7 +212,7 @@ def container_without_gpu(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def another_makers_gpu(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The machine has display devices, of AMD or Intel, and none of NVIDIA."""
+    """The machine has display devices of AMD or Intel, and none of NVIDIA."""
     devices = (seen.driver.pci if seen.driver else None) or ()
     makers = {"1002": "AMD", "8086": "Intel"}
     if not devices or any(d.vendor_id.lower() == NVIDIA_VENDOR_ID for d in devices) or seen.machine.wsl:

@@ -1,4 +1,4 @@
-"""Marks that need a comparison: versions, compute capability, characters of paths, what a framework's version implies."""
+"""Marks that need a comparison: versions, compute capability, characters in paths, what a framework's version implies."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _CAPABILITY = re.compile(
     r"(?:sm_?|compute_|capability:?\s{0,3}(?:of\s|\(cc\)\s|\(|is\s)?|\bcc >=)(\d{1,2})\.?(\d)(?![\d.])a?\b"
 )
 _LISTED_CAPABILITY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d) which supports hardware cc[^\n]{0,80}")
-"""A row of the list that PyTorch 2.9 and later print."""
+"""A row of the list of GPUs that PyTorch 2.9 and later print."""
 _NO_CUDA = re.compile(
     r"is_available\(\)\)?[\s:=>\-]{0,8}(?:is |returns? |gives? |prints? )?false\b|cuda(?: is)? available\W{1,3}false\b|cuda device is not av"
 )
-"""How people and programs write that PyTorch sees no GPU."""
+"""Ways in which people and programs say that PyTorch sees no GPU."""
 _MODELS: tuple[tuple[str, int], ...] = (
     # compute capability x 10 of product lines (developer.nvidia.com/cuda-gpus)
     (r"rtx\s?(?:pro\s)?50\s?(?:\d0|xx|series)|\b50[- ]series|50系|\bb[12]00\b|\bgb\d{2,3}\b|blackwell", 120),
@@ -45,7 +45,7 @@ _MODELS: tuple[tuple[str, int], ...] = (
 
 
 def comparison_marks(text: str, low: str, libraries: tuple[LibraryName, ...], so_far: set[str]) -> set[str]:
-    """Return every mark that the comparisons of this module find."""
+    """Return every mark that this module's comparisons find."""
     versions = _versions(low)
     found: set[str] = set()
     for look in _LOOKS:
@@ -65,7 +65,7 @@ Comparison = Callable[[str, str, dict[str, Version], tuple[LibraryName, ...], se
 
 
 def _cudnn_pair(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]) -> set[str]:
-    """The loaded cuDNN, and the one that the framework was compiled with."""
+    """Return marks of the loaded cuDNN compared with the one that the framework was compiled with."""
     pair = compiled_and_loaded(low)
     if not pair:
         return set()
@@ -85,20 +85,20 @@ def compiled_and_loaded(low: str) -> tuple[Version, Version] | None:
         numbers = [(m.start(), m[0]) for m in _ANY_VERSION.finditer(_COMPATIBILITY.sub("", line)[:1500])]
         if len(numbers) >= 2:
             pair = decode_cudnn_version(numbers[0][1]), decode_cudnn_version(numbers[1][1])
-            # the word that comes first shows which number is which
+            # The word that comes first shows which number is which.
             first = _WHICH.search(line)
             return pair if first and first[0] in BUILT_WITH_WORDS else pair[::-1]
     return None
 
 
 def decode_cudnn_version(number: str) -> Version:
-    """Return what ``_ANY_VERSION`` found as a version: a number of cudnnGetVersion, or dotted text."""
+    """Return a match of ``_ANY_VERSION`` as a version: a number of cudnnGetVersion, or dotted text."""
     code = whole_number(number)
     return all_numbers(number) if code is None else version_numbers(code) or ()
 
 
 def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], so_far: set[str]) -> set[str]:
-    """The operating system from paths and words, where no file name shows it."""
+    """Return the operating system by paths and words, if no file name shows it."""
     found: set[str] = set()
     if (
         re.search(r"(?<![a-z])[a-z]:[\\/][a-z_]", low)
@@ -120,7 +120,7 @@ def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName
 def _frameworks(
     _text: str, low: str, versions: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]
 ) -> set[str]:
-    """What the version of a framework or of Python implies."""
+    """Return what the version of a framework or of Python implies."""
     found: set[str] = set()
     tf = versions.get("tensorflow")
     if tf:
@@ -143,7 +143,7 @@ def _frameworks(
         found.add("python>=3.8" if python >= (3, 8) else "python<3.8")
     if _NO_CUDA.search(low):
         found.add("cpu-fallback")
-    # the wording itself dates the interpreter: "while importing" and "(or one of its dependencies)" came with 3.8
+    # The wording itself dates the interpreter: "while importing" and "(or one of its dependencies)" are from 3.8 on.
     if "dll load failed while importing" in low or "constructor syntax" in low:
         found.add("python>=3.8")
     elif "dll load failed:" in low:
@@ -154,7 +154,7 @@ def _frameworks(
 def _capabilities(
     _text: str, low: str, versions: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]
 ) -> set[str]:
-    """Whether the GPU is newer or older than what the text says that the program was built for."""
+    """Return whether the GPU is newer or older than those that the program was built for, according to the text."""
     supported = re.search(
         r"(?:supports? cuda capabilities|built for|arch(?:_|itecture )list|supported by this version|minimum required)[^\n]{0,1500}",
         low,
@@ -180,7 +180,7 @@ def _capabilities(
 
 
 def _characters(text: str, _low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]) -> set[str]:
-    """Paths with characters that break the look-up of libraries: brackets, or letters that are not ASCII."""
+    """Return marks for paths with characters that break the search for libraries: brackets, or letters outside ASCII."""
     found: set[str] = set()
     for m in re.finditer(r"(?<!\w)(?:[A-Za-z]:[\\/]|/(?:home|mnt|media|data|Users)/)[^\n\"'<>|*?:;,]{1,250}", text):
         path = m[0].split(" Error", 1)[0]
@@ -198,7 +198,7 @@ def _characters(text: str, _low: str, _v: dict[str, Version], _l: tuple[LibraryN
 def _two_majors(
     _text: str, _low: str, _v: dict[str, Version], libraries: tuple[LibraryName, ...], _m: set[str]
 ) -> set[str]:
-    """Names of two majors of one family in one text: one is wanted, the other is there."""
+    """Return marks for two major versions of one library in a text: one is wanted, the other is installed."""
     found: set[str] = set()
     for family in ("cudnn", "cublas", "cudart", "cusolver", "cufft"):
         majors = {x.major for x in libraries if x.family == family and x.major is not None}
@@ -208,13 +208,13 @@ def _two_majors(
 
 
 FIRST_LOADED_PARTS = frozenset({"ops_infer", "graph", "ops"})
-"""Parts that cuDNN 8 and 9 open first: when a later one is missing, the folder itself is searched."""
+"""Parts that cuDNN 8 and 9 open first. If a later one is missing, the folder itself was searched."""
 
 
 def _parts(
     _text: str, low: str, versions: dict[str, Version], libraries: tuple[LibraryName, ...], so_far: set[str]
 ) -> set[str]:
-    """Which part of cuDNN is named, and the place of a file that does not fit."""
+    """Return which part of cuDNN is named, and the place of a file that does not fit."""
     found: set[str] = set()
     if any(x.part.startswith("cnn_infer") for x in libraries):
         found.add("cudnn-cnn-infer")

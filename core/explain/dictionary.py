@@ -1,4 +1,4 @@
-"""Codes, messages and file names in two plain sentences each: the offline dictionary."""
+"""The offline dictionary: codes, messages and file names, each in two plain sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATUS_KINDS = ("status", "CUDA runtime error", "CUDA driver error", "NVML error
 OLD_STATUS, NEW_STATUS, FIRST_NEW = "cuDNN 8 status", "cuDNN 9 status", 9
 """cuDNN 9 renumbered its statuses."""
 MAX_MEANINGS = 12
-"""Most meanings that are shown for one text."""
+"""Maximum number of meanings shown for one text."""
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{5,70}")
 _TERM_NUMBER = re.compile(r"(?i)^(?:[a-z ]{0,24}[ :=#(]{1,3})?(-?\d{1,10}|0x[0-9a-f]{1,8})\)?$")
@@ -66,7 +66,7 @@ FAMILY_MEANINGS = {
 
 
 def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
-    """Return the meaning of every code and message that a text carries: codes first, in the order of the text."""
+    """Return the meaning of every code and message in a text: codes first, in the order of the text."""
     words = list(dict.fromkeys(m[0].lower() for m in _WORD.finditer(reading.text)))
     by_name = _by_name()
     found = [code for word in words for code in by_name.get(word, ())]
@@ -78,7 +78,7 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     shown = [_xid_meaning(logged[n]) for n in reading.xids if n in logged]
     named = {c.name for c in found}
     shown += _of_this_cudnn(list(dict.fromkeys(found)), reading)
-    # several rows of the table may hold for the same words; the one with the fewest phrases is the most exact
+    # Several rows of the table may match the same words; the one with the fewest phrases is the most exact.
     told: dict[str, CodeMeaning] = {}
     messages = [m for m in (*reading.symptoms, *reading.harmless) if m.code not in named]
     for m in sorted(messages, key=lambda m: -len(m.phrases)):
@@ -88,7 +88,7 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
 
 
 def _of_this_cudnn(found: list[CodeEntry], reading: ParsedText) -> list[CodeMeaning]:
-    """Return the meanings of codes; of a status whose number changed with cuDNN 9, that of the cuDNN which the text names."""
+    """Return the meanings of codes; if cuDNN 9 renumbered a status, for the cuDNN that the text names."""
     majors = {x.major for x in reading.libraries if x.family == "cudnn" and x.major is not None}
     newer = {c.name: c for c in found if c.family == NEW_STATUS}
     older = {c.name: c for c in found if c.family == OLD_STATUS}
@@ -108,7 +108,10 @@ def _of_this_cudnn(found: list[CodeEntry], reading: ParsedText) -> list[CodeMean
 
 
 def look_up(term: str) -> tuple[CodeMeaning, ...]:
-    """Return what one word means: a code's name or number, or a library's file name. Empty when it is none of them."""
+    """Return the meaning of one term: a code's name or number, or a library's file name.
+
+    Empty if it is none of them.
+    """
     term = term.strip()
     if not term or len(term) > MAX_TERM_CHARACTERS or "\n" in term:
         return ()
@@ -129,13 +132,13 @@ def _number_meanings(number: str) -> tuple[CodeMeaning, ...]:
     value = int(number, 16) if number.lower().startswith("0x") else int(number)
     hexadecimal = f"0x{value & 0xFFFFFFFF:08X}"
     hits = [c for c in known_codes() if c.number in (str(value), hexadecimal)]
-    # a bare number is a Windows error before it is anything else: that is where people meet one without a name
+    # A bare number is first of all a Windows error: that is where people meet one without a name.
     order = {"Windows error": 0, "Windows status": 0, "CUDA runtime error": 1, "CUDA driver error": 2}
     return tuple(_code_meaning(c) for c in sorted(hits, key=lambda c: order.get(c.family, 3)))
 
 
 def library_meaning(x: LibraryName) -> CodeMeaning:
-    """Return what a library's file name means."""
+    """Return the meaning of a library's file name."""
     system = {"windows": "Windows", "linux": "Linux"}.get(x.platform, "")
     if x.family == "cudnn":
         role = PART_MEANINGS.get(x.part, N_("a part of cuDNN"))
@@ -196,7 +199,7 @@ def _xid_meaning(x: Xid) -> CodeMeaning:
 
 
 def _said(m: Message, low: str) -> str:
-    """Return the phrase by which a text contains a message, or the text's own words that match its pattern."""
+    """Return the phrase with which a text contains a message, or the text's own words that match its pattern."""
     said = next((p for p in m.phrases if p.split("*")[0] in low), "")
     return said or next((found[0] for form in m.forms if (found := re.search(form, low))), m.id)
 

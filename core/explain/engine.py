@@ -1,4 +1,4 @@
-"""Put an explanation together: read, rank, prove, warn, and say the result in one sentence."""
+"""Build an explanation: read, rank, prove, warn, and summarise the result in one sentence."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from core.rules.guard import run_guarded
 from core.rules.root_cause import diagnose
 
 MAX_CAUSES = 12
-"""Most causes in an explanation."""
+"""Maximum number of causes in an explanation."""
 MIN_SCORE = 0.01
-"""Score below which a cause that the machine does not prove is left out."""
+"""Minimum score of a cause that the machine does not prove."""
 SHORT_TEXT_CHARACTERS = 4000
-"""Characters up to which a text counts as a message by itself: a log must also name something of the GPU set-up."""
+"""Characters up to which a text counts as a message by itself; a log must also name something about GPUs."""
 LEAST_CAUSES = 5
-"""Places that are filled without a machine: after a message that names one cause, the words say what else it may be."""
+"""Minimum number of causes without a machine: after a message that names one cause, the words suggest further ones."""
 MAX_CAUSES_WITH_STEPS = 3
-"""Causes that carry their steps."""
+"""Number of causes with steps."""
 LEAST_WORD_SCORE = 0.015
-"""Score of the best cause below which words point nowhere."""
+"""Minimum score of the best cause by words alone."""
 WORDS_AGREE_SCORE = 0.2
-"""Score from which on texts with such words mostly had one cause."""
+"""Score from which texts with such words mostly had the same cause."""
 MAX_CAUSES_BY_WORDS = 3
-"""Causes that are shown where words alone rank them."""
+"""Maximum number of causes shown if words alone rank them."""
 ANSWERED_SCORE = 0.85
 """Score of the cause that an answer leaves."""
 ROOT_CAUSE_WEIGHT = 0.4
@@ -50,30 +50,30 @@ PICTURES = re.compile(
 )
 NOTHING_TEXT = N_("Nothing in this text is about the GPU setup.")
 NEXT_LOOK = N_("Paste the lines around the first error, or check this computer: convalesce scan.")
-"""What to do with a text that says nothing."""
+"""Next step for a text without any clue."""
 OTHER_SIDE = N_(
     "Next: add what the program itself printed, or the output of python -m torch.utils.collect_env, or check this computer: convalesce scan."
 )
-"""What to do with a paste that shows a part of a machine and no message."""
+"""Next step for a paste that shows part of a machine, but no message."""
 TOPIC_WORDS = (
     *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "cusolver", "cusparse", "cufft", "curand", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡", "nvrm", "nvml", "nccl", "nvcc", "xpu"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
 )  # fmt: skip
-"""Words that make a log one about the GPU set-up, if it also has a clue."""
+"""Words that make a log one about GPUs, if it also has a clue."""
 LEAST_ABOUT, LEAST_ABOUT_BY_WORDS = 3.0, 7.5
-"""Log-odds of the words from which on a text without such a word is one too: with a clue, and without."""
+"""Log-odds of the words from which a text without such a word counts as one about GPUs: with and without a clue."""
 
 
 def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding, ...] | None = None) -> Explanation:
-    """Explain an error text, a log, or one term; with a Snapshot each cause is proved, refuted or left open on it.
+    """Explain an error text, a log, or one term; with a Snapshot, prove or refute each cause on it if possible.
 
-    ``findings``: those of the Snapshot's Report, where the caller has them. Works offline and in linear time; never
-    raises for any text.
+    ``findings``: those of the Snapshot's Report, if the caller has them. Works offline and in linear time; never raises
+    for any text.
     """
     if len(text) < SHORT_TEXT_CHARACTERS and PICTURES.fullmatch(text):
         return Explanation(sentence=_(PICTURE_TEXT))
     meant = dictionary.look_up(text)
-    # a number alone is read as the message that has it
+    # A number alone is read as the message with that number.
     reading = read_text(f"{meant[0].term}, error code {meant[0].number}" if meant and meant[0].number else text)
     if not meant and not is_about_gpu(reading):
         return Explanation(sentence=_(NOTHING_TEXT), decide=_(NEXT_LOOK))
@@ -117,21 +117,21 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
 
 
 def _findings(snapshot: Snapshot | None, given: tuple[Finding, ...] | None) -> tuple[Finding, ...]:
-    """Return the findings that the caller has, else those of the rules, without changes to make."""
+    """Return the caller's findings, else those of the rules, without changes."""
     if snapshot is None or given is not None:
         return given or ()
     return diagnose(snapshot)
 
 
 def _machine_marks(snapshot: Snapshot) -> set[str]:
-    """Return the marks of context that the machine itself gives to a text that came up on it."""
+    """Return the marks of context that a text from this machine would have."""
     machine = snapshot.machine
     return {machine.system} | ({"wsl"} if machine.wsl else set()) | ({"container"} if machine.container else set())
 
 
 def is_about_gpu(reading: ParsedText) -> bool:
-    """Whether a text says something about the GPU set-up: a short one by any clue or name, a log by both, or by a sentence
-    that only such a program prints.
+    """Whether a text is about a GPU set-up: a short one with any clue or name; a log with both, or with a message that
+    only such a program prints.
     """
     named = any(word in reading.low for word in TOPIC_WORDS) or "lib:cudnn" in reading.marks
     clues = matching_clues(reading)
@@ -144,7 +144,7 @@ def is_about_gpu(reading: ParsedText) -> bool:
 
 
 def telling_lines(reading: ParsedText) -> tuple[str, ...]:
-    """Return the lines that carry a symptom or a missing library, as written, at most a dozen of 200 characters."""
+    """Return the lines with a symptom or a missing library as written, at most a dozen of 200 characters."""
     phrases = [p.split("*")[0] for m in reading.symptoms for p in m.phrases]
     names = [x.name for x in reading.libraries]
     lines = (line.strip() for line in reading.text.split("\n"))
@@ -161,9 +161,9 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
 def _causes(
     reading: ParsedText, judged: verdicts.Judgement, complains: bool, by_words: bool, least: int
 ) -> tuple[RankedCause, ...]:
-    """Return the causes, best first, ``least`` at least that words or clues give a score.
+    """Return the causes, best first, at least ``least`` of those with a score.
 
-    Words rank nothing where a text is evidence alone, and complains of nothing, nor where it is one term.
+    Words do not rank a text that is evidence only and contains no error, nor a single term.
     """
     words = {row.cause: row.meaning for row in known_causes()}
     rows = rank_causes(reading, by_words)
@@ -193,8 +193,8 @@ def _causes(
 
 
 def with_steps(r: RankedCause, marks: frozenset[str] = frozenset()) -> RankedCause:
-    """Add what cures a cause, where no finding says it for this machine: in general, for the frameworks and systems that
-    the text is about, and how one sees that it worked.
+    """Add general steps for a cause without a finding: for the frameworks and systems in the text, and how to check
+    success.
     """
     told = r.because or r.by_words or r.may or r.verdict == "proved"
     if r.verdict == "refuted" or not told or (r.finding and r.finding.fix):
@@ -206,7 +206,9 @@ def with_steps(r: RankedCause, marks: frozenset[str] = frozenset()) -> RankedCau
 
 
 def _rank_key(r: RankedCause) -> tuple[int, float]:
-    """Proved, open, refuted; among proved ones the root cause and what the text itself asked for gain, what follows loses."""
+    """Return the sort key: proved, open, refuted; among proved ones, root causes and causes that the text asks for
+    first, consequences last.
+    """
     place = {"proved": 0, "open": 1 if r.may else 2, "refuted": 3}[r.verdict]
     asked = r.verdict == "proved" and r.finding is None
     root = (asked or bool(r.finding and r.finding.primary)) - bool(r.finding and r.finding.follows_from)
@@ -235,7 +237,7 @@ def _of_term(meant: CodeMeaning) -> str:
 
 
 def _sentence(link: Link, causes: tuple[RankedCause, ...], judged: verdicts.Judgement, says: TextSummary) -> str:
-    """Return in words whether the one causes the other; without a machine, what the text points to."""
+    """Return in words whether the machine's faults cause the text; without a machine, what the text suggests."""
     if not causes:
         return _(NOTHING_TEXT)
     best = causes[0]
@@ -290,10 +292,10 @@ def _points_to(best: RankedCause, says: TextSummary) -> str:
 
 
 def answer_question(e: Explanation, number: int) -> Explanation:
-    """Return an explanation as it ranks after an answer to its question, counted from 1.
+    """Return an explanation after an answer to its question, counted from 1.
 
     Raises:
-        ValueError: it asks nothing, or has no such answer.
+        ValueError: it has no question, or no such answer.
     """
     if not 1 <= number <= len(e.answers):
         raise ValueError(number)

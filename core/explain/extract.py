@@ -1,4 +1,4 @@
-"""From a paste or a log of many megabytes to the few lines that matter, in linear time and without control characters."""
+"""From a paste or a log of many megabytes to the few relevant lines, in linear time and without control characters."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 from html import unescape
 
 MAX_CHARACTERS = 10_000_000
-"""Characters that are read; of a longer text the beginning and the end are taken."""
+"""Maximum number of characters read; of a longer text, the beginning and the end."""
 SMALL_TEXT_CHARACTERS = 40_000
-"""A text up to this length is read whole."""
+"""Characters up to which a text is read completely."""
 WINDOW_BYTES = 700
-"""Bytes that are read on each side of a hit within a very long line."""
+"""Bytes read on each side of a hit in a very long line."""
 MAX_HITS = 30
-"""Hits that are read per trigger from the beginning and from the end: the first and the last error say most."""
+"""Maximum number of hits read per trigger from the beginning and from the end: the first and last errors say most."""
 MAX_EXTRACT_BYTES = 500_000
-"""Bytes that are read of all places together."""
+"""Maximum number of bytes extracted in total."""
 
 TRIGGER_WORDS: tuple[bytes, ...] = (
     *(b"cud", b"cubla", b"cufft", b"curand", b"cusolver", b"cusparse", b"nvidia", b"nvrtc", b"nvml", b"nvinfer", b"nvcu"),
@@ -28,7 +28,7 @@ TRIGGER_WORDS: tuple[bytes, ...] = (
     *("显存".encode(), b"ninja", b"kv cache"),
     *(b"nouveau", b"secure boot", b"mokutil", b"key was rejected", b"xid", b"uncorrectable", b"container", b"wsl", b"compute capability"),
 )  # fmt: skip
-"""In lower case. Only what stands near one of them is read in a long text; a new topic needs its word here."""
+"""Lower-case words. In a long text, only what is near one of them is read; a new topic needs its word here."""
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -40,11 +40,11 @@ _RECORD = re.compile(rb"\W{0,2}(?:\d{4}-\d{2}-\d{2}[t ,]|[a-z]{3} {1,2}\d{1,2} )
 _BAR = re.compile(
     r"\d{1,3}%\|[ #█▏▎▍▌▋▊▉0-9>=.\-]{0,150}\|[^\[\n]{0,40}(?:\[[^\],\n]{0,40}(?:,[^\],\n]{0,30})?(?:, ?([^\]\n]{0,200}))?\])?|[━╸╺╺█▏▎▍▌▋▊▉░▒▓]{3,200}(?: ?[\d.]{1,8}/[\d.]{1,8} [kMG]B[^\n]{0,40}?(?=\n|\Z))?"
 )
-"""Progress bars, as tqdm and pip draw them; what a program writes behind the speed, such as its loss, is no part of them."""
+"""Progress bars as tqdm and pip draw them, without what a program adds after the speed, such as its loss."""
 _FRAME = re.compile(
     r'^( {2,20}File "[^"\n]{1,300}", line \d{1,7}[^\n]{0,200}\n)(?: {4,}[^\n]{0,400}(?:\n|\Z)){1,4}', re.MULTILINE
 )
-"""A frame of a Python traceback: the lines of the program under it are source, not messages."""
+"""A frame of a Python traceback: the line below it is source code, not a message."""
 
 
 def decode_text(data: bytes) -> str:
@@ -72,7 +72,7 @@ def relevant_part(text: str) -> str:
 
 
 def _near_triggers(text: str) -> str:
-    # bytes.lower() folds ASCII only, so that positions stay the same
+    # bytes.lower() changes ASCII only, so positions stay the same.
     raw = text.encode("utf-8", "replace")
     low = raw.lower()
     present = [trigger for trigger in TRIGGER_WORDS if trigger in low]
@@ -107,8 +107,9 @@ def _last(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
 
 
 def _line_around(low: bytes, at: int) -> tuple[int, int]:
-    """Return the line of a hit and the one after it (many messages run over two, though not into a log's next record), cut
-    to a window in a long line.
+    """Return the range of a hit's line and the next one, cut to a window if the line is long.
+
+    Many messages have two lines. The next record of a log is left out.
     """
     start = low.rfind(b"\n", max(0, at - WINDOW_BYTES), at)
     start = start + 1 if start >= 0 else max(0, at - WINDOW_BYTES)
@@ -119,8 +120,8 @@ def _line_around(low: bytes, at: int) -> tuple[int, int]:
 
 
 def clean_text(text: str) -> str:
-    """Return text without terminal escapes, tags, control characters, progress bars and the source lines of tracebacks; line
-    ends become line feeds.
+    """Return text without terminal escapes, tags, control characters, progress bars and source lines of tracebacks;
+    line ends become line feeds.
     """
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)

@@ -1,4 +1,4 @@
-"""Popular cures that do harm: seen in a text or on a machine, why they harm, and how to revert them."""
+"""Popular cures that do harm, found in a text or on a machine: why they harm, and how to undo them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 
 def find_harmful_advice(reading: ParsedText, snapshot: Snapshot | None) -> tuple[WrongCure, ...]:
-    """Return every wrong cure that the text speaks of or the machine shows, each once."""
+    """Return every harmful cure that the text mentions or the machine shows, each once."""
     places: dict[str, str] = {}
     for name, pattern in _PATTERNS:
         found = pattern.search(reading.low)
@@ -61,7 +61,7 @@ def _in_system32(_r: ParsedText, snapshot: Snapshot) -> str:
 
 
 def _renamed_file(_r: ParsedText, snapshot: Snapshot) -> str:
-    """A file whose name says one major and whose contents say another."""
+    """Return a file whose name and content belong to different major versions."""
     for copy in snapshot.cudnn or ():
         for file in copy.files:
             true = version_tuple(file.version)
@@ -71,7 +71,7 @@ def _renamed_file(_r: ParsedText, snapshot: Snapshot) -> str:
 
 
 def _one_file(_r: ParsedText, snapshot: Snapshot) -> str:
-    """One lonely part of a set."""
+    """Return a single part of a set without the others."""
     for copy in snapshot.cudnn or ():
         if copy.major >= 8 and len(copy.files) == 1 and copy.origin in ("folder", "system"):
             return copy.files[0].path

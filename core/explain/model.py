@@ -1,4 +1,4 @@
-"""What an explanation consists of: ranked causes, meanings of codes, warnings, and one sentence."""
+"""The data of an explanation: ranked causes, meanings of codes, warnings, and one sentence."""
 
 from __future__ import annotations
 
@@ -8,43 +8,46 @@ from core.model.facts import Frozen
 from core.model.findings import Evidence, Finding
 
 Verdict = Literal["proved", "refuted", "open"]
-"""What the machine says to a cause that the text suggests."""
+"""The machine's verdict on a cause that the text suggests."""
 Link = Literal["", "proved", "possible", "contrary", "elsewhere", "not linked", "nothing found"]
-"""Whether what a machine shows causes what a text says."""
+"""Whether the faults of a machine cause the text."""
 
 
 class RankedCause(Frozen, frozen=True, kw_only=True):
-    """One possible cause of the text, and what the machine says to it."""
+    """One possible cause of the text, and the machine's verdict on it."""
 
     cause: str
-    """A word of resources/knowledge/causes.json."""
+    """A cause of resources/knowledge/causes.json."""
     score: float
-    """Share of belief from the text alone, 0 to 0.9: a text never makes a cause certain. Not changed by a proof."""
+    """Probability from the text alone, 0 to 0.9, since a text never makes a cause certain.
+
+    A proof does not change it.
+    """
     because: tuple[str, ...] = ()
-    """What in the text points to it, the strongest first."""
+    """Reasons in the text, the strongest first."""
     meaning: str = ""
     """The cause in one plain sentence."""
     verdict: Verdict = "open"
     evidence: tuple[Evidence, ...] = ()
-    """What was seen on the machine that proves or refutes it, or speaks for it."""
+    """Observations on the machine that prove, refute or support it."""
     finding: Finding | None = None
-    """The finding that proves it, or may be behind it, with its fix."""
+    """The finding that proves it or may be behind it, with its fix."""
     may: bool = False
-    """This machine has such a fault, and it can make such a text as others can: near, and not proved."""
+    """The machine has this fault, but other faults produce such a text, too: possible, not proved."""
     by_words: bool = False
-    """No message of the text is known: texts with such words came from this cause, by the learned table."""
+    """The text has no known message: the learned table of words suggests the cause."""
     by_text: bool = False
-    """The verdict is from what the text itself shows of its machine (a pasted nvidia-smi, pip list, ...), not from a look."""
+    """The verdict comes from the text itself (a pasted nvidia-smi, pip list, ...), not from a scan."""
     steps: str = ""
-    """What cures it in general, for one that is open and points from the text: what a finding's own fix says better."""
+    """General steps for a cause that the text suggests and the machine leaves open; a finding has a fix of its own."""
 
 
 class NamedThing(Frozen, frozen=True, kw_only=True):
-    """One thing that a text names."""
+    """Something that a text names."""
 
     kind: Literal["file", "status", "symbol", "version", "framework", "device", "system"]
     name: str
-    """As the maker writes it."""
+    """In its maker's spelling."""
 
 
 def own_reasons(causes: tuple[RankedCause, ...]) -> tuple[tuple[str, ...], ...]:
@@ -58,38 +61,40 @@ def own_reasons(causes: tuple[RankedCause, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 class TextSummary(Frozen, frozen=True, kw_only=True):
-    """What a text says by itself, whatever the machine."""
+    """What a text says, regardless of the machine."""
 
     meaning: str = ""
-    """One or two plain sentences; empty for a text without a message that is known."""
+    """One or two plain sentences; empty if the text has no known message."""
     names: tuple[NamedThing, ...] = ()
 
 
 class MachineFault(Frozen, frozen=True, kw_only=True):
-    """A fault that this machine has, and what it has to do with the text."""
+    """A fault of the machine, and how it relates to the text."""
 
     finding: str
-    """Its id."""
+    """Id of the finding."""
     cause: str
     subject: str = ""
     title: str = ""
     link: Literal["makes", "may make", "contradicted", "none"] = "none"
-    """makes: this fault makes such a text. may make: so do many others. contradicted: the text's own evidence is against it."""
+    """makes: this fault produces such a text. may make: so do many other faults. contradicted: the text contains
+    evidence against it.
+    """
     against: str = ""
-    """What in the text is against it, in one sentence."""
+    """Evidence in the text against it, in one sentence."""
 
 
 class CodeMeaning(Frozen, frozen=True, kw_only=True):
-    """A code, a message or a file name, in two plain sentences."""
+    """A code, a message or a file name, with its meaning in two plain sentences."""
 
     term: str
-    """As the maker writes it: ERROR_MOD_NOT_FOUND, CUDNN_STATUS_NOT_INITIALIZED, cudnn_ops64_9.dll."""
+    """In its maker's spelling: ERROR_MOD_NOT_FOUND, CUDNN_STATUS_NOT_INITIALIZED, cudnn_ops64_9.dll."""
     family: str = ""
-    """Whose word it is: "Windows error", "cuDNN 9 status", "CUDA runtime error", ..."""
+    """The list that it belongs to: "Windows error", "cuDNN 9 status", "CUDA runtime error", ..."""
     number: str = ""
-    """Its number, where it has one."""
+    """Its number, if it has one."""
     kind: Literal["", "status", "windows error"] = ""
-    """status: what a call answered. windows error: the same of Windows. Empty: a file, a message, a line of a log."""
+    """status: the result of a call. windows error: the same on Windows. Empty: a file, a message, a line of a log."""
     meaning: str = ""
     usually: str = ""
     """What usually causes it."""
@@ -97,7 +102,7 @@ class CodeMeaning(Frozen, frozen=True, kw_only=True):
 
 
 class WrongCure(Frozen, frozen=True, kw_only=True):
-    """A popular cure that does harm, seen in the text or on the machine."""
+    """A popular but harmful cure, found in the text or on the machine."""
 
     id: str
     title: str
@@ -106,37 +111,43 @@ class WrongCure(Frozen, frozen=True, kw_only=True):
     undo: str
     """How to undo it."""
     seen: str = ""
-    """Where it was seen: a line of the text or a path on the machine."""
+    """Where it was found: a line of the text or a path on the machine."""
 
 
 class Explanation(Frozen, frozen=True, kw_only=True):
-    """An error text, explained."""
+    """The explanation of an error text."""
 
     sentence: str
-    """The result in one sentence or two: whether what the text says and what the machine shows belong together."""
+    """The result in one or two sentences: whether the machine's faults cause the text."""
     says: TextSummary = TextSummary()
-    """First: what the text says by itself."""
+    """What the text says by itself."""
     shows: tuple[MachineFault, ...] = ()
-    """Then: the faults of this machine, the primary first; empty without a machine, and for one in order."""
+    """The faults of the machine, the primary first; empty without a machine, and for one without faults."""
     link: Link = ""
-    """Last: whether the one causes the other. Empty: no machine was looked at, or the text is not about the GPU.
-    possible: a fault of the machine can make it, as others can. contrary: the machine refutes what the text points to. elsewhere: the text is another machine's.
-    not linked: there are faults, and none is known to make this text. nothing found: there is none."""
+    """Whether the machine's faults cause the text.
+
+    Empty: no machine was given, or the text is not about the GPU. possible: a fault of the machine produces such texts,
+    as others do. contrary: the machine refutes what the text suggests. elsewhere: the text is from another machine. not
+    linked: there are faults, but none is known to produce this text. nothing found: there are none.
+    """
     causes: tuple[RankedCause, ...] = ()
     """Proved ones first, refuted ones last; among equals the most likely first."""
     codes: tuple[CodeMeaning, ...] = ()
     warnings: tuple[WrongCure, ...] = ()
     foreign: str = ""
-    """Why the text seems to come from another machine; empty when nothing says so."""
+    """Why the text seems to be from another machine; empty if nothing suggests that."""
     decide: str = ""
-    """What would decide between the best ones; empty when that is settled. A question has its answers in further lines."""
+    """What would decide between the best causes; empty if that is settled.
+
+    A question is followed by its answers, one per line.
+    """
     question: str = ""
-    """The one question whose answers part the best causes; empty where none is asked."""
+    """The question that separates the best causes; empty if there is none."""
     choices: tuple[str, ...] = ()
     """Its answers in words."""
     answers: tuple[str, ...] = ()
-    """The causes that these answers leave, in the same order."""
+    """The causes that remain after each answer, in the same order."""
     lines: tuple[str, ...] = ()
-    """The lines of the text that matter, printable, at most a dozen."""
+    """The relevant lines of the text, printable, at most a dozen."""
     failed: tuple[Finding, ...] = ()
-    """What could not be judged by a fault of Convalesce's own."""
+    """What could not be judged because of an internal error."""

@@ -1,4 +1,4 @@
-"""Whether a text comes from another machine: its system, its people's folders and its versions do not fit this one."""
+"""Whether a text is from another machine: its system, its users' folders or its versions do not fit this one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMON_USER_NAMES = {
     "conda",
     "ubuntu",
 }
-"""Folder names that people write to hide a name, or that belong to nobody."""
+"""Folder names that people use to hide a name, or that are nobody's."""
 BUILD_FOLDERS = (
     "/opt/conda/conda-bld",
     "/home/conda/feedstock",
@@ -36,11 +36,13 @@ BUILD_FOLDERS = (
     "/croot/",
     "c:\\actions-runner",
 )
-"""Folders of the machines that build packages: messages everywhere contain them."""
+"""Folders of the machines that build packages, which appear in messages everywhere."""
 
 
 def other_machine_reasons(reading: ParsedText, seen: Snapshot | None) -> str:
-    """Return in one or two sentences why the text seems to come from another machine; empty when it fits, or nothing tells."""
+    """Return why the text seems to be from another machine, in one or two sentences; empty if it fits or nothing shows
+    it.
+    """
     if seen is None:
         return ""
     strong = [s for s in (_system_mismatch(reading, seen), _home_mismatch(reading, seen)) if s]
@@ -64,7 +66,7 @@ def _system_mismatch(reading: ParsedText, seen: Snapshot) -> str:
 
 
 def _home_mismatch(reading: ParsedText, seen: Snapshot) -> str:
-    """Folders of users that this machine does not have. A redacted report cannot tell."""
+    """Return users' folders that this machine does not have; a redacted report cannot show that."""
     machine = seen.machine
     if not machine.user or "<" in machine.user or "<" in machine.home:
         return ""
@@ -94,7 +96,7 @@ def _cudnn_mismatch(reading: ParsedText, seen: Snapshot) -> str:
 
 
 def _python_mismatch(reading: ParsedText, seen: Snapshot) -> str:
-    """Python's version in a path, which no environment here has."""
+    """Return a Python version in a path that no environment here has."""
     said = {m[1] for m in re.finditer(r"python(3\.\d{1,2})/site-packages", reading.low)}
     here = {".".join(p.version.split(".")[:2]) for p in seen.pythons or () if p.version}
     if not said or not here or said & here:

@@ -1,4 +1,4 @@
-"""What a text shows of the machine that it came from: a pasted nvidia-smi, pip list, collect_env or kernel log.
+"""What a text shows about the machine that it came from: a pasted nvidia-smi, pip list, collect_env or kernel log.
 
 With this, a help desk without a report can prove and refute causes. The facts describe the machine when the text was
 written; if the machine or its report is available, that takes precedence.
@@ -42,10 +42,10 @@ _MODULE = re.compile(r"NVRM: loading NVIDIA UNIX[^\n]{0,60}?Kernel Module[^\n]{0
 _OOM = re.compile(r"[Tt]ried to allocate (\d{1,5}(?:\.\d{1,2})?) ?([GM])iB")
 _FREE = re.compile(r"(\d{1,5}(?:\.\d{1,2})?) ?([GMK])iB (?:is )?free")
 LEAST_ROWS = 4
-"""Rows from which on names with versions are a list of packages."""
+"""Minimum number of rows with names and versions for a list of packages."""
 MOST_ROWS = 2000
 MAX_GPUS = 4
-"""GPUs that are named in a sentence."""
+"""Maximum number of GPUs named in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -54,34 +54,29 @@ class PastedGpu:
 
     name: str
     used: int = 0
-    """MiB."""
+    """In MiB."""
     total: int = 0
     mig: str = ""
 
 
 @dataclass(frozen=True)
 class Pasted:
-    """Everything that a text shows of its machine."""
+    """Everything that a text shows about its machine."""
 
     driver: str = ""
     driver_cuda: str = ""
-    """The newest CUDA that the driver supports, as nvidia-smi says."""
+    """The newest CUDA that the driver supports, according to nvidia-smi."""
     gpus: tuple[PastedGpu, ...] = ()
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Distribution, in lower case with dashes: version."""
+    """Normalised name of a distribution -> version."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The lines of torch.utils.collect_env."""
     module: str = ""
-    """Version of the kernel module, from the kernel's log."""
-
-    @property
-    def has_facts(self) -> bool:
-        """Whether anything was found."""
-        return bool(self.driver or self.gpus or self.packages or self.environment or self.module)
+    """Version of the kernel module, from the kernel log."""
 
     @property
     def cuda_works(self) -> bool:
-        """Whether PyTorch said that CUDA is available."""
+        """Whether PyTorch reported that CUDA is available."""
         return self.environment.get("Is CUDA available", "") == "True"
 
     @property
@@ -91,7 +86,7 @@ class Pasted:
 
     @property
     def torch_cuda(self) -> str:
-        """The CUDA that PyTorch was built with; "none" for none, empty for unknown."""
+        """The CUDA that PyTorch was built with; "none" without CUDA, empty if unknown."""
         built = self.environment.get("CUDA used to build PyTorch", "").strip()
         if built:
             return "none" if built in ("None", "Could not collect", "N/A") else built
@@ -133,7 +128,9 @@ def _name(name: str) -> str:
 
 
 def describe(reading: ParsedText) -> str:
-    """Return what a paste without any message shows of its machine, and whether that part works; empty for another text."""
+    """Return what a paste without any message shows about its machine, and whether that part works; empty for other
+    texts.
+    """
     seen = read_pasted(reading.text)
     said: list[str] = []
     if any(verdict == "proved" for judge in PASTED_JUDGES for _c, verdict, _e in judge(reading, seen)):
@@ -161,7 +158,7 @@ def describe(reading: ParsedText) -> str:
     return join_sentences(*said)
 
 
-# --- what it decides -------------------------------------------------------------------------------------
+# --- what the facts decide --------------------------------------------------------------------------------------------
 
 Said = tuple[Cause, Literal["proved", "refuted"], Evidence]
 PastedJudge = Callable[[ParsedText, Pasted], Iterator[Said]]
@@ -170,14 +167,14 @@ DRIVER_STARTS: tuple[Cause, ...] = (
     *("driver_module_not_loaded", "driver_library_mismatch", "secure_boot_blocks_module", "no_nvidia_gpu"),
     *("legacy_driver_required", "open_kernel_module_required", "pci_memory_unassigned", "other_maker_gpu"),
 )  # fmt: skip
-"""Causes that cannot be where nvidia-smi lists a GPU."""
+"""Causes that are impossible if nvidia-smi lists a GPU."""
 CUDA_STARTS: tuple[Cause, ...] = (
     *DRIVER_STARTS,
     *("container_no_gpu_runtime", "container_lost_devices", "gpu_hidden_by_env", "uvm_stale_after_suspend"),
     *("device_node_permission", "libcuda_wrong_library", "wsl_libcuda_not_found", "driver_too_old"),
     *("framework_cpu_only_build", "fabric_manager_not_running", "cuda_compat_mismatch", "cuda_compat_unsupported"),
 )
-"""Causes that cannot be where PyTorch says that CUDA is available."""
+"""Causes that are impossible if PyTorch reports that CUDA is available."""
 
 
 def _say(cause: Cause, verdict: Literal["proved", "refuted"], label: str, value: str, source: str) -> Said:
@@ -185,7 +182,10 @@ def _say(cause: Cause, verdict: Literal["proved", "refuted"], label: str, value:
 
 
 def lists_a_gpu(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """nvidia-smi lists a GPU: module and library work together. A container's own view says more than its host's."""
+    """nvidia-smi lists a GPU, so kernel module and library work together.
+
+    Inside a container, the container's own view counts.
+    """
     if not seen.gpus or reading.marks & {"smi-failed", "lib-mismatch-driver", "bus-lost", "gpu-handle-lost"}:
         return
     for cause in DRIVER_STARTS:
@@ -195,21 +195,21 @@ def lists_a_gpu(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 
 
 def module_is_loaded(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """The kernel's log says that NVIDIA's module was loaded."""
+    """The kernel log reports that NVIDIA's module was loaded."""
     if seen.module and not reading.marks & {"probe-not-called", "key-rejected"}:
         for cause in ("driver_module_not_loaded", "secure_boot_blocks_module"):
             yield _say(cause, "refuted", _("Kernel module that was loaded"), seen.module, KERNEL)
 
 
 def cuda_is_available(_r: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """PyTorch itself said that it can use CUDA."""
+    """PyTorch itself reported that it can use CUDA."""
     if seen.cuda_works:
         for cause in CUDA_STARTS:
             yield _say(cause, "refuted", _("Is CUDA available"), "True", COLLECT_ENV)
 
 
 def torch_build(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """Whether this PyTorch was built with CUDA."""
+    """PyTorch was built with, or without, CUDA."""
     if (
         seen.torch_cuda == "none"
         and reading.marks
@@ -228,7 +228,9 @@ def _source(seen: Pasted) -> str:
 
 
 def driver_and_build(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """The newest CUDA of the driver beside the one that PyTorch was built with: within a major version, any driver will do."""
+    """Compare the driver's newest CUDA with the one that PyTorch was built with; within a major version, any driver
+    works.
+    """
     built, can = version_tuple(seen.torch_cuda), version_tuple(seen.driver_cuda)
     if not built or not can:
         return
@@ -245,7 +247,7 @@ def driver_and_build(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 
 
 def compiler_and_build(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """The compiler's version, as collect_env gives it, beside PyTorch's CUDA."""
+    """Compare the compiler's version in collect_env with PyTorch's CUDA."""
     nvcc = version_tuple(seen.environment.get("CUDA runtime version", ""))[:2]
     built = version_tuple(seen.torch_cuda)[:2]
     if not nvcc or not built:
@@ -262,7 +264,7 @@ def compiler_and_build(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 
 
 def two_runtimes(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """ONNX Runtime's packages for the processor and for the GPU overwrite each other."""
+    """ONNX Runtime's packages for CPU and GPU overwrite each other."""
     both = [n for n in ("onnxruntime", "onnxruntime-gpu") if n in seen.packages]
     if len(both) == 2 and reading.marks & {"ort-provider", "ort-create"}:
         value = ", ".join(f"{n} {seen.packages[n]}" for n in both)
@@ -273,7 +275,7 @@ def two_runtimes(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 
 
 def numpy_major(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """NumPy 1 cannot be the fault of modules that were compiled for NumPy 1."""
+    """With NumPy 1, modules compiled for NumPy 1 work."""
     numpy = seen.packages.get("numpy", "")
     if not numpy:
         return
@@ -314,7 +316,7 @@ def paired_packages(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 
 
 def cudnn_of_the_packages(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """The major version of cuDNN that pip installed beside the one that the text misses."""
+    """Compare the major version of cuDNN that pip installed with the one that the text misses."""
     wanted = {x.major for x in reading.libraries if x.family == "cudnn" and x.major}
     had = {n: v for n, v in seen.packages.items() if re.fullmatch(r"nvidia-cudnn-cu\d\d", n)}
     majors = {version_tuple(v)[0] for v in had.values() if version_tuple(v)}
@@ -329,7 +331,7 @@ def cudnn_of_the_packages(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 
 
 def missing_module(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """The module that an interpreter misses is in the list of another one."""
+    """The module that one interpreter misses is in another one's list of packages."""
     for name in ("torch", "tensorflow", "jax", "paddle", "cupy", "onnxruntime"):
         if name in seen.packages and re.search(rf"no module named '?{name}\b", reading.low):
             yield _say("wrong_environment_active", "proved", name, seen.packages[name], PIP)
@@ -348,7 +350,7 @@ def _mib(found: re.Match[str]) -> float:
 
 
 def gpu_reports_errors(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """A GPU that nvidia-smi shows with ERR! does not answer as it should."""
+    """nvidia-smi shows ERR! for a GPU that does not respond correctly."""
     if seen.driver and "err!" in reading.low:
         yield _say("hardware_fault", "proved", _("Field of nvidia-smi"), "ERR!", NVIDIA_SMI)
 
@@ -372,7 +374,10 @@ PASTED_JUDGES: tuple[PastedJudge, ...] = (
 
 
 def judge_pasted(reading: ParsedText) -> dict[str, dict[str, Any]]:
-    """Return for each cause that the text itself decides: the fields of its RankedCause. A proof outdoes a refutation."""
+    """Return, for each cause that the text itself decides, the fields of its RankedCause.
+
+    A proof takes precedence over a refutation.
+    """
     seen = read_pasted(reading.text)
     verdicts: dict[str, dict[str, Any]] = {}
     for judge in PASTED_JUDGES:

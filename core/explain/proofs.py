@@ -1,4 +1,4 @@
-"""What on a machine proves a cause that no rule names by itself, because only the text says what was wanted."""
+"""Proofs on a machine of causes that no rule can name, because only the text says what was wanted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IMPORT_NAMES = {
     "paddle": "paddlepaddle",
     "cupy": "cupy",
 }
-"""Module name: what the distributions that bring it begin with."""
+"""Module name -> prefix of the distributions that provide it."""
 
 
 def _packages(python: PythonEnvironment) -> dict[str, str]:
@@ -32,7 +32,10 @@ def _packages(python: PythonEnvironment) -> dict[str, str]:
 
 
 def cpu_build(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A framework that the text names is the CPU build; the rule only notes it where another one is built for CUDA."""
+    """A framework that the text names is a CPU build.
+
+    The rule only notes it if another one is built for CUDA.
+    """
     found: list[Evidence] = []
     for python in seen.pythons or ():
         packages = _packages(python)
@@ -51,7 +54,7 @@ def cpu_build(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def numpy_two(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """An environment with NumPy 2, which modules that were compiled for NumPy 1 do not load with."""
+    """An environment has NumPy 2, with which modules compiled for NumPy 1 do not load."""
     return tuple(
         Evidence(label="NumPy", value=version, source=python.prefix)
         for python in seen.pythons or ()
@@ -60,7 +63,7 @@ def numpy_two(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def only_in_path(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """On Windows a plain program finds a CUDA or cuDNN library that Python 3.8 or later does not find."""
+    """On Windows, a plain program finds a CUDA or cuDNN library that Python 3.8 or later does not find."""
     if seen.machine.system != "windows":
         return ()
     plain = {
@@ -80,7 +83,7 @@ def only_in_path(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def in_another_environment(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The module that the text misses is in an environment of this machine."""
+    """The module that the text misses is in another environment of this machine."""
     if "no-module" not in reading.marks:
         return ()
     found: list[Evidence] = []
@@ -97,7 +100,7 @@ def in_another_environment(reading: ParsedText, seen: Snapshot) -> ProofEvidence
 
 
 def another_major(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The text misses a cuDNN of one major, and only others are here."""
+    """The text misses one major version of cuDNN, and only others are on the machine."""
     wanted = wanted_majors(reading, seen)
     there = {c.major for c in seen.cudnn or ()}
     if "missing:cudnn" not in reading.marks or not wanted or not there or wanted & there:
@@ -113,7 +116,7 @@ def another_major(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def another_toolkit(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The text misses a CUDA library by a name that carries a version, and only others of its family are here."""
+    """The text misses a CUDA library by a name with a version, and only other versions are on the machine."""
     wanted = {
         x.name: x
         for x in reading.libraries
@@ -137,7 +140,7 @@ def _is_same_library(wanted: str, had: str) -> bool:
 
 
 def container_without_driver(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A container into which neither device nodes nor the driver's library were passed."""
+    """Neither device nodes nor the driver's library were passed into this container."""
     driver = seen.driver
     if not seen.machine.container or driver is None or driver.nodes is None or driver.libraries is None:
         return ()
@@ -151,14 +154,14 @@ def container_without_driver(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def no_cudnn(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The text misses cuDNN, and the machine has none at all."""
+    """The text misses cuDNN, and the machine has none."""
     if not reading.marks & {"missing:cudnn", "cudnn-not-found-words"} or seen.cudnn is None or seen.cudnn:
         return ()
     return (Evidence(label=_("Copies of cuDNN on this machine"), value="0"),)
 
 
 def no_toolkit(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The text misses a CUDA library, and the machine has none at all."""
+    """The text misses a CUDA library, and the machine has none."""
     if not reading.marks & {"missing:toolkit", "toolkit-not-found-words"} or seen.toolkits is None:
         return ()
     if any(t.libraries for t in seen.toolkits):
@@ -167,7 +170,7 @@ def no_toolkit(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def toolkit_beside(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The text misses a CUDA library that is on the machine, in a folder that no search-path entry names."""
+    """The text misses a CUDA library that is on the machine, in a folder that is not on the search path."""
     if "missing:toolkit" not in reading.marks or seen.environment is None:
         return ()
     wanted = {x.name for x in reading.libraries if x.family in TOOLKIT_FAMILIES and x.platform == seen.machine.system}
@@ -198,7 +201,7 @@ def toolkit_beside(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def older_variables(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """New programs get a folder with CUDA or cuDNN from a variable, and this running session does not have it."""
+    """A variable gives new programs a folder with CUDA or cuDNN that this session does not have."""
     variables = seen.environment.variables if seen.environment else ()
     folders = [c.folder for c in seen.cudnn or ()] + [t.folder for t in seen.toolkits or () if t.folder]
     system = seen.machine.system
@@ -226,7 +229,7 @@ def older_variables(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def other_nvcc(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The toolkit whose nvcc the text complains of is on this machine."""
+    """The toolkit whose nvcc the text complains about is on this machine."""
     if "nvcc-mismatch" not in reading.marks:
         return ()
     said = {m[1] for m in _VERSION.finditer(reading.low)}

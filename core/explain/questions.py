@@ -1,4 +1,4 @@
-"""Where several causes are about equally likely: one question whose answers tell them apart."""
+"""If several causes are about equally likely: one question whose answers separate them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from core.knowledge.causes import cause_rows
 from core.knowledge.messages import Question, known_clues
 
 LIKELY_SCORE = 0.7
-"""Score from which on a text alone makes a cause likely."""
+"""Score from which a text alone makes a cause likely."""
 
 
 def is_settled(causes: tuple[RankedCause, ...]) -> bool:
-    """Whether nothing is left to decide: a cause is proved, or likely."""
+    """Whether nothing is left to decide: a cause is proved or likely."""
     if not causes or causes[0].verdict == "proved":
         return True
     return causes[0].score >= LIKELY_SCORE and not causes[0].may
 
 
 def find_question(causes: tuple[RankedCause, ...], reading: ParsedText) -> Question | None:
-    """Return the first question of the table that fits the text, with the answers that the machine does not refute.
+    """Return the first question in the table that fits the text, with the answers that the machine does not refute.
 
-    One that leaves the likeliest cause out decides nothing.
+    A question without an answer for the most likely cause decides nothing.
     """
     if is_settled(causes):
         return None
@@ -39,9 +39,9 @@ def find_question(causes: tuple[RankedCause, ...], reading: ParsedText) -> Quest
 
 
 def ask_what_decides(causes: tuple[RankedCause, ...], asked: Question | None) -> str:
-    """Return the question and its answers, each in a line; without one, what would decide between the best causes.
+    """Return the question and its answers, one per line; without one, what would decide between the best causes.
 
-    Where the machine refutes every cause that the text points to: where to go on.
+    If the machine refutes every cause that the text suggests, return where to look next.
     """
     pointed = [r for r in causes if r.because or r.may or r.verdict == "proved"]
     if pointed and all(r.verdict == "refuted" for r in pointed):
@@ -52,7 +52,7 @@ def ask_what_decides(causes: tuple[RankedCause, ...], asked: Question | None) ->
     if is_settled(causes):
         return ""
     if not any(r.because or r.may for r in causes):
-        # what is likely among all texts is no reason to look for it here
+        # A cause that is merely frequent in general is no reason to look for it here.
         return (
             _("Only the machine itself can tell: run convalesce explain there, or pass its report with --report.")
             if causes

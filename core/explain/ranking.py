@@ -1,4 +1,6 @@
-"""Ranks causes by the marks of a text: adds the clues' log-odds to base rates and to what its words say, and normalises."""
+"""Rank causes by the marks of a text: add the clues' log-odds to base rates and to the evidence of its words, then
+normalise.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +13,36 @@ from core.knowledge.messages import Clue, known_clues
 from core.knowledge.words import WordTable
 
 MAX_TEXT_BELIEF = 0.9
-"""Belief that a text alone can earn: in 206 resolved public cases the text alone named the cause in 8."""
+"""Maximum probability from a text alone: in 206 resolved public cases, the text alone named the cause in 8."""
 BASE_RATE_WEIGHT = 0.5
-"""Weight of the base rates beside the clues and the words, which know them too."""
+"""Weight of the base rates, which clues and words already contain."""
 LOG_ODDS_DIVISOR = 2.0
-"""Divides the log-odds, because clues and words of one text overlap and would count twice. So scores above 0.8 are right in
-more than nine of ten texts that were not learned from (cross-validated).
+"""Divides the log-odds, because clues and words of one text overlap and would count twice.
+
+With this value, scores above 0.8 are right in more than nine of ten texts that were not learned from (cross-validated).
 """
 LATER_SHARE = 0.6
-"""What an exact message counts that stands after another one: in a log, the first error is the reason, and others follow."""
+"""Weight of an exact message after another one: in a log, the first error is the reason, and others follow."""
 SAME_MESSAGE_CHARACTERS = 300
-"""Nearer than this, two messages are one error."""
+"""Characters within which two messages are one error."""
 UNNAMED_LOSS = 12.0
-"""Log-odds that a cause loses that an exact message of the text does not name: no word of the surroundings outvotes it."""
+"""Log-odds subtracted from causes that an exact message of the text does not name, so that no surrounding word
+outweighs it.
+"""
 CLEAR_LEAD = 1.0
-"""Log-odds by which the clues alone put a cause before another one, whatever the words say (cross-validated)."""
+"""Lead in log-odds with which the clues alone decide, whatever the words suggest (cross-validated)."""
 MAX_WORD_BELIEF = 0.6
-"""Belief that words earn without any clue."""
+"""Maximum probability from words without any clue."""
 
 
 def rank_causes(
     reading: ParsedText, by_words: bool = True, table: WordTable | None = None
 ) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
-    """Return (cause, score, because) for every cause, best first. The scores add up to ``MAX_TEXT_BELIEF``, or, without a clue,
-    to ``MAX_WORD_BELIEF``: then the words rank alone. With clues, one of the causes that they put first leads.
-    Without ``by_words``, for a term alone, clues decide. ``table``: another than the product's own.
+    """Return (cause, score, because) for every cause, best first.
+
+    The scores add up to ``MAX_TEXT_BELIEF``, or to ``MAX_WORD_BELIEF`` if there is no clue and words alone rank. With
+    clues, one of their best causes leads. Without ``by_words``, for a single term, clues decide. ``table``: replaces
+    the product's own.
     """
     words = believe_words(reading, table).odds
     words = words if by_words else dict.fromkeys(words, 0.0)
@@ -76,7 +83,7 @@ def rank_causes(
 
 
 def shares(odds: dict[str, float]) -> list[float]:
-    """Return what each of some log-odds is of the whole, the largest first."""
+    """Return log-odds as shares of the whole, the largest first."""
     top = max(odds.values())
     raw = sorted((exp((x - top) / LOG_ODDS_DIVISOR) for x in odds.values()), reverse=True)
     whole = sum(raw)
@@ -84,13 +91,13 @@ def shares(odds: dict[str, float]) -> list[float]:
 
 
 def _place(clue: Clue, reading: ParsedText) -> int | None:
-    """Return where what a clue is about first occurs in the text; None for what is no message of the table."""
+    """Return the index of the message that a clue is about; None if it is not about a message of the table."""
     words = (word for part in clue.when if not part.startswith("!") for word in part.split("|"))
     return min((reading.first[word] for word in words if word in reading.first), default=None)
 
 
 def conditions_hold(when: Iterable[str], marks: frozenset[str]) -> bool:
-    """Whether a clue's conditions hold: all of them; ``a|b`` either, ``!a`` not."""
+    """Whether all of a clue's conditions hold; ``a|b`` means either, ``!a`` means not."""
     return all(
         (part[1:] not in marks) if part.startswith("!") else any(word in marks for word in part.split("|"))
         for part in when
@@ -98,7 +105,7 @@ def conditions_hold(when: Iterable[str], marks: frozenset[str]) -> bool:
 
 
 def matching_clues(reading: ParsedText) -> tuple[Clue, ...]:
-    """Return the clues that speak for something and hold: empty when nothing in the text is about the GPU set-up."""
+    """Return the clues that apply and support a cause; empty if nothing in the text is about GPUs."""
     return tuple(
         c
         for c in known_clues().clues

@@ -1,6 +1,6 @@
-"""What a text says, as marks: short words such as ``windows``, ``missing:cudnn`` or ``win:126`` that clues build on.
+"""Reads a text into marks: short words such as ``windows``, ``missing:cudnn`` or ``win:126`` that clues build on.
 
-Codes and file names decide, not prose: they are the same in every language.
+Codes and file names decide, not prose, because they are the same in every language.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CUDA_NUMBER = re.compile(
     r"[ :=#(,]{1,4}(\d{1,3})\b|\bcudaerror ?\((\d{1,3})\)|\berror (\d{3}):|\bcuda\b[^\n\d]{0,60}?\b(?:error|status|failure)[ :=]{1,2}(\d{2,3})\b"
 )
 CUDA_NUMBERS = {
-    # number: name of the cudaError, which CUresult shares from CUDA 10.1 on (driver_types.h, cuda.h)
+    # number -> name of the cudaError, which CUresult shares from CUDA 10.1 on (driver_types.h, cuda.h)
     2: "out of memory", 3: "cudaerrorinitializationerror", 34: "cudaerrorstublibrary", 35: "cudaerrorinsufficientdriver",
     46: "cudaerrordevicesunavailable", 100: "cudaerrornodevice", 101: "cudaerrorinvaliddevice", 200: "cudaerrorinvalidkernelimage",
     209: "cudaerrornokernelimagefordevice", 214: "cudaerroreccuncorrectable", 222: "cudaerrorunsupportedptxversion",
@@ -48,7 +48,7 @@ _MISSING = (
     "找不到", "无法找到", "未找到", "缺少", "无法加载", "introuvable", "nicht gefunden", "konnte nicht", "не найден", "не удалось", "не удается найти", "見つかりません", "読み込めません",
     "no se encuentra", "no se pudo", "não foi possível", "impossible de", "fehlt", "module could not be", "absent", "dlerror",
 )  # fmt: skip
-"""Words that say that the library in the same line was not found, or did not load."""
+"""Words which say that the library on the same line was not found or did not load."""
 _OTHERWISE = (
     "undefined symbol",
     "error code 127",
@@ -59,11 +59,11 @@ _OTHERWISE = (
     "cannot read file data",
     "invalid elf",
 )
-"""Words that give another reason."""
+"""Words which give another reason."""
 _SYSTEM_LIBRARY = re.compile(
     r"(?<![\w+\-])(lib[\w+\-]{1,40}\.so(?:\.\d{1,6}){0,3}): cannot open shared object file: no such file"
 )
-"""What glibc's loader says of any library."""
+"""glibc's loader messages about any library."""
 _OPENED = re.compile(
     r"successfully opened|successfully loaded|opened dynamic library|(?<!be )(?<!not )(?<!never )\bloaded (?!runtime)"
 )
@@ -74,22 +74,25 @@ class ParsedText:
     """Everything that was read from one text."""
 
     text: str
-    """The relevant part, cleaned, as it was written."""
+    """The relevant part, cleaned, in its original case."""
     low: str
-    """The same in lower case, with the names of codes that stood there as numbers."""
+    """The same in lower case, with the names of codes that were given as numbers."""
     marks: frozenset[str]
-    """What clues may build on."""
+    """The marks that clues may use."""
     libraries: tuple[LibraryName, ...] = ()
     blamed: tuple[LibraryName, ...] = ()
-    """Those of them that the text complains of: missing, or found and not loaded. The victims of others are none."""
+    """The libraries that the text complains about: missing, or found but not loaded.
+
+    Files that fail because of them are not included.
+    """
     opened: tuple[LibraryName, ...] = ()
-    """Those that it says were found and loaded."""
+    """The libraries that were found and loaded according to the text."""
     symptoms: tuple[Message, ...] = ()
     harmless: tuple[Message, ...] = ()
     first: Mapping[str, int] = field(default_factory=dict)
-    """Where each message of the table first stands: what comes first is the reason more often than what follows."""
+    """Index of each known message's first occurrence: the first one is the reason more often than later ones."""
     xids: tuple[int, ...] = ()
-    """Numbers of the driver's lines in the kernel's log."""
+    """Xid numbers in the kernel log."""
 
 
 def read_text(text: str) -> ParsedText:
@@ -128,14 +131,14 @@ def read_text(text: str) -> ParsedText:
 
 
 def _xid_marks(numbers: tuple[int, ...]) -> set[str]:
-    """Return whose fault the numbers mostly are: a program's, the card's, or that of a link."""
+    """Return whose fault the numbers usually are: a program's, the card's, or a link's."""
     kinds = {x.kind for x in kernel_log_table().xids if x.code in numbers and x.cause}
     by_kind = {"program": "xid-program", "card": "xid-card", "link": "xid-link"}
     return {by_kind[kind] for kind in kinds if kind in by_kind}
 
 
 def _codes(low: str) -> tuple[list[str], set[str]]:
-    """Return names for numbers that the text gives, and the marks of its codes."""
+    """Return the names of numbers in the text, and the marks of its codes."""
     marks = {f"win:{m[1]}" for m in _WINDOWS_CODE.finditer(low)}
     nt = {m[1] for m in _NTSTATUS.finditer(low)}
     nt |= {f"{int(m[1]) & 0xFFFFFFFF:08x}" for m in _NEGATIVE.finditer(low)}
@@ -145,14 +148,14 @@ def _codes(low: str) -> tuple[list[str], set[str]]:
 
 
 def first_place(message: Message, low: str) -> int | None:
-    """Return where a message first occurs in the text (lower case); None for nowhere."""
+    """Return the index of a message's first occurrence in the text (lower case); None if there is none."""
     at = [place for phrase in message.phrases if (place := _place(phrase, low)) is not None]
     at += [m.start() for form in message.forms if (m := re.search(form, low))]
     return min(at, default=None)
 
 
 def _place(phrase: str, low: str) -> int | None:
-    """Return where the text has the phrase as words; the pieces beside a ``*`` must be on one line, near each other."""
+    """Return the index of the phrase as whole words; the parts around a ``*`` must be near each other on one line."""
     first, *rest = phrase.split("*")
     at = low.find(first)
     for _ in range(50):
@@ -166,7 +169,10 @@ def _place(phrase: str, low: str) -> int | None:
 
 
 def _is_at_word(low: str, start: int, end: int, phrase: str) -> bool:
-    """A phrase starts where a word starts; a short one also ends where a word ends. Scripts without spaces are exempt."""
+    """Whether a phrase starts at a word's start, and a short one ends at a word's end.
+
+    Scripts without spaces are exempt.
+    """
     if not phrase.isascii():
         return True
     if phrase[0].isalnum() and start and low[start - 1].isalnum() and low[start - 1].isascii():
@@ -185,7 +191,7 @@ def _pieces_follow(pieces: list[str], low: str, end: int) -> bool:
 
 
 def named_libraries(low: str) -> tuple[LibraryName, ...]:
-    """Return every library that a text (lower case) names and that matters here, each once."""
+    """Return every relevant library that a text (lower case) names, each once."""
     return tuple(dict.fromkeys(x for m in _FILE.finditer(low) if (x := parse_library_name(m[0]))))
 
 
@@ -193,9 +199,7 @@ _Libraries = tuple[LibraryName, ...]
 
 
 def _files(low: str) -> tuple[_Libraries, _Libraries, _Libraries, set[str]]:
-    """Return every library that the text names, those that it complains of, those that it loaded, and what its lines say
-    of them as marks.
-    """
+    """Return the libraries that the text names, complains about and loaded, and the marks of its lines about them."""
     libraries: dict[str, LibraryName] = {}
     blamed: dict[str, LibraryName] = {}
     loaded: dict[str, LibraryName] = {}

@@ -1,4 +1,4 @@
-"""Evidence against causes: each function returns what it found on a machine, or nothing where that does not decide."""
+"""Evidence against causes: each function returns what it found on a machine; nothing if that does not decide."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.rules.consumer_loads import roll_call_passed
 
 CounterEvidence = tuple[Evidence, ...]
 STATIC_ZLIB = (8, 9, 4)
-"""First Windows release of cuDNN that was seen with zlib inside (imports and strings of the published wheels)."""
+"""First Windows release of cuDNN that contains zlib (imports and strings of the published wheels)."""
 
 
 def _evidence(label: str, value: object, source: str = "") -> CounterEvidence:
@@ -29,7 +29,7 @@ def wanted_majors(reading: ParsedText, seen: Snapshot, family: str = "cudnn") ->
 
 
 def _fitting_copies(reading: ParsedText, seen: Snapshot) -> tuple[CudnnCopy, ...]:
-    """Copies of the major that the text names, or all when it names none."""
+    """Return the copies of the major version that the text names; all if it names none."""
     majors = wanted_majors(reading, seen)
     return tuple(c for c in seen.cudnn or () if not majors or c.major in majors)
 
@@ -38,7 +38,7 @@ def _fitting_copies(reading: ParsedText, seen: Snapshot) -> tuple[CudnnCopy, ...
 
 
 def not_on_linux(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """A cause that only Windows knows."""
+    """Only Windows has this cause."""
     return (
         _evidence(_("System"), seen.machine.release or "Linux", _("this happens on Windows only"))
         if seen.machine.system == "linux"
@@ -47,7 +47,7 @@ def not_on_linux(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def not_on_windows(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """A cause that only Linux knows."""
+    """Only Linux has this cause."""
     return (
         _evidence(_("System"), seen.machine.release or "Windows", _("this happens on Linux only"))
         if seen.machine.system == "windows"
@@ -56,14 +56,14 @@ def not_on_windows(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def no_container(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """No container was recognised, and the text is no container engine's own: that speaks on the host."""
+    """No container was detected, and the text is not a container engine's own message, which appears on the host."""
     if reading.marks & {"container-runtime", "container-cli"}:
         return ()
     return _evidence("Container", "none") if seen.machine.container is None else ()
 
 
 def no_wsl(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """It is no WSL."""
+    """The system is not WSL."""
     return _evidence("WSL", "no") if not seen.machine.wsl else ()
 
 
@@ -71,7 +71,7 @@ def no_wsl(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def zlib_inside(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """Every cuDNN that fits has zlib inside."""
+    """Every matching cuDNN contains zlib."""
     copies = _fitting_copies(reading, seen)
     if copies and all(c.major != 8 or version_tuple(c.version) >= STATIC_ZLIB for c in copies):
         return tuple(
@@ -90,7 +90,7 @@ def zlibwapi_found(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def cudnn_found(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """Every consumer of the wanted major finds its main library and calls it well."""
+    """Every consumer of the wanted major version finds its main library, and its calls succeed."""
     majors = wanted_majors(reading, seen)
     loads = [x for x in seen.loads or () if not majors or x.major in majors]
     called = [x for x in loads if x.roll_call and x.roll_call.loaded and not x.roll_call.ended]
@@ -104,7 +104,7 @@ def cudnn_found(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def cudnn_there(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """A cuDNN of the wanted major is on the machine."""
+    """A cuDNN of the wanted major version is on the machine."""
     copies = _fitting_copies(reading, seen)
     return (
         _evidence(_("cuDNN on this machine"), copies[0].version or copies[0].major, copies[0].folder) if copies else ()
@@ -112,14 +112,14 @@ def cudnn_there(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def cudnn_major_found(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """Every major that the text names is on the machine."""
+    """Every major version that the text names is on the machine."""
     majors = wanted_majors(reading, seen)
     there = {c.major for c in seen.cudnn or ()}
     return _evidence(_("cuDNN majors on this machine"), sorted(there)) if majors and majors <= there else ()
 
 
 def sets_whole(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """No file is missing from any set that fits, and every roll call ended well."""
+    """No matching set lacks a file, and every roll call succeeded."""
     copies = _fitting_copies(reading, seen)
     if copies and not any(map(files_lost, copies)) and roll_calls_pass(reading, seen):
         return tuple(
@@ -129,7 +129,7 @@ def sets_whole(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def roll_calls_pass(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """Every part of every cuDNN that programs load could be called, and answered well."""
+    """Every part of every cuDNN that programs load was called, and every call succeeded."""
     made = [x.roll_call for x in seen.loads or () if x.roll_call]
     return (
         _evidence(_("Every part responded"), len(made), _("roll call"))
@@ -139,7 +139,7 @@ def roll_calls_pass(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def new_enough(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """Every consumer loads at least the cuDNN that it was built with."""
+    """Every consumer loads a cuDNN at least as new as the one that it was built with."""
     pairs = [
         (x.roll_call.version, x.wanted_version)
         for x in seen.loads or ()
@@ -166,7 +166,7 @@ def all_readable(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def all_as_recorded(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """Every file of every cuDNN was compared with its package, or its maker's signature, by its hash, and matches."""
+    """Every file of every cuDNN was compared with its package, or its maker's signature, by hash, and matches."""
     files = [f for c in seen.cudnn or () for f in c.files]
     return (
         _evidence(_("Files that match the published ones"), len(files))
@@ -199,7 +199,7 @@ def plain_paths(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def no_ld_library_path(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """LD_LIBRARY_PATH is set nowhere."""
+    """LD_LIBRARY_PATH is not set."""
     if seen.environment is None:
         return ()
     values = [v for v in seen.environment.variables if v.name == "LD_LIBRARY_PATH" and v.value]
@@ -247,7 +247,7 @@ def single_packages(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def numpy_is_one(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """Every NumPy of this machine is NumPy 1."""
+    """Every NumPy on this machine is NumPy 1."""
     found = [d.version for p in seen.pythons or () for d in p.distributions if d.name.lower() == "numpy"]
     return _evidence("NumPy", ", ".join(sorted(set(found)))) if found and all(v.startswith("1.") for v in found) else ()
 
@@ -269,12 +269,12 @@ def driver_starts(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def container_has_gpu(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """CUDA starts inside this container. That it starts on a host says nothing of the host's containers."""
+    """CUDA starts in this container. That it starts on a host proves nothing about the host's containers."""
     return driver_starts(reading, seen) if seen.machine.container else ()
 
 
 def driver_new_enough(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """The driver runs a CUDA at least as new as every toolkit of this machine."""
+    """The driver supports a CUDA at least as new as every toolkit on this machine."""
     driver = seen.driver
     newest = (driver.cuda.driver_cuda if driver and driver.cuda else None) or (
         driver.nvml.driver_cuda if driver and driver.nvml else None
@@ -294,13 +294,13 @@ def nothing_hides(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 
 
 def not_divided(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """No GPU is divided into instances."""
+    """No GPU is partitioned into instances."""
     gpus = seen.driver.gpus if seen.driver else None
     return _evidence(_("Partitioned GPUs"), _("none")) if gpus and all(g.mig is False for g in gpus) else ()
 
 
 def cache_in_order(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
-    """The compute cache can be written and read."""
+    """The compute cache is readable and writable."""
     kept = seen.driver.compute_cache if seen.driver else None
     if kept and (not kept.exists or (kept.writable and kept.index_readable is not False)) and not kept.problem:
         return _evidence(_("Compute cache"), _("OK") if kept.exists else _("none yet"), kept.path)

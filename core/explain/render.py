@@ -1,4 +1,4 @@
-"""An explanation as text for a terminal and as the contract's JSON."""
+"""An explanation as text for a terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ VERDICT_SIGNS = {
 """Sign, words and ANSI colour of each verdict: never colour alone."""
 
 BY_TEXT_WORDS = {"proved": N_("proved by the text itself"), "refuted": N_("refuted by the text itself")}
-"""The same where the text shows its own machine."""
+"""The same if the text itself shows it about its machine."""
 
 
 def to_json(explanation: Explanation) -> bytes:
-    """Return the contract's form: causes best first, codes; and sentence, says, shows, link, warnings, foreign, decide, lines beside them."""
+    """Return the published JSON: causes, best first, and the other fields of the explanation."""
     return msgspec.json.format(msgspec.json.encode(explanation), indent=2) + b"\n"
 
 
 def render_text(explanation: Explanation, colour: bool = False, width: int = TEXT_WIDTH) -> str:
-    """Return the explanation for a newcomer: what the message says, what this machine shows, whether the one can cause
-    the other, the causes and why, what the words mean, and what to do.
+    """Return the explanation for a newcomer.
+
+    In order: what the message says, what this machine shows, whether one causes the other, the causes and why, the
+    meaning of the words, and what to do.
     """
     e = explanation
     lines: list[str] = []
@@ -53,7 +55,7 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = TEX
                 "FILE here."
             ),
         ]
-    # what only its base rate brings in is no reason for anybody
+    # A base rate alone is no reason to show it.
     worth = tuple(r for r in e.causes if r.because or r.by_words or r.may or r.verdict == "proved")
     if worth:
         lines += ["", _("Possible causes")]
@@ -82,12 +84,12 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = TEX
 
 
 def named_sentence(e: Explanation) -> str:
-    """Return in one sentence what the text names."""
+    """Return the things that the text names, in one sentence."""
     return _("It names {names}.", names=", ".join(n.name for n in e.says.names))
 
 
 def link_sentence(shown: MachineFault) -> str:
-    """Return in one sentence what a fault of the machine has to do with the text."""
+    """Return how a fault of the machine relates to the text, in one sentence."""
     return {
         "makes": _("It causes such a message."),
         "may make": _("It can cause such a message, as can other faults."),
@@ -97,9 +99,9 @@ def link_sentence(shown: MachineFault) -> str:
 
 
 def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
-    """Return the cure of what is proved or near, else the steps of what the text points to, and what would decide.
+    """Return the fix of what is proved or likely, else the steps for what the text suggests, and what would decide.
 
-    One question whose answers part the causes comes before the steps of what is only possible.
+    A question that separates the causes comes before the steps for what is only possible.
     """
     lines: list[str] = []
     asked = [

@@ -1,4 +1,4 @@
-"""What a message says by itself: its own meaning, and what it names."""
+"""What a message says by itself: its meaning, and the things that it names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.explain.reading import ParsedText
 from core.knowledge.library_names import LibraryName
 
 MAX_NAMED_THINGS = 4
-"""Things of one kind that are named."""
+"""Maximum number of things of one kind that are named."""
 """Ends and names of the families of codes that say what went wrong."""
 FRAMEWORK_NAMES = {
     "pytorch": "PyTorch",
@@ -29,7 +29,7 @@ FRAMEWORK_NAMES = {
     "opencv": "OpenCV",
 }
 _DRIVER_CUDA = re.compile(r"found version (\d{1,2})(0\d)0\b")
-"""How PyTorch writes the newest CUDA of the driver: 11040 is 11.4."""
+"""PyTorch's notation for the driver's newest CUDA: 11040 is 11.4."""
 _SYMBOL = re.compile(r"undefined symbol: (\w{3,80})|cannot load symbol (\w{3,80})", re.IGNORECASE)
 
 
@@ -59,7 +59,7 @@ def _meaning(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> str:
 
 
 def version_meaning(built: Version, found: Version) -> str:
-    """Return what a message says that compares the cuDNN of the build with the one that was loaded."""
+    """Return the meaning of a message that compares the cuDNN of the build with the loaded one."""
     values = {"built": _version_text(built), "found": _version_text(found)}
     if built[0] != found[0]:
         return _(
@@ -80,7 +80,7 @@ def version_meaning(built: Version, found: Version) -> str:
 
 
 def file_meaning(file: LibraryName, reading: ParsedText, status: CodeMeaning | None) -> str:
-    """Return what a message says that complains of a library."""
+    """Return the meaning of a message about a library."""
     marks = reading.marks
     if "win:126" in marks:
         return _(
@@ -106,7 +106,7 @@ def file_meaning(file: LibraryName, reading: ParsedText, status: CodeMeaning | N
 
 
 def named_things(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> list[NamedThing]:
-    """Return what a text names: files, statuses, symbols, versions, frameworks, GPUs, the system."""
+    """Return the things that a text names: files, statuses, symbols, versions, frameworks, GPUs, the system."""
     found: list[tuple[str, list[str]]] = [
         ("file", [x.name for x in (*reading.blamed, *reading.libraries)]),
         (

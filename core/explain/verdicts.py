@@ -1,8 +1,8 @@
-"""Proves or refutes causes on a Snapshot: a finding proves its cause where a mechanism leads from it to the text; small pure
-functions decide the rest.
+"""Proves or refutes causes on a Snapshot: a finding proves its cause if a mechanism leads from it to the text; small
+pure functions decide the rest.
 
-To add one: write a function ``(reading, seen) -> evidence`` and name it under its cause in PROOFS or REFUTATIONS. It
-returns what was seen, and nothing where the evidence does not decide.
+To add one, write a function ``(reading, seen) -> evidence`` and name it under its cause in PROOFS or REFUTATIONS. It
+returns its observations; nothing if the evidence does not decide.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from core.explain import building, proofs, refutations
+from core.explain import building, extensions, proofs, refutations
 from core.explain.mechanism.fault_facts import fault_facts, of_finding
 from core.explain.mechanism.mechanism import Mechanism, find_mechanism
 from core.explain.mechanism.objections import mismatch_with_machine
@@ -39,6 +39,7 @@ PROOFS: dict[Cause, Judge] = {
     "nvcc_toolkit_mismatch_build": proofs.other_nvcc,
     "container_no_gpu_runtime": building.container_without_gpu,
     "numpy_abi_mismatch": proofs.numpy_two,
+    "extension_abi_mismatch": extensions.built_for_another_release,
     "host_compiler_unsupported": building.host_compiler_refused,
     "compiler_lacks_gpu_arch": building.nvcc_lacks_gpu,
     "build_tools_missing": building.no_compiler,
@@ -87,6 +88,7 @@ REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
     "mig_misconfigured": (refutations.not_divided,),
     "nv_compute_cache_bad": (refutations.cache_in_order,),
     "no_nvidia_gpu": (refutations.gpu_there,),
+    "extension_abi_mismatch": (extensions.extension_fits,),
     "numpy_abi_mismatch": (refutations.numpy_is_one,),
     "nccl_failed": (refutations.not_on_windows,),
     "jetson_build_required": (refutations.not_a_jetson,),
@@ -108,20 +110,22 @@ EXACT_CAUSES: dict[Cause, tuple[Cause, ...]] = {
     "python_dll_search_change": ("cudnn_not_on_search_path", "cuda_not_on_search_path"),
     "process_env_not_inherited": ("cudnn_not_on_search_path", "cuda_not_on_search_path"),
 }
-"""A proved cause that says more exactly why: it takes over the finding of the more general one."""
+"""General cause -> more specific causes, which take over its finding if proved."""
 
 STATE_CAUSES = ("cudnn_major_mismatch", "cudnn_not_installed", "cuda_toolkit_version_mismatch", "cuda_runtime_missing")
-"""Proofs that tell what is not here, and not who asks for it: without a program that does, they only may be the cause."""
+"""Proofs that show that something is missing, not who needs it: without a program that needs it, they are only
+possible.
+"""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a machine says to the causes of a text, and what else it shows."""
+    """The machine's verdicts on a text's causes, and its other faults."""
 
     verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """For each cause that the machine decides: the fields of its Ranked."""
+    """Cause -> fields of its RankedCause, for each cause that the machine decides."""
     shows: tuple[MachineFault, ...] = ()
-    """Every fault that was found, the primary first, and what it has to do with the text."""
+    """Every fault of the machine, the primary first, and how it relates to the text."""
     stranger: str = ""
     """What in the text does not fit this machine, in one sentence."""
 
@@ -135,7 +139,7 @@ def judge_causes(
     findings: tuple[Finding, ...] = (),
     failures: list[Finding] | None = None,
 ) -> Judgement:
-    """Hold a text against a machine and its findings (worst first, as a Report has them).
+    """Compare a text with a machine and its findings (worst first, as in a Report).
 
     A judge that fails adds a finding to ``failures`` and decides nothing.
     """
@@ -159,14 +163,14 @@ def _ask_judge(judge: Judge, reading: ParsedText, seen: Snapshot, failures: list
 
 
 def _refuted_causes(reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> Fields:
-    """Return every cause that the machine speaks against."""
+    """Return every cause that the machine refutes."""
     answers = {c: (_ask_judge(r, reading, seen, failures) for r in refuters) for c, refuters in REFUTATIONS.items()}
     found = {cause: next(filter(None, its), ()) for cause, its in answers.items()}
     return {cause: {"verdict": "refuted", "evidence": against} for cause, against in found.items() if against}
 
 
 def _proved_causes(reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> Fields:
-    """Return what proofs without a finding say: each needs a mechanism as a finding does."""
+    """Return the causes that proofs without a finding prove; each needs a mechanism, as a finding does."""
     verdicts: Fields = {}
     for cause, prove in PROOFS.items():
         evidence = _ask_judge(prove, reading, seen, failures)
@@ -178,19 +182,19 @@ def _proved_causes(reading: ParsedText, seen: Snapshot, failures: list[Finding])
 
 
 def _enter_finding(verdicts: Fields, finding: Finding, linked: Mechanism) -> None:
-    """Enter a finding: as the proof of its cause, as what may be behind the text, or as a fault that is here."""
+    """Add a finding: as the proof of its cause, as possibly behind the text, or as another fault of the machine."""
     old = verdicts.get(finding.cause, {})
     if linked.is_proved and not _is_superseded(old, finding):
         verdicts[finding.cause] = {"verdict": "proved", "evidence": finding.evidence, "finding": finding}
     elif linked.is_possible and old.get("verdict") != "proved" and "finding" not in old:
         verdicts[finding.cause] = {"evidence": finding.evidence, "finding": finding, "may": True}
     elif old.get("verdict") == "refuted":
-        # the fault is here, though not behind this text: that is no refutation
+        # The fault exists, although it is not behind this text: that is no refutation.
         del verdicts[finding.cause]
 
 
 def _prefer_specific(verdicts: Fields) -> None:
-    """Put specific causes before general ones: a finding before a mere absence, an exact cause before its kind."""
+    """Let specific causes replace general ones: a finding before a missing thing, an exact cause before its kind."""
     if any("finding" in v and v.get("verdict") == "proved" for v in verdicts.values()):
         for cause in PROOFS.keys() - EXACT_CAUSES.keys():
             if verdicts.get(cause, {}).get("verdict") == "proved" and "finding" not in verdicts[cause]:
@@ -204,13 +208,13 @@ def _prefer_specific(verdicts: Fields) -> None:
 
 
 def was_searched(reading: ParsedText, seen: Snapshot) -> bool:
-    """Whether a program of this machine was searched for the library that the text misses, and did not find it."""
+    """Whether the search of a program on this machine did not find the library that the text misses."""
     wanted = {x.name for x in reading.blamed}
     return any(r.winner is None and r.name.lower() in wanted for x in seen.loads or () for r in x.resolutions)
 
 
 def machine_fault(finding: Finding, linked: Mechanism) -> MachineFault:
-    """Return a fault of the machine beside the text, and what the one has to do with the other."""
+    """Return a fault of the machine, and how it relates to the text."""
     return MachineFault(
         finding=finding.id,
         cause=finding.cause,
@@ -228,7 +232,7 @@ def machine_fault(finding: Finding, linked: Mechanism) -> MachineFault:
 
 
 def _is_superseded(old: dict[str, Any], finding: Finding) -> bool:
-    """Whether a better finding of the same cause is already there."""
+    """Whether a better finding for the same cause was added already."""
     had = old.get("finding")
     return (
         old.get("verdict") == "proved"

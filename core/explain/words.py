@@ -1,6 +1,6 @@
-"""What a text's words say: which causes texts with such words came from.
+"""Causes that texts with similar words had. The table is learned (``python -m tests.learn_words``).
 
-The table is learned (``python -m tests.learn_words``). It puts no cause before those that clues name, and proves nothing.
+It never ranks a cause before those that clues name, and proves nothing.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from core.explain.reading import ParsedText
 from core.knowledge.words import WordTable, word_table
 
 MAX_WORD_CHARACTERS = 4000
-"""Of a text, what its words are taken from: the part that a message is written in, not a log."""
+"""Maximum number of characters of a text whose words are used: the length of a message, not of a log."""
 SHARPNESS = 14.0
-"""Log-odds between a text that is wholly alike and one that is not at all (cross-validated)."""
+"""Difference in log-odds between an identical and a completely different text (cross-validated)."""
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[a-z_]{2,40}|[一-鿿]|\d+")
-"""A Chinese sign is half a word: it counts in pairs alone."""
+"""A Chinese character is half a word, so only pairs count."""
 
 
 @dataclass(frozen=True)
 class WordBelief:
-    """What the words of one text say."""
+    """The result of comparing one text's words."""
 
     odds: dict[str, float]
-    """Log-share of each cause; they add up to 1 before the logarithm."""
+    """Logarithm of each cause's share; the shares add up to 1."""
     about: float
-    """Log-odds that the text is about a GPU set-up at all, and not about anything else."""
+    """Log-odds that the text is about a GPU set-up."""
 
 
 def word_features(reading: ParsedText) -> frozenset[str]:
-    """Return the words, the pairs of words and the marks of a text. Numbers count by their length alone."""
+    """Return the words, pairs of words and marks of a text. Numbers count by length only."""
     low = reading.low
     if len(low) > MAX_WORD_CHARACTERS:
-        # a log repeats its lines with other numbers
+        # A log repeats its lines with other numbers.
         low = "\n".join(dict.fromkeys(_DIGIT.sub("0", low).split("\n")))[:MAX_WORD_CHARACTERS]
     words = [f"#{len(w)}" if w.isdigit() else w for w in _WORD.findall(low)]
     parts = [part for w in words if "_" in w for part in w.split("_") if len(part) > 1]
@@ -46,9 +46,10 @@ def word_features(reading: ParsedText) -> frozenset[str]:
 
 
 def believe_words(reading: ParsedText, table: WordTable | None = None) -> WordBelief:
-    """Return how alike a text is to those of each cause: the cosine between their words, rare ones weighing more.
+    """Return how similar a text is to those of each cause: the cosine between their words, with more weight for rare
+    ones.
 
-    ``table``: another than the product's own.
+    ``table``: replaces the product's own.
     """
     table = table or word_table()
     likeness = [0] * len(table.causes)

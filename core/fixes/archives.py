@@ -179,7 +179,6 @@ class _Limited(io.RawIOBase):
     def __init__(self, stream: IO[bytes], room: _ExtractionBudget) -> None:
         self._stream = stream
         self._room = room
-        self._furthest = 0
 
     def read(self, size: int = -1) -> bytes:
         if not 0 <= size <= MAX_READ_BYTES:

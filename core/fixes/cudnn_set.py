@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import csv
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -18,7 +14,6 @@ import platformdirs
 from core.common.home import below_home
 from core.common.i18n import N_, _, translate_fact
 from core.common.progress import Progress
-from core.common.versions import whole_number
 from core.fixes import archives
 from core.fixes.archives import ArchiveError, Member
 from core.host import safe_folder, scratch
@@ -29,7 +24,7 @@ from core.model.facts import CudnnCopy, Frozen, System
 from core.probes.cudnn.contents import assemble_copy, choose_files, describe_library, pages_deadline
 from core.probes.cudnn.locations import CudnnFolder, CudnnSpot
 from core.probes.sysroot import Sysroot
-from core.probes.wheel_record import RecordRow
+from core.probes.wheel_record import RecordRow, parse_rows
 from core.transaction.journal import Journal
 
 
@@ -88,34 +83,8 @@ def _is_wanted(name: str, system: System) -> bool:
 
 
 def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -> CudnnSet:
-    system, cuda_major = wanted.system, wanted.cuda_major
-    groups: dict[str, list[Member]] = defaultdict(list)
-    for member in found:
-        folder, _slash, base = member.name.rpartition("/")
-        if parse_cudnn_name(base, system):
-            groups[folder].append(member)
-    if not groups:
-        other = "Linux" if system == "windows" else "Windows"
-        raise ArchiveError(
-            _(
-                "{source} contains no cuDNN library for this system (it might be the one for {other}).",
-                source=source,
-                other=other,
-            )
-        )
     recorded = _read_record(found)
-    sets = [_copy_of_members(members, recorded, folder, system) for folder, members in sorted(groups.items())]
-    fit = [s for s in sets if cuda_major is None or s[0].cuda_major in (cuda_major, None)] or sets
-    if len(fit) > 1:
-        raise ArchiveError(
-            _(
-                "{source} contains {count} sets of cuDNN ({groups}); select one folder.",
-                source=source,
-                count=len(fit),
-                groups=", ".join(sorted(groups)),
-            )
-        )
-    copy, members = fit[0]
+    copy, members = _only_set(found, recorded, source, wanted)
     _require(copy, source, wanted)
     wrong = [m.name for m in members if m.name in recorded and m.sha256 and m.sha256 != recorded[m.name].sha256]
     if wrong:
@@ -136,11 +105,44 @@ def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -
         major=copy.major,
         cuda_major=copy.cuda_major,
         architecture=wanted.architecture,
-        system=system,
+        system=wanted.system,
         members=tuple(members),
         record=bool(recorded) and all(m.name in recorded for m in members if not m.link),
         source=source,
     )
+
+
+def _only_set(
+    found: tuple[Member, ...], recorded: Mapping[str, RecordRow], source: str, wanted: SetRequirement
+) -> tuple[CudnnCopy, list[Member]]:
+    """Return the one folder's cuDNN that is for the wanted CUDA, with its members."""
+    system, cuda_major = wanted.system, wanted.cuda_major
+    groups: dict[str, list[Member]] = defaultdict(list)
+    for member in found:
+        folder, _slash, base = member.name.rpartition("/")
+        if parse_cudnn_name(base, system):
+            groups[folder].append(member)
+    if not groups:
+        other = "Linux" if system == "windows" else "Windows"
+        raise ArchiveError(
+            _(
+                "{source} contains no cuDNN library for this system (it might be the one for {other}).",
+                source=source,
+                other=other,
+            )
+        )
+    sets = [_copy_of_members(members, recorded, folder, system) for folder, members in sorted(groups.items())]
+    fit = [s for s in sets if cuda_major is None or s[0].cuda_major in (cuda_major, None)] or sets
+    if len(fit) > 1:
+        raise ArchiveError(
+            _(
+                "{source} contains {count} sets of cuDNN ({groups}); select one folder.",
+                source=source,
+                count=len(fit),
+                groups=", ".join(sorted(groups)),
+            )
+        )
+    return fit[0]
 
 
 def _read_record(found: tuple[Member, ...]) -> Mapping[str, RecordRow]:
@@ -149,26 +151,8 @@ def _read_record(found: tuple[Member, ...]) -> Mapping[str, RecordRow]:
     for member in found:
         if member.name.endswith(".dist-info/RECORD") and member.path and member.size < (64 << 20):
             text = Path(member.path).read_text(encoding="utf-8", errors="replace")
-            for row in _lines(text):
-                if len(row) >= 3 and (sha := _sha256(row[1])):
-                    rows[row[0]] = RecordRow(sha256=sha, size=whole_number(row[2]))
+            rows |= {name: row for name, row in parse_rows(text.splitlines()) if row.sha256}
     return rows
-
-
-def _lines(text: str) -> Iterator[list[str]]:
-    """Yield the lines of a RECORD; one that is none (csv takes 128 KiB a field) is left out."""
-    for line in text.splitlines():
-        with suppress(csv.Error):
-            yield from csv.reader([line])
-
-
-def _sha256(digest: str) -> str:
-    """Return RECORD's "sha256=..." (URL-safe base64, no padding) in hexadecimal digits; empty for anything else."""
-    kind, _, value = digest.partition("=")
-    try:
-        return base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).hex() if kind == "sha256" else ""
-    except (binascii.Error, ValueError):
-        return ""
 
 
 class _UnpackedFiles(Sysroot, frozen=True):

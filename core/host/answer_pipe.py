@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from core.host.child_main import ANSWER_VARIABLE
 
 LOOK = b"?\n"
-"""How the line ends with which the program asks us to read its mapped files; no other line does."""
+"""The line with which the program asks the parent to read its mapped files; no other line ends so."""
 MAX_LOOKS = 1000
-"""Looks at one program; their answers fit into a pipe that nobody reads."""
+"""Maximum number of such requests of one program; their answers fit into a pipe that nobody reads."""
 
 
 class AnswerPipe:
@@ -67,7 +67,7 @@ class AnswerPipe:
                     looks += 1
                     if looks <= MAX_LOOKS:
                         look()
-                        with suppress(OSError):  # it may have ended meanwhile
+                        with suppress(OSError):  # The program may have ended meanwhile.
                             os.write(self._go, b"\n")
                 last = chunk[-1:]
         finally:

@@ -85,11 +85,6 @@ def order_of(work: Callable[..., None], request: object, token: str = "") -> byt
     return marshal.dumps((name, os.getpid(), form, token))
 
 
-def token_of(order: bytes) -> str:
-    """Return the token of an order made by ``order_of``."""
-    return str(marshal.loads(order)[3])  # noqa: S302 - our own bytes
-
-
 def function_name(work: Callable[..., None]) -> str:
     """Return the name by which a child finds the function, "module:function".
 

@@ -12,7 +12,7 @@ import sys
 from core.common import frozen
 from core.common.fact_text import take_forms
 
-TYPE_CHECKING = False  # as typing has it; importing that takes longer than all of this
+TYPE_CHECKING = False  # Defined as in typing, whose import takes longer than the rest of this module.
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
@@ -148,7 +148,7 @@ def _answer_pipe() -> tuple[int, int]:
     """Return the two descriptors that the parent made, no longer inheritable."""
     numbers = [int(n) for n in os.environ.pop(ANSWER_VARIABLE, "").split(",") if n.isdigit()]
     if len(numbers) != 2:
-        os._exit(2)  # somebody else started this
+        os._exit(2)  # Another program started this one.
     if sys.platform == "win32":
         import msvcrt
 
@@ -164,7 +164,7 @@ def _answer_pipe() -> tuple[int, int]:
 def _standard_streams() -> None:
     sys.stdout, sys.stderr = (
         open(descriptor, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115  # as long as we live
-        for descriptor in (1, 2)  # a windowed program has none of its own
+        for descriptor in (1, 2)  # A windowed program has none.
     )
 
 

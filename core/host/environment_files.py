@@ -67,7 +67,7 @@ def write_assignment(text: str, name: str, value: Value | None) -> str:
     if value is None:
         return "".join(lines[:place] + lines[place + 1 :])
     was_read = bool(value.kind) and _READABLE.match(value.text)
-    # what separates folders is no more than that, also where it is no letter of a plain value
+    # A separator of folders counts as plain even if it is no letter.
     if not was_read and not all(_QUOTABLE.match(part) for part in path_list.split_entries(value.text, "linux", name)):
         raise ChangeError(
             _("{name} cannot have the value {text} in an environment file.", name=name, text=repr(value.text))

@@ -14,7 +14,7 @@ from core.model.changes import ChangeError
 _AT_CURRENT, _EXCHANGE = -100, 2
 """AT_FDCWD and RENAME_EXCHANGE of renameat2(2)."""
 _WITHOUT = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
-"""What the call says where a file system or a kernel does not have it."""
+"""Errors of the call if the kernel or the file system does not support it."""
 
 
 def folder_number(path: str) -> int:
@@ -27,8 +27,9 @@ def folder_number(path: str) -> int:
 
 
 def bring_folder(number: int, place: str, other: str) -> None:
-    """Make ``place`` the folder with this inode number, and ``other`` what was at ``place``. Can be repeated after a
-    kill.
+    """Make ``place`` the folder with this inode number, and ``other`` the folder that was at ``place``.
+
+    It can be repeated after a kill.
 
     Raises:
         ChangeError: neither is that folder.

@@ -91,7 +91,7 @@ def _posix(status: int) -> str:
         name, meaning = _SIGNALS.get(-status, (fact_text("signal {status}", status=-status), ""))
         what = fact_text("{name}: {meaning}", name=name, meaning=meaning) if meaning else name
         return fact_text("was killed by {name}", name=what)
-    if status - 128 in _SIGNALS:  # a shell or a launcher passes on its child's signal so
+    if status - 128 in _SIGNALS:  # A shell or a launcher passes its child's signal on in this way.
         name, meaning = _SIGNALS[status - 128]
         return fact_text(
             "ended with status {status}, which stands for {name}: {meaning}", status=status, name=name, meaning=meaning

@@ -12,9 +12,9 @@ from core.model.changes import ChangeError
 from core.model.facts import Frozen
 
 CAPABILITY_ATTRIBUTE = "security.capability"
-"""Rights of one program's very bytes (capabilities(7)): never given to others."""
+"""Privileges of one program's exact bytes (capabilities(7)); never given to other bytes."""
 SYSTEM_S = ("trusted.", "security.ima", "security.evm")
-"""Beginnings of names that the kernel and file systems keep for themselves."""
+"""Prefixes of attributes that the kernel and file systems manage."""
 
 
 class FileAttributes(Frozen, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ if sys.platform == "win32":
         return FileAttributes(mode=stat.S_IMODE(found.st_mode), modified=found.st_mtime_ns)
 
     def set_attributes(fd: int, wanted: FileAttributes) -> None:
-        """Windows gives a new file its folder's access list; nothing is left to do while it is open."""
+        """Do nothing: Windows gives a new file its folder's access list."""
 
 else:
 
@@ -67,12 +67,13 @@ else:
         return tuple((name, os.getxattr(fd, name)) for name in names if not name.startswith(SYSTEM_S))
 
     def set_attributes(fd: int, wanted: FileAttributes) -> None:
-        """Give an open file its attributes, and look whether it has them.
+        """Set an open file's attributes, and check that it has them.
 
-        Without an administrator's rights the owner, and what the system keeps for itself, stay as the system made them.
+        Without an administrator's rights, the owner and the attributes that the system manages stay unchanged.
 
         Raises:
-            ChangeError: it has others all the same. OSError: the system refused.
+            ChangeError: it has other attributes nevertheless.
+            OSError: the system refused.
         """
         root = os.geteuid() == 0
         found = os.fstat(fd)
@@ -100,7 +101,9 @@ else:
             raise ChangeError(_("The file's owner, permissions or attributes cannot be kept here."))
 
     def _try(root: bool, call: object, *arguments: object) -> None:
-        """Change an extended attribute; who is no administrator may be refused what is the system's."""
+        """Change an extended attribute; without an administrator's rights, ignore a refusal for the system's own
+        attributes.
+        """
         try:
             call(*arguments)  # type: ignore[operator]
         except OSError as e:

@@ -29,7 +29,7 @@ def write_output(path: Path, data: bytes) -> None:
         return
     folder, name = safe_folder.split_path(os.path.realpath(path))
     with safe_folder.open_folder(folder) as place, os.fdopen(place.open_output(name), "wb") as file:
-        refuse_planted(path)  # once more, of what is open now
+        refuse_planted(path)  # Check again what is open now.
         file.truncate()
         file.write(data)
 
@@ -44,7 +44,7 @@ def refuse_planted(path: Path) -> None:
         ChangeError: names the part that belongs to another account.
     """
     if sys.platform == "win32":
-        return  # a link there needs rights that make an administrator
+        return  # Only an administrator can create links there.
     me = provenance.this_person()
     trusted = me.trusted | ({f"uid:{me.behind.uid}"} if me.behind else set())
     whole = path.absolute()

@@ -17,7 +17,8 @@ def cache_folder() -> str:
     """Return the account's cache folder, which may not exist yet; empty for an account without a home."""
     usual = below_home(lambda: platformdirs.user_cache_path("convalesce", appauthor=False))
     above = (usual.parent, usual.parent.parent)
-    if usual == NOWHERE or not any(map(os.path.isdir, above)):  # pathlib's raises where the home is another account's
+    # pathlib's raises if the home folder is another account's.
+    if usual == NOWHERE or not any(map(os.path.isdir, above)):
         return ""
     return os.path.realpath(usual / "reads")
 

@@ -21,7 +21,7 @@ EVERYONE = "everyone"
 ADMINISTRATORS: frozenset[str]
 """Who is trusted with everything: root, or Windows' SYSTEM, administrators and TrustedInstaller."""
 MAX_LINKS = 40
-"""Links on one way that Linux follows (path_resolution(7))."""
+"""Maximum number of links that Linux follows on one path (path_resolution(7))."""
 ACCESS_LIST = "system.posix_acl_access"
 
 
@@ -213,7 +213,7 @@ else:
             try:
                 numbers.add(f"uid:{pwd.getpwnam(name).pw_uid}")
             except KeyError:
-                continue  # an account that is gone
+                continue  # an account that no longer exists
         return frozenset(first | numbers)
 
     def groups_of(uid: int, gid: int) -> frozenset[int]:

@@ -24,7 +24,7 @@ MAX_STREAM_BYTES = 4 << 20
 """Bytes of each stream that are kept; what comes after is read and dropped."""
 
 _GRACE = 5.0
-"""Seconds that a killed process gets to vanish; one that hangs inside the kernel never does."""
+"""Seconds to wait for a killed process to end; one that hangs inside the kernel never does."""
 
 _DRAIN = 3.0
 """Seconds to read the rest of a pipe. Only a descendant in its own session can hold one open for longer."""
@@ -237,7 +237,7 @@ def _ignore_output(_data: bytes) -> None:
 
 
 def _feed(stream: IO[bytes], data: bytes) -> None:
-    with suppress(OSError), stream:  # a process may end without having read its input
+    with suppress(OSError), stream:  # A process may end without having read its input.
         view = memoryview(data)
         while view:
             view = view[stream.write(view) :]

@@ -22,7 +22,7 @@ from core.host.interface import Account
 from core.model.facts import Changeable, Frozen
 
 QT_PLACES = ("QT_PLUGIN_PATH", "QT_QPA_PLATFORM_PLUGIN_PATH")
-"""Where Qt looks for its plugins."""
+"""Variables with the folders in which Qt searches for plug-ins."""
 SEARCHED = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PYTHONPATH", *QT_PLACES)
 """Variables whose entries make a program run or load something."""
 PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
@@ -31,15 +31,18 @@ LEADING = (
     *("OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR"),
     *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CONFIG_FILE", "UV_CONFIG_FILE"),
 )
-"""Windows: variables that do the same and name one place. Elsewhere every variable does that leads to a place of others."""
+"""Windows: variables that name one place from which programs run or load something.
+
+On Linux, any variable with a path may.
+"""
 DISPLAYING = ("XAUTHORITY", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY")
-"""Without which an administrator's window has no display: places of the person whose session it is."""
+"""Variables that an administrator's window needs for its display: places of the person whose session it is."""
 TEMPORARY = ("TMPDIR", "TMP", "TEMP")
-"""Which may lead to a folder that everybody shares, if its sticky bit keeps each one's own there."""
+"""Variables that may name a folder shared by everybody, if its sticky bit protects each person's files."""
 HANDED_ON = late_pattern(
     r"PATH|LANG|LC_\w+|LD_\w+|TZ|TMPDIR|_PYI\w+|(?:CUDA|CUDNN|CUBLAS|NVIDIA|TF|XLA|JAX|TORCH|PYTORCH|OMP|PYTHON)\w*"
 )
-"""Variables of the administrator that a program of another account gets; the rest may hold secrets."""
+"""Variables of the administrator that a program of another account gets; others may contain secrets."""
 NOBODY = 65_534
 """The number of the account without rights (passwd of Debian, Fedora and Arch)."""
 _PATHS = late_pattern(r"(?<![^\s:;,='\"])[^\s:;,='\"]*/[^\s:;,='\"]*")
@@ -159,7 +162,7 @@ def _is_sticky(path: str) -> bool:
 def _leads_elsewhere(name: str, entry: str, me: Person) -> bool:
     """Whether others can change an entry's target. Programs start in the root folder, so "." means that."""
     if name in PRELOADED and "/" not in entry:
-        return False  # it is looked for on the search path
+        return False  # It is searched for on PATH.
     anchor = os.path.splitdrive(sys.executable)[0] + os.sep
     return bool(ownership.first_loose(os.path.join(anchor, entry), me.trusted))  # noqa: PTH118 - may be no path
 
@@ -268,7 +271,7 @@ else:
     def _this_person() -> Person:
         uid = os.geteuid()
         trusted = ownership.ADMINISTRATORS | {f"uid:{uid}"} | outside_accounts()
-        if not (_is_account(uid) or _is_group(os.getegid())):  # a container that knows neither
+        if not (_is_account(uid) or _is_group(os.getegid())):  # a container without either account
             trusted |= {f"gid:{os.getegid()}"}
         number = _behind() if uid == 0 else 0
         return Person(trusted=trusted, elevated=uid == 0, behind=_account(number) if number else None)

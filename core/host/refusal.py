@@ -44,7 +44,8 @@ def _closed_folder(path: str) -> str:
 
 def windows_reason(attributes: int, wish: Wish, *, folder: bool) -> str:
     """Return why Windows refuses, as far as a file's attributes show it: only the owner can read its access list."""
-    if wish == "change" and not folder and attributes & stat.FILE_ATTRIBUTE_READONLY:  # a folder's only marks its icon
+    # On a folder, the attribute only says that it has an icon.
+    if wish == "change" and not folder and attributes & stat.FILE_ATTRIBUTE_READONLY:
         return fact_text("it has the read-only attribute")
     if wish == "read" and not folder:
         return fact_text("its access list does not allow it, or another program has it open for itself alone")

@@ -219,7 +219,7 @@ class SafeFolder:
             os.fsync(self._handle)
 
     def state(self, name: str) -> str:
-        """Return what a name stands for: "" for nothing, a file's SHA-256, "-> target" for a link, or "folder".
+        """Return the state of a name: "" if it does not exist, a file's SHA-256, "-> target" for a link, or "folder".
 
         Raises:
             ChangeError: it is something else.
@@ -233,7 +233,7 @@ class SafeFolder:
         if stat.S_ISDIR(found.st_mode):
             return "folder"
         with os.fdopen(self.open(name), "rb") as file:
-            import hashlib  # OpenSSL's library comes with it
+            import hashlib  # imported late: loads OpenSSL
 
             return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -337,7 +337,7 @@ def make_folders(path: str, mode: int = 0o755) -> None:
 
 def copy_bytes(source: int, target: int) -> str:
     """Copy an open file to another; return the SHA-256 of the bytes written."""
-    import hashlib  # OpenSSL's library comes with it
+    import hashlib  # imported late: loads OpenSSL
 
     digest = hashlib.sha256()
     while chunk := os.read(source, CHUNK_BYTES):

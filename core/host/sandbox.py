@@ -17,7 +17,7 @@ OWN_NETWORK, OWN_ACCOUNTS = 0x40000000, 0x10000000
 """CLONE_NEWNET and CLONE_NEWUSER, unshare(2). Without rights a network of one's own needs accounts of one's own; root keeps its
 rights, without which it could not read what a person closed to others."""
 FILTER, NETWORK = "seccomp", "network namespace"
-"""The two guards: what may be called, and a network in which nobody else is, with no socket of another program's by name."""
+"""The two guards: a filter of system calls, and a network namespace of its own, without sockets of other programs."""
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 NOT_PERMITTED, NO_SUCH_CALL = 1, 38
 _LOAD, _IS, _AT_LEAST, _HAS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06

@@ -16,10 +16,10 @@ from pathlib import Path
 from core.host.file_lock import take_lock
 
 LOCK_SUFFIX = ".in-use"
-"""A file that the process holds locked as long as it lives; the system itself lets go of the lock."""
+"""Suffix of a file that the process keeps locked while it runs; the system releases the lock at its end."""
 _NAME = re.compile(r"convalesce-[0-9a-f]{8}(?:\.in-use)?")
 _locks: dict[Path, int] = {}
-"""Folder of ``make_scratch`` -> the descriptor that holds its lock."""
+"""Folder of ``make_scratch`` -> the descriptor that holds its lock. One per process, as descriptors and ``atexit`` are."""
 
 
 def make_scratch(parent: str | os.PathLike[str] | None = None) -> Path:
@@ -62,10 +62,11 @@ def _make_locked(parent: str | os.PathLike[str] | None) -> tuple[Path, int]:
         place = base / f"convalesce-{os.urandom(4).hex()}"
         fd = os.open(lock_path(place), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            if take_lock(fd) and os.fstat(fd).st_nlink:  # else one that clears took it for a dead one's in between
+            # Otherwise another process may clear it meanwhile as an abandoned folder.
+            if take_lock(fd) and os.fstat(fd).st_nlink:
                 place.mkdir(mode=0o700)
                 return place, fd
-        except OSError:  # no locks there, and so no end of trying
+        except OSError:  # The file system has no locks, so retrying would never end.
             os.close(fd)
             raise
         os.close(fd)
@@ -78,7 +79,7 @@ def lock_path(place: Path) -> Path:
 
 def clear_abandoned(parent: str | os.PathLike[str] | None = None) -> None:
     """Remove the folders below ``parent`` whose processes have ended. Never raises; other users' folders stay."""
-    with suppress(OSError):  # there may be no folder for temporary files at all
+    with suppress(OSError):  # There may be no folder for temporary files.
         base = Path(parent or tempfile.gettempdir())
         with os.scandir(base) as entries:
             names = {e.name.removesuffix(LOCK_SUFFIX) for e in entries if _NAME.fullmatch(e.name) and _is_mine(e)}
@@ -93,7 +94,7 @@ def clear_abandoned(parent: str | os.PathLike[str] | None = None) -> None:
 
 def _end(place: Path, fd: int) -> None:
     shutil.rmtree(place, ignore_errors=True)
-    if sys.platform == "win32":  # a file that is open keeps its name there
+    if sys.platform == "win32":  # Windows keeps the name of an open file.
         os.close(fd)
     with suppress(OSError):
         lock_path(place).unlink()
@@ -104,7 +105,7 @@ def _end(place: Path, fd: int) -> None:
 def _is_mine(entry: os.DirEntry[str]) -> bool:
     try:
         found = entry.stat(follow_symlinks=False)
-    except OSError:  # its own process has just removed it
+    except OSError:  # Its own process has just removed it.
         return False
     kind = stat.S_ISREG if entry.name.endswith(LOCK_SUFFIX) else stat.S_ISDIR
     return kind(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.geteuid())

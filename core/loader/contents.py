@@ -1,4 +1,4 @@
-"""Strings in a library's read-only data: names of libraries that it opens by itself, and given words."""
+"""Strings in a library's read-only data: names of libraries that it opens itself, and given words."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from core.loader.sections import Layout, Section, open_layout, section_chunks
 from core.model.facts import cuda_in_name, path_text
 
 STRING_SECTIONS = frozenset({".rodata", ".data", ".rdata", ".lrodata", ".ldata", ".rodata.str1.1", ".rodata.str1.8"})
-"""Sections that hold strings. Never .nv_fatbin, the GPU's code, which is most of such a file."""
+"""Sections that contain strings. Never .nv_fatbin, the GPU code, which is most of such a file."""
 
 MAX_WHOLE_SECTION_BYTES, EDGE_BYTES = 32 << 20, 4 << 20
-"""A section of up to WHOLE bytes is read; of a larger one (cuDNN's tables of kernels) the first and last EDGE bytes,
-between which compilers put no strings: so in every cuDNN file from 8.9.7 to 9.21, both systems."""
+"""Size up to which a section is read completely, and bytes read at both ends of a larger one (cuDNN's tables of
+kernels).
+
+Compilers put no strings between: true of every cuDNN file from 8.9.7 to 9.21 on both systems.
+"""
 
 NAME_ENDINGS = {
     "ELF": (b".so", re.compile(rb"(?<![\w.+-])lib[\w+-]{2,64}\.so(?:\.[0-9%d]{1,8}){0,4}(?=[\0\x27\x22 ,;:)}]|$)")),
     "PE": (b".dll", re.compile(rb"(?<![\w.+-])[\w+-]{2,64}\.dll(?=[\0\x27\x22 ,;:)}]|$)")),
 }
-"""For each format, how library names end, and a whole name that stands alone in a string."""
+"""For each format: the suffix of library names, and a pattern for a complete name in a string."""
 
 INTERESTING_NAME = late_pattern(
     r"^(?:lib)?(?:cudnn|cublas|cudart|nvrtc|cuda|cufft|curand|cusolver|cusparse|nvjitlink|nvjpeg|cupti|nccl|nvcuda|nvml"
     r"|nvidia|zlibwapi|npp|nvtoolsext|nvvm)",
     re.IGNORECASE,
 )
-"""Families of names that matter here; the C library and the like are left out."""
+"""Relevant library families; the C library and the like are left out."""
 
 
 def library_names(path: str | os.PathLike[str], *, root: str = "/") -> tuple[str, ...]:

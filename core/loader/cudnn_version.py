@@ -1,16 +1,17 @@
-"""The true version of a cuDNN file, from what its maker compiled into it; nothing of it is run.
+"""The true version of a cuDNN file, from what its maker compiled into it; none of it runs.
 
-File names and headers lie or are absent, so they are not asked. In order of trust:
+File names and headers may be wrong or missing, so they are not used. In order of trust:
 
 1. exported data such as ``cudnn_graph_version`` (0x00090A02 = 9.10.2), on both systems and every architecture;
-2. the number that the file's own ...VersionCheck function compares with (x86_64 code: ``cmp dword [reg], 0x00090A02``);
-3. for cuDNN 9's engine and heuristic libraries, the number that their hidden start function compares with
-   (``cmp reg, 91002``);
+2. the number that the file's own ...VersionCheck function compares with (x86_64 code: ``cmp dword [reg],
+   0x00090A02``);
+3. for cuDNN 9's engine and heuristic libraries, the number that their hidden start function compares with (``cmp
+   reg, 91002``);
 4. for the Linux shim of cuDNN 9, the numbers from which it makes the names libcudnn_graph.so.9.10.2 that it opens;
-5. a DLL's version resource, where it is cuDNN's own style of number (``true_version`` alone asks it).
+5. a DLL's version resource, if it is in cuDNN's own format (only ``true_version`` uses it).
 
-The first four were read in the files of 8.9.7, 9.1.0, 9.10.2, 9.20.0 and 9.21.1. The shims of cuDNN 8, and those of cuDNN 9
-on Windows, contain no version at all.
+The first four were read in the files of 8.9.7, 9.1.0, 9.10.2, 9.20.0 and 9.21.1. The shims of cuDNN 8, and those of
+cuDNN 9 on Windows, contain no version at all.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ DUMMY_SYMBOLS = (
 """Exported by cuDNN 9's engine and heuristic libraries on Linux, close behind their start function."""
 
 BYTES_AROUND, BYTES_BEFORE = 0x200, 0x2000
-"""How much code before and behind the start of a VersionCheck function (compilers put the comparison on either side),
-and how much before a dummy symbol, is read."""
+"""Bytes of code read around the start of a VersionCheck function (compilers put the comparison on either side), and
+before a dummy symbol.
+"""
 
 COMPARE_PACKED = late_pattern(rb"\x81[\x38-\x3f](...\0)", re.DOTALL)
 COMPARE_DECIMAL = late_pattern(rb"\x81[\xf8-\xff](...\0)", re.DOTALL)
@@ -61,7 +63,7 @@ MAX_CODE_BYTES = 64 << 20
 
 
 class TrueVersion(Frozen, frozen=True, kw_only=True):
-    """A version that a file's contents prove, and what in the file says so."""
+    """A version that a file's content proves, and the evidence."""
 
     version: str
     """Major.minor.patch."""
@@ -159,7 +161,7 @@ def _agreed_version(versions: Iterator[str | None]) -> str | None:
 
 
 MAX_RESOURCE_BYTES = 1 << 18
-"""Bytes of a resource section that are read; cuDNN's have a few hundred."""
+"""Maximum number of bytes read of a resource section; cuDNN's have a few hundred."""
 
 
 def true_version(path: str, root: str = "/") -> tuple[str | None, str]:

@@ -1,7 +1,7 @@
 """A cache of what readers found in files, keyed by each file's identity: always within a run, and between runs if there
 is a store.
 
-A cached result depends on the file's bytes alone. Ownership and permissions are examined anew each time.
+A cached result depends only on the file's bytes. Ownership and permissions are examined each time.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import zlib
-from _blake2 import blake2b  # hashlib brings OpenSSL's library with it
+from _blake2 import blake2b  # imported late: hashlib loads OpenSSL
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache, wraps
@@ -34,11 +34,11 @@ MAX_KEPT_BYTES = 8 << 20
 """Maximum size of the store in bytes: about ten environments with every GPU framework."""
 
 SETTLED_NANOSECONDS = 2_000_000_000
-"""Nanoseconds after which a change shows in a file's times for certain: FAT's clock ticks every two seconds."""
+"""Nanoseconds after which a change surely shows in a file's times: FAT's clock has steps of two seconds."""
 
 
 MISSING = "missing"
-"""Takes the place of an identity if the file is missing or may not be examined."""
+"""Replaces an identity if the file is missing or may not be examined."""
 
 
 Row = tuple[str, msgspec.Raw, list[tuple[str, dict[str, str]]]]
@@ -52,7 +52,7 @@ class EarlierReads:
         self._kept: dict[str, Row] = {}
         self._used: dict[str, Row] = {}
         self.has_news = False
-        """Whether something was added that ``data`` did not hold."""
+        """Whether a result was added that ``data`` did not contain."""
         with suppress(msgspec.DecodeError, ValueError):
             if zlib.crc32(data[4:]) == int.from_bytes(data[:4], "little"):
                 stamp, rows = msgspec.msgpack.decode(data[4:], type=tuple[str, dict[str, Row]])
@@ -107,7 +107,7 @@ def _sources(folders: list[str]) -> Iterator[str]:
 
 
 def _stamp() -> str:
-    """Return what else a result depends on: the code of these readers, and the time of the system's start (a crash may
+    """Return the other inputs of a result: the code of these readers, and the time of the system's start (a crash may
     lose written pages).
     """
     parts = [__version__]
@@ -120,8 +120,11 @@ def _stamp() -> str:
 
 
 _store: list[EarlierReads] = []
-"""The one that is in use, if any. The readers are plain functions of a file, whose results ``lru_cache`` keeps for the process; to hand a
-store to each, a hundred functions that only pass it on would have to name it."""
+"""The store in use, if any.
+
+The readers are plain functions of a file, whose results ``lru_cache`` keeps for the process. Passing a store to each
+would add a parameter to a hundred functions.
+"""
 
 
 @contextmanager
@@ -184,7 +187,7 @@ def earlier_or_new(
 
 
 def cached_by_file(reader: Reader, *, lasts: Callable[[Any], bool] = _is_there) -> Reader:
-    """Make a function of a path (and ``root``, by keyword) read each file once, since several probes ask for the same
+    """Make a function of a path (and ``root``, by keyword) read each file once, since several probes need the same
     files.
 
     A file is read again once its identity, size or times differ, and every time while it is too young for these to show
@@ -195,7 +198,7 @@ def cached_by_file(reader: Reader, *, lasts: Callable[[Any], bool] = _is_there) 
 
     kind = cache(
         lambda: get_type_hints(reader)["return"]
-    )  # once, and late: it costs as much as reading a file's headers
+    )  # Once, and late: it takes as long as reading a file's headers.
 
     def look(path: str, root: str, identity: str) -> Any:
         if not _store or not is_whole(root):

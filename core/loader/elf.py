@@ -33,7 +33,10 @@ ELF_MACHINE_NAMES = {
 """e_machine and class -> the processor family's usual name."""
 
 NODEFLIB, PIE = 0x800, 0x08000000
-"""DF_1_NODEFLIB and DF_1_PIE in DT_FLAGS_1. A PIE is recognised by this flag, not by PT_INTERP: libc.so.6 has that, too."""
+"""DF_1_NODEFLIB and DF_1_PIE in DT_FLAGS_1.
+
+This flag identifies a PIE; PT_INTERP does not, because libc.so.6 has that, too.
+"""
 
 DT_NULL, DT_NEEDED, DT_STRTAB, DT_SONAME, DT_RPATH, DT_RUNPATH, DT_FLAGS_1 = (
     ENUM_D_TAG_COMMON[f"DT_{tag}"] for tag in ("NULL", "NEEDED", "STRTAB", "SONAME", "RPATH", "RUNPATH", "FLAGS_1")

@@ -17,7 +17,7 @@ def export_address(file: Layout, name: str) -> int | None:
     """Return the address (ELF) or RVA (PE) of an exported name; None if the file does not export it."""
     try:
         return _elf(file, name.encode()) if file.format == "ELF" else _pe(file, name.encode())
-    except struct.error:  # a table that is cut short
+    except struct.error:  # a truncated table
         return None
 
 

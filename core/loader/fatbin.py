@@ -21,7 +21,7 @@ from core.model.facts import path_text
 FATBIN_MAGIC = 0xBA55ED50
 PTX, CUBIN = 1, 2
 FATBIN_SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")
-"""Where nvcc puts fat binaries: ELF, ELF of relocatable device code, PE (whose names have eight letters)."""
+"""Sections with fat binaries: ELF, ELF of relocatable device code, PE (whose names have eight characters)."""
 
 MAX_FATBIN_ENTRIES = 200_000
 MAX_GAP_BYTES = 1 << 16
@@ -30,11 +30,13 @@ MAX_GAP_BYTES = 1 << 16
 REGION_HEADER = struct.Struct("<IHHQ")
 ENTRY_HEADER = struct.Struct("<H2xIQ12xI8xQ")
 BOTH_HEADERS = struct.Struct("<I2xHQH2xIQ12xI8xQ")
-"""A fat binary's header and, mostly at once behind it, that of its first entry."""
+"""A fat binary's header and, usually directly after it, that of its first entry."""
 
 
 ONE_ARCHITECTURE, ARCHITECTURE_FAMILY = 0x100000, 0x200000
-"""Flags of an entry: compiled for sm_90a, which runs on 9.0 alone; for sm_120f, which runs on later 12.x too."""
+"""Flags of an entry: compiled for one architecture (sm_90a runs only on 9.0) or a family (sm_120f also runs on later
+12.x).
+"""
 ARCHITECTURE_SUFFIXES = {ONE_ARCHITECTURE: "a", ARCHITECTURE_FAMILY: "f"}
 KIND_WORDS = {PTX: "compute", CUBIN: "sm"}
 
@@ -43,18 +45,19 @@ class GpuCode(NamedTuple):
     """The architectures of GPU code in a library, each as 10 x major + minor, sorted."""
 
     sass: tuple[int, ...]
-    """Machine code. For 80 it runs on 8.0 and every later 8.x, never on another major."""
+    """Machine code: for 80 it runs on 8.0 and every later 8.x, never on another major version."""
     ptx: tuple[int, ...]
-    """What the driver compiles: for 80, for 8.0 and everything newer."""
+    """PTX, which the driver compiles: for 80, it works on 8.0 and everything newer."""
     bound: tuple[str, ...] = ()
-    """Of both, what is there with a suffix only, in NVIDIA's words: sm_100a runs on 10.0 alone, compute_120f on 12.x alone.
+    """Of both, what exists only with a suffix, in NVIDIA's notation: sm_100a runs only on 10.0, compute_120f only on
+    12.x.
 
-    Machine code of a family (sm_100f) runs where plain machine code does, so it is not among them.
+    Machine code of a family (sm_100f) runs where plain machine code does, so it is not included.
     """
 
 
 class UndecidedError(Exception):
-    """The end was not reached: a damaged page in between, too many fat binaries, or a disk that is too slow."""
+    """The end was not reached: a damaged page, too many fat binaries, or a slow disk."""
 
 
 def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: float = 2.0) -> GpuCode | None:

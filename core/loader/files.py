@@ -26,7 +26,7 @@ MAX_READ_BYTES = 1 << 20
 
 
 UNREAD: tuple[FileState, ...] = ("missing", "dangling", "unreadable")
-"""States in which nothing was read: what follows from them holds for this moment."""
+"""States in which nothing was read, so that results hold only for the moment."""
 
 
 class UnfitError(Exception):
@@ -47,7 +47,7 @@ class Source:
         self._path = path
         self._number = stream.fileno()
         self.hop: Callable[[int, int], bytes] = lambda size, offset: self.read(offset, size)
-        """``read`` (size, offset) without its checks where the system has a call for it: for loops over many headers."""
+        """``read`` (size, offset) without its checks if the system has a call for it, for loops over many headers."""
         if sys.platform != "win32":
             self.hop = partial(os.pread, self._number)
         self.size = size
@@ -62,7 +62,7 @@ class Source:
         if offset < 0 or offset >= self.size or size <= 0:
             return b""
         size = min(size, MAX_READ_BYTES)
-        if sys.platform != "win32":  # one call of the system instead of two: a scan makes tens of thousands
+        if sys.platform != "win32":  # One system call instead of two: a scan makes tens of thousands.
             return call_patiently(self._pread, self._path, size, offset)
         self._stream.seek(offset)
         return self._stream.read(size) or b""
@@ -139,7 +139,7 @@ def is_whole(root: str) -> bool:
 
 
 LONG_PATH_CHARACTERS = 240
-"""From so many characters on a path is given in the long form; MAX_PATH is 260, and a folder's own limit 248."""
+"""Characters from which a path is given in the long form; MAX_PATH is 260, and the limit for folders 248."""
 
 
 def extended_path(path: str, system: str = os.name) -> str:
@@ -212,7 +212,7 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
         ) from None
     with stream:
         seen = os.fstat(stream.fileno())
-        if not stat.S_ISREG(seen.st_mode):  # it was swapped between the look and the opening
+        if not stat.S_ISREG(seen.st_mode):  # It was replaced between the check and the opening.
             raise UnfitError("not a library", "is not a regular file")
         try:
             yield Source(stream, seen.st_size, os.fsdecode(path))

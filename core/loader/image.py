@@ -1,4 +1,4 @@
-"""Image: what the headers of a binary say."""
+"""Image: the content of a binary's headers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ class Image(Frozen, frozen=True, kw_only=True):
     """One file on disk, read as a shared library from its headers alone, without running or mapping it."""
 
     path: str
-    """As it was asked for, printable."""
+    """As requested, printable."""
     size: int | None = None
     """Bytes; None if the file could not be examined."""
     state: FileState = "good"
     problem: str = ""
     """What is wrong with the file, to follow its name in a sentence: "is empty (0 bytes)"."""
     really: NoFile = ""
-    """What loaders treat unlike other unfit files: a folder; a link that leads back to itself; what was not asked."""
+    """Something that loaders treat differently from other unfit files: a folder, a link to itself, a file that was not
+    examined.
+    """
     format: str = ""
     """"ELF" or "PE"; empty when it is neither."""
     architecture: str = ""
-    """x86_64, aarch64, x86, ...; empty when the headers did not tell."""
+    """x86_64, aarch64, x86, ...; empty if the headers do not show it."""
     bits: int | None = None
     """32 or 64."""
     little_endian: bool = True
@@ -37,10 +39,10 @@ class Image(Frozen, frozen=True, kw_only=True):
     delayed: tuple[str, ...] = ()
     """The part of ``needed`` that is loaded only at the first call (PE delay imports)."""
     rpath: tuple[str, ...] = ()
-    """DT_RPATH's folders as written ($ORIGIN unexpanded). The loader ignores it where there is a RUNPATH."""
+    """Folders of DT_RPATH as written ($ORIGIN unexpanded). The loader ignores them if there is a RUNPATH."""
     runpath: tuple[str, ...] = ()
     """DT_RUNPATH's folders as written."""
     no_default_folders: bool = False
-    """DF_1_NODEFLIB: the loader skips its default folders for what this file needs."""
+    """DF_1_NODEFLIB: the loader does not search its default folders for this file's dependencies."""
     mappable: bool = False
     """Every byte that a loader maps is in the file. A file may lack its tail (sections, signature) and still load."""

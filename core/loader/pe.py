@@ -61,7 +61,7 @@ def parse_pe(source: Source, path: str) -> Image:
         pe = pefile.PE(data=LazyBytes(source), fast_load=True)
         return _describe(pe, source, path)
     except (pefile.PEFormatError, struct.error, ValueError, AttributeError, TypeError, OverflowError) as error:
-        # pefile lets these through for incomplete headers
+        # pefile accepts these although the headers are incomplete.
         brief = str(error).strip("'\"").splitlines()[0][:80] if str(error) else type(error).__name__
         raise UnfitError("damaged", fact_text("has PE headers that make no sense ({brief})", brief=brief)) from None
 
@@ -83,7 +83,7 @@ def _describe(pe: Any, source: Source, path: str) -> Image:
     if image.bits is None or not pe.sections:
         return replace(image, state="damaged", problem=fact_text("has PE headers that no loader accepts"))
     end = max(s.PointerToRawData + s.SizeOfRawData for s in pe.sections)
-    signed = _directory(pe, SECURITY)  # the only directory that holds an offset in the file; it is at the end
+    signed = _directory(pe, SECURITY)  # Only this directory contains an offset in the file; it is at the end.
     image = replace(image, mappable=end <= source.size)
     if max(end, sum(signed)) > source.size:
         words = fact_text(

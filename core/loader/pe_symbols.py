@@ -1,7 +1,7 @@
-"""The functions that a PE file imports from each DLL, and those of them that a DLL does not export. Nothing is mapped.
+"""The functions that a PE file imports from each DLL, and those of them that a DLL does not export; nothing is mapped.
 
-After Microsoft's "PE Format": the lookup tables of the import directory. Ordinals are left out: only names identify a
-release.
+After Microsoft's "PE Format": the lookup tables of the import directory. Imports by ordinal are left out, because only
+names identify a release.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from core.model.facts import path_text
 BY_ORDINAL = {64: 1 << 63, 32: 1 << 31}
 MAX_DLLS, MAX_FUNCTIONS = 1024, 60_000
 USUAL_NAME_BYTES, MAX_NAME_BYTES = 256, 16 << 10
-"""Decorated names of C++ have up to 4096 characters; a longer one is left out."""
+"""Bytes read for a name at first, and at most.
+
+Decorated C++ names have up to 4096 characters; longer ones are left out.
+"""
 PIECE = 1024
-"""Entries of a lookup table that are read at a time."""
+"""Entries of a lookup table read at a time."""
 
 
 @cached_by_file

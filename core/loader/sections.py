@@ -30,7 +30,7 @@ class Section(msgspec.Struct, frozen=True):
     link: int = 0
     """sh_link (ELF): index of the section that belongs to it."""
     private: int = 0
-    """Bytes in memory of a section that each process gets its own copy of, because it may be written (PE)."""
+    """Bytes of a writable section in memory, of which each process gets its own copy (PE)."""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ MEM_WRITE = 0x80000000
 """IMAGE_SCN_MEM_WRITE."""
 
 CHUNK_BYTES = 256 << 10
-"""Bytes of a section that are read at a time: they stay in the processor's cache while they are searched."""
+"""Bytes of a section read at a time: small enough to stay in the processor's cache during a search."""
 
 NOBITS = 8
 """SHT_NOBITS: a section without bytes in the file."""
@@ -120,7 +120,7 @@ def _form(wide: bool) -> struct.Struct:
     return struct.Struct("<IIQQQQIIQQ" if wide else "<IIIIIIIIII")
 
 
-@lru_cache(maxsize=64)  # by content: each reader of a file asks for the same table
+@lru_cache(maxsize=64)  # Cached by content, because each reader of a file needs the same table.
 def _rows(raw: bytes, size: int, wide: bool) -> tuple[tuple[int, ...], ...]:
     form = _form(wide)
     return tuple(form.unpack_from(raw, at) for at in range(0, len(raw) - form.size + 1, size)) if raw else ()

@@ -20,17 +20,17 @@ from core.model.facts import Frozen, path_text
 DYNSYM, GNU_HASH, VERDEF, VERNEED, VERSYM = 11, 0x6FFFFFF6, 0x6FFFFFFD, 0x6FFFFFFE, 0x6FFFFFFF
 """Section types."""
 WEAK_VERSION = 2
-"""VER_FLG_WEAK: a version whose absence the loader forgives."""
+"""VER_FLG_WEAK: the loader accepts that this version is missing."""
 WEAK = 2
 """STB_WEAK."""
 MAX_UNDEFINED, MAX_TABLE_BYTES = 60_000, 64 << 20
-"""Undefined symbols of one file, and bytes of one table, that are read at most."""
+"""Maximum number of undefined symbols of one file, and of bytes of one table, that are read."""
 MAX_NAME_BYTES, NAMES_PIECE_BYTES = 512, 8192
-"""Bytes of one version's or library's name, and of a string table's piece that is read for several."""
+"""Maximum length of a version's or library's name, and bytes of a string table read at a time."""
 
 
 class Want(Frozen, frozen=True, kw_only=True):
-    """A symbol version that a library requires of another one."""
+    """A symbol version that one library requires of another."""
 
     library: str
     """DT_NEEDED name of the provider."""
@@ -43,7 +43,7 @@ class VersionTables(Frozen, frozen=True, kw_only=True):
 
     wanted: tuple[Want, ...] = ()
     offered: frozenset[str] = frozenset()
-    """Empty for a library without versions, which serves every wish."""
+    """Empty for a library without versions, which satisfies every requirement."""
 
 
 class Undefined(Frozen, frozen=True, kw_only=True):
@@ -167,7 +167,7 @@ def _undefined_names(file: Layout, named: re.Pattern[str] | None) -> Iterator[Un
     if symbols is None or strings is None:
         return
     count = symbols.size // 24
-    if hashed:  # what is hashed is defined: the undefined ones stand before it
+    if hashed:  # Hashed symbols are defined; the undefined ones precede them.
         first = struct.unpack("<I", file.source.read(hashed.offset + 4, 4))[0]
         count = min(count, first)
     count = min(count, MAX_UNDEFINED)
@@ -176,7 +176,7 @@ def _undefined_names(file: Layout, named: re.Pattern[str] | None) -> Iterator[Un
     table = _section_bytes(file, Section(name="", offset=symbols.offset, size=24 * count, address=0))
     whole = count > 64
     few, names = _Names(file, strings), _section_bytes(file, strings) if whole else b""
-    letters = names.decode("latin-1")  # what is not wanted is passed over where it stands
+    letters = names.decode("latin-1")  # Skip other symbols without reading their names.
     for number, (at, info, _other, section, _value, _size) in enumerate(struct.iter_unpack("<IBBHQQ", table)):
         if section or info >> 4 == WEAK or not at:
             continue
@@ -194,7 +194,7 @@ class Exports:
 
     def __init__(self, path: str, root: str | os.PathLike[str] = "/") -> None:
         self.known = False
-        """Whether the table could be read: else nothing follows from a name that is not found."""
+        """Whether the table could be read; otherwise a name that is not found proves nothing."""
         self._path, self._root = path, root
         self._all: frozenset[str] | None = None
         self._table = b""

@@ -1,6 +1,4 @@
-"""Cached results, valid as long as nothing that they were read from changes: every file and folder that was accessed,
-missing ones included.
-"""
+"""Cached results, valid until a file or folder that was accessed changes, missing ones included."""
 
 from __future__ import annotations
 
@@ -18,14 +16,14 @@ T = TypeVar("T")
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A result, and the places that it was read from."""
+    """A cached result, and the places that it was read from."""
 
     found: msgspec.Raw
     places: tuple[str, ...]
     identity: str
-    """Of all places together; empty where one of them is so young that a change might not show."""
+    """Key of the state of all places; empty if one changed so recently that a further change might not show."""
     forms: tuple[tuple[str, dict[str, str]], ...] = ()
-    """How the sentences in the answer were made."""
+    """How each sentence in the result was composed, for its translation."""
 
 
 class WatchedSysroot(Sysroot, frozen=True):
@@ -59,7 +57,7 @@ def kept_look(
     known = {} if known is None else known
     try:
         key = f"{name} {digest(msgspec.msgpack.encode(given))}"
-    except UnicodeEncodeError:  # a file's name that is no text: not kept
+    except UnicodeEncodeError:  # A file name that is not valid text cannot be stored.
         return look(where)[0]
 
     def read() -> Kept:

@@ -20,11 +20,12 @@ from core.common.patience import call_patiently
 from core.model.facts import Snapshot, path_text
 
 FIRST_PERSON = 500
-"""Numbers below belong to the system and its services, on every distribution (login.defs: UID_MIN 1000, formerly 500)."""
+"""Smaller numbers belong to the system and its services on every distribution (login.defs: UID_MIN 1000, formerly 500).
+"""
 MOST_FOLDERS = 4000
-"""Folders whose owner is asked for."""
+"""Maximum number of folders whose owner is looked up."""
 MOST_WINDOWS_FOLDERS = 300
-"""An access list takes longer to read than the owner of a file on Linux."""
+"""The same for Windows, where reading an access list takes longer."""
 _WINDOWS_PATH = late_pattern(r"[A-Za-z]:\\[^\0:;,\"'<>|*?]{1,1024}")
 _UNC = late_pattern(r"(?<![\\\w:)\]])\\{2}(?:\?\\UNC\\)?([A-Za-z\d][\w.-]*)\\[^\\\s]")
 _PATH = late_pattern(r"/[^\0:;,\"'<>|]{1,1024}")

@@ -1,4 +1,4 @@
-"""Files below a folder that somebody other than root can change."""
+"""Files below a folder that an account other than root can change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 
 def odd_files(folder: str) -> Iterator[str]:
-    """Yield what belongs to another account, is a link, or is writable by others than its owner, below a folder."""
+    """Yield the entries below a folder that are links, belong to another account, or are writable by others than their
+    owner.
+    """
     todo = [folder]
     while todo:
         folders: list[os.DirEntry[str]] = []

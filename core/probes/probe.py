@@ -28,19 +28,21 @@ class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
     pythons: tuple[str, ...] = ()
     """Interpreters or environment folders named by the person."""
     suggested: tuple[str, ...] = ()
-    """Those that an assistant named: they are run only if nobody else can change them."""
+    """Environments that an AI assistant named: they run only if nobody else can change them."""
     programs: tuple[str, ...] = ()
     """Programs named by the person: paths, or numbers of running processes."""
     at_once: bool = False
-    """Whether frameworks may also be tried as they take a GPU's memory by themselves: other programs get none meanwhile."""
+    """Whether to try frameworks also with their default use of GPU memory, which leaves none to other programs
+    meanwhile.
+    """
     keep: Callable[[Any], object] = lambda _item: None
-    """Keep one item of the section as soon as it is known, even if the probe fails or runs out of time later."""
+    """Store one item of the section as soon as it is known, in case the probe later fails or runs out of time."""
     miss: Callable[[Unexamined], object] = lambda _item: None
-    """Tell of something that could not be examined."""
+    """Report something that could not be examined."""
     tell: Callable[[Execution], object] = lambda _item: None
-    """Tell of something that was run or loaded, or that was not since others can change it."""
+    """Report something that was run or loaded, or that was not because others can change it."""
     shared: dict[str, Any] = {}
-    """What one probe came to know and another one asks for as well, in one scan."""
+    """Intermediate results that several probes of one scan use."""
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -50,7 +52,11 @@ class Probe(msgspec.Struct, frozen=True):
     look: Callable[[ProbeRequest], Any]
     needs: tuple[str, ...] = ()
     timeout: float = 30.0
-    """A healthy machine takes a hundredth of it, one with a dozen other programs at work a tenth. What hangs has limits of its own: a path
-    (``Patience``), a child."""
+    """Seconds; a healthy machine takes a hundredth of it, one with a dozen other programs at work a tenth.
+
+    Anything that may hang has a limit of its own: a path (``Patience``), a child.
+    """
     after: tuple[str, ...] = ()
-    """Sections that it does not read and lets go first: others wait for them, while it would take the interpreter from them."""
+    """Sections that it does not read but that start first, because others wait for them and it would take the
+    interpreter's lock.
+    """

@@ -1,4 +1,4 @@
-"""Silent places as facts: paths that did not answer during a scan, and what leads to them."""
+"""Unresponsive paths of a scan as facts, and what leads to them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def _is_related(one: str, other: str, where: Sysroot) -> bool:
 
 
 def _leads_to(folder: str, place: str, where: Sysroot) -> bool:
-    """Whether a folder of a search path is in a place, or holds it: whoever searches the folder asks the place."""
+    """Whether a folder of a search path is inside a place or contains it, so that searching the folder accesses the
+    place.
+    """
     return _is_inside(folder, place, where) or (
         where.path_module.isabs(folder)
         and _is_inside(where.parent(place), folder, where)
@@ -67,5 +69,5 @@ def _leads_to(folder: str, place: str, where: Sysroot) -> bool:
 
 
 def _is_inside(path: str, folder: str, where: Sysroot) -> bool:
-    """Whether ``path`` is ``folder`` or is in it, by their words alone: the disk may not respond."""
+    """Whether ``path`` is ``folder`` or is in it, by their text alone: the disk may not respond."""
     return where.path_module.isabs(path) and is_inside(where.system, path, folder)

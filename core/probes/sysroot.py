@@ -1,7 +1,8 @@
-r"""Sysroot: paths of the examined system, in its own form, and where they are below the host's root.
+r"""Sysroot: paths in the examined system's form, and their location below the host's root.
 
-Probes carry paths as the machine writes them (``/usr/local/cuda``, ``C:\Program Files\...``) and come here whenever
-the disk is touched. Nothing here raises for what is on the disk: what cannot be read reads as empty or None.
+Probes keep paths as the examined system writes them (``/usr/local/cuda``, ``C:\Program Files\...``) and use a Sysroot
+for every access to the disk. It raises nothing for what is on the disk: unreadable content is returned as empty or
+None.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from core.model.facts import System
 from core.model.path_list import LIBRARY_VARIABLE, remove_from_path, split_entries
 
 MAX_NAMES = 200_000
-"""Names that are taken from one folder at most; a folder with more is no library folder."""
+"""Maximum number of names taken from one folder; a folder with more is no library folder."""
 
 
 class Sysroot(msgspec.Struct, frozen=True):
@@ -31,13 +32,13 @@ class Sysroot(msgspec.Struct, frozen=True):
     system: System
     root: str = "/"
     planned: Mapping[str, str] = {}
-    """Texts of files that are not there yet, by their full paths; ``names`` and ``text`` tell of them."""
+    """Contents of files that do not exist yet, by full path; ``names`` and ``text`` include them."""
     gone: frozenset[str] = frozenset()
     """Full paths of files and folders that are treated as removed; ``names`` and ``stat`` do not report them."""
 
     @property
     def path_module(self) -> ModuleType:
-        """The path module of the examined system; usable on either."""
+        """The path module for the examined system's form of paths; it works on either system."""
         return paths.path_module(self.system)
 
     @property
@@ -46,7 +47,7 @@ class Sysroot(msgspec.Struct, frozen=True):
         return is_whole(self.root)
 
     def local_path(self, path: str) -> str:
-        """Return where ``path`` is for the running system."""
+        """Return the path by which the running system reaches ``path``."""
         if isinstance(self.root, OtherRoot):
             return self.root.place(path)
         if self.is_running_system:
@@ -69,7 +70,7 @@ class Sysroot(msgspec.Struct, frozen=True):
         return paths.join_path(self.system, *parts)
 
     def parent(self, path: str) -> str:
-        """Return the folder that holds ``path``."""
+        """Return the folder that contains ``path``."""
         return paths.parent(self.system, path)
 
     def name(self, path: str) -> str:
@@ -86,16 +87,16 @@ class Sysroot(msgspec.Struct, frozen=True):
             return None
 
     def exists(self, path: str) -> bool:
-        """Whether there is anything at ``path``, a dangling link included."""
+        """Whether anything exists at ``path``, a broken link included."""
         return self.stat(path) is not None or self.is_link(path)
 
     def is_folder(self, path: str) -> bool:
-        """Whether ``path`` leads to a folder."""
+        """Whether ``path`` is a folder, links followed."""
         seen = self.stat(path)
         return seen is not None and stat.S_ISDIR(seen.st_mode)
 
     def is_file(self, path: str) -> bool:
-        """Whether ``path`` leads to a regular file."""
+        """Whether ``path`` is a regular file, links followed."""
         seen = self.stat(path)
         return seen is not None and stat.S_ISREG(seen.st_mode)
 
@@ -112,7 +113,7 @@ class Sysroot(msgspec.Struct, frozen=True):
             return False
 
     def real_path(self, path: str) -> str:
-        """Return ``path`` with all links resolved as far as possible; a loop ends where it closes."""
+        """Return ``path`` with all links resolved as far as possible; resolution stops at a loop."""
         try:
             return self.target_path(call_patiently(os.path.realpath, self.local_path(path)))
         except (OSError, ValueError):
@@ -129,10 +130,10 @@ class Sysroot(msgspec.Struct, frozen=True):
             return None
 
     def read(self, path: str, limit: int = 1 << 16) -> bytes | None:
-        """Return the first ``limit`` bytes of a regular file; None if it is none or cannot be read.
+        """Return the first ``limit`` bytes of a regular file; None if it is not one or cannot be read.
 
-        Files of /proc and /sys report a size of 0 and are read nevertheless. O_NONBLOCK: never waits for a FIFO's other
-        end.
+        Files of /proc and /sys report a size of 0 and are read nevertheless. O_NONBLOCK: do not wait for the other end
+        of a FIFO.
         """
         try:
             return call_patiently(_start, self.local_path(path), limit) if self.is_file(path) else None

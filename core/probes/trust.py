@@ -22,12 +22,12 @@ from core.probes.sysroot import Sysroot
 SEARCHED = frozenset(
     (How.LD_LIBRARY_PATH, How.LD_CACHE, How.DEFAULT, How.PATH, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.KNOWN_DLL)
 )
-"""Ways of a loader's search that every program goes."""
+"""Results of a loader's search that are the same for every program."""
 
 
 def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> Verdict:
     """Return whether the files of a load may be loaded."""
-    wanted = python is None or python.is_wanted  # a plain program's search path always is
+    wanted = python is None or python.is_wanted  # A plain program's search path always counts as trusted.
     paths: dict[str, bool] = {}
     for resolution in its.resolutions:
         winner = resolution.winner
@@ -41,11 +41,10 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
 
 
 def of_interpreter(python: PythonEnvironment, where: Sysroot, *, also: Iterable[str] = ()) -> Verdict:
-    """Return whether an environment's interpreter may be run: with its settings, its folders of packages, and all in
-    them.
+    """Return whether an environment's interpreter may run, with its settings, package folders and their content.
 
-    The content of the folders only counts for an administrator: nobody else gains rights by it. ``also``: other files
-    that it runs.
+    The content counts only for an administrator, because nobody else gains rights by it. ``also``: other files that it
+    runs.
     """
     me = provenance.this_person()
     folders = map(where.local_path, python.site_packages) if me.elevated else ()
@@ -53,10 +52,9 @@ def of_interpreter(python: PythonEnvironment, where: Sysroot, *, also: Iterable[
 
 
 def of_opening(python: PythonEnvironment, files: Iterable[str], where: Sysroot) -> Verdict:
-    """Return whether an environment's interpreter may open libraries: its packages' code does not run, so only the
-    loaded ``files`` count besides it.
+    """Return whether an environment's interpreter may open libraries.
 
-    They only count for an administrator, as above.
+    Code of its packages does not run, so only the loaded ``files`` are checked with it, and only for an administrator.
     """
     me = provenance.this_person()
     return _of_files(python, (), map(where.local_path, files) if me.elevated else (), where, me)
@@ -89,8 +87,8 @@ def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
 
 
 def verdict_within_reach(verdict: Verdict) -> Verdict:
-    """Return a verdict that can be carried out: another account can only run what it can access, our own interpreter
-    included.
+    """Return a verdict that can be carried out: another account can run only what it can access, including our own
+    interpreter.
     """
     account = verdict.account
     if not verdict.may or account is None:
@@ -101,7 +99,9 @@ def verdict_within_reach(verdict: Verdict) -> Verdict:
 
 def with_least_rights(verdict: Verdict, path: str) -> Verdict:
     """Return a verdict by which an administrator's own program runs as the account nobody, if that account may execute
-    it: then the number of its processes can be limited.
+    it.
+
+    The number of its processes can be limited then.
     """
     least = provenance.nobody() if verdict.may and verdict.account is None else None
     return replace(verdict, account=least) if least and _reaches(least, path) else verdict

@@ -8,7 +8,8 @@ import csv
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from core.common.patience import call_patiently, map_in_threads
 from core.common.progress import Progress
@@ -17,10 +18,10 @@ from core.model.facts import Distribution, Frozen, RecordState
 from core.probes.sysroot import Sysroot
 
 MAX_WHEEL_RECORD_BYTES = 64 << 20
-"""Bytes of a RECORD that are read; torch's has about 2 MiB."""
+"""Maximum number of bytes read of a RECORD; torch's has about 2 MiB."""
 
 HASH_BLOCK_BYTES = 4 << 20
-"""Bytes that are hashed between two looks at the watch."""
+"""Bytes hashed between two checks for cancellation."""
 
 HASHING_THREADS = 2
 
@@ -40,10 +41,11 @@ def record_rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict
     """
     record = read_record(distribution, where)
     lines: dict[str, None] = {}
-    for m in re.finditer(wanted or r"(?m)^.", record):  # ten thousand lines, of which a few matter
+    for m in re.finditer(wanted or r"(?m)^.", record):  # imported late: of ten thousand lines a few matter
         begin, end = record.rfind("\n", 0, m.start()) + 1, record.find("\n", m.start())
         lines[record[begin : end if end >= 0 else None].rstrip("\r")] = None
-    return dict(_row(line, distribution.location, where) for line in lines if line.count(",") >= 2)
+    join, normalise = where.join, where.path_module.normpath
+    return {str(normalise(join(distribution.location, path))): row for path, row in parse_rows(lines)}
 
 
 def read_record(distribution: Distribution, where: Sysroot) -> str:
@@ -62,13 +64,15 @@ def installed_by_conda(what: Distribution, where: Sysroot) -> bool:
     return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
 
 
-def _row(line: str, folder: str, where: Sysroot) -> tuple[str, RecordRow]:
-    try:
-        path, digest, size = [*next(csv.reader([line])), "", ""][:3]
-    except (csv.Error, StopIteration):
-        return "", RecordRow()
-    whole = str(where.path_module.normpath(where.join(folder, path)))
-    return whole, RecordRow(sha256=_hexadecimal(digest), size=whole_number(size))
+def parse_rows(lines: Iterable[str]) -> Iterator[tuple[str, RecordRow]]:
+    """Yield the file of each line of a RECORD, as it is written there, with its row; a line that is none (csv takes 128 KiB a
+    field) is left out.
+    """
+    for line in lines:
+        if line.count(",") >= 2:
+            with suppress(csv.Error, StopIteration):
+                path, digest, size = [*next(csv.reader([line])), "", ""][:3]
+                yield path, RecordRow(sha256=_hexadecimal(digest), size=whole_number(size))
 
 
 def _hexadecimal(digest: str) -> str:
@@ -110,7 +114,7 @@ def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping
 
 def _sha256(path: str, watch: Progress) -> str:
     """Return a file's hash; empty if it cannot be read. OpenSSL releases Python's lock while it works."""
-    import hashlib  # OpenSSL's library comes with it
+    import hashlib  # imported late: loads OpenSSL
 
     digest = hashlib.sha256()
     block = memoryview(bytearray(HASH_BLOCK_BYTES))

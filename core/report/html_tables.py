@@ -56,64 +56,66 @@ def plain_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[obje
 
 
 def machine_facts(s: Snapshot) -> str:
-    """Return the GPUs, toolkits, copies of cuDNN and Python environments that were found."""
-    driver = s.driver
-    gpus = (driver.gpus or ()) if driver else ()
-    nvml = driver.nvml.driver_version if driver and driver.nvml else None
+    """Return the GPUs, toolkits, copies of cuDNN and Python environments that were found, and what was run."""
     return "".join(
-        (
-            plain_table(
-                "GPUs",
-                ("GPU", _("Compute capability"), _("Memory"), _("Driver")),
-                [(g.name, g.compute_capability, _memory(g.memory_total), nvml) for g in gpus],
-            ),
-            plain_table(
-                _("CUDA toolkits and sets of CUDA libraries"),
-                (_("Folder"), _("Version"), _("From"), _("Set by")),
-                [
-                    (t.root, t.version, t.owner or translate_fact(t.origin), ", ".join(t.named_by))
-                    for t in s.toolkits or ()
-                ],
-            ),
-            plain_table(
-                _("Copies of cuDNN"),
-                (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files with problems")),
-                [
-                    (
-                        c.folder,
-                        c.version,
-                        c.cuda_major,
-                        c.owner or translate_fact(c.origin),
-                        _faults(c.files, files_lost(c)),
-                    )
-                    for c in s.cudnn or ()
-                ],
-            ),
-            plain_table(
-                _("Python environments"),
-                (_("Environment"), "Python", _("Kind"), _("Frameworks and CUDA packages")),
-                [
-                    (
-                        p.prefix,
-                        p.version,
-                        translate_fact(p.kind),
-                        ", ".join(f"{d.name} {d.version}" for d in p.distributions),
-                    )
-                    for p in s.pythons or ()
-                ],
-            ),
-            plain_table(
-                _("Frameworks, tested in their own Python"),
-                (_("Framework"), _("Environment"), _("Passed"), _("On a GPU"), _("CUDA and cuDNN"), _("Problem")),
-                [_trial(t) for t in s.trials or ()],
-            ),
-            plain_table(
-                _("What was run"),
-                (_("File"), _("For"), _("With the rights of"), _("What others can change")),
-                [(e.path, e.consumer, e.account or _("not run"), _others(e)) for e in s.executions]
-                + [(note, "", "", "") for note in filter(None, [guards_of(s)])],
-            ),
-        )
+        (_gpu_table(s), _toolkit_table(s), _cudnn_table(s), _python_table(s), _trial_table(s), _execution_table(s))
+    )
+
+
+def _gpu_table(s: Snapshot) -> str:
+    gpus = (s.driver.gpus or ()) if s.driver else ()
+    nvml = s.driver.nvml.driver_version if s.driver and s.driver.nvml else None
+    return plain_table(
+        "GPUs",
+        ("GPU", _("Compute capability"), _("Memory"), _("Driver")),
+        [(g.name, g.compute_capability, _memory(g.memory_total), nvml) for g in gpus],
+    )
+
+
+def _toolkit_table(s: Snapshot) -> str:
+    return plain_table(
+        _("CUDA toolkits and sets of CUDA libraries"),
+        (_("Folder"), _("Version"), _("From"), _("Set by")),
+        [(t.root, t.version, t.owner or translate_fact(t.origin), ", ".join(t.named_by)) for t in s.toolkits or ()],
+    )
+
+
+def _cudnn_table(s: Snapshot) -> str:
+    return plain_table(
+        _("Copies of cuDNN"),
+        (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files with problems")),
+        [
+            (c.folder, c.version, c.cuda_major, c.owner or translate_fact(c.origin), _faults(c.files, files_lost(c)))
+            for c in s.cudnn or ()
+        ],
+    )
+
+
+def _python_table(s: Snapshot) -> str:
+    return plain_table(
+        _("Python environments"),
+        (_("Environment"), "Python", _("Kind"), _("Frameworks and CUDA packages")),
+        [
+            (p.prefix, p.version, translate_fact(p.kind), ", ".join(f"{d.name} {d.version}" for d in p.distributions))
+            for p in s.pythons or ()
+        ],
+    )
+
+
+def _trial_table(s: Snapshot) -> str:
+    return plain_table(
+        _("Frameworks, tested in their own Python"),
+        (_("Framework"), _("Environment"), _("Passed"), _("On a GPU"), _("CUDA and cuDNN"), _("Problem")),
+        [_trial(t) for t in s.trials or ()],
+    )
+
+
+def _execution_table(s: Snapshot) -> str:
+    return plain_table(
+        _("What was run"),
+        (_("File"), _("For"), _("With the rights of"), _("What others can change")),
+        [(e.path, e.consumer, e.account or _("not run"), _others(e)) for e in s.executions]
+        + [(note, "", "", "") for note in filter(None, [guards_of(s)])],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from core.common.i18n import N_, _, format_plain_number, translate_fact
 from core.common.text import printable
@@ -39,68 +40,76 @@ def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH
     """Return the report for a newcomer at a terminal: what is wrong, how we know, what to do next."""
     # our own colour codes are added only after this
     report = every_text(report, printable)
-    machine = report.snapshot.machine
-    took = max((s for _, s in report.snapshot.seconds), default=0.0)
     lines = [
-        _(
-            "Convalesce {version}  {release}, {architecture}",
-            version=report.version,
-            release=machine.release or machine.system,
-            architecture=machine.architecture,
-        )
+        _title(report),
+        *_not_examined(report, colour, width),
+        *_verdict(report, colour, width),
+        *_other_findings(report, colour, width),
+        *_grid(report, width),
+        *_executions(report, width),
     ]
-    lines[0] += "  " + _("(scanned in {took} s)", took=format_plain_number(took, 1)) if took else ""
-    head, primary = report.headline, report.primary
-    rest = [f for f in report.findings if f is not head]
-    stands = machine_standing(report)
-    if stands > Severity.UNKNOWN and report.not_examined:  # else they come first below
-        lines += ["", _("Not examined")]
-        lines += [
-            line
-            for f in report.not_examined
-            for line in _wrap_lines(f"{_mark(f.severity, colour)} {f.title}", 2, width)
-        ]
-    if head:
-        lines += [
-            "",
-            *_full(head, colour, width, _("The cause:") if primary else _("The cause could not be determined:")),
-        ]
-    elif stands <= Severity.UNKNOWN:
-        sign = stands if stands is Severity.UNKNOWN else Severity.GOOD
-        lines += ["", f"{_mark(sign, colour)} {healthy_verdict(stands)}"]
-    follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
-    if follow:
-        lines += ["", _("Consequences")]
-        lines += [f"  {_mark(f.severity, colour)} {_head(f)}" for f in follow]
-    for title, severities in (
-        (_("Also wrong"), (Severity.ERROR, Severity.WARNING)),
-        (_("Undecided"), (Severity.UNKNOWN,)),
-    ):
-        some = [f for f in rest if f.severity in severities and f not in follow]
-        if some:
-            heading = title if head or Severity.ERROR not in severities else _("What is wrong")
-            lines += ["", heading]
-            for f in some:
-                lines += _full(f, colour, width, "")
-    for title, severity in ((_("Good to know"), Severity.NOTE), (_("OK"), Severity.GOOD)):
-        some = [f for f in rest if f.severity is severity]
-        if some:
-            lines += ["", title]
-            lines += [line for f in some for line in _wrap_lines(f"{_mark(severity, colour)} {_head(f)}", 2, width)]
-    if report.grid and any(row.cells for row in report.grid.rows):
-        lines += [
-            "",
-            _("Environments and frameworks"),
-            *(
-                line
-                for text in as_lines(report.grid)
-                for line in _wrap_lines(text.strip(), (len(text) - len(text.lstrip())), width)
-            ),
-        ]
-    lines += _executions(report, width)
     if report.taken_out:
         lines += ["", *_wrap_lines(redaction_sentence(report), 0, width)]
     return "\n".join(lines) + "\n"
+
+
+def _title(report: Report) -> str:
+    machine = report.snapshot.machine
+    took = max((s for _, s in report.snapshot.seconds), default=0.0)
+    title = _(
+        "Convalesce {version}  {release}, {architecture}",
+        version=report.version,
+        release=machine.release or machine.system,
+        architecture=machine.architecture,
+    )
+    return title + ("  " + _("(scanned in {took} s)", took=format_plain_number(took, 1)) if took else "")
+
+
+def _not_examined(report: Report, colour: bool, width: int) -> list[str]:
+    if machine_standing(report) <= Severity.UNKNOWN or not report.not_examined:
+        return []  # they come first below
+    rows = [f"{_mark(f.severity, colour)} {f.title}" for f in report.not_examined]
+    return ["", _("Not examined"), *(line for row in rows for line in _wrap_lines(row, 2, width))]
+
+
+def _verdict(report: Report, colour: bool, width: int) -> list[str]:
+    """Return the headline in full, or that nothing is wrong."""
+    stands = machine_standing(report)
+    if report.headline:
+        cause = _("The cause:") if report.primary else _("The cause could not be determined:")
+        return ["", *_full(report.headline, colour, width, cause)]
+    if stands <= Severity.UNKNOWN:
+        sign = stands if stands is Severity.UNKNOWN else Severity.GOOD
+        return ["", f"{_mark(sign, colour)} {healthy_verdict(stands)}"]
+    return []
+
+
+def _other_findings(report: Report, colour: bool, width: int) -> Iterator[str]:
+    """Yield all other findings by what they mean for the reader: what is wrong or undecided in full, the rest in a line each."""
+    head, primary = report.headline, report.primary
+    rest = [f for f in report.findings if f is not head]
+    follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
+    if follow:
+        yield from ("", _("Consequences"), *(f"  {_mark(f.severity, colour)} {_head(f)}" for f in follow))
+    in_full = (
+        (_("Also wrong") if head else _("What is wrong"), (Severity.ERROR, Severity.WARNING)),
+        (_("Undecided"), (Severity.UNKNOWN,)),
+    )
+    for title, severities in in_full:
+        some = [f for f in rest if f.severity in severities and f not in follow]
+        if some:
+            yield from ("", title, *(line for f in some for line in _full(f, colour, width, "")))
+    for title, severity in ((_("Good to know"), Severity.NOTE), (_("OK"), Severity.GOOD)):
+        rows = [f"{_mark(severity, colour)} {_head(f)}" for f in rest if f.severity is severity]
+        if rows:
+            yield from ("", title, *(line for row in rows for line in _wrap_lines(row, 2, width)))
+
+
+def _grid(report: Report, width: int) -> Iterator[str]:
+    if report.grid and any(row.cells for row in report.grid.rows):
+        yield from ("", _("Environments and frameworks"))
+        for text in as_lines(report.grid):
+            yield from _wrap_lines(text.strip(), (len(text) - len(text.lstrip())), width)
 
 
 def _executions(report: Report, width: int) -> list[str]:

@@ -25,7 +25,7 @@ def python_of_environment(seen: Snapshot, prefix: str) -> str:
 
 
 _UV = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y": ""}
-"""pip's options that uv spells in another way; both take the others that are used here."""
+"""pip's options that uv spells differently; uv accepts the others that are used here."""
 
 
 def pip_command(seen: Snapshot, prefix: str, *arguments: str) -> str:

@@ -1,5 +1,5 @@
-"""One consumer's load as the rules see it: the copy that it takes, the copy in its own environment, and where the parts
-come from.
+"""One consumer's load, in the form that the rules need: the copy that it takes, its environment's own copy, and the
+origin of the parts.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class ConsumerLoad(msgspec.Struct, frozen=True):
     seen: Snapshot
     load: Load
     main: Resolution | None
-    """The search for the main library; None when it was not made."""
+    """The search for the main library; None if there was none."""
     copy: CudnnCopy | None
     """The copy that the loader takes the main library from."""
     own: CudnnCopy | None
-    """The copy that is in the consumer's own environment."""
+    """The copy in the consumer's own environment."""
     parts: tuple[tuple[str, Resolution], ...]
-    """Role and search of every sub-library; of several names for one role the first that is found."""
+    """Role and search of every sub-library; of several names for one role, the first that is found."""
 
     @property
     def system(self) -> System:
@@ -138,7 +138,7 @@ def needing_driver(c: ConsumerLoad) -> frozenset[str]:
 
 DRIVER_DLL = "nvcuda.dll"
 NO_LIBCUDA = "libcuda.so.1: cannot open shared object file"
-"""glibc's words when a library needs the driver's own and there is none."""
+"""glibc's message if a library needs the driver's own and there is none."""
 
 
 def waits_for_driver(call: Call, needing: frozenset[str] = frozenset()) -> bool:

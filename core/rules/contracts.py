@@ -1,4 +1,4 @@
-"""Rules about variables as contracts: a value that the programs which read it cannot use."""
+"""Rules about variables with a contract: values that the programs that read them cannot use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, o
 
 
 def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
-    """A variable has a value that its readers cannot use; a note where nobody here reads it."""
+    """A variable has a value that its readers cannot use; only a note if no installed program reads it."""
     if seen.environment is None:
         return
     views = [h for h in environment_views(seen) if h.near <= 3]
@@ -57,7 +57,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
-    """A framework's own code converts the variable, and fails with this value."""
+    """A framework's own code converts the variable, which fails with this value."""
     told: set[str] = set()
     for row in seen.vocabularies or ():
         value = effective_variable(seen, row.variable) if row.takes and row.variable not in told else None
@@ -92,11 +92,11 @@ TAKEN = {
     "JSON": N_("text in JSON's form"),
     "folder": N_("a folder that is there"),
 }
-"""What code turns a value into, in words."""
+"""What code converts a value into, in words."""
 
 
 def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
-    """A file of settings that a framework reads when it is imported has a value that it cannot use."""
+    """A settings file that a framework reads at import has a value that the framework cannot use."""
     views = [h for h in environment_views(seen) if h.near <= 3]
     told: set[str] = set()
     for row in seen.vocabularies or ():
@@ -140,13 +140,13 @@ def _names_a_folder(contract: Contract, value: str, seen: Snapshot) -> bool:
 
 
 def _from(home: EnvironmentView, contract: Contract) -> bool:
-    """Whether the reader's release is one that fails if the value names a folder."""
+    """Whether the reader's release fails if the value names a folder."""
     versions = [d.version for d in home.python.distributions if re.fullmatch(contract.readers, d.name)]
     return any(version_tuple(v) >= version_tuple(contract.fails_on_folder) for v in versions)
 
 
 def unknown_words(contract: Contract, value: str, seen: Snapshot) -> dict[str, Vocabulary]:
-    """Return environment -> the words of a value that do not occur in its reader's own files."""
+    """Return environment -> words of a value that do not occur in its reader's own files."""
     words = set(asked_words(contract, value)) if contract.known else set()
     rows = (v for v in seen.vocabularies or () if v.variable == contract.variable) if words else ()
     return {v.prefix: v for v in rows if words & set(v.unknown)}
@@ -255,7 +255,7 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
     return [observation(label, join_names(words) or contract.means, source)]
 
 
-# --- what breaks a contract --------------------------------------------------------------------------------------------
+# --- contract violations ----------------------------------------------------------------------------------------------
 
 
 def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
@@ -398,7 +398,7 @@ def _may_hold(alternative: str, facts: dict[str, str]) -> bool:
         found = re.fullmatch(r"(\w+)(>=|<=|!=|=|>|<)([\w.]+)", condition)
         have = version_tuple(facts.get(found[1], "")) if found else ()
         if found is None or not have:
-            continue  # brands and architectures are not compared
+            continue  # Brands and architectures are not compared.
         want = version_tuple(found[3])
         mine = have[: len(want)]
         holds = {
@@ -418,8 +418,8 @@ def _without_compute(contract: Contract, value: str, seen: Snapshot) -> str:
     if seen.machine.container is None or seen.driver is None or gpu_side(seen).works:
         return ""
     if lacks_compute(seen, seen.driver, value):
-        return ""  # the driver's own finding
-    given = {part.strip() for part in value.split(",")} - {""}  # without any the default counts, which has CUDA
+        return ""  # The driver's own rule reports it.
+    given = {part.strip() for part in value.split(",")} - {""}  # Without any, the default applies, which includes CUDA.
     if not given or given & set(contract.words) or not (seen.driver.nodes or ()):
         return ""
     return _("The container got the driver without CUDA: {name} is {value}.", name=contract.variable, value=repr(value))

@@ -1,4 +1,4 @@
-"""Counter-experiments: the same test without a variable, and what the result proves about that variable."""
+"""Counter-experiments: the same test without a variable, and what its result proves about that variable."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from core.model.findings import Finding
 
 
 class CounterOutcome(StrEnum):
-    """What a counter-experiment proves about the thing that it left out."""
+    """What a counter-experiment proves about the thing that it leaves out."""
 
     PROVED = "proved"
-    """Without it, it works."""
+    """The test works without it."""
     REFUTED = "refuted"
-    """Without it, the very same failure."""
+    """The test fails in the same way without it."""
     CHANGED = "changed"
-    """Without it, another failure: it explains the first alone, and hides the second."""
+    """The test fails in another way without it: it explains the first failure only, and hides the second."""
     OPEN = "open"
-    """It was not made, did not respond, or there was no failure to explain."""
+    """There was no such test, it did not respond, or there was no failure to explain."""
 
 
 def cuda_starts(cuda: CudaInit | None) -> bool:

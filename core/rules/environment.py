@@ -17,10 +17,10 @@ from core.rules.wording import ERROR, GOOD, NOTE, WARNING, concern_row, make_fin
 SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
 
 HARMLESS_MARKS: frozenset[Mark] = frozenset({"duplicate", "missing", "not a folder", "trailing slash", "empty"})
-"""Marks that a loader skips over."""
+"""Marks of entries that a loader skips."""
 
 LONGEST = 32_767
-"""Characters that Windows allows in one variable; of a longer PATH programs see a part."""
+"""Maximum length in characters of a variable on Windows; programs see only a part of a longer PATH."""
 
 CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 

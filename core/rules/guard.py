@@ -1,4 +1,4 @@
-"""Contain failing rules: each becomes a finding, and the rest of the report stands."""
+"""Contain failing rules: each failure becomes a finding, and the rest of the report remains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOPIC_STEPS = {
     "frameworks": Step.FRAMEWORKS,
     "benchmark": Step.BENCHMARK,
 }
-"""Folder or module of a rule in core/rules -> its step; the others belong to the environment."""
+"""Folder or module of a rule in core/rules -> its step; rules elsewhere belong to the environment."""
 
 
 def run_guarded(work: Callable[[], T], name: str, failures: list[Finding], otherwise: T, step: Step | None = None) -> T:

@@ -1,4 +1,4 @@
-"""Rules about programs that were not run, because others can change them and would have gained our rights."""
+"""Rules about programs that were not run because others can change them and would have gained the scan's rights."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from core.model.steps import Step
 from core.rules.wording import NOTE, UNKNOWN, make_finding, manual_fix, observation
 
 STEPS = {"framework": Step.FRAMEWORKS, "nvcc": Step.TOOLKIT, "search path": Step.ENVIRONMENT}
-"""What is reported here; a roll call that was not made is reported with its load."""
+"""What this rule reports; the rule about a load reports a roll call that was not made."""
 
 
 def not_run(seen: Snapshot) -> Iterator[Finding]:
-    """Programs that were found and neither started nor followed."""
+    """Programs that were found, but neither started nor followed."""
     for one in seen.executions:
         if not one.account and one.what in STEPS:
             yield _not_run_finding(one)

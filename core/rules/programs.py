@@ -1,4 +1,4 @@
-"""Rules about programs that the person named: dependencies that are not found, and files that a running one still has
+"""Rules about programs that the person named: missing dependencies, and outdated files that a running program has
 mapped.
 """
 
@@ -21,9 +21,9 @@ from core.rules.snapshot_queries import candidate_evidence
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 DAMAGED = ("empty", "truncated", "damaged")
-"""States of an executable that cannot be meant."""
+"""States in which a file cannot be the intended executable."""
 DRIVERS_OWN = ("driver", "nvml", "libcuda")
-"""Families that come with the driver: what lacks them lacks a driver, which rules about the driver tell."""
+"""Library families of the driver; the rules about the driver report what lacks them."""
 
 
 def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Diagnose: run every rule over a Snapshot, order the findings, and name the one root cause."""
+"""Diagnose: run every rule on a Snapshot, order the findings, and name the one root cause."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from core.rules.undecided import deciding_steps
 from core.rules.ways import with_other_ways
 
 PLAIN_IMPORTANCE, NOBODY_IMPORTANCE = 2, 3
-"""Importance of any program, which gets what the search path gives, and of a fault that concerns no one in particular."""
+"""Importance of a fault for programs on the search path, and of a fault that concerns no one in particular."""
 
 UNUSED_ID_STARTS = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
-"""Starts of ids that are about something that no examined program loads: never primary."""
+"""Prefixes of ids about things that no examined program loads: never primary."""
 
 ALL_IN_ORDER_ID = "environment.in-order"
 """Id of the finding about a whole step, which applies only if nothing in the step is at fault."""
 
 TRIED = "frameworks.trial-"
-"""Start of the ids of what was really imported: it leads before what reading takes for another cause, and not before the same."""
+"""Prefix of the ids of real trials: they lead before another cause inferred from files, but not before the same one."""
 
 DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladder-driver", "benchmark.ladder-device")
-"""Ids that follow from any fault of the driver."""
+"""Ids that any fault of the driver explains."""
 
 
 def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
@@ -123,7 +123,7 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
     """
     faults = [f for f in found if may_lead(f)]
     press = {id(f): (importance(f), -f.severity) for f in faults}
-    for root in (f for f in faults if f.id in FRAMEWORK_ELSEWHERE):  # mild by itself, and the origin of worse
+    for root in (f for f in faults if f.id in FRAMEWORK_ELSEWHERE):  # mild by itself, but the origin of a worse one
         more = [f for f in faults if press[id(f)] < press[id(root)]]
         if any(f.cause == "extension_abi_mismatch" for f in more) and all(is_consequence(f, root) for f in more):
             return root
@@ -131,9 +131,7 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
     faults.sort(key=lambda f: (press[id(f)], _root_rank(f), not _was_tried(f) or f.cause in read))
     for root in faults:
         more = [f for f in faults if press[id(f)] < press[id(root)]]
-        known = root.cause or (
-            more and root.step is Step.DRIVER
-        )  # without CUDA, what follows from that does not lead either
+        known = root.cause or (more and root.step is Step.DRIVER)  # Without CUDA, its consequences do not lead either.
         if known and all(is_consequence(f, root) for f in more):
             return root
     return faults[0] if faults else None
@@ -150,7 +148,7 @@ def _root_rank(finding: Finding) -> int:
 
 
 def _was_tried(finding: Finding) -> bool:
-    """Whether a finding is about an import that really failed, and names the cause."""
+    """Whether a finding is about a trial that failed, and names the cause."""
     return finding.id.startswith(TRIED) and finding.cause in CAUSES_OF_IMPORTS
 
 
@@ -170,7 +168,9 @@ def mark_consequences(finding: Finding, primary: Finding) -> Finding:
 
 FRAMEWORK_ELSEWHERE = frozenset(f"frameworks.shadowed-{name}" for name in ("torch", "tensorflow", "jax"))
 OF_TWO_RELEASES = ("extension_abi_mismatch", "requirement_broken", "cudnn_shadowed")
-"""What an environment's packages meet where its framework is taken from elsewhere: to install one of them again cures nothing."""
+"""Causes that appear in an environment whose framework is imported from elsewhere; reinstalling a package does not
+help.
+"""
 
 
 def is_consequence(finding: Finding, primary: Finding) -> bool:

@@ -23,7 +23,7 @@ from core.model.findings import Evidence
 from core.model.paths import form_of, is_inside, normalise, parent, path_module
 
 MAX_EVIDENCE_ROWS = 8
-"""At most so many rows of one kind are shown as evidence; a last row counts the rest."""
+"""Maximum number of rows of one kind shown as evidence; a last row counts the rest."""
 
 
 def installed_programs(seen: Snapshot, word: str) -> list[Evidence]:
@@ -179,7 +179,7 @@ _WAYS = {
     How.WINDOWS: N_("Windows folder"),
     How.CURRENT: N_("current folder"),
 }
-"""The ways of a loader that are words; the others are names."""
+"""The results of a loader's search that have a phrase; the others are shown as names."""
 
 
 def _way(attempt: Attempt) -> str:

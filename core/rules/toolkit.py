@@ -26,7 +26,7 @@ from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
 
 TOOLKIT_VARIABLES = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
-"""Variables that name the toolkit; CUDA_PATH_V12_4 and its like name one version's."""
+"""Variables that name the toolkit; CUDA_PATH_V12_4 and the like name one version's."""
 
 
 def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
@@ -172,7 +172,7 @@ def damaged_toolkit_libraries(seen: Snapshot) -> Iterator[Finding]:
 
 
 RENAMED = "renamed"
-"""Name of the finding about links and copies that bear another library's name."""
+"""Name of the finding about links and copies with another library's name."""
 
 
 def true_library_name(f: LibraryFile, system: System) -> str:
@@ -256,7 +256,7 @@ def _bad_libraries(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, st
             renamed,
         )
     odd = [f for f in files if f.state == "good" and f.architecture and mine and f.architecture != mine]
-    if odd and len(odd) < len(files):  # a whole tree for another processor is for building, not for running
+    if odd and len(odd) < len(files):  # A whole tree for another processor is for building, not for running.
         yield (
             "dll_wrong_architecture",
             "wrong-architecture",
@@ -284,7 +284,7 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
                 version=packages[0][1],
                 more=tuple(dict.fromkeys(p[0] for p in packages if p[0] != packages[0][0])),
             )
-            if not any(f.state == "unreadable" for f in bad)  # what cannot be read cannot be kept for the way back
+            if not any(f.state == "unreadable" for f in bad)  # An unreadable file cannot be saved for undo.
             else None,
         )
     if seen.machine.system == "windows" and file_name("windows", toolkit.root).lower() in SYSTEM_FOLDERS:

@@ -16,7 +16,7 @@ from core.rules.driver.facts import driver_works
 from core.rules.wording import NOTE, make_finding, manual_fix, observation
 
 NAMING = ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH", "PATH")
-"""What leads builds to a toolkit, in the order in which they ask."""
+"""How builds find a toolkit, by precedence."""
 
 
 def used_compiler(seen: Snapshot) -> Toolkit | None:
@@ -93,7 +93,7 @@ def engines_without_gpu(seen: Snapshot) -> tuple[str, ...]:
 
 
 def engine_without_toolkit(seen: Snapshot) -> Iterator[Finding]:
-    """There is a working GPU and a container engine, but nothing that passes the GPU on to containers."""
+    """The machine has a working GPU and a container engine, but nothing that passes the GPU to containers."""
     names = engines_without_gpu(seen)
     if not names or seen.driver is None or seen.tools is None or not driver_works(seen.driver):
         return

@@ -1,4 +1,4 @@
-"""The ways of starting a program: each is judged with its own variables, and findings say where the ways differ."""
+"""Ways of starting a program: each is judged with its own variables, and findings say where the ways differ."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import observation
 
 THIS_SESSION = "process"
-"""The word in ``Finding.ways`` for programs started from this session."""
+"""The entry in ``Finding.ways`` for programs started from this session."""
 CONCRETE: tuple[StartKind, ...] = ("notebook", "service", "cron", "launcher", "script", "task")
-"""Kinds that start one program: what they lack counts, as somebody starts it so."""
+"""Kinds that start one program: a fault in them counts, because somebody starts that program so."""
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 OF_LOADERS = ("LD_", "PYTHON")
-"""Starts of variables without which a program may find less."""
+"""Prefixes of variables without which a program may find fewer files."""
 MARKS = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT")
-"""Starts of variables that tell what is active, and judge nothing."""
+"""Prefixes of variables that show what is active and cause no fault."""
 JUDGED = (
-    *OF_LOADERS, "CUDA", "CUDNN", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA", "KERAS_", "TRITON_", "CUPY_", "NCCL_",
+    *OF_LOADERS, "sys.path", "CUDA", "CUDNN", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA", "KERAS_", "TRITON_", "CUPY_", "NCCL_",
     "HF_", "TRANSFORMERS_", "ACCELERATE_", "DS_", "VLLM_", "BNB_", "OMP_", "MKL_", "KMP_", "NPY_", "ORT_", "PROTOCOL_BUFFERS_",
 )  # fmt: skip
-"""Starts of variables by which a fault can come about that this session does not have."""
+"""Prefixes of variables that can cause a fault which this session does not have."""
 
 CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
-"""Words by which an entry of PATH has to do with a GPU's libraries."""
+"""Words in an entry of PATH that has to do with GPU libraries."""
 
 OF_A_VARIABLE = ("environment.contract-",)
-"""Starts of ids of findings whose subject is the variable that they are about."""
+"""Prefixes of the ids of findings whose subject is a variable."""
 MOST_LINES = 4
-"""Lines of start-up files that stand as evidence in a finding."""
+"""Maximum number of lines of start-up files shown as evidence in a finding."""
 
 WAY_WORDS: dict[StartKind, str] = {
     "login": N_("login shells ({at})"),
@@ -53,11 +53,12 @@ WAY_WORDS: dict[StartKind, str] = {
     "script": N_("the script {at}"),
     "task": N_("the task {at}"),
     "multiplexer": N_("shells in {at}"),
+    "ipython": N_("IPython and its notebooks"),
 }
 
 
 def way_words(seen: Snapshot, ids: Iterable[str]) -> str:
-    """Return ways of starting in words, each once."""
+    """Return the ways of starting in words, each once."""
     known = {s.id: s for s in seen.starts or ()}
     rows = [_("this session") if i == THIS_SESSION else _way(known[i]) for i in ids if i in known or i == THIS_SESSION]
     return join_names(dict.fromkeys(rows))
@@ -72,7 +73,7 @@ def _way(start: Start) -> str:
 
 
 def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapshot], list[Finding]]) -> list[Finding]:
-    """Return the findings of this session and of every other way; where the ways differ, each finding says for which it
+    """Return the findings of this session and every other way; if they differ, each finding lists the ways for which it
     holds.
     """
     looks = [look for look in seen.start_looks or () if look.environment is not None]
@@ -113,7 +114,7 @@ def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
 
 
 def _driver(seen: Snapshot, its: Snapshot) -> Driver | None:
-    """Return the driver's results that hold for another way: a variable that hides GPUs belongs to one way."""
+    """Return the driver's results that apply to another way: a variable that hides GPUs belongs to one way only."""
     driver = seen.driver
     if driver is None or all(_value(seen, n) == _value(its, n) for n in HIDING):
         return driver
@@ -129,10 +130,10 @@ def _value(seen: Snapshot, name: str) -> str | None:
 
 
 def _concerned_ways(look: StartLook, seen: Snapshot, finding: Finding) -> list[str]:
-    """Return the ways of a look in which a fault counts that this session does not have.
+    """Return the ways in which a fault matters that this session does not have.
 
-    A way that merely lacks a setting of this session may be a place where nobody starts anything; a way that starts a
-    particular program counts.
+    A way that merely lacks a setting of this session may never start anything; a way that starts a particular program
+    counts.
     """
     mine = {
         v.name: v.value for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION
@@ -159,7 +160,7 @@ def _has_line(source: str) -> bool:
 
 
 def _limit_to_ways(finding: Finding, seen: Snapshot, holds: tuple[str, ...], named: set[str]) -> Finding:
-    """Return a finding of this session with the ways for which it holds, if those are not all."""
+    """Return a finding of this session with the ways for which it holds, unless it holds for all."""
     if finding.ways or finding.severity < Severity.WARNING or named <= set(holds):
         return finding
     free = tuple(i for i in (s.id for s in seen.starts or ()) if i in named and i not in holds)
@@ -215,7 +216,7 @@ def _names(start: Start) -> set[str]:
 
 
 def line_evidence(seen: Snapshot, name: str, ways: Iterable[str]) -> list[Evidence]:
-    """Return the lines that give a variable its value in these ways, as evidence: file, line, and what they do."""
+    """Return the lines that set a variable in these ways, as evidence: file, line, and effect."""
     wanted = set(ways)
     rows = [
         row

@@ -1,4 +1,4 @@
-"""Which Python runs: a way of starting that appears to belong to one environment, but starts another."""
+"""Which Python runs: a way of starting that seems to belong to one environment but starts another."""
 
 from __future__ import annotations
 

@@ -27,14 +27,17 @@ CONCERNS_LABEL = N_("Concerns")
 
 
 class Concern(Evidence, frozen=True, kw_only=True):
-    """The row that tells the reader whom a finding concerns. ``make_finding`` also keeps its id as data."""
+    """The evidence row that names whom a finding concerns. ``make_finding`` also stores its id as data."""
 
     consumer: str
     """``Consumer.full_id``."""
 
 
 class Cure(Fix, frozen=True, kw_only=True):
-    """Advice together with what Convalesce would do instead. ``make_finding`` keeps the remedy as data beside the Fix."""
+    """Advice together with what Convalesce would do itself.
+
+    ``make_finding`` stores the remedy as data beside the Fix.
+    """
 
     its: Remedy
 
@@ -75,13 +78,13 @@ def make_finding(
 
 
 STEPS_SHOWN_ELSEWHERE = (Step.DRIVER, Step.ENVIRONMENT)
-"""Steps whose causes show in others: a search path that leads to the wrong file, a GPU that nobody sees."""
+"""Steps whose causes show in other steps: a search path that leads to the wrong file, a GPU that no program sees."""
 STEPS_SHOWING_OTHERS = (Step.FRAMEWORKS, Step.BENCHMARK)
-"""Steps in which causes of every other step show. (In the others, faulty files are at home where they are.)"""
+"""Steps in which causes of every other step show. In the others, faulty files belong where they are."""
 
 
 def _further_steps(step: Step, cause: str) -> tuple[Step, ...]:
-    """Return the further step to which a finding belongs: where its cause lives."""
+    """Return the further step to which a finding belongs: that of its cause."""
     at = home_step(cause)
     return (at,) if at and at is not step and (at in STEPS_SHOWN_ELSEWHERE or step in STEPS_SHOWING_OTHERS) else ()
 
@@ -95,7 +98,7 @@ def with_concerns(told: Finding, *concerns: Concern) -> Finding:
 
 
 def concern_row(consumer: Consumer) -> Concern:
-    """Return the row that says whom a finding concerns."""
+    """Return the evidence row that names whom a finding concerns."""
     return Concern(label=CONCERNS_LABEL, value=consumer.description, consumer=consumer.full_id)
 
 
@@ -105,8 +108,9 @@ def observation(label: str, value: object, source: str = "") -> Evidence:
 
 
 def manual_fix(title: str, *steps: str, restart: Restart = "", remedy: Remedy | None = None) -> Fix:
-    """Return a Fix for the person, one line for each step; empty steps are dropped. ``remedy``: what would do it for
-    them.
+    """Return a Fix that the person carries out, one line for each step; empty steps are dropped.
+
+    ``remedy``: what Convalesce would do instead.
     """
     advice = "\n".join(step for step in steps if step)
     if remedy is not None:

@@ -73,69 +73,69 @@ def _look_as_owner(item: FileItem) -> None:
         raise ChangeError(_("{path} is not readable for the owner of its folder.", path=item.path))
 
 
-def restore_files(change: FileSet, entry: Entry, journal: Journal) -> tuple[NotRestored, ...]:  # noqa: PLR0912 - a row a case
+def restore_files(change: FileSet, entry: Entry, journal: Journal) -> tuple[NotRestored, ...]:
     """Restore every file to its ``before``, however far the change was carried out; return what could not be restored.
     Can be called repeatedly. A file in neither the old nor the new state was changed by somebody else and is left
     alone.
     """
-    rows: list[NotRestored] = []
-    for item in change.items:
-        folder, name = safe_folder.split_path(item.path)
-        try:
-            with safe_folder.open_folder(folder) as place:
-                place.remove(_beside_name(name, entry.id))
-                now = place.state(name)
-                if item.before == "folder":
-                    if place.status(_aside_name(name, entry.id)) is not None and not now:
-                        _turn(place, name, entry.id, back=True)
-                    elif now != "folder" or place.status(_aside_name(name, entry.id)) is not None:
-                        rows.append(
-                            NotRestored(
-                                _(
-                                    "The new {path} exists; the old one is next to it as {aside}.",
-                                    path=item.path,
-                                    aside=_aside_name(name, entry.id),
-                                )
-                            )
-                        )
-                elif now == item.after:
-                    back = FileItem(path=item.path, before=item.after, after=item.before)
-                    _stage(back, entry, journal, keep=False)
-                    if item.before:
-                        place.rename(_beside_name(name, entry.id), name)
-                    else:
-                        place.remove(name)
-                elif now != item.before:
-                    rows.append(
-                        NotRestored(
-                            _(
-                                "Another program has changed {path} since, so Convalesce left it unchanged.",
-                                path=item.path,
-                            )
-                        )
-                    )
-                place.sync()
-        except FileNotFoundError:
-            if item.before:
-                rows.append(
-                    NotRestored(
-                        _(
-                            "The folder {folder} is gone; {name} is kept in {journal}.",
-                            folder=folder,
-                            name=name,
-                            journal=journal.folder,
-                        )
-                    )
-                )
-        except (ChangeError, OSError) as e:
-            words = _("{path} could not be restored: {e}.", path=item.path, e=error_sentence(e).rstrip("."))
-            rows.append(NotRestored(words, again=isinstance(e, OSError)))
+    rows = [row for item in change.items if (row := _restore_item(item, entry, journal)) is not None]
     if not rows:
         try:
             _unmake(change)
         except OSError as e:
             rows.append(NotRestored(error_sentence(e), again=True))
     return tuple(rows)
+
+
+def _restore_item(item: FileItem, entry: Entry, journal: Journal) -> NotRestored | None:
+    """Restore one file or folder; return why it could not be restored, or None."""
+    folder, name = safe_folder.split_path(item.path)
+    try:
+        with safe_folder.open_folder(folder) as place:
+            place.remove(_beside_name(name, entry.id))
+            restore = _restore_folder if item.before == "folder" else _restore_file
+            problem = restore(item, place, entry, journal)
+            place.sync()
+    except FileNotFoundError:
+        if not item.before:
+            return None
+        where = {"folder": folder, "name": name, "journal": journal.folder}
+        return NotRestored(_("The folder {folder} is gone; {name} is kept in {journal}.", **where))
+    except (ChangeError, OSError) as e:
+        words = _("{path} could not be restored: {e}.", path=item.path, e=error_sentence(e).rstrip("."))
+        return NotRestored(words, again=isinstance(e, OSError))
+    return NotRestored(problem) if problem else None
+
+
+def _restore_folder(item: FileItem, place: SafeFolder, entry: Entry, _journal: Journal) -> str:
+    """Put the old folder back, which lies beside its place; return what stands in the way, or nothing."""
+    _parent, name = safe_folder.split_path(item.path)
+    now, is_aside = place.state(name), place.status(_aside_name(name, entry.id)) is not None
+    if is_aside and not now:
+        _turn(place, name, entry.id, back=True)
+    elif is_aside or now != "folder":
+        return _(
+            "The new {path} exists; the old one is next to it as {aside}.",
+            path=item.path,
+            aside=_aside_name(name, entry.id),
+        )
+    return ""
+
+
+def _restore_file(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> str:
+    """Put the old file back from the journal; return who else has changed it, or nothing."""
+    _folder, name = safe_folder.split_path(item.path)
+    now = place.state(name)
+    if now == item.after:
+        back = FileItem(path=item.path, before=item.after, after=item.before)
+        _stage(back, entry, journal, keep=False)
+        if item.before:
+            place.rename(_beside_name(name, entry.id), name)
+        else:
+            place.remove(name)
+    elif now != item.before:
+        return _("Another program has changed {path} since, so Convalesce left it unchanged.", path=item.path)
+    return ""
 
 
 def _unmake(change: FileSet) -> None:

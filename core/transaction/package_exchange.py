@@ -31,7 +31,7 @@ TWINS = ".convalesce"
 _TOKEN = re.compile(r"[0-9a-f]{8}")
 _INFO = re.compile(r"(.+)-([^-]+)\.(?:dist|egg)-info$")
 _held: dict[str, int] = {}
-"""Token of a twin that this process made -> the descriptor that holds its note locked."""
+"""Token of a twin that this process made -> the descriptor that holds its note locked. One per process, as descriptors are."""
 
 
 # --- what is there ---------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ class ChangeDialog(QDialog):
         self.progress.setAccessibleName(_("Progress"))
         self.progress.setTextVisible(False)
         self.progress.setMaximumWidth(PROGRESS_WIDTH)
-        self.progress.setRange(0, 0)  # it moves, since the remaining time is unknown
+        self.progress.setRange(0, 0)  # It moves, since the remaining time is unknown.
         self.elapsed = ElapsedLabel()
         self.saying = ElidedLabel()
         self.commit = push_button("", self._commit, primary=True)

@@ -10,7 +10,7 @@ from core.report.redact import REDACTED_KINDS
 from gui.widgets.text import heading_label, plain_label, push_button, shown_text
 
 MOST_KINDS = 4
-"""Kinds of names that are listed by themselves; the rest is counted."""
+"""Maximum number of kinds of names listed one by one; the rest is counted."""
 
 
 class LeavingDialog(QDialog):

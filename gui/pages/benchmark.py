@@ -31,7 +31,7 @@ class BenchmarkPage(StepPage):
     def __init__(self, on_run: Run, acts: CardActions) -> None:
         super().__init__(Step.BENCHMARK, make_charts, acts)
         self._on_run = on_run
-        self._is_next = False  # whether there is nothing to cure first
+        self._is_next = False  # whether nothing has to be fixed first
         self._has_gpu = False
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
@@ -52,7 +52,7 @@ class BenchmarkPage(StepPage):
         self.quick.setAccessibleDescription(_("Under ten seconds"))
         self.whole = push_button(_("Run the &whole benchmark"), lambda: self._on_run(False))
         self.whole.setAccessibleDescription(_("Under a minute"))
-        for button in (self.quick, self.whole):  # not side by side: large text in a long language needs the width
+        for button in (self.quick, self.whole):  # One below the other: large text in a long language needs the width.
             box.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
 
 
@@ -74,7 +74,7 @@ def make_charts(report: Report, theme: Theme) -> QWidget | None:
 def _chart(run: GpuRun, theme: Theme) -> QWidget:
     card = QFrame()
     card.setObjectName("chart")
-    card.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # one stop for the keyboard; a screen reader reads all of it there
+    card.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # One tab stop; a screen reader reads all of the chart there.
     grid = QGridLayout(card)
     grid.setContentsMargins(4, 4, 4, 4)
     grid.setHorizontalSpacing(12)

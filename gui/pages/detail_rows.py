@@ -17,11 +17,11 @@ from gui.widgets.row_model import TableRow
 
 BY_SEARCH_PATH = {How.PATH: "PATH", How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH"}
 BAD_MARKS = ("unreadable", "unexpanded", "quoted", "relative")
-"""Marks of entries that may not lead where they should; the loader skips the others."""
+"""Marks of entries that may lead to a wrong place; the loader skips entries with other marks."""
 
 
 def limit_severity(rows: tuple[TableRow, ...], page: Severity) -> tuple[TableRow, ...]:
-    """Return rows that are no worse than their page: what the rules accept is a note at most."""
+    """Return rows with at most their page's severity: what the rules accept is a note at most."""
     most = max(page, Severity.NOTE)
     return tuple(replace(r, severity=min(r.severity, most), inner=limit_severity(r.inner, page)) for r in rows)
 

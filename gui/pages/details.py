@@ -17,7 +17,7 @@ from gui.widgets.table import RowTable
 from gui.widgets.text import enlarge, picture_label, plain_label
 
 CARDS_ACROSS = 2
-"""GPU cards side by side."""
+"""Number of GPU cards side by side."""
 
 
 def make_details(step: Step, report: Report, theme: Theme) -> QWidget | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.explain import CodeMeaning, Explanation, RankedCause, WrongCure
 
 MIN_LIKELY_SCORE = 0.03
-"""An open cause that is less likely than this is not shown: a dozen remote possibilities do not help."""
+"""Minimum score of an open cause that is shown: a dozen remote possibilities do not help."""
 
 
 class ExplainPage(LazyPage):
@@ -111,12 +111,13 @@ class ExplainPage(LazyPage):
             box.addWidget(prose_label(e.says.meaning))
             if e.says.names:
                 box.addWidget(prose_label(named_sentence(e), muted=True))
-        if e.shows:
+        proved = {r.finding.title for r in e.causes if r.verdict == "proved" and r.finding is not None}
+        if others := [fault for fault in e.shows if fault.title not in proved]:  # a proved one has a card of its own
             box.addWidget(plain_label(_("What this computer shows"), selectable=False, strong=True))
-            shown = [f"•  {join_sentences(s.title, link_sentence(s), s.against)}" for s in e.shows[:FINDINGS_AT_ONCE]]
+            shown = [f"•  {join_sentences(s.title, link_sentence(s), s.against)}" for s in others[:FINDINGS_AT_ONCE]]
             box.addWidget(plain_label("\n".join(shown)))
-        self.sentence = heading_label(e.sentence, 1.25)
-        box.addWidget(self.sentence)
+        carded = e.link == "proved" and bool(proved)
+        box.addWidget(heading_label(_("A fault of this computer causes this message") if carded else e.sentence, 1.25))
         for text in (e.foreign, e.decide if not e.choices else ""):
             if text:
                 box.addWidget(prose_label(text))

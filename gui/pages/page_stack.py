@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.model.findings import Report
 
 SEARCH_PATH = "search-path"
-"""The help page for those who stand at none of the steps: how programs find their libraries."""
+"""The help page if no step is selected: how programs find their libraries."""
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from core.model.findings import Finding, Report
 
 MAX_LINE_CHARACTERS = 110
-"""Average characters in the longest line; longer ones are hard to read, and tables want some room."""
+"""Maximum width of a line in average characters; longer lines are hard to read, and tables need some room."""
 FINDINGS_AT_ONCE = 5
-"""Findings that are shown at first; the next ones come on request, so that no page is slow to make."""
+"""Findings shown at first; further ones are shown on request, so that no page is slow to build."""
 Details = Callable[["Report", Theme], QWidget | None]
-"""Makes the part of a page with the observations."""
+"""Builds the part of a page with the observations."""
 ROOMY_CHARACTERS = 72
-"""Average characters beside which a page has room for more than its text."""
+"""Width in average characters from which a page has room for margins and for texts side by side."""
 
 
 class LazyPage(QScrollArea):
@@ -189,7 +189,7 @@ class StepPage(LazyPage):
             self._add(box, good, theme, report)
 
     def _add(self, box: QVBoxLayout, findings: list[Finding], theme: Theme, report: Report) -> None:
-        from core.report.short_names import concerned_text  # not at the start: there is no report yet
+        from core.report.short_names import concerned_text  # imported late: there is no report yet at the start
 
         def card(finding: Finding) -> FindingCard:
             return FindingCard(finding, theme, self._acts, who=concerned_text(finding, report))

@@ -73,7 +73,7 @@ class SummaryPage(LazyPage):
         for finding in report.not_examined:
             box.addWidget(VerdictRow(finding.severity, finding.title, theme))
         if report.headline:
-            from core.report.short_names import concerned_text  # not at the start: there is no report yet
+            from core.report.short_names import concerned_text  # imported late: there is no report yet at the start
 
             who = concerned_text(report.headline, report)
             self.cards = [FindingCard(report.headline, theme, self._acts, who=who)]

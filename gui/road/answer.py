@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from core.model.findings import Finding, Report
 
 LAST = ("works", "no gpu", "fixed")
-"""Headlines after which nothing is left to do: the session code stands there in large."""
+"""Headlines after which nothing is left to do; the screen then shows the session code in large type."""
 
 
 @dataclass(frozen=True)

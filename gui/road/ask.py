@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Way = Literal["named", "message", "whole"]
 SHOWN_ROWS = 4
-"""Environments that are in view at first."""
+"""Environments that are visible at first."""
 SHOWN_LINES = 5
 FRAME_PIXELS = 8
 """Border and padding of the list, above and below, as the style sheet has them."""
@@ -38,7 +38,7 @@ class Question(NamedTuple):
 
     way: Way
     text: str = ""
-    """The environment that is named, or the message."""
+    """The named environment, or the message."""
 
 
 class AskScreen(Screen):
@@ -93,7 +93,7 @@ class AskScreen(Screen):
         if self.primary is not None:
             self.primary.setEnabled(self.question() is not None)
 
-    # --- what belongs to a choice, made when it is chosen --------------------------------------------------------
+    # --- the input of each option, created when it is selected --------------------------------------------------------
 
     def _add_part(self, way: Way, *parts: QWidget) -> QWidget:
         holder = QWidget()
@@ -152,7 +152,7 @@ class AskScreen(Screen):
         row = max(self.list.sizeHintForRow(0), QFontMetrics(self.list.font()).height())
         self.list.setFixedHeight(row * min(max(self.list.count(), 1), SHOWN_ROWS) + FRAME_PIXELS)
 
-    # --- the answer ----------------------------------------------------------------------------------------------
+    # --- result -------------------------------------------------------------------------------------------------------
 
     def question(self) -> Question | None:
         """Return the question; None if something is missing."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.doctor.engine import Preview
 
 MOST_CHANGES = 3
-"""Changes that are described in words; the rest is counted, and shown in the exact change."""
+"""Maximum number of changes described in words; the rest is counted, and shown among the exact changes."""
 
 
 class ChangeScreen(Screen):

@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from gui.road.waiting import Awaited, WaitingScreen
 
 MOST_ENTRIES = 5
-"""Changes of the past that are listed; the summary has all."""
+"""Maximum number of past changes listed; the summary shows all."""
 MOST_PROGRAMS = 4
-"""Programs to start again that are named."""
+"""Maximum number of programs to restart that are named."""
 
 
 class Road(QWidget):
-    """Shows one screen at a time. ``report`` is the basis of its answers: this computer's, or another one's."""
+    """Shows one screen at a time. ``report`` is the basis of its answers: this computer's or another one's."""
 
     shown = Signal(object)
-    """A Screen that has just come up."""
+    """The Screen that was just shown."""
     details_wanted = Signal()
     message_wanted = Signal()
     measure_wanted = Signal()
     told = Signal(object, str)
-    """A severity and a sentence that stands above the screen until it is read."""
+    """A severity and a sentence, shown above the screen until it is dismissed."""
     elsewhere_changed = Signal()
     finished = Signal()
     undo_wanted = Signal(object)
@@ -59,23 +59,23 @@ class Road(QWidget):
         self.report: Report | None = None
         self.shows_other_computer = False
         self.before: Report | None = None
-        """What was there before the last cure."""
+        """The report from before the last fix."""
         self.explanation: Explanation | None = None
         self.message = ""
         self.entries: History = ()
         self._named = ""
         self._fresh = False
-        """Whether the whole computer was scanned, and nobody has asked for the result yet."""
+        """Whether the scan of the whole computer has ended and its result was not shown yet."""
         self._awaited: Awaited | Literal[""] = ""
         self._then: Callable[[], object] = self.ask
         self._back: Callable[[], object] = self.ask
         self._head: Headline | None = None
         self._word_head: Callable[[], Headline] | None = None
-        """Makes the headline, in the language in use."""
+        """Returns the headline in the current language."""
         self._answers: tuple[int, ...] = ()
-        """What was answered to the questions about the message."""
+        """The answers so far to questions about the message."""
         self._planned: tuple[Finding, str] | None = None
-        """The finding whose cure is shown, and the source that the person gave."""
+        """The finding whose fix is shown, and the source that the person selected."""
         self._done: ActionResult | None = None
         self._make: Callable[[], Screen] = self._ask_screen
         box = QVBoxLayout(self)
@@ -343,7 +343,7 @@ class Road(QWidget):
             check=None if self.shows_other_computer else self.check,
         )
 
-    # --- verbs ---------------------------------------------------------------------------------------------------
+    # --- actions ------------------------------------------------------------------------------------------------------
 
     def start_scan(self) -> None:
         """Examine the whole computer while the person reads the question."""
@@ -367,7 +367,7 @@ class Road(QWidget):
         self.explanation, self._done, self._named = None, None, named
         under_way = self.controller.busy and not named and not self._awaited and self.report is None
         self.wait("look")
-        if not under_way:  # the look that began with the window is the same
+        if not under_way:  # The scan that started with the window is the same.
             self.controller.run_instead(partial(self.controller.scan, named))
 
     def look_again(self) -> None:
@@ -398,7 +398,7 @@ class Road(QWidget):
         self.wait("take")
         self.message = text
         if self.report is None:
-            self.start_scan()  # what the text says is compared with what is here
+            self.start_scan()  # The text is compared with this computer.
         self.controller.take(path, text)
 
     def plan_fix(self, finding: Finding, source: str = "") -> None:
@@ -425,7 +425,7 @@ class Road(QWidget):
         else:
             self._give_up()
 
-    # --- what the controller says --------------------------------------------------------------------------------
+    # --- signals of the controller ------------------------------------------------------------------------------------
 
     def _waiting(self, screen: Screen | None = None) -> WaitingScreen | None:
         """Return a screen (the current one by default) if it is a waiting screen."""
@@ -444,7 +444,7 @@ class Road(QWidget):
 
     def _take_report(self, report: Report) -> None:
         if self.shows_other_computer and not self._awaited:
-            return  # another computer's is being read
+            return  # Another computer's report is being read.
         self.report, self.shows_other_computer = report, False
         self.elsewhere_changed.emit()
         if self._awaited in ("look", "check"):
@@ -454,7 +454,7 @@ class Road(QWidget):
         if isinstance(self.current, AskScreen):
             self._list_choices(self.current, report)
         elif not self.isVisible():
-            self.answer()  # all details have looked again
+            self.answer()  # The details view has scanned again.
 
     def _arrive(self) -> None:
         self._awaited, then = "", self._then
@@ -531,14 +531,14 @@ class Road(QWidget):
         self._show_answer(partial(self._head_of_change, finding, done.outcome))
 
     def show_dialog_result(self, done: ActionResult) -> None:
-        """Take what the computer looks like after a dialog."""
+        """Show the state of the computer after a dialog."""
         if done.report is None:
             return
         self.report, self._done, self.explanation = done.report, None, None
         self.answer()
 
     def _give_up(self) -> None:
-        """Go back to where it began: it was cancelled."""
+        """Return to the screen before the cancelled task."""
         if self._awaited:
             self._awaited = ""
             self._back()
@@ -551,7 +551,7 @@ class Road(QWidget):
         self.told.emit(Severity.ERROR, _("Internal error in Convalesce: {reason}", reason=sentence))
 
     def history(self) -> QWidget:
-        """Return what was done, with times, the last first."""
+        """Return the list of past changes with times, the newest first."""
         from gui.pages.summary import describe_entry
         from gui.widgets.text import VerdictRow
 
@@ -568,7 +568,7 @@ class Road(QWidget):
 
 
 def without_act(head: Headline) -> Headline:
-    """Return a headline of another computer: it is cured there."""
+    """Return a headline of another computer without an action, since fixes run on that computer."""
     from msgspec.structs import replace
 
     steps = head.finding and head.finding.fix and head.finding.fix.advice

@@ -1,4 +1,4 @@
-"""Screen: one question or answer, one primary button; what leads elsewhere is small and at the side."""
+"""Screen: one question or answer and one primary button; other actions are small links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gui.widgets.flow import FlowLayout
 from gui.widgets.text import enlarge, flat_button, heading_label, picture_label, prose_label, push_button
 
 COLUMN_CHARACTERS = 76
-"""Average characters in the widest line."""
+"""Width of the widest line, in average characters."""
 
 
 class Screen(QWidget):
@@ -74,15 +74,15 @@ class Screen(QWidget):
         return bar
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep some air around the text where there is room for it."""
+        """Keep a margin around the text if there is room."""
         super().resizeEvent(event)
         roomy = self.width() > 640 and self.height() > 420
         self._row.setContentsMargins(*((40, self.height() // 9, 40, 24) if roomy else (14, 12, 14, 12)))
 
-    # --- what stands on it ---------------------------------------------------------------------------------------
+    # --- content ------------------------------------------------------------------------------------------------------
 
     def add_headline(self, word: str, severity: Severity, sentence: str) -> None:
-        """Add a headline with its sign and colour, and the sentence that says it all."""
+        """Add a headline with its icon and colour, and the sentence that summarises it."""
         row = QHBoxLayout()
         row.setSpacing(10)
         row.addWidget(picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity)))
@@ -94,7 +94,7 @@ class Screen(QWidget):
         self.add_title(sentence)
 
     def add_title(self, sentence: str) -> None:
-        """Add the large sentence."""
+        """Add the main sentence in large type."""
         title = prose_label(sentence)
         title.setObjectName("title")
         enlarge(title, 1.6)
@@ -107,7 +107,7 @@ class Screen(QWidget):
         return label
 
     def add_sign(self, severity: Severity, sentence: str) -> None:
-        """Add a sentence with its sign."""
+        """Add a sentence with its icon."""
         row = QHBoxLayout()
         row.setSpacing(10)
         sign = picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity))
@@ -116,7 +116,7 @@ class Screen(QWidget):
         self.box.addLayout(row)
 
     def add_link(self, text: str, act: Callable[[], object]) -> QPushButton:
-        """Add something that one may look at: a small button, side by side with others."""
+        """Add a link to further information: a small button beside others."""
         if self._links is None:
             self._links = FlowLayout()
             self._links.setSpacing(18)
@@ -126,7 +126,7 @@ class Screen(QWidget):
         return button
 
     def add_fold(self, text: str, make: Callable[[], QWidget]) -> QPushButton:
-        """Add a link that shows, and hides again, what few want to see."""
+        """Add a link that shows and hides something that few people need."""
         body: list[QWidget] = []
 
         def fold() -> None:
@@ -144,7 +144,7 @@ class Screen(QWidget):
 
     @property
     def unfolded_parts(self) -> tuple[int, ...]:
-        """The folds that are open, in their order."""
+        """Indexes of the open folds, in order."""
         return tuple(i for i, (_b, body) in enumerate(self._folds) if body and not body[0].isHidden())
 
     def unfold(self, which: tuple[int, ...]) -> None:
@@ -162,15 +162,15 @@ class Screen(QWidget):
         return button
 
     def end(self) -> None:
-        """Say that nothing more is added."""
+        """Finish the screen: nothing more is added."""
         self.box.addStretch(1)
 
     def start_focus(self) -> QWidget:
-        """Return what has the keyboard at first."""
+        """Return the widget that gets the keyboard focus first."""
         return self.primary or next(iter(self.findChildren(QPushButton)), self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter is the primary button, Esc goes back; what has the keyboard and wants the key gets it first."""
+        """Press the primary button with Enter, go back with Esc, unless the focused widget uses the key."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.primary is not None:
             if self.primary.isEnabled():
                 self.primary.click()

@@ -1,4 +1,4 @@
-"""WaitingScreen: what is being done, a bar that moves, the time that has passed, and Cancel."""
+"""WaitingScreen: the running task, a moving bar, elapsed time, and Cancel."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gui.widgets.elapsed import ElapsedLabel
 from gui.widgets.text import announce, plain_label, shown_text
 
 Awaited = Literal["look", "check", "take", "explain", "plan", "change"]
-"""What can be under way."""
+"""The tasks that can run."""
 SECTIONS = len({s for sections in SECTIONS_OF_STEP.values() for s in sections})
 
 
 class WaitingScreen(Screen):
-    """Shown while something takes time."""
+    """Shown while a task runs."""
 
     def __init__(self, what: Awaited, cancel: Callable[[], object], theme: Theme) -> None:
         title, note = awaited_words(what)
@@ -31,7 +31,7 @@ class WaitingScreen(Screen):
         self.bar = QProgressBar()
         self.bar.setAccessibleName(_("Progress"))
         self.bar.setTextVisible(False)
-        self.bar.setRange(0, 0)  # it moves, since the remaining time is unknown
+        self.bar.setRange(0, 0)  # It moves, since the remaining time is unknown.
         self.box.addWidget(self.bar)
         row = QHBoxLayout()
         self.step = plain_label(note, muted=True, selectable=False)
@@ -45,7 +45,7 @@ class WaitingScreen(Screen):
         self.elapsed.begin()
 
     def resume(self, before: WaitingScreen) -> None:
-        """Go on from the screen that this one replaces: the same time, the same part of the bar."""
+        """Continue from the screen that this one replaces, with its time and progress."""
         self.elapsed.resume(before.elapsed)
         self._ended = before._ended
         self.bar.setRange(before.bar.minimum(), before.bar.maximum())
@@ -62,13 +62,13 @@ class WaitingScreen(Screen):
         self.step.setText(_("Stopping; the changes so far are rolled back."))
 
     def say(self, sentence: str) -> None:
-        """Show the step that is being done."""
+        """Show the current step."""
         if self.stop.isEnabled():
             self.step.setText(shown_text(sentence))
             announce(self, self.step.text())
 
     def section(self, section: str, state: str) -> None:
-        """Move the bar: a part of the scan has ended."""
+        """Advance the bar: a part of the scan has ended."""
         if state != "looking":
             self._ended.add(section)
             self.bar.setRange(0, SECTIONS)
@@ -76,7 +76,7 @@ class WaitingScreen(Screen):
 
 
 def awaited_words(what: Awaited) -> tuple[str, str]:
-    """Return the title of what is under way, and what it does to the computer."""
+    """Return the title of a task, and what it does to the computer."""
     nothing = _("This changes nothing.")
     return {
         "look": (_("Looking"), nothing),

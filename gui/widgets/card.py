@@ -51,7 +51,7 @@ class CardActions:
 
     fix: Callable[[Finding], object]
     place: Callable[[Finding, bool], object]
-    """Cure it by a cuDNN set that the person names: a folder, or else an archive or a wheel."""
+    """Fix it with a cuDNN set that the person selects: a folder, or else an archive or a wheel."""
     help: Callable[[str], object]
     """Explain a cause or a step, by its word."""
 
@@ -199,7 +199,8 @@ class FoldedEvidence(QWidget):
 
     def _fold(self, opened: bool) -> None:
         layout = self.layout()
-        if self.body is None and layout is not None:  # made when it is first wanted: a page may hold hundreds of lines
+        # created when it is first opened: a page may contain hundreds of lines
+        if self.body is None and layout is not None:
             self.body = observation_rows(self._evidence)
             layout.addWidget(self.body)
         if self.body is not None:

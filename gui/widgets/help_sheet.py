@@ -12,9 +12,9 @@ from core.common.i18n import _
 from gui.widgets.text import announce, enlarge, heading_label, push_button
 
 SHEET_CHARACTERS = 46
-"""Average characters in a line of the sheet."""
+"""Width of the sheet in average characters."""
 MIN_PAGE_CHARACTERS = 50
-"""Average characters that the page beside the sheet must have room for; with less, the sheet takes its place."""
+"""Minimum width of the page beside the sheet in average characters; with less, the sheet replaces the page."""
 
 
 class HelpSheet(QFrame):
@@ -25,7 +25,7 @@ class HelpSheet(QFrame):
         self.setObjectName("sheet")
         self.setAccessibleName(_("Help"))
         self.word = ""
-        """What is explained: a step's or a cause's word; empty while the sheet is closed."""
+        """The word of the help page that is shown; empty while the sheet is closed."""
         self._asked_from: QWidget | None = None
         self._title: QLabel = heading_label("", 1.25)
         self.close_button = push_button(_("Close"), self.put_away)
@@ -44,13 +44,13 @@ class HelpSheet(QFrame):
         """The text; created on first use, since it would delay the window's first paint."""
         body = QTextBrowser()
         body.setOpenLinks(False)
-        body.setMinimumHeight(24)  # in a very small window the title comes first
+        body.setMinimumHeight(24)  # In a very small window, the title comes first.
         self._box.addWidget(body, 1)
         return body
 
     def explain(self, word: str) -> bool:
         """Show the page on a step or a cause; return whether there is one."""
-        from core.report.help_pages import find_page  # not at the start, where it is not needed
+        from core.report.help_pages import find_page  # imported late: not needed at the start
 
         if find_page(word) is None:
             return False
@@ -70,7 +70,7 @@ class HelpSheet(QFrame):
         if found is None:
             return
         self._title.setText(found.title)
-        text = found.markdown.partition("\n")[2].replace("\n## ", "\n#### ")  # Qt draws the large ones too large
+        text = found.markdown.partition("\n")[2].replace("\n## ", "\n#### ")  # Qt draws large headings too large.
         self.body.setMarkdown(text)
         self.body.setAccessibleName(found.title)
 
@@ -83,7 +83,7 @@ class HelpSheet(QFrame):
         try:
             if back is not None and back.isVisible():
                 back.setFocus()
-        except RuntimeError:  # the page has been rebuilt since, and the button is gone
+        except RuntimeError:  # The page was rebuilt meanwhile, and the button no longer exists.
             pass
 
     def apply_theme(self) -> None:

@@ -15,7 +15,7 @@ from gui.theme import Theme
 from gui.widgets.text import shown_text, tooltip_text
 
 MIN_COMMON = 8
-"""Characters of common folders that are worth leaving out."""
+"""Minimum number of characters of common folders for leaving them out."""
 Index = QModelIndex | QPersistentModelIndex
 _NONE = QModelIndex()
 _ALWAYS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable

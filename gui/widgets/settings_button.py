@@ -14,7 +14,7 @@ from gui import language
 from gui import theme as looks
 
 Entry = tuple[str, str, Callable[[], object]]
-"""What an entry of the menu says, its key (empty for none), and what it does."""
+"""Text of a menu entry, its shortcut (empty for none), and its action."""
 
 
 class SettingsButton(QToolButton):
@@ -61,7 +61,7 @@ class SettingsButton(QToolButton):
         return menu
 
     def _about(self) -> None:
-        from gui.window.about import AboutDialog  # a hundred pages of licences that few ask for
+        from gui.window.about import AboutDialog  # imported late: a hundred pages of licences that few people read
 
         dialog = AboutDialog(self.window())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

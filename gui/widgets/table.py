@@ -12,13 +12,13 @@ from gui.theme import Theme
 from gui.widgets.row_model import RowModel, TableRow
 
 MAX_ROWS = 14
-"""Rows that are shown at once; a longer table scrolls by itself."""
+"""Maximum number of rows shown at once; a longer table scrolls."""
 PATH_CHARACTERS = 26
-"""A column of machine text gets room for so many at least; the table scrolls sideways before it gets less."""
+"""Minimum width of a column of machine text, in characters; the table scrolls horizontally before it is narrower."""
 MAX_CELL_CHARACTERS = 26
-"""Any other column gets room for so many at most; the whole text is at hand in its tip."""
+"""Maximum width of any other column, in characters; the tooltip shows the whole text."""
 SAMPLED_ROWS = 40
-"""Rows by which a column's width is chosen."""
+"""Number of rows from which a column's width is determined."""
 
 
 class RowTable(QTreeView):
@@ -47,7 +47,7 @@ class RowTable(QTreeView):
         self.setTabKeyNavigation(False)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self._size_columns(columns, rows, paths)
-        self.header().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # as they are given, until somebody asks
+        self.header().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # in the given order until a header is clicked
         self.header().setSortIndicatorClearable(True)
         self.setSortingEnabled(True)
         self.expanded.connect(self._span)
@@ -102,7 +102,7 @@ class RowTable(QTreeView):
         others = sum(header.sectionSize(i) for i in range(header.count()) if i not in self._paths)
         least = QFontMetrics(self.font()).averageCharWidth() * PATH_CHARACTERS
         for i in self._paths:
-            room = 72 if i == 0 else 0  # the sign that opens it, and the icon
+            room = 72 if i == 0 else 0  # the arrow that opens it, and the icon
             header.resizeSection(i, max((self.viewport().width() - others) // len(self._paths), least + room))
         self._fit()
 

@@ -17,7 +17,7 @@ from gui.theme import Theme
 
 ICON_PIXELS = 24
 MAX_WORD_CHARACTERS = 24
-"""Characters; a longer word is broken anywhere."""
+"""Characters above which a word may break anywhere."""
 MAX_SHOWN_CHARACTERS = 4000
 """Maximum number of characters shown of one text; copied evidence and saved reports have all of it."""
 
@@ -26,7 +26,7 @@ def shown_text(text: str) -> str:
     """Return machine text for the screen: printable, and of limited length."""
     text = text[: MAX_SHOWN_CHARACTERS + 1]
     if not all(line.isprintable() for line in text.split("\n")):
-        from core.common.text import printable  # not at the start: it loads the engine's rules
+        from core.common.text import printable  # imported late: it loads the engine's rules
 
         text = printable(text)
     return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}..."

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 SERVER_NAME = "convalesce-window"
 MAX_WAIT_MILLISECONDS = 1000
-"""Milliseconds until a window that is not painted (it was started minimised) begins all the same."""
+"""Milliseconds after which a window that is not painted (because it started minimised) starts its work."""
 SWITCH_INTERVAL_SECONDS = 0.0005
-"""Seconds after which the worker lets the window's thread have the interpreter; with Python's own 0.005 a few calls of Qt
-in a row, each of which may have to wait for it, held the window up for 50 milliseconds."""
+"""Seconds after which the worker yields the interpreter to the window's thread.
+
+With Python's default of 0.005, a few Qt calls in a row, each of which may have to wait, blocked the window for 50
+milliseconds.
+"""
 START_TIMEOUT_MILLISECONDS = 3000
-"""Milliseconds that a wizard which holds the lock has for its start, before a second one no longer waits for it."""
+"""Milliseconds that a second wizard waits for the first to start, if that holds the lock."""
 
 
 def main() -> int:
@@ -43,7 +46,7 @@ def main() -> int:
     frame.show()
     QTimer.singleShot(MAX_WAIT_MILLISECONDS, seen.stop_waiting)
     status = app.exec()
-    frame.close()  # also where the session ended: what was begun is undone
+    frame.close()  # also at the end of the session: work that has begun is undone
     if held.problem is not None:
         raise held.problem
     lock.unlock()
@@ -56,7 +59,7 @@ class WindowLoader:
     def __init__(self, frame: Frame, settings: QSettings, engine: Engine | None = None) -> None:
         self._frame, self._settings, self._engine = frame, settings, engine
         self.problem: Exception | None = None
-        """Why nothing could be made (a file of the installation is missing); the wizard ends with it."""
+        """Why the content could not be created (a file of the installation is missing); the wizard ends with it."""
 
     def load_window(self) -> None:
         """Load the wizard, show it, handle further starts, and examine the machine."""
@@ -74,7 +77,7 @@ class WindowLoader:
         window.focus_first()
         listen_for_second(self._frame)
         gc.freeze()
-        gc.enable()  # garbage collection was off while the window was built
+        gc.enable()  # Garbage collection was off while the window was built.
         window.start()
 
 
@@ -88,7 +91,7 @@ class FirstPaint(QObject):
     def __init__(self, window: QWidget, then: Callable[[], None]) -> None:
         super().__init__(window)
         self._then = [then]
-        window.winId()  # from now on it has a handle
+        window.winId()  # From now on it has a handle.
         window.windowHandle().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -124,10 +127,10 @@ def make_application() -> QApplication:
 def _own_folder() -> str:
     """Return a folder that only this user can write, for the lock and the socket; empty if there is none."""
     if sys.platform == "win32":
-        return QDir.tempPath()  # each account has its own there
+        return QDir.tempPath()  # Each account has its own folder there.
     kinds = QStandardPaths.StandardLocation
     if os.environ.get("XDG_RUNTIME_DIR") and (place := QStandardPaths.writableLocation(kinds.RuntimeLocation)):
-        return place  # Qt has looked whose it is
+        return place  # Qt has checked its owner.
     place = QStandardPaths.writableLocation(kinds.GenericStateLocation) + "/convalesce"
     try:
         os.makedirs(place, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is not loaded at the start
@@ -149,20 +152,20 @@ def _server_name() -> str:
 def lock_single_instance() -> QLockFile | None:
     """Return the lock of this user's only wizard; None if one is already running."""
     lock = QLockFile(f"{frozen.portable_folder() or _own_folder()}/{SERVER_NAME}.lock")
-    lock.setStaleLockTime(0)  # however long it runs; one of a killed wizard is taken over all the same
+    lock.setStaleLockTime(0)  # However long it runs; the lock of a killed wizard is taken over nevertheless.
     if lock.tryLock(0):
         return lock
-    held = lock.error() is QLockFile.LockError.LockFailedError  # else no file can be written there
+    held = lock.error() is QLockFile.LockError.LockFailedError  # Otherwise no file can be written there.
     end = QDeadlineTimer(START_TIMEOUT_MILLISECONDS if held else 0)
     while not raise_first_window():
         if lock.tryLock(50) or end.hasExpired():
-            return lock  # it has ended since, or does not answer: better two wizards than none
+            return lock  # It has ended, or does not respond: two wizards are better than none.
     return None
 
 
 def raise_first_window() -> bool:
     """Ask a running wizard to come to the front; return whether one answers."""
-    from PySide6.QtNetwork import QLocalSocket  # a second start alone pays for it
+    from PySide6.QtNetwork import QLocalSocket  # imported late: only a second start needs it
 
     socket = QLocalSocket()
     socket.connectToServer(_server_name())
@@ -186,7 +189,7 @@ def listen_for_second(frame: Frame) -> QLocalServer:
 
     server = QLocalServer(frame)
     server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
-    QLocalServer.removeServer(_server_name())  # left behind by one that was killed
+    QLocalServer.removeServer(_server_name())  # a socket left behind by a killed wizard
     server.newConnection.connect(frame.come_to_front)
     server.listen(_server_name())
     if app := QApplication.instance():

@@ -26,7 +26,7 @@ class Frame(QMainWindow):
         self.setMinimumSize(MIN_WINDOW_SIZE)
         size = settings.value("size")
         wanted = size if isinstance(size, QSize) else USUAL_WINDOW_SIZE
-        self.resize(wanted.boundedTo(self.screen().availableSize()))  # the screen may be another one by now
+        self.resize(wanted.boundedTo(self.screen().availableSize()))  # The screen may be another one now.
         QApplication.setPalette(theme.make_palette(theme.initial_theme(settings)))
         empty = QWidget()
         row = QHBoxLayout(empty)
@@ -54,7 +54,7 @@ class Frame(QMainWindow):
         """Let the content end its work, and store the window's size."""
         held = self.centralWidget()
         if held is not None and not held.close():
-            event.ignore()  # it is asked first
+            event.ignore()  # It is asked first.
             return
         self._settings.setValue("size", self.size())
         super().closeEvent(event)

@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from core.model.findings import Report
 
 MIN_WIDTH_PIXELS = 232
-"""Pixels; wider where the longest title needs it."""
+"""Minimum width in pixels; a long title makes it wider."""
 MIN_LINES = 34
-"""Lines of text that a window must be high for the rail's buttons to have words beside the steps."""
+"""Minimum height of a window, in lines of text, for buttons with words below the steps."""
 NARROW_PADDING = 84
-"""Pixels around a name: margins, the item's padding, the space after its icon, and the scroll bar."""
+"""Pixels around a name: margins, padding, the gap after its icon, and the scroll bar."""
 MIN_PAGE_ROOM_CHARACTERS = 64
-"""Average characters that a page must have room for; with less, the rail breaks its names into lines."""
+"""Minimum width of a page in average characters; with less, the list wraps its names."""
 MIN_NARROW_ROOM_CHARACTERS = 36
-"""Average characters that a page must have room for beside a rail of broken names; with less, the rail shows its icons alone."""
+"""Minimum width of a page beside wrapped names, in average characters; with less, the list shows icons only."""
 
 
 class StepList(QFrame):
@@ -60,7 +60,10 @@ class StepList(QFrame):
         doors: tuple[Callable[[], object], ...],
         leave: Callable[[], object] | None = None,
     ) -> None:
-        """``doors``: examine again, and an error message. ``leave``: back to the four screens, if there are any."""
+        """``doors``: actions to examine again and to explain an error message.
+
+        ``leave``: returns to the four screens, if there are any.
+        """
         super().__init__()
         self._titles = titles
         self._says = [""] * len(titles)

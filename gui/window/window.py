@@ -47,14 +47,14 @@ class Window(QWidget):
         """``leave`` returns to the four screens, if the window shows their details."""
         super().__init__()
         self._leave = leave
-        self.resize(USUAL_WINDOW_SIZE)  # where it stands alone; in a frame it gets the frame's size
+        self.resize(USUAL_WINDOW_SIZE)  # A stand-alone window; a frame sets the size of its content.
         self._controller = controller
         self._settings = settings
         self._theme: Theme = theme.LIGHT_THEME
         self._explanation: Explanation | None = None
         self._moved = False  # whether the person chose a page during the scan
         self._scanning = False
-        self._ended: set[str] = set()  # sections that were looked at
+        self._ended: set[str] = set()  # sections that were examined
         self.errands = Actions(self, controller, self._tell, self._on_changed)
         self._all = QVBoxLayout(self)
         self._all.setContentsMargins(0, 0, 0, 0)
@@ -192,7 +192,8 @@ class Window(QWidget):
 
     def _person_chose(self) -> None:
         self._moved = True
-        self._show_page(self.steps.currentRow())  # also from the other door, where the row stayed the same
+        # also if the row stayed the same, when coming from the page for error messages
+        self._show_page(self.steps.currentRow())
 
     def _jump(self, row: int) -> None:
         self._moved = True
@@ -231,7 +232,7 @@ class Window(QWidget):
         self._moved = True
         self._make_room()
         self.stack.setCurrentWidget(self.explain_page)
-        self.steps.clearSelection()  # one is at none of the steps
+        self.steps.clearSelection()  # That page belongs to no step.
         self._enable_buttons()
         self.explain_page.text.setFocus()
         self._announce(self.explain_page.title)
@@ -240,7 +241,7 @@ class Window(QWidget):
         if self.isVisible():
             announce(self, sentence)
 
-    # --- what the controller says ------------------------------------------------------------------------
+    # --- signals of the controller ------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start examining the machine."""
@@ -268,7 +269,7 @@ class Window(QWidget):
         self.bottom.saying.say(sentence + " ...")
 
     def _section(self, section: str, state: str) -> None:
-        if not self._scanning:  # a rehearsal looks, too; the steps keep what the scan found
+        if not self._scanning:  # A rehearsal scans, too; the steps keep what the real scan found.
             return
         if state != "looking":
             self._ended.add(section)
@@ -281,7 +282,7 @@ class Window(QWidget):
 
     def _take_report(self, report: Report) -> None:
         if self.shows_other_computer and not self._scanning:
-            return  # another computer's is being read
+            return  # Another computer's report is being read.
         self.shows_other_computer = False
         self.show_report(report)
 
@@ -295,7 +296,7 @@ class Window(QWidget):
             self.steps.setCurrentRow(shown.index(head.step) if head and head.step in shown else len(self.pages) - 1)
         self.stack.refresh()
         if not self._moved:
-            (self.stack.cure() or self.steps).setFocus()  # the cure's button asks before it does anything
+            (self.stack.cure() or self.steps).setFocus()  # The fix's button asks before it changes anything.
         self._announce(report.primary.title if report.primary else scan_headline(report))
 
     def _fill(self, report: Report) -> None:
@@ -303,7 +304,7 @@ class Window(QWidget):
         self.rail.show_report(report, self._theme)
 
     def _on_cancelled(self) -> None:
-        if not self._scanning:  # a dialog says it itself
+        if not self._scanning:  # A dialog shows it itself.
             return
         self._scanning = False
         if self.report is not None:
@@ -314,7 +315,7 @@ class Window(QWidget):
         self._announce(_("Cancelled"))
 
     def _on_failed(self, sentence: str) -> None:
-        if QApplication.activeModalWidget() is not None:  # a dialog says it itself
+        if QApplication.activeModalWidget() is not None:  # A dialog shows it itself.
             return
         self._scanning = False
         if self.report is None:
@@ -328,7 +329,7 @@ class Window(QWidget):
         self.notice.say(sentence, severity, self._theme)
         self._announce(sentence)
 
-    # --- verbs -------------------------------------------------------------------------------------------
+    # --- actions ------------------------------------------------------------------------------------------------------
 
     def _help(self, word: str) -> None:
         if not self.sheet.explain(word):

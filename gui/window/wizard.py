@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 
 
 class Wizard(QWidget):
-    """Owns no thread, decides nothing about the machine. Nothing is built before it is needed."""
+    """Shows the screens or the details.
+
+    Owns no thread, decides nothing about the machine, and builds each part when it is needed.
+    """
 
     def __init__(self, controller: Controller, settings: QSettings) -> None:
         super().__init__()
@@ -139,7 +142,7 @@ class Wizard(QWidget):
         other = i18n.current_language() != self._language
         self._language = i18n.current_language()
         if self.details is not None and self.stack.currentWidget() is not self.details:
-            self.details.deleteLater()  # it is rebuilt when it is opened
+            self.details.deleteLater()  # It is rebuilt when it is opened.
             self.details = None
         self.road.rebuild(self._theme, other_language=other)
         self._say_whose()
@@ -208,7 +211,7 @@ class Wizard(QWidget):
             self.road.answer()
         self.focus_first()
 
-    # --- what is said --------------------------------------------------------------------------------------------
+    # --- messages -----------------------------------------------------------------------------------------------------
 
     def tell(self, severity: Severity, sentence: str) -> None:
         """Show a sentence above the screen until it is dismissed."""
@@ -273,7 +276,7 @@ class Wizard(QWidget):
             self._row.addWidget(holder, 1)
             holder.show()
             if focus is not None:
-                focus.setFocus()  # it is lost while the screen gets its new place
+                focus.setFocus()  # Focus is lost while the screen is moved.
         self.sheet.apply_theme()
         if not self.sheet.explain(word):
             self.tell(Severity.NOTE, _("There is no help page about this yet."))
@@ -282,7 +285,7 @@ class Wizard(QWidget):
         if self.sheet is not None:
             self.sheet.put_away()
 
-    # --- the help-desk -------------------------------------------------------------------------------------------
+    # --- help desk ----------------------------------------------------------------------------------------------------
 
     def _open(self) -> None:
         from PySide6.QtWidgets import QFileDialog
@@ -379,7 +382,7 @@ class Wizard(QWidget):
     def _on_changed(self, done: ActionResult) -> None:
         self.road.show_dialog_result(done)
 
-    # --- the end -------------------------------------------------------------------------------------------------
+    # --- closing ------------------------------------------------------------------------------------------------------
 
     def _leave(self) -> None:
         self.window().close()
@@ -411,7 +414,7 @@ class Wizard(QWidget):
     def _stop_and_close(self) -> None:
         self._may_close = True
         if self.controller.busy:
-            self.controller.cancel()  # it closes as soon as everything is undone
+            self.controller.cancel()  # It closes once everything is undone.
         else:
             self._leave()
 

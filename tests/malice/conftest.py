@@ -43,6 +43,13 @@ def grant(path: Path | str, uid: int = EVE) -> Path:
     return Path(path)
 
 
+def shared_folder(path: Path) -> Path:
+    """Make a folder like /tmp: every account may write there, and remove its own files alone."""
+    path.mkdir(parents=True)
+    path.chmod(0o1777)
+    return path
+
+
 def as_eve(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a few lines of Python as Eve, by the system's own interpreter."""
     return subprocess.run(
@@ -100,7 +107,4 @@ def box(monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
 @pytest.fixture
 def marks(box: Box) -> Path:
     """Return a folder in which any account can leave a file that shows that its code ran."""
-    place = box.root / "marks"
-    place.mkdir()
-    place.chmod(0o1777)
-    return place
+    return shared_folder(box.root / "marks")

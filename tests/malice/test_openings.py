@@ -17,7 +17,7 @@ from core.probes.loading import closure
 from core.probes.probe import ProbeRequest
 from tests.envlab.run import LabHost
 from tests.loader import build
-from tests.malice.conftest import give, grant, needs_root
+from tests.malice.conftest import give, grant, needs_root, shared_folder
 
 pytestmark = needs_root
 FAMILY = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -37,9 +37,7 @@ __attribute__((constructor)) static void came(void) {{
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """An environment below a way that is root's alone, with a llama.cpp whose library leads to one more library."""
     base = Path("/var") / f"convalesce-{os.getpid()}-{tmp_path_factory.mktemp('n').name}"
-    marks = base / "marks"
-    marks.mkdir(parents=True)
-    marks.chmod(0o1777)
+    marks = shared_folder(base / "marks")
     env = base / "env"
     site = env / "lib" / FAMILY / "site-packages"
     cuda = build.library(site / "nvidia/lib/libinner.so", source=MARK.format(place=marks, name="inner"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.malice.conftest import EVE, ROOT, Box, needs_root
+from tests.malice.conftest import EVE, ROOT, Box, needs_root, shared_folder
 from tests.malice.planted import RUN, VERA, library, owned, plant
 
 pytestmark = needs_root
@@ -54,9 +54,7 @@ def group_of_one(box: Box, home: Path) -> Path:
 
 def scratch(box: Box, home: Path) -> Path:
     """A folder of her own on a disk that all share, with the sticky bit."""
-    place = box.root / "scratch"
-    place.mkdir()
-    place.chmod(0o1777)
+    place = shared_folder(box.root / "scratch")
     plant(place / "vera/.venv", library(str(box.root / "marks")))
     owned(place / "vera", VERA, 0o755)
     return place / "vera"
@@ -108,8 +106,7 @@ def looked(
 
 @pytest.fixture
 def home(box: Box) -> Path:
-    (box.root / "marks").mkdir()
-    (box.root / "marks").chmod(0o1777)
+    shared_folder(box.root / "marks")
     place = box.root / "home/vera"
     place.mkdir()
     return owned(place, VERA, 0o700)

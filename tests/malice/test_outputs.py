@@ -20,7 +20,7 @@ from core.doctor.examine import diagnose_snapshot
 from core.report.json_form import to_json
 from core.report.redact import redact
 from tests import machines
-from tests.malice.conftest import ROOT, Box, give, needs_root
+from tests.malice.conftest import ROOT, Box, give, needs_root, shared_folder
 from tests.malice.planted import VERA
 
 OURS = re.compile(r"\x1b\[(?:0|1|2|3[1-6])m")
@@ -83,10 +83,7 @@ def healthy(box: Box) -> Path:
 
 @pytest.fixture
 def shared(box: Box) -> Path:
-    place = box.root / "shared"
-    place.mkdir()
-    place.chmod(0o1777)
-    return place
+    return shared_folder(box.root / "shared")
 
 
 @needs_root

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.malice.conftest import EVE, Box, grant, needs_root
+from tests.malice.conftest import EVE, Box, grant, needs_root, shared_folder
 from tests.malice.planted import VERA, Seen, library, owned, plant, scan
 
 pytestmark = needs_root
@@ -19,9 +19,7 @@ class Street:
 
     def __init__(self, box: Box) -> None:
         self.root = box.root
-        self.marks = box.root / "marks"
-        self.marks.mkdir()
-        self.marks.chmod(0o1777)
+        self.marks = shared_folder(box.root / "marks")
         self.home = owned(self._made("home/vera"), VERA, 0o700)
         self.srv = self._made("srv")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.model.facts import PythonEnvironment
+from core.model.facts import Distribution, PythonEnvironment
 from core.probes.python import probe
-from core.probes.python.distributions import find_distributions
+from core.probes.python.distributions import find_distributions, recorded_module
 from core.probes.python.locations import FIND_STEPS, Candidate
 from core.probes.sysroot import Sysroot
 from tests.probes.request import link, request, write
@@ -273,6 +273,28 @@ def test_only_distributions_that_matter_duplicates_and_old_forms(tmp_path: Path)
         ("tensorflow", "1.15.0"),
         ("torch", "9"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "module", "with_compiled"),
+    [
+        ("fast-attention", ("fast_attention/__init__.py", "other.py"), "fast_attention", None),
+        ("fast-attention", ("attention/__init__.py", "tests/__init__.py"), "attention", None),
+        ("fast-attention", ("one.py", "two.py"), "", None),
+        ("google-cloud-storage", ("google/cloud/storage/__init__.py",), "google.cloud.storage", None),
+        ("fast-attention", ("fast_attention.cpython-311-x86_64-linux-gnu.so", "a.py", "b.py"), "", "fast_attention"),
+        ("fast-attention", ("attention_cuda.cp311-win_amd64.pyd",), "", "attention_cuda"),
+        ("fast-attention", ("attention.py", "attention_cuda.cp311-win_amd64.pyd"), "attention", None),
+        ("fast-attention", (), "", None),
+    ],
+)
+def test_a_record_tells_the_module_that_a_distribution_is_imported_by(
+    tmp_path: Path, name: str, recorded: tuple[str, ...], module: str, with_compiled: str | None
+):
+    write(tmp_path, f"sp/{name.replace('-', '_')}-1.0.dist-info/RECORD", "".join(f"{f},,\n" for f in recorded))
+    its, where = Distribution(name=name, version="1.0", location="/sp"), Sysroot("linux", str(tmp_path))
+    assert recorded_module(its, where) == module
+    assert recorded_module(its, where, compiled=True) == (module if with_compiled is None else with_compiled)
 
 
 def test_a_folder_that_cannot_be_listed_is_none(tmp_path: Path):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, EndedImport, SearchEntry
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.modules import ModuleSearch
@@ -339,6 +340,56 @@ def test_what_is_told_of_a_package_that_uses_a_framework_is_what_python_does(tmp
     assert [(e.kind, e.wanted, e.name) for e in told] == ([expected] if expected else [])
     assert really_ends(site, module="user") == bool(expected)
     assert all(e.starts == ("user",) for e in told)
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch):
+    """Let files that were just made count as old enough for their times to show a change."""
+    monkeypatch.setattr("core.loader.earlier_reads.SETTLED_NANOSECONDS", -(1 << 62))
+
+
+SITE = {"torch/__init__.py": "import typing_extensions\n", "typing_extensions.py": OTHERS, "user/__init__.py": "import torch, extra\n", "named/__init__.py": ""}  # fmt: skip
+
+FOLDERS: dict[str, tuple[dict[str, str], bool, bool]] = {
+    "empty": ({}, True, True),
+    "names that nothing imports": ({"train.py": "", "sys/x.txt": "", "notes/a.txt": ""}, True, True),
+    "a module of a package that is imported": ({"typing_extensions.py": "x = 1\n"}, False, True),
+    "a module of Python": ({"enum.py": "Enum = 1\n"}, False, True),
+    "a name of the packages that is not imported": ({"named.py": ""}, False, True),
+    "what a package looks for in vain": ({"extra.py": ""}, False, False),
+    "a part of what it looks for": ({"extra/x.txt": ""}, False, False),
+    "an installed package": ({"extra-1.0.dist-info/METADATA": "Name: extra\nVersion: 1.0\n"}, False, True),
+}
+"""Files of a folder that a program starts in -> whether results of another folder count there, and whether the user's import ends."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("case", FOLDERS)
+def test_a_folder_that_gives_nothing_to_what_is_imported_is_no_new_question(tmp_path: Path, case: str):
+    files, kept, fails = FOLDERS[case]
+    site, work = plant(tmp_path / "site", SITE), plant(tmp_path / "work", files)
+    (tmp_path / "first").mkdir()
+    work.mkdir(exist_ok=True)
+    store = EarlierReads()
+    with using(store):
+        first = ended(site, tmp_path / "first", users=("user",))
+    assert [(e.wanted, e.entry) for e in first] == [("extra", -1)]
+    store = EarlierReads(store.to_bytes())
+    with using(store):
+        there = ended(site, work, users=("user",))
+    assert store.has_news != kept
+    assert there == ended(site, work, users=("user",))
+    assert ("user" in {name for e in there for name in e.starts}) == really_ends(site, work, module="user") == fails
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+def test_the_entry_that_a_fault_names_counts_folders_that_give_nothing(tmp_path: Path):
+    site = plant(tmp_path / "site", {**SITE, "typing_extensions.py": "x = 1\n", "torch/__init__.py": "from typing_extensions import override\n"})  # fmt: skip
+    (told,) = ended(site, plant(tmp_path / "work", {"train.py": ""}), users=())
+    (alone,) = ended(site)
+    assert (told.kind, told.path) == ("no name", str(site / "typing_extensions.py"))
+    assert told.entry == alone.entry + 1
 
 
 MAKER = "def __getattr__(name):\n    raise AttributeError(name)\n"

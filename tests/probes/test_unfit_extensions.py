@@ -79,10 +79,10 @@ def test_only_a_relative_home_leads_python_back_to_its_own_folder(tmp_path: Path
 SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
 
 
-def unfit(root: Path, store: EarlierReads | None = None) -> tuple[tuple[str, str, str, bool], ...]:
+def unfit(root: Path, store: EarlierReads | None = None, searched: str = "") -> tuple[tuple[str, str, str, bool], ...]:
     """Return the modules of a made-up environment that do not load: name, library, state, whether the package brought it."""
     site = root / "site"
-    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(root)})
+    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(root), "LD_LIBRARY_PATH": searched})
     python = PythonEnvironment(prefix=str(root), executable=sys.executable, site_packages=(str(site),))
     its = ProbeRequest(host=host, seen=Snapshot(machine=host.machine()), env=host.fresh_environment(), watch=Progress())
     with using(store or EarlierReads()):
@@ -130,6 +130,23 @@ def test_a_module_that_the_loader_refuses_is_found_at_once_and_after_a_kept_look
     same = EarlierReads(later.to_bytes())
     assert unfit(tmp_path, same) == expected
     assert not same.has_news
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+def test_a_search_path_without_any_library_is_no_new_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.loader.earlier_reads.SETTLED_NANOSECONDS", -(1 << 62))
+    _module, library = package(tmp_path)
+    (bare := tmp_path / "bare").mkdir()
+    elsewhere = build.library(tmp_path / "full" / "libother.so.1").parent
+    store = EarlierReads()
+    assert unfit(tmp_path, store) == ()
+    for searched, is_new in ((str(bare), False), (f"{tmp_path}/gone:{bare}", False), (str(elsewhere), True)):
+        later = EarlierReads(store.to_bytes())
+        assert unfit(tmp_path, later, searched) == ()
+        assert later.has_news == is_new
+    library.rename(bare / library.name)
+    assert unfit(tmp_path, EarlierReads(store.to_bytes()), str(bare)) == ()
+    assert unfit(tmp_path, EarlierReads(store.to_bytes())) == (("odd._core", "libodd.so.1", "absent", True),)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from core.model.findings import Finding
 from core.model.steps import Severity
 from core.model.system_steps import SystemStep
 from core.rules.driver import compatibility, gpu_access, parts, status
-from core.rules.driver.gpu_access import hides_all
+from core.rules.driver.device_order import hides_all
 from core.rules.root_cause import diagnose
 from tests import machines as m
 

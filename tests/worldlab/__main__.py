@@ -15,18 +15,6 @@ from tests.worldlab.run import CHECKOUT, RIGHT, Outcome, examine
 from tests.worldlab.scene import Scene
 from tests.worldlab.scenes import HELD_OUT, table
 
-DOCUMENT = CHECKOUT / "docs" / "world-lab.md"
-MARK = "<!-- table: python -m tests.worldlab --markdown -->"
-HELD_OUT_MARKS = {
-    "1": "<!-- held-out table: python -m tests.worldlab --held-out --markdown -->",
-    "2": "<!-- second held-out table: python -m tests.worldlab --held-out 2 --markdown -->",
-    "3": "<!-- third held-out table: python -m tests.worldlab --held-out 3 --markdown -->",
-    "4": "<!-- fourth held-out table: python -m tests.worldlab --held-out 4 --markdown -->",
-    "5": "<!-- fifth held-out table: python -m tests.worldlab --held-out 5 --markdown -->",
-    "6": "<!-- sixth held-out table: python -m tests.worldlab --held-out 6 --markdown -->",
-    "7": "<!-- seventh held-out table: python -m tests.worldlab --held-out 7 --markdown -->",
-}
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the scenes that were named (patterns such as "torch-*"), or all."""
@@ -45,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--try", action="store_true", dest="tries", help="scan with --try: the real imports are evidence"
     )
-    parser.add_argument("--markdown", action="store_true", help=f"write the table into {DOCUMENT.name}")
+    parser.add_argument("--markdown", action="store_true", help="write the table into its page in docs")
     parser.add_argument("--cures", action="store_true", help="carry out each offered change of files or packages")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the reports there")
     parser.add_argument("--verbose", "-v", action="store_true", help="say everything that was loud, for every scene")
@@ -72,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for outcome in pool.map(lambda row: staged(row, options), rows):
             outcomes.append(outcome)
             if options.markdown:
-                write(outcomes, HELD_OUT_MARKS.get(options.held_out, MARK))
+                write(outcomes, options.held_out)
             print(line(outcome, verbose=options.verbose), flush=True)
     borne_out = sum(o.verdict == "borne out" for o in outcomes)
     print(
@@ -119,15 +107,31 @@ def totals(outcomes: Sequence[Outcome]) -> str:
     return text + ("; cures: " + ", ".join(f"{n} {c}" for c, n in cures.most_common()) if cures else "")
 
 
-def write(outcomes: Sequence[Outcome], mark: str) -> None:
-    """Put what was run into the document's table behind its mark; rows of other scenes stay as they are."""
-    before, _mark, after = DOCUMENT.read_text(encoding="utf-8").partition(mark)
+def write(outcomes: Sequence[Outcome], held_out: str) -> None:
+    """Put what was run into the table of its page; rows of other scenes stay as they are."""
+    page = page_of(held_out)
+    page.write_text(with_rows(page.read_text(encoding="utf-8"), mark_of(held_out), outcomes), encoding="utf-8")
+
+
+def page_of(held_out: str) -> Path:
+    """Return the page with the table of the in-sample scenes, or of the held-out set of this name."""
+    return CHECKOUT / "docs" / ("world-lab-held-out.md" if held_out else "world-lab.md")
+
+
+def mark_of(held_out: str) -> str:
+    """Return the line that stands before a table."""
+    return f"<!-- table: python -m tests.worldlab {f'--held-out {held_out} ' if held_out else ''}--markdown -->"
+
+
+def with_rows(page: str, mark: str, outcomes: Sequence[Outcome]) -> str:
+    """Return a page with the rows of what was run in the table behind a mark."""
+    before, _mark, after = page.partition(mark)
     following = after[after.index("## ") :] if "\n## " in after else ""
     kept = [row for row in after.removesuffix(following).splitlines() if row.startswith("| ") and "---" not in row]
     rows = {row.split(" | ")[0].strip("| "): row for row in kept if not row.startswith("| scene |")}
     rows |= {o.scene.name: _row(o) for o in outcomes}
     text = "\n".join(("", "", _counted(rows.values()), "", HEAD, "|---|---|---|---|---|---|---|", *rows.values(), ""))
-    DOCUMENT.write_text(before + mark + text + (f"\n{following}" if following else ""), encoding="utf-8")
+    return before + mark + text + (f"\n{following}" if following else "")
 
 
 HEAD = "| scene | class | environment | expected | found | exit | the real program |"

@@ -18,7 +18,7 @@ from core.common.fact_text import fact_text
 from core.model.facts import Check, Direction, NumberType
 
 MAX_ALGORITHMS = 3
-"""Most algorithms of each interface that are compared with each other."""
+"""Maximum number of algorithms of each interface compared with each other."""
 
 
 def _about(problem: Problem, kind: str) -> Check:

@@ -45,7 +45,7 @@ CUDA_FORMS = {
     "cuGraphDestroy": "p",
     "cuGetErrorName": "ip",
 }
-"""cuda.h. CUdeviceptr is an integer of pointer size."""
+"""Signatures from cuda.h; CUdeviceptr is an integer of pointer size."""
 
 CLOCK_RATE, MULTIPROCESSORS, CC_MAJOR, CC_MINOR = 13, 16, 75, 76
 """CUdevice_attribute of cuda.h."""

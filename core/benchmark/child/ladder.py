@@ -47,7 +47,7 @@ DONE:
   ret;
 }}
 """
-"""to[i] = 3 * from[i] + i, in the virtual machine code that every driver compiles for its GPU."""
+"""to[i] = 3 * from[i] + i, in PTX, which every driver compiles for its GPU."""
 
 NVRTC_SOURCE = b"""extern "C" __global__ void scale(const unsigned *from, unsigned *to, unsigned count) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -56,7 +56,7 @@ NVRTC_SOURCE = b"""extern "C" __global__ void scale(const unsigned *from, unsign
 """
 ELEMENT_COUNT = 4096
 COPY_BYTES = 4 << 20
-"""Bytes that are copied to the GPU and back."""
+"""Bytes copied to the GPU and back."""
 
 NVRTC_FORMS = {
     "nvrtcCreateProgram": "pppipp",
@@ -72,10 +72,10 @@ CUBLAS_FORMS = {
     "cublasGetStatusName": "i",
 }
 MATRIX_SIDE = 32
-"""Rows and columns of the matrices that cuBLAS multiplies."""
+"""Number of rows and columns of the matrices that cuBLAS multiplies."""
 
 Step = Callable[[], str]
-"""Does one rung; returns the library that answered, or nothing. Raises CallError, or WrongError."""
+"""Does one rung; returns the path of the library that was used, or empty text. Raises CallError or WrongResultError."""
 
 RungRunner = Callable[[str, Layer, str, Step], bool]
 
@@ -101,7 +101,7 @@ def rung_runner(emit: Callable[[BenchmarkEvent], None]) -> RungRunner:
             rung = Rung(name=name, layer=layer, state="failed", call=call, status=0, meaning=str(e))
         took = round(time.perf_counter() - start, 4)
         emit(BenchmarkEvent(rung=replace(rung, seconds=took)))
-        # after a wrong result everything can still be called, and shows what else is wrong
+        # After a wrong result, further calls are possible and show what else is wrong.
         return rung.state != "failed" or rung.status == 0
 
     return take
@@ -251,7 +251,7 @@ class DriverLadder:
             "cublasSgemm_v2", handle, *numbers, ctypes.byref(one), *sides, ctypes.byref(zero), at[2], MATRIX_SIDE
         )
         got = struct.unpack(f"={MATRIX_SIDE * MATRIX_SIDE}f", self.device.download(at[2], size))
-        # column by column, as cuBLAS counts
+        # cuBLAS stores matrices by columns.
         for column in range(MATRIX_SIDE):
             for row in range(MATRIX_SIDE):
                 true = sum(a[k * MATRIX_SIDE + row] * b[column * MATRIX_SIDE + k] for k in range(MATRIX_SIDE))

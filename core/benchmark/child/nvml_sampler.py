@@ -18,7 +18,7 @@ _MODELS: dict[Any, str] = {0: "WDDM", 1: "TCC", 2: "MCDM"}
 """nvmlDriverModel_t."""
 
 SAMPLE_INTERVAL_SECONDS = 0.25
-"""Seconds between two looks."""
+"""Seconds between two samples."""
 
 
 class SamplerRequest(Frozen, frozen=True, kw_only=True):
@@ -39,11 +39,11 @@ def sample_gpu(request: SamplerRequest, emit: Callable[[BenchmarkEvent], None]) 
         return
     ask = _Asker(pynvml, handle)
     start = time.monotonic()
-    emit(BenchmarkEvent(state=ask.state(0.0)))  # before anything of ours is on the GPU, so first of all
+    emit(BenchmarkEvent(state=ask.state(0.0)))  # First of all, before anything of the benchmark is on the GPU.
     emit(BenchmarkEvent(card=ask.card()))
     while (now := time.monotonic() - start) < request.seconds:
         emit(BenchmarkEvent(state=ask.state(now)))
-        time.sleep(SAMPLE_INTERVAL_SECONDS)  # in the sampler's own child: it is killed when the work ends
+        time.sleep(SAMPLE_INTERVAL_SECONDS)  # This child is killed when the work ends.
 
 
 class _Asker:
@@ -87,7 +87,8 @@ class _Asker:
             pcie_width_max=self._ask("nvmlDeviceGetMaxPcieLinkWidth"),
             display=None if display is None else bool(display),
             driver_model=_MODELS.get(model[0] if isinstance(model, list) else model, ""),
-            ecc_uncorrected=self._ask("nvmlDeviceGetTotalEccErrors", 1, 0),  # uncorrected, since the driver's start
+            # uncorrected errors since the driver's start
+            ecc_uncorrected=self._ask("nvmlDeviceGetTotalEccErrors", 1, 0),
             on_battery=on_battery(),
         )
 

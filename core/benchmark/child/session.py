@@ -10,11 +10,11 @@ from core.benchmark.child.cudnn.api import Buffers, ConvolutionApi, Plan, error_
 from core.benchmark.shapes import Problem
 
 MAX_WORKSPACE_BYTES = 8 << 30
-"""Bytes that a plan may ask for at most; a quarter of the free memory on a small card."""
+"""Maximum workspace of a plan in bytes; on a small card, a quarter of the free memory."""
 
 
 class CudnnSession:
-    """What all checks and measurements share."""
+    """The state that all checks and measurements share."""
 
     def __init__(
         self, device: Device, cudnn: Library, major: int, ways: tuple[Callable[[], ConvolutionApi], ...]
@@ -22,12 +22,12 @@ class CudnnSession:
         self.device, self.cudnn, self.major = device, cudnn, major
         self.capability = device.compute_capability
         self.refused: dict[str, CallError] = {}
-        """Why a way of asking gave no plan, since ``plans`` was last called."""
+        """Why an interface returned no plan at the last call of ``plans``."""
         self._ways = ways
         self._open: list[ConvolutionApi] = []
         self._memory: dict[str, tuple[int, int]] = {}
         self.warm = False
-        """Whether the GPU has worked long enough to have raised its clocks."""
+        """Whether the GPU has worked long enough to raise its clocks."""
 
     def reserve_memory(self, name: str, size: int) -> int:
         """Return memory of at least ``size`` bytes; the memory that had this name before is freed."""

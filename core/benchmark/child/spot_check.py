@@ -11,7 +11,7 @@ from core.benchmark.shapes import Problem, Shape, element_offset
 from core.model.facts import Layout
 
 MAX_PRODUCTS = 60_000
-"""Products that one check sums in plain Python: about 10 ms."""
+"""Maximum number of products that one check sums in plain Python: about 10 ms."""
 
 
 def sample_positions(problem: Problem, seed: int = 5) -> list[tuple[int, int, int, int]]:
@@ -25,7 +25,7 @@ def sample_positions(problem: Problem, seed: int = 5) -> list[tuple[int, int, in
 
 
 Line = tuple[range, range]
-"""Elements of the two inputs that are multiplied in pairs, as they are in memory."""
+"""Offsets of elements of the two inputs that are multiplied in pairs."""
 
 
 def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[Line]:

@@ -27,24 +27,24 @@ from core.common.fact_text import fact_text
 from core.model.facts import Check, NumberType, Timing
 
 BATCH_MILLISECONDS = 8.0
-"""Milliseconds of GPU work between two events: long against the events' resolution and a late start."""
+"""Milliseconds of GPU work between two events: long compared with the events' resolution and a late start."""
 TRIAL_MILLISECONDS = 1.5
 BATCH_COUNT = 9
 MAX_BATCH_COUNT = 45
-"""Batches where they differ: a card that works near its power limit changes its clocks all the time."""
+"""Maximum number of batches if they differ: a card near its power limit changes its clocks constantly."""
 STEADY_SPREAD = 0.01
-"""Half the distance between the quartiles over the median, at which more batches would say nothing new."""
+"""Half the interquartile range divided by the median, below which further batches would show nothing new."""
 WARM_UP_MILLISECONDS = 150.0
 """Milliseconds of work before the first measurement, in which an idle GPU raises its clocks."""
 MAX_LAUNCH_MILLISECONDS = 25.0
-"""Milliseconds that one launch should take at most; the batch is cut for slower cards."""
+"""Maximum milliseconds for one launch; the batch size is reduced for slower cards."""
 
 
 def fit_shape(problem: Problem, bench: CudnnSession) -> Shape:
     """Return the problem's shape with a batch size that suits this card's memory and speed, the same for every type."""
     shape = problem.shape
     device = bench.device
-    # two operations a clock on 64 lanes of each multiprocessor, half of which is reached: a card's slowest type
+    # Two operations per clock on 64 lanes of each multiprocessor, at half efficiency: a card's slowest type.
     rate = device.attribute(MULTIPROCESSORS) * device.attribute(CLOCK_RATE) * 1e3 * 64
     slow = int(MAX_LAUNCH_MILLISECONDS / 1e3 * rate * shape.n / shape.operations)
     each = 4 * (shape.element_counts[0] + shape.element_counts[2]) // shape.n
@@ -84,7 +84,7 @@ def time_problem(
         )
     measured = []
     for fast in sorted(tries, key=lambda t: t.milliseconds)[:2]:
-        time.sleep(rest)  # not for another process: trying plans heated the card, and its clock fell with it
+        time.sleep(rest)  # Not for another process: trying plans heated the card, which lowers its clock.
         end += rest
         measured.append((fast, _measure(bench, fast, end)))
     best, times = min(measured, key=lambda m: statistics.median(m[1]))

@@ -24,13 +24,13 @@ from core.benchmark.protocol import BenchmarkEvent, BenchmarkJob, LadderRequest,
 from core.benchmark.shapes import SMALL_SHAPES, Problem
 from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import version_numbers
-from core.model.facts import Check, GpuCard, Layer, Timing
+from core.model.facts import Check, GpuCard, Layer
 from core.probes.loading.roll_call.linux_loader import Loader
 
 SIMPLEST_PROBLEM = Problem(shape=SMALL_SHAPES[0], type="fp32", layout="NCHW")
-"""The convolution that every GPU and every cuDNN can do."""
+"""The convolution that every GPU and every cuDNN supports."""
 MIN_MEASUREMENT_SECONDS = 0.15
-"""Seconds without which a measurement is not worth beginning, where many others wait."""
+"""Minimum seconds for a measurement while others are waiting."""
 NO_TIME = fact_text("not measured: the time was used up")
 
 
@@ -47,7 +47,7 @@ def run_job(job: BenchmarkJob, emit: Callable[[BenchmarkEvent | None], None]) ->
             emit(said)
     except CallError as e:
         emit(BenchmarkEvent(rung=failed_rung(fact_text("the GPU stays in order"), "device", e)))
-    emit(None)  # the parent looks at what is mapped
+    emit(None)  # The parent reads the mapped files.
 
 
 def _steps(job: BenchmarkJob, bench: CudnnSession, end: float) -> Iterator[BenchmarkEvent]:
@@ -70,7 +70,7 @@ def _steps(job: BenchmarkJob, bench: CudnnSession, end: float) -> Iterator[Bench
         yield BenchmarkEvent(
             begin=fact_text("Measuring {words}", words=problem.description), id=step_id("timed", problem)
         )
-        # what one does not need, because few algorithms are offered for it, is for those after it
+        # Time that one problem does not need, because few algorithms support it, is available to later ones.
         share = max(0.0, end - time.monotonic()) / (len(job.timed) - n)
         seconds = min(job.each, max(share, MIN_MEASUREMENT_SECONDS))
         yield from _time_problem(bench, problem, end, seconds, job.rest)
@@ -107,13 +107,7 @@ def _time_problem(
     if not is_supported(problem, bench.capability, bench.major):
         return ()
     problem = replace(problem, shape=fit_shape(problem, bench))
-    about = Timing(
-        shape=problem.shape.text,
-        label=problem.shape.label,
-        type=problem.type,
-        direction=problem.direction,
-        layout=problem.layout,
-    )
+    about = problem.untimed()
     left = end - time.monotonic()
     if left < 0.1:
         return (BenchmarkEvent(timing=replace(about, problem=NO_TIME)),)

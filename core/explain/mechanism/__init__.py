@@ -1,1 +1,3 @@
-"""Whether a fault of this machine causes a given error text: complaints in texts, what faults cause, and objections."""
+"""Whether a fault of this machine causes an error text: families of messages, the faults that produce them, and
+objections.
+"""

@@ -1,7 +1,6 @@
-"""Two tables: COMPLAINTS says what a text complains of, in families of messages; CAUSED_COMPLAINTS which each cause makes.
+"""Two tables: COMPLAINTS defines families of messages; CAUSED_COMPLAINTS says which of them each cause produces.
 
-A family may ask for more than its words: that the files, the versions, the status or the GPU which the text names are those
-of the finding.
+A family may require more than its words: that the files, versions, status or GPU in the text are those of the finding.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 
 from core.common.versions import version_tuple
 from core.explain.context import compiled_and_loaded
+from core.explain.extensions import asked_symbols, blames_module, names_module
 from core.explain.mechanism.driver_answers import EXACT_FIRST, driver_says
 from core.explain.mechanism.fault_facts import FaultFacts
 from core.explain.mechanism.frameworks import FRAMEWORK_DISTRIBUTIONS, frameworks_of
@@ -20,6 +20,7 @@ from core.explain.reading import ParsedText
 from core.explain.refutations import zlib_inside
 from core.knowledge.library_names import TOOLKIT_FAMILIES
 from core.model.facts import Snapshot
+from core.rules.frameworks.libraries.lacks import FRAMEWORKS_OWN
 
 VersionNumbers = tuple[int, ...]
 Fits = Callable[[ParsedText, FaultFacts], bool]
@@ -33,33 +34,35 @@ OF_KIND: dict[str, frozenset[str]] = {
     "cuda_toolkit_version_mismatch": TOOLKIT_FAMILIES,
     "cuda_lib_shadowed": TOOLKIT_FAMILIES,
 }
-"""The family of libraries that a cause is about, where its evidence names others too."""
+"""The kind of library that a cause is about, if its evidence names others, too."""
 
 
 def words_suffice(_r: ParsedText, _a: FaultFacts) -> bool:
-    """The words alone are the mechanism."""
+    """The words alone suffice."""
     return True
 
 
 def same_file(reading: ParsedText, about: FaultFacts) -> bool:
-    """The text blames a file that the finding is about."""
+    """The text blames a file of the finding."""
     return any(is_same_library(x, y) and x.part == y.part for x in blamed_libraries(reading) for y in about.files)
 
 
 def same_set(reading: ParsedText, about: FaultFacts) -> bool:
-    """The text blames a library of the set that the finding is about, or cuDNN as such."""
+    """The text blames a library of the finding's set, or cuDNN as a whole."""
     kind = OF_KIND.get(about.cause)
     blamed = [x for x in blamed_libraries(reading) if kind is None or (x.family in kind)]
     return any(is_same_library(x, y) for x in blamed for y in about.files)
 
 
 def zlib_is_inside(reading: ParsedText, about: FaultFacts) -> bool:
-    """The text misses a zlib that this machine's cuDNN has inside: it says so whichever of its own parts it cannot open."""
+    """The text misses a zlib that this machine's cuDNN contains; cuDNN reports zlib whichever of its own parts it
+    cannot open.
+    """
     return bool(zlib_inside(reading, about.seen)) and any(x.family == "cudnn" and x.part for x in about.files)
 
 
 def refuses_version(reading: ParsedText, about: FaultFacts) -> bool:
-    """Where the text names the newest compiler that its nvcc accepts, this machine's nvcc has the same limit."""
+    """If the text names the newest compiler that its nvcc accepts, this machine's nvcc has the same limit."""
     told = {m[1] for m in _NEWEST_COMPILER.finditer(reading.low)}
     return not told or any(f"gcc {limit}," in t for limit in told for t in about.said)
 
@@ -70,19 +73,19 @@ def same_symbol(reading: ParsedText, about: FaultFacts) -> bool:
 
 
 def same_cudnn_symbol(reading: ParsedText, about: FaultFacts) -> bool:
-    """The same of cuDNN, and exactly that symbol is missing when this machine's parts are called."""
+    """The same for cuDNN; and exactly that symbol is missing when this machine's parts are called."""
     calls = [c.meaning for x in about.seen.loads or () if x.roll_call for c in x.roll_call.calls]
     here = {w for text in calls for w in _UNDEFINED.findall(text.lower())}
     return same_symbol(reading, about) and bool(here & set(_UNDEFINED.findall(reading.low)))
 
 
 def no_name(reading: ParsedText, _a: FaultFacts) -> bool:
-    """The loader failed without a word on which library it was."""
+    """The loader's message does not name the library."""
     return not blamed_libraries(reading)
 
 
 def same_versions(reading: ParsedText, about: FaultFacts) -> bool:
-    """The cuDNN that the text says was loaded is on this machine."""
+    """The cuDNN that was loaded according to the text is on this machine."""
     pair = compiled_and_loaded(reading.low)
     return pair is not None and _is_here(pair[1], about.seen) and _is_wanted(pair[0], about.seen)
 
@@ -95,7 +98,7 @@ def _is_here(loaded: VersionNumbers, seen: Snapshot) -> bool:
 
 
 def _is_wanted(compiled: VersionNumbers, seen: Snapshot) -> bool:
-    """No consumer says that it was built with another one."""
+    """Whether no consumer was built with another version."""
     wanted = [version_tuple(x.wanted_version) for x in seen.loads or () if x.wanted_version]
     return not wanted or any(_versions_agree(w, compiled) for w in wanted)
 
@@ -107,24 +110,24 @@ def _versions_agree(one: VersionNumbers, other: VersionNumbers) -> bool:
 
 
 def same_status(reading: ParsedText, about: FaultFacts) -> bool:
-    """What the text says of the driver most exactly is what the driver says here; where it was not asked, the words decide."""
+    """The most exact driver status in the text is this machine's; if the driver was not queried, the words decide."""
     here = driver_says(about.seen)
     told = next((told for exact in EXACT_FIRST if (told := reading.marks & exact)), frozenset())
     if "missing:libcuda-unversioned" in reading.marks:
-        # libcuda.so is another name than the libcuda.so.1 that programs open: linkers and WSL alone ask for it
+        # Only linkers and WSL request libcuda.so; programs open libcuda.so.1.
         told -= {"missing:libcuda"}
     cuda = about.seen.driver.cuda if about.seen.driver else None
     return bool(told & here) or (bool(told) and cuda is None)
 
 
 def starts_not(_r: ParsedText, about: FaultFacts) -> bool:
-    """CUDA does not start on this machine, or was not asked."""
+    """CUDA does not start on this machine, or was not queried."""
     cuda = about.seen.driver.cuda if about.seen.driver else None
     return cuda is None or cuda.status != 0 or not cuda.device_count
 
 
 def same_package(reading: ParsedText, about: FaultFacts) -> bool:
-    """The text names the framework that the finding is about."""
+    """The text names the framework of the finding."""
     told = frameworks_of(reading)
     return any(_names(about, FRAMEWORK_DISTRIBUTIONS[mark]) for mark in told)
 
@@ -134,20 +137,32 @@ def _names(about: FaultFacts, starts: tuple[str, ...]) -> bool:
     return any(re.search(rf"(?<![a-z]){re.escape(s)}(?![a-z])", text) for s in starts for text in texts)
 
 
+def asks_in_vain(reading: ParsedText, about: FaultFacts) -> bool:
+    """What the text says is missing, or the extension that it blames, is what the finding is about, or was read here."""
+    said = [t.lower() for t in about.said]
+    symbols = asked_symbols(reading)
+    if symbols:
+        named = not names_module(reading) or any(blames_module(reading, t) for t in said)
+        return named and any(s in t for s in symbols for t in said)
+    return any(blames_module(reading, t) for t in said) or any(
+        FRAMEWORKS_OWN.fullmatch(t) and t in reading.low for t in said
+    )
+
+
 def of_nccl(_r: ParsedText, about: FaultFacts) -> bool:
     """The finding is about a variable that NCCL reads."""
     return any(text.startswith("NCCL_") for text in about.said)
 
 
 def same_compiler(reading: ParsedText, about: FaultFacts) -> bool:
-    """The text blames NVRTC of the major that the finding is about."""
+    """The text blames the finding's major version of NVRTC."""
     told = {x.major for x in reading.libraries if x.family in ("nvrtc", "nvrtc-builtins")}
     mine = {x.major for x in about.files if x.family in ("nvrtc", "nvrtc-builtins")}
     return bool(told & mine) or None in told or not told
 
 
 def mixed_here(_r: ParsedText, about: FaultFacts) -> bool:
-    """The parts of cuDNN that this machine loads say so themselves, or the finding does."""
+    """The parts of cuDNN that this machine loads report it, or the finding does."""
     if about.cause == "mixed_cudnn_sublibraries":
         return True
     calls = [c for x in about.seen.loads or () if x.roll_call for c in x.roll_call.calls]
@@ -155,7 +170,7 @@ def mixed_here(_r: ParsedText, about: FaultFacts) -> bool:
 
 
 def same_answer(reading: ParsedText, about: FaultFacts) -> bool:
-    """A status or a symbol of the text is what a call of cuDNN's parts answered, or printed, on this machine."""
+    """A status or symbol in the text is what a call of cuDNN's parts returned or printed on this machine."""
     rolls = [x.roll_call for x in about.seen.loads or () if x.roll_call]
     status = {w for r in rolls for c in r.calls if c.result for w in _STATUS.findall(c.meaning.lower())}
     symbols = {w for r in rolls for w in _CANNOT.findall(r.output.lower())}
@@ -178,7 +193,7 @@ class Complaint:
     fits: Fits = words_suffice
     system: str = ""
     shared: bool = False
-    """Too many faults make it: with such a message alone the fault can be the cause, and nothing proves that it is."""
+    """Many faults produce it, so such a message alone makes a fault possible, not proved."""
 
 
 def _family(marks: str, fits: Fits = words_suffice, system: str = "", shared: bool = False) -> Complaint:
@@ -195,7 +210,7 @@ START_MARKS = "no-device bad-ordinal no-driver-words libcuda-dlopen smi-failed d
 
 
 COMPLAINTS: dict[str, Complaint] = {
-    # a library by its name
+    # a library, by name
     "this file is not found": _family(NOT_FOUND + " cudnn-unable-any sublib-loading", same_file),
     "this file does not load": _family(UNLOADABLE_MARKS, same_file),
     "this library is not found": _family(NOT_FOUND + " cudnn-unable-any", same_set),
@@ -209,13 +224,13 @@ COMPLAINTS: dict[str, Complaint] = {
     "what the parts answer here": _family("sublib-loading sublib-mismatch cudnn-invalid-handle", same_answer),
     "the process ends inside cuDNN": _family("crash-in-cudnn nt:c0000409", no_name, shared=True),
     "the process is killed": _family("segfault", no_name, "linux", shared=True),
-    # releases that do not go together
+    # releases that do not match
     "two versions of cuDNN": _family("pair cudnn-version-pair", same_versions),
     "parts of two releases": _family("sublib-mismatch", mixed_here),
     "a symbol of cuDNN": _family("symbol-cudnn", same_cudnn_symbol),
     "some symbol of cuDNN": _family("symbol-cudnn", same_symbol, shared=True),
     "a symbol of CUDA": _family("symbol-cublas symbol-cuda-lib symbol-version", same_symbol),
-    # the driver's answer
+    # the driver's status
     "the driver's answer": _family(START_MARKS, same_status),
     "the driver is too old": _family("driver-insufficient"),
     "no GPU is used": _family("cannot-use-gpu tf-no-gpu-list cpu-fallback", starts_not, shared=True),
@@ -248,6 +263,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "a build that uses no GPU": _family("tf-no-gpu-list cpu-fallback ort-provider cpu-build", shared=True),
     "two packages": _family("two-packages ort-provider", same_package),
     "packages that do not fit": _family("broken-pins symbol-framework", same_package),
+    "a function of another release": _family("symbol-torch-abi symbol-framework extension-lib extension-dll lib-mismatch-symbol", asks_in_vain),
     "a module of Python": _family("no-module"),
     "a build of an extension": _family("nvcc-mismatch"),
     "another NumPy": _family("numpy-abi"),
@@ -257,7 +273,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "no name for the linker": _family("ld-lcuda"),
     "no libdevice": _family("libdevice"),
     "no shared memory": _family("shm"),
-    # the machine around it
+    # the rest of the machine
     "the fabric": _family("fabric", starts_not),
     "the firmware's windows": _family("pci-memory", starts_not),
     "no description of the GPU": _family("cdi"),
@@ -291,7 +307,7 @@ _FILE = (
 )
 
 
-# where a file of one copy is passed over, the loader takes another copy's
+# If a file of one copy is skipped, the loader takes another copy's.
 _GAP = ("two versions of cuDNN", "a symbol of cuDNN", "some symbol of cuDNN")
 _BROKEN = (*_FILE, *_GAP, "this file does not load", "some library does not load")
 
@@ -321,6 +337,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "cuda_runtime_missing": _SET,
     "cuda_toolkit_version_mismatch": _SET,
     "cuda_lib_shadowed": ("a symbol of CUDA", "this library does not load"),
+    "extension_abi_mismatch": ("a function of another release",),
     "cuda_path_env_wrong": ("the toolkit's variable",),
     "nvrtc_missing_or_mismatch": ("NVRTC",),
     "nvcc_toolkit_mismatch_build": ("a build of an extension",),
@@ -385,4 +402,4 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "variable_value_wrong": ("NCCL",),
     "wrong_results": ("wrong numbers",),
 }
-"""The families of messages that each cause makes. A cause that is not here makes none that points back to it."""
+"""Cause -> the families of messages that it produces. A cause that is missing here produces no specific message."""

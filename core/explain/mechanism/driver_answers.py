@@ -1,4 +1,4 @@
-"""Marks of what the driver answers on this machine, to be compared with a text's."""
+"""Marks of the driver's results on this machine, for comparison with a text's."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ EXACT_FIRST = tuple(
         "no-driver-words smi-failed",
     )
 )
-"""Marks of the driver's answers: when a text has several, the more exact ones decide."""
+"""Marks of the driver's results, from exact to general: if a text has several, the more exact one decides."""
 NVML_SAYS = {
-    # nvmlReturn_t: the words of nvidia-smi and of frameworks (nvml.h)
+    # nvmlReturn_t in the words of nvidia-smi and frameworks (nvml.h)
     9: frozenset({"no-driver-words", "smi-failed"}),
     12: frozenset({"no-driver-words", "smi-failed"}),
     18: frozenset({"lib-mismatch-driver"}),
     999: frozenset({"nvml-unknown", "cuda-unknown"}),
 }
 SIMILAR_MARKS = {
-    # what frameworks print for the same answer of the driver
+    # what frameworks print for the same result
     "driver-insufficient": frozenset({"no-driver-words"}),
     "missing:libcuda": frozenset({"no-driver-words", "driver-insufficient"}),
 }
@@ -31,7 +31,7 @@ _NOT_THERE = {"missing:libcuda", "libcuda-dlopen"}
 
 
 def driver_says(seen: Snapshot) -> frozenset[str]:
-    """Return the marks of what the driver answers on this machine; empty when it starts, or was not asked."""
+    """Return the marks of the driver's results on this machine; empty if it starts, or was not queried."""
     driver = seen.driver
     if driver is None:
         return frozenset()

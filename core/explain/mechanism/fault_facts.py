@@ -1,4 +1,4 @@
-"""What a finding or a proof is about, from its data: files, texts, environments."""
+"""The subject of a finding or a proof, from its data: files, texts, environments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.model.findings import Evidence, Finding
 
 @dataclass(frozen=True)
 class FaultFacts:
-    """What a finding or a proof is about, from its data: never from its sentences."""
+    """The subject of a finding or a proof, from its data, never from its sentences."""
 
     cause: str
     seen: Snapshot
@@ -22,20 +22,20 @@ class FaultFacts:
     said: tuple[str, ...] = ()
     """Its subject and the texts of its evidence: paths, names, versions."""
     files: tuple[LibraryName, ...] = ()
-    """Libraries among them, and those that failed when cuDNN's parts were called."""
+    """Libraries among them, and those that failed in cuDNN's roll call."""
     prefixes: tuple[str, ...] = ()
-    """Environments that it concerns; empty for any program."""
+    """Environments that it concerns; empty if it concerns any program."""
 
 
 def fault_facts(
     cause: str, seen: Snapshot, evidence: Iterable[Evidence], subject: str = "", name: str = ""
 ) -> FaultFacts:
-    """Return what a finding is about, or a proof without one."""
+    """Return the subject of a finding, or of a proof without one."""
     said = (subject, *(t for e in evidence for t in (e.label, e.value, e.source) if t))
     if cause in OF_FILES:
-        # a call that failed names the main library, which is not therefore at fault
+        # A failed call names the main library, which is not necessarily at fault.
         files = [x for t in said for x in named_libraries(t.lower()) if x.part or x.family != "cudnn" or _in_path(t, x)]
-        # zlib is opened by the parts, never by the main library
+        # The parts open zlib, never the main library.
         files = [x for x in files if x.part or x.family != "cudnn" or cause != "zlibwapi_missing"] + [
             *_failed_libraries(seen)
         ]
@@ -47,7 +47,7 @@ def fault_facts(
 
 
 def of_finding(finding: Finding, seen: Snapshot) -> FaultFacts:
-    """Return what a finding is about."""
+    """Return the subject of a finding."""
     return fault_facts(finding.cause, seen, finding.evidence, finding.subject, finding.id)
 
 
@@ -62,7 +62,7 @@ def _is_inside(text: str, prefix: str) -> bool:
 
 
 def _files_in(seen: Snapshot, folders: tuple[str, ...]) -> Iterable[LibraryFile]:
-    """Libraries of the sets whose folder is named."""
+    """Return the libraries of the sets whose folder is named."""
     for copy in seen.cudnn or ():
         if copy.folder in folders:
             yield from copy.files
@@ -72,7 +72,7 @@ def _files_in(seen: Snapshot, folders: tuple[str, ...]) -> Iterable[LibraryFile]
 
 
 def _failed_libraries(seen: Snapshot) -> Iterable[LibraryName]:
-    """Libraries that could not be opened when cuDNN's parts were called in a child process, or that cuDNN then named."""
+    """Return the libraries that the roll call could not open, or that cuDNN then named."""
     for load in seen.loads or ():
         roll = load.roll_call
         if roll is None or not roll.loaded:
@@ -94,4 +94,4 @@ OF_FILES = frozenset(
         "cudnn_shadowed",
     )
 )
-"""Faults of cuDNN's files: what the roll call could not call belongs to them."""
+"""Causes in cuDNN's files: what fails in the roll call belongs to them."""

@@ -1,11 +1,11 @@
-"""Which framework a text is about."""
+"""The framework that a text is about."""
 
 from __future__ import annotations
 
 from core.explain.reading import ParsedText
 
 FRAMEWORK_DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
-    # mark of a text: how the distributions begin
+    # mark of a text -> prefix of the distributions
     "pytorch": ("torch",),
     "tensorflow": ("tensorflow", "keras"),
     "jax": ("jax",),
@@ -22,9 +22,9 @@ OWN_WORDS = {
     "torch-not-compiled": "pytorch",
     "tf-not-built": "tensorflow",
 }
-"""Messages that only one framework writes, whether they name it or not."""
+"""Messages that only one framework prints, even without its name."""
 
 
 def frameworks_of(reading: ParsedText) -> frozenset[str]:
-    """Return the frameworks that a text names, or whose words it uses."""
+    """Return the frameworks that a text names, or whose messages it contains."""
     return (reading.marks & FRAMEWORK_DISTRIBUTIONS.keys()) | {OWN_WORDS[m] for m in reading.marks & OWN_WORDS.keys()}

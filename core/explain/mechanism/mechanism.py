@@ -1,4 +1,4 @@
-"""Whether a fault of this machine causes a given error text. A fault alone proves nothing; a proof needs a mechanism."""
+"""Whether a fault of this machine causes an error text. A fault alone proves nothing; a proof needs a mechanism."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ class Mechanism:
     """Whether a fault causes a text."""
 
     by: tuple[str, ...] = ()
-    """Families of messages that the fault makes, and the text is of."""
+    """Families of messages that the fault produces and that are in the text."""
     sure: bool = False
-    """At least one of them is not shared by many faults."""
+    """At least one of them is specific to few faults."""
     against: str = ""
-    """What in the text speaks against it, in one sentence; empty when nothing does."""
+    """Evidence in the text against it, in one sentence; empty if there is none."""
 
     @property
     def is_proved(self) -> bool:
-        """A mechanism of its own, and nothing against it."""
+        """Whether the fault causes the text: it has a specific mechanism, and nothing is against it."""
         return self.sure and not self.against
 
     @property
     def is_possible(self) -> bool:
-        """Such a fault can make such a text, as others can; nothing is against it."""
+        """Whether the fault, like others, can produce such a text, and nothing is against it."""
         return bool(self.by) and not self.against
 
 
 def find_mechanism(reading: ParsedText, about: FaultFacts) -> Mechanism:
-    """Return whether a fault, as found, causes such a text."""
+    """Return whether a fault causes such a text."""
     by = tuple(
         name
         for name in CAUSED_COMPLAINTS.get(about.cause, ())

@@ -1,4 +1,4 @@
-"""Contradictions between a text and any fault of this machine."""
+"""Evidence in a text against a fault of this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|g
 
 
 def another_framework(reading: ParsedText, about: FaultFacts) -> str:
-    """The finding concerns environments that have none of the frameworks which the text names."""
+    """The finding concerns environments without any of the frameworks that the text names."""
     told = frameworks_of(reading)
     if not told or not about.prefixes:
         return ""
@@ -34,7 +34,7 @@ def another_framework(reading: ParsedText, about: FaultFacts) -> str:
 
 
 def another_gpu(reading: ParsedText, about: FaultFacts) -> str:
-    """The text names a GPU, or a compute capability, that this machine does not have."""
+    """The text names a GPU or a compute capability that this machine does not have."""
     gpus = (about.seen.driver.gpus if about.seen.driver else None) or ()
     if not gpus:
         return ""
@@ -42,7 +42,7 @@ def another_gpu(reading: ParsedText, about: FaultFacts) -> str:
     here = {g.compute_capability for g in gpus if g.compute_capability}
     if said and here and not said & here:
         return _("The message is about a GPU of compute capability {said}.", said=sorted(said)[0])
-    # a bare "t4" or "p100" may be anything; with the maker's word before it, it is a card
+    # A bare "t4" or "p100" may be anything; after the maker's name it is a GPU.
     models = {
         m[1].replace(" ", "")
         for m in GPU_MODEL_PATTERN.finditer(reading.low)
@@ -55,7 +55,7 @@ def another_gpu(reading: ParsedText, about: FaultFacts) -> str:
 
 
 ENGINE_CAUSES = ("container_no_gpu_runtime", "container_cdi_unresolved")
-"""Causes that lie in an engine's set-up on its host."""
+"""Causes in a container engine's set-up on its host."""
 
 
 def engines_message(reading: ParsedText, about: FaultFacts) -> str:
@@ -64,8 +64,8 @@ def engines_message(reading: ParsedText, about: FaultFacts) -> str:
         return ""
     tools = about.seen.tools
     if tools is not None and tools.engines and about.cause in ENGINE_CAUSES:
-        return ""  # this is the engine's own machine, and its set-up was looked at
-    # with a driver that is broken here, the engine can pass nothing on
+        return ""  # This is the engine's own machine, and its set-up was examined.
+    # With a broken driver on the host, the engine has nothing to pass on.
     return "" if driver_says(about.seen) else _("The message comes from a container engine.")
 
 
@@ -78,7 +78,7 @@ def another_system(reading: ParsedText, about: FaultFacts) -> str:
 
 
 def another_library(reading: ParsedText, about: FaultFacts) -> str:
-    """The text blames libraries of one kind only, and the finding's are of another kind or another major."""
+    """The text blames libraries of one kind only, and the finding's are of another kind or major version."""
     blamed = [x for x in blamed_libraries(reading) if x.family != "zlibwapi"]
     mine = [y for y in about.files if y.family != "zlibwapi"]
     if not blamed or not mine or any(is_same_library(x, y) for x in blamed for y in mine):
@@ -89,7 +89,7 @@ def another_library(reading: ParsedText, about: FaultFacts) -> str:
 
 
 def another_release(reading: ParsedText, about: FaultFacts) -> str:
-    """The text asks for cuDNN's files by a full version that no copy on this machine has."""
+    """The text requests cuDNN's files by a full version that no copy on this machine has."""
     asked = {(x.major, x.minor) for x in blamed_libraries(reading) if x.family == "cudnn" and x.minor is not None}
     here = {
         version_tuple(v)[:2] for c in about.seen.cudnn or () for v in (c.version, *(f.version for f in c.files)) if v
@@ -100,7 +100,7 @@ def another_release(reading: ParsedText, about: FaultFacts) -> str:
 
 
 def another_copy(reading: ParsedText, about: FaultFacts) -> str:
-    """The text says that it loaded a cuDNN of a major version which is not on this machine."""
+    """The text reports a loaded cuDNN of a major version that is not on this machine."""
     opened = {x.major for x in reading.opened if x.family == "cudnn" and x.major is not None}
     if not opened or about.seen.cudnn is None or opened & {c.major for c in about.seen.cudnn}:
         return ""
@@ -112,13 +112,13 @@ def another_copy(reading: ParsedText, about: FaultFacts) -> str:
 WITHOUT_DRIVER = (
     *("driver_module_not_loaded", "secure_boot_blocks_module", "container_no_gpu_runtime", "wsl_libcuda_not_found"),
 )
-"""Causes by which no driver answers at all."""
+"""Causes with which no driver responds at all."""
 ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected"})
-"""Marks of messages that a loaded module, or the kernel that refused it, alone leads to."""
+"""Marks of messages that need a loaded module, or a kernel that rejected it."""
 
 
 def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
-    """In the text a driver gives its version or is refused for its signature; on this machine none is loaded."""
+    """In the text, a driver reports its version or was rejected for its signature; on this machine none is loaded."""
     if about.cause not in WITHOUT_DRIVER:
         return ""
     refused = {"key-rejected"} if about.cause == "secure_boot_blocks_module" else set()
@@ -135,7 +135,7 @@ _SETS_DEVICES = re.compile(r"os\.environ\[['\"]cuda_visible_devices['\"]\]\s{0,3
 
 
 def the_program_hides(reading: ParsedText, about: FaultFacts) -> str:
-    """The text shows a program that itself says which GPUs it may see."""
+    """The text shows a program that itself selects the GPUs that it sees."""
     if about.cause == "gpu_hidden_by_env" or not _SETS_DEVICES.search(reading.low):
         return ""
     return _("In the message, the program itself sets CUDA_VISIBLE_DEVICES.") if _is_about_start(about) else ""
@@ -146,7 +146,7 @@ _OURS = re.compile(r"nvidia|geforce|quadro|tesla")
 
 
 def another_maker(reading: ParsedText, about: FaultFacts) -> str:
-    """The text names a GPU or a computer of another maker and none of NVIDIA; this machine has one of NVIDIA."""
+    """The text names a GPU or a computer of another maker and none of NVIDIA's; this machine has one of NVIDIA's."""
     if about.cause == "other_maker_gpu" or not reading.marks & OTHER_MAKERS or _OURS.search(reading.low):
         return ""
     driver = about.seen.driver
@@ -155,12 +155,12 @@ def another_maker(reading: ParsedText, about: FaultFacts) -> str:
 
 
 OF_A_SESSION = ("device_node_permission", "gpu_hidden_by_env", "uvm_stale_after_suspend")
-"""Causes that concern this user, these variables or a computer that slept, which no container has."""
+"""Causes in this user's rights, these variables or a computer that slept, which a container does not share."""
 _IN_CONTAINER = re.compile(r"root@[0-9a-f]{12}:|\(container\)|in the container")
 
 
 def of_a_container(reading: ParsedText, about: FaultFacts) -> str:
-    """The text comes from inside a container, and this machine is none: what this user may do is not what it may."""
+    """The text comes from inside a container, and this machine is none, so the rights of this user prove nothing."""
     if about.seen.machine.container or about.cause not in OF_A_SESSION:
         return ""
     told = _IN_CONTAINER.search(reading.low) or reading.marks & {"devices-taken", "no-gpu-in-container"}
@@ -171,14 +171,14 @@ OF_THE_BUILD = ("gpu_arch_too_new", "gpu_arch_too_old")
 
 
 def a_tool_complains(reading: ParsedText, about: FaultFacts) -> str:
-    """A compiler or the driver's own compiler speaks: the machine code of an installed framework has no part in that."""
+    """A compiler or the driver's compiler reports the error; machine code of an installed framework is not involved."""
     if about.cause not in OF_THE_BUILD or not reading.marks & {"compiler-arch", "ptx-toolchain"}:
         return ""
     return _("The message comes from a compiler, not from an installed framework.")
 
 
 def after_a_sleep(reading: ParsedText, about: FaultFacts) -> str:
-    """The text tells of a sleep, and this machine has not slept since it was started."""
+    """The text mentions a suspend, and this machine has not slept since it started."""
     driver = about.seen.driver
     if "suspend" not in reading.marks or driver is None or driver.resumed != 0.0 or not _is_about_start(about):
         return ""
@@ -207,7 +207,7 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
 
 
 def mismatch_with_machine(reading: ParsedText, seen: Snapshot) -> str:
-    """Return what in a text does not fit this machine, whatever its faults: one sentence, or nothing."""
+    """Return what in a text does not fit this machine, whatever its faults, in one sentence; empty if nothing."""
     here = FaultFacts("", seen)
     return next(
         (said for object_ in (another_gpu, another_copy, another_release) if (said := object_(reading, here))), ""

@@ -15,7 +15,7 @@ from core.common.patience import call_patiently
 from core.model.facts import PciDevice, Scope, Variable, path_text
 
 _MOST = 1 << 20
-"""Bytes that are read of a small system file at most."""
+"""Maximum number of bytes read of a small system file."""
 
 
 class Root(Protocol):
@@ -99,7 +99,7 @@ def os_release(root: Root) -> str:
 
 
 ASKED_FOR = ("sse4_1", "sse4_2", "avx", "avx2", "fma")
-"""Instruction sets of x86-64 that builds of frameworks ask for, in the kernel's names."""
+"""x86-64 instruction sets that builds of frameworks need, in the kernel's names."""
 
 
 def processor_instructions(root: Root) -> tuple[str, ...] | None:
@@ -192,7 +192,7 @@ def _hex(content: str | None) -> str:
 
 
 def _bound_driver(device: Path) -> str | None:
-    """The name of the driver bound to a device; empty if none is, None if that cannot be read."""
+    """Return the name of the driver bound to a device; empty if none is, None if that cannot be read."""
     try:
         return path_text((device / "driver").readlink().name)
     except FileNotFoundError:

@@ -28,7 +28,7 @@ from core.host.linux.files import (
 from core.host.provenance import environment_for, may_run
 from core.model.facts import Machine, PciDevice, Signature, System, Variable, path_text
 
-assert sys.platform != "win32"  # here for mypy; what does not need Linux itself is in files.py
+assert sys.platform != "win32"  # for mypy; code that does not need Linux itself is in files.py
 
 
 class LinuxHost:
@@ -99,7 +99,8 @@ class LinuxHost:
         given = {**login_variables(ours), **{v.name: v.value for v in self._file_variables()}}
         shell = ours.get("SHELL") or _shell()
         home = ours.get("HOME", "")
-        verdict = may_run({p: True for p in (shell, home) if p.startswith("/")})  # the shell obeys what is there
+        # The shell obeys the files that exist.
+        verdict = may_run({p: True for p in (shell, home) if p.startswith("/")})
         if not verdict.may:
             return None
         given = environment_for(verdict, given)

@@ -19,23 +19,24 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-assert sys.platform != "win32"  # there a job does it
+assert sys.platform != "win32"  # Windows uses a job object.
 
 NO_NEW_PRIVILEGES, ITS_STATE, SUBREAPER = 38, 39, 36
 """PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER: prctl(2)."""
 LARGEST_FILE = 64 << 20
 """Bytes of a file that a tool may write."""
 OWN_ACCOUNTS, COUNTED_APART = 0x10000000, (5, 14)
-"""CLONE_NEWUSER, unshare(2); the release from which on a limit holds for each user namespace (the kernel's ucounts)."""
+"""CLONE_NEWUSER, unshare(2); the kernel release from which on limits apply to each user namespace (ucounts)."""
 MOST_PROCESSES = 64
-"""Processes that a tool may have at a time; nvcc starts three."""
+"""Maximum number of concurrent processes of a tool; nvcc starts three."""
 MAX_ROUNDS = 100
-"""Whoever is ended may leave others behind."""
+"""Rounds of killing, since each killed process may leave others behind."""
 
 Start = Callable[[], "subprocess.Popen[bytes]"]
+# One per process, since children and the subreaper are the process's: a second set would take the first one's children for orphans.
 _starting = threading.Lock()
 _ours: set[int] = set()
-"""What we started ourselves and have not collected."""
+"""Processes that we started and have not waited for."""
 _tools: set[int] = set()
 
 
@@ -108,7 +109,7 @@ def _without_privileges(make: Start) -> subprocess.Popen[bytes]:
     if failed:
         raise failed[0]
     for kind, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, LARGEST_FILE)):
-        with suppress(OSError):  # it may have ended already
+        with suppress(OSError):  # It may have ended already.
             resource.prlimit(made[0].pid, kind, (limit, limit))
     return made[0]
 

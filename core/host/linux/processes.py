@@ -48,7 +48,7 @@ def _own_program(folder: Path, starts: tuple[str, ...]) -> list[OwnProgram]:
     except OSError:
         return []
     if not words[0]:
-        return []  # it has ended
+        return []  # The program has ended.
     module = words[words.index("-m") + 1] if "-m" in words[1:-1] else words[0]
     script = next((w for w in words[1:] if w.endswith(".py") and not w.startswith("-")), module)
     return [OwnProgram(int(folder.name), Path(script).name, " ".join(words).strip())]
@@ -61,7 +61,7 @@ def with_old_variables(changes: tuple[Change, ...], proc: str = "/proc") -> tupl
         if not isinstance(change, SetVariable | EditPath):
             continue
         if change.scope == "environment":
-            wanted["VIRTUAL_ENV"] = change.at  # only a shell in which this environment is active has its old steps
+            wanted["VIRTUAL_ENV"] = change.at  # Only a shell in which this environment is active has its old steps.
         else:
             wanted[change.name] = change.after.text if change.after else None
     if not wanted:

@@ -1,6 +1,6 @@
-"""Edits one line of a start-up file: takes a variable's assignment or one of its entries out, or gives it another value.
+"""Edits one line of a start-up file: removes a variable's assignment or one of its entries, or changes the value.
 
-Pure: text in, text out. What does not have the expected form is refused with a sentence, and nothing is guessed.
+Pure: text in, text out. A line without the expected form is refused with a message; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from core.model.facts import Frozen, LineForm
 
 MARK = "Convalesce"
 PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
-"""Lists whose entries blanks separate, too (ld.so(8))."""
+"""Lists whose entries may also be separated by blanks (ld.so(8))."""
 _PLAIN = late_pattern(r"[^$`*?~%{}()\[\]\\]+")
-"""A text that is what it says in every language."""
+"""A text without special characters in any of the languages."""
 _BARE = late_pattern(r"/[\w/.+@-]*")
-"""A folder that no format wants in quotes."""
+"""A path that needs no quotes in any format."""
 _EXPORTS = r"(?:export|declare\s+-x|declare\s+-gx|typeset\s+-x|typeset\s+-gx|readonly|local)\s+"
 
 
 class Edit(Frozen, frozen=True, kw_only=True):
-    """What happens to one line of a file."""
+    """The change of one line of a file."""
 
     form: LineForm
     line: int
-    """From 1."""
+    """Line number, from 1."""
     name: str
-    """The variable."""
+    """Name of the variable."""
     entry: str = ""
-    """The folder that is taken out of it; empty: the whole assignment is."""
+    """The folder to remove from it; empty to remove the whole assignment."""
     among: tuple[str, ...] = ()
-    """All folders that this line gives the variable, in their order."""
+    """All folders that this line gives the variable, in order."""
     value: str = ""
-    """What the variable gets instead, where it is changed and not taken out."""
+    """The new value, if the variable is changed and not removed."""
     front: tuple[str, ...] = ()
-    """Folders that the line puts in front of what it gives the variable."""
+    """Folders to put before the line's own."""
     reason: str = ""
-    """Stands in a comment beside the line, where the format allows one."""
+    """Reason for a comment beside the line, if the format has comments."""
 
 
 def edit_text(text: str, edit: Edit) -> str:
     """Return the file's text with the edit made; every other byte stays.
 
     Raises:
-        ChangeError: the line is not as it was read, or is more than a plain assignment.
+        ChangeError: the line has changed since it was read, or is more than a plain assignment.
     """
     lines = re.split(r"(?<=\n)", text)
     if not 1 <= edit.line <= len(lines) or not all(_BARE.fullmatch(folder) for folder in edit.front):
@@ -97,7 +97,7 @@ def _by_hand(edit: Edit) -> ChangeError:
 
 
 def _guard(lines: list[str], start: int, indent: str) -> str:
-    """Return a command that does nothing, where the shell wants one and a comment is none: the body of an ``if``."""
+    """Return a command without effect if the shell needs a command here, as in the body of an ``if``, else empty."""
     before = next(
         (row.strip() for row in reversed(lines[:start]) if row.strip() and not row.strip().startswith("#")), ""
     )
@@ -126,10 +126,10 @@ def _pieces(body: str, name: str) -> tuple[str, list[str], str]:
 
 
 def _without_entry(body: str, edit: Edit) -> str | None:
-    """Return a value's text without the entry; None where nothing of its own is left.
+    """Return a value's text without the entry; None if none of its own entries is left.
 
     Raises:
-        ChangeError: it cannot be determined which part of the text makes the entry.
+        ChangeError: it is not clear which part of the text makes the entry.
     """
     head, pieces, tail = _pieces(body, edit.name)
     own = [n for n, p in enumerate(pieces) if p and not _inherits(p, edit.name)]
@@ -150,10 +150,10 @@ def _without_entry(body: str, edit: Edit) -> str | None:
 
 
 def _takes_all(edit: Edit, texts: Sequence[str]) -> bool:
-    """Whether nothing is left of what a line gives a variable, part by part in ``texts``.
+    """Whether the edit removes everything that a line gives a variable; ``texts`` are its parts.
 
     Raises:
-        ChangeError: a part plainly names something else than the entry.
+        ChangeError: a part clearly names something other than the entry.
     """
     if _changes(edit) or not edit.entry:
         return not _changes(edit)
@@ -166,17 +166,17 @@ def _takes_all(edit: Edit, texts: Sequence[str]) -> bool:
 
 
 def _changes(edit: Edit) -> bool:
-    """Whether the variable gets another value, and is not taken out."""
+    """Whether the edit changes the variable's value instead of removing it."""
     return bool(edit.value or edit.front)
 
 
 def _changed(edit: Edit, text: str, separator: str = ":") -> str:
-    """Return what stands in the place of a value's text."""
+    """Return the new text of a value."""
     return edit.value or separator.join((*edit.front, text) if text else edit.front)
 
 
 def _inherits(text: str, name: str) -> bool:
-    """Whether a part stands for what the variable held before: a shell's, VS Code's, supervisord's and mise's forms."""
+    """Whether a part stands for the variable's previous value, as written for shells, VS Code, supervisord and mise."""
     return bool(
         re.search(
             rf"\$[{{(]?(?:env:)?(?:{name}|{name.lower()})(?!\w)|%\(ENV_{name}\)s|\{{\{{\s*env\.{name}\s*\}}\}}", text
@@ -189,20 +189,20 @@ def _is_entry(text: str, edit: Edit) -> bool:
 
 
 def _left(edit: Edit, value: str) -> str | None:
-    """Return what becomes of a value's text in a format without commands; None where it is taken out as a whole."""
+    """Return the new text of a value in a format without commands; None if the assignment is removed."""
     if _changes(edit):
         return _changed(edit, value)
     return None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit)
 
 
 def _parts(value: str, edit: Edit) -> list[str]:
-    """Return what a value's text consists of, without its quotes."""
+    """Return the parts of a value's text, without quotes."""
     bare = re.sub(r"\\\r?\n|[\"']", "", value)
     pieces = _pieces(bare, edit.name)[1]
     return [w for p in pieces for w in p.split()] if edit.name in PRELOADED else pieces
 
 
-# --- the shells' ---------------------------------------------------------------------------------------------------
+# --- shells -----------------------------------------------------------------------------------------------------------
 
 
 def _posix(body: str, edit: Edit) -> str | None:
@@ -218,7 +218,7 @@ def _posix(body: str, edit: Edit) -> str | None:
         quote = raw[0] if len(raw) > 1 and raw[0] in "\"'" else ""
         return body[:at] + quote + _changed(edit, raw[len(quote) :]) + body[end:]
     if re.search(r"\$\{?[0-9@*]", raw):
-        raise _by_hand(edit)  # a function's own word: each of its callers would be changed
+        raise _by_hand(edit)  # The argument of a function: each of its calls would change.
     if raw.startswith("("):
         return _words(body, edit)
     if not _takes_all(edit, _parts(raw, edit)):
@@ -233,7 +233,7 @@ def _posix(body: str, edit: Edit) -> str | None:
 
 
 def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
-    """Take a whole assignment out of a line: None where the line is nothing else."""
+    """Remove a whole assignment from a line; return None if the line contains nothing else."""
     before, after = body[:start], body[end:]
     alone = re.fullmatch(rf"\s*(?:{_EXPORTS})?", before)
     if alone and re.fullmatch(rf"\s*+(?:;\s*export\s+{edit.name}\s*+)?;?\s*(?:#.*)?", after, re.DOTALL):
@@ -247,13 +247,13 @@ def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
     if head[2] or (head[1] and more):  # export A=1 NAME=... B=2
         return (before.rstrip() + after) if not more else before + after.lstrip()
     if re.match(r"[ \t]+[^\s;&|)}#]", after):
-        raise _by_hand(edit)  # NAME=... command: the command's own variable
+        raise _by_hand(edit)  # NAME=... command: a variable of that command only
     cut = head.start(1) if head[1] else start
     return body[:cut] + ":" + after
 
 
 def _words(body: str, edit: Edit) -> str | None:
-    """Take an entry out of a list of words: zsh's path=(...), fish's set, direnv's PATH_add."""
+    """Remove an entry from a list of words: zsh's path=(...), fish's set, direnv's PATH_add."""
     names = {"PATH": r"PATH|path|fish_add_path|PATH_add"}.get(edit.name, re.escape(edit.name))
     if not re.search(rf"(?<![\w$/.-])(?:{names})(?![\w/.-])", body):
         raise _by_hand(edit)
@@ -290,7 +290,7 @@ def _words(body: str, edit: Edit) -> str | None:
 
 
 def _other_words(body: str, edit: Edit) -> str:
-    """Give a list of words another value, or put words in front of it."""
+    """Change the value of a list of words, or put words before it."""
     head = rf"\s*set\s+(?:-\S+\s+)*{edit.name}\s+"
     if edit.value and (found := re.match(rf"({head})(\S.*?)(\s*(?:#.*)?)\Z", body)):
         return found[1] + shlex.quote(edit.value) + found[3]
@@ -300,12 +300,12 @@ def _other_words(body: str, edit: Edit) -> str:
 
 
 def _listed(body: str, edit: Edit) -> list[str]:
-    """Return the words of a list: behind the variable's name and the options of its command."""
+    """Return the words of a list, after the variable's name and the command's options."""
     words = re.split(r"[\s()]+", re.sub(r"(?:^|\s)#.*", "", body))
     lists = {edit.name.lower(), edit.name, "fish_add_path", "PATH_add", "path_add"}
     first = next((n for n, w in enumerate(words) if w.rstrip("+=") in lists), len(words))
     own = [w.strip("\"'") for w in words[first + 1 :] if not w.startswith("-")]
-    if words[first : first + 1] in (["PATH_add"], ["path_add"]):  # direnv's: from the folder of its file
+    if words[first : first + 1] in (["PATH_add"], ["path_add"]):  # direnv: relative to the folder of its file
         own = [w if w.startswith("/") else f"$PWD/{w}" for w in own]
     return [p for w in own for p in (_pieces(w, edit.name)[1] if w.startswith("/") else [w])]
 
@@ -380,7 +380,7 @@ def _cmd(body: str, edit: Edit) -> str | None:
 
 
 def _pth(body: str, edit: Edit) -> None:
-    """Take a line out of a .pth file: it must be the one that leads to the folder."""
+    """Remove a line of a .pth file; it must be the one that names the folder."""
     if not body.strip() or body.lstrip().startswith("#") or re.split(r"[/\\]", edit.entry)[-1] not in body:
         raise _by_hand(edit)
 
@@ -404,7 +404,7 @@ def _supervisor(body: str, edit: Edit) -> str | None:
 
 
 def _xml(body: str, edit: Edit) -> str | None:
-    """Edit an element with the variable's name and value as its attributes: PyCharm's run configurations."""
+    """Edit an XML element with the variable's name and value as attributes: PyCharm's run configurations."""
     found = re.search(rf"<env\s+name=\"{edit.name}\"\s+value=\"([^\"]*)\"\s*/>", body)
     if found is None:
         raise _by_hand(edit)
@@ -432,7 +432,7 @@ _FORMS: dict[LineForm, Callable[[str, Edit], str | None]] = {
 
 
 def _in_json(text: str, lines: list[str], edit: Edit) -> str:
-    """Edit a member of a JSON document, comments and all: kernelspecs, conda's state, VS Code's settings."""
+    """Edit a member of a JSON document that may contain comments: kernelspecs, conda's state, VS Code's settings."""
     at = sum(len(row) for row in lines[: edit.line - 1])
     member = re.compile(rf"\"{re.escape(edit.name)}\"\s*:\s*(\"(?:\\.|[^\"\\])*\")").search(text, at)
     if member is None or text.count("\n", 0, member.start()) + 1 != edit.line:
@@ -447,7 +447,7 @@ def _in_json(text: str, lines: list[str], edit: Edit) -> str:
     behind = re.compile(r"\s*,").match(text, end)
     if not behind:
         before = re.search(r",\s*\Z", text[:start])
-        if before:  # the last member: the comma before it goes, too
+        if before:  # For the last member, remove the comma before it.
             return text[: before.start()] + text[end:]
         return text[:start] + text[end:]
     whole_line = not text[line_start:start].strip() and not text[behind.end() : line_end].strip()

@@ -1,4 +1,4 @@
-"""Replaces what a word of a POSIX shell holds: quotes, parameters, tildes, file names, and what a few commands print.
+"""Expands a word of a POSIX shell: quotes, parameters, tildes, file name patterns, and the output of a few commands.
 
 After POSIX.1-2017, "Shell Command Language", section 2.6, and bash(1), zsh(1), dash(1). Nothing is run.
 """
@@ -17,7 +17,7 @@ from core.host.startup.syntax import NAME, Chain, Simple, double_end, nested_end
 
 
 class ShellWords(msgspec.Struct):
-    """What a shell knows when it replaces words: its state, its arguments, and what it is itself."""
+    """The input of expansions: the shell's state, its arguments, and which shell it is."""
 
     around: Surroundings
     state: State
@@ -30,7 +30,7 @@ class ShellWords(msgspec.Struct):
     _file: str = ""
 
     def expand(self, raw: str, *, tilde: bool = False) -> str:
-        """Return a word without its quotes, with everything in it replaced, as one text."""
+        """Return a word as one text, with quotes removed and everything in it expanded."""
         out: list[str] = []
         at = 0
         if raw.startswith("~") or (tilde and ":~" in raw):
@@ -73,7 +73,7 @@ class ShellWords(msgspec.Struct):
         return "".join(out)
 
     def _pattern(self, raw: str) -> str:
-        """Return a pattern for fnmatch: quoted parts match literally."""
+        """Return a pattern for fnmatch; quoted parts match literally."""
         out: list[str] = []
         for part in re.findall(r"\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\"'\\]+", raw, re.DOTALL):
             text = self.expand(part)
@@ -82,7 +82,7 @@ class ShellWords(msgspec.Struct):
         return "".join(out)
 
     def words(self, raw: str) -> Iterator[str]:
-        """Yield the words that a word becomes: split where it is not quoted, with file names for patterns."""
+        """Yield the words that a word expands to: split where it is not quoted, and with file names for patterns."""
         if raw in ('"$@"', "$@", '"${@}"'):
             yield from self.arguments
             return
@@ -207,7 +207,7 @@ class ShellWords(msgspec.Struct):
         return UNKNOWN
 
     def _output(self, command: str) -> str:  # noqa: C901, PLR0912 - one case per form of the language
-        """Return what a command prints, of the few that are known; the rest is not run."""
+        """Return the output of one of the few known commands; UNKNOWN for any other. Nothing is run."""
         nodes = parse(command)
         if not nodes or len(nodes) != 1:
             return UNKNOWN

@@ -18,11 +18,11 @@ MOST_FILES = 200
 
 
 class _Stop(Exception):  # noqa: N818 - control flow, no error
-    """The file ends here."""
+    """Ends the file."""
 
 
 class FishReader(msgspec.Struct):
-    """fish as it reads its files."""
+    """Reads fish's files without running anything."""
 
     around: Surroundings
     state: State
@@ -30,10 +30,10 @@ class FishReader(msgspec.Struct):
     login: bool = False
     _file: str = ""
     _lists: dict[str, list[str]] = msgspec.field(default_factory=dict)
-    """Variables that are lists of their own, not exported."""
+    """List variables that are not exported."""
 
     def read_files(self, *paths: str) -> None:
-        """Read files as fish's start does."""
+        """Read files as at fish's start."""
         for path in paths:
             self._read(path)
 
@@ -278,7 +278,7 @@ class FishReader(msgspec.Struct):
         return value.split(":") if name.endswith("PATH") else [value]
 
     def expand(self, raw: str) -> list[str]:  # noqa: PLR0912 - one case per word
-        """Return the words that a word becomes."""
+        """Return the words that a word expands to."""
         home = self.state.values.get("HOME", "")
         if raw == "~" or raw.startswith("~/"):
             raw = home + raw[1:]
@@ -322,7 +322,7 @@ def _bare(pattern: str) -> str:
 
 
 def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912, PLR0915 - one case per word
-    """Return the commands of a script, each with its line and its words, quotes kept."""
+    """Return the commands of a script, each with its line and its words, which keep their quotes."""
     out: list[tuple[int, list[str]]] = []
     words: list[str] = []
     word, at, line, start, depth = "", 0, 1, 1, 0

@@ -1,7 +1,7 @@
-"""Reads what ``module load`` does: files of Environment Modules (Tcl) and Lmod (Lua), found along MODULEPATH.
+"""Variables that ``module load`` sets: reads files of Environment Modules (Tcl) and Lmod (Lua) found on MODULEPATH.
 
-After modulefile(4), module(1) and Lmod's documentation, "An Introduction to Writing Modulefiles". What a function would give is not
-known: the variable is open then.
+After modulefile(4), module(1) and Lmod's documentation, "An Introduction to Writing Modulefiles". The result of a
+function is unknown, and so is then the variable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOADING = ("load", "add", "try-load", "switch", "swap")
 
 
 def load_modules(words: list[str], around: Surroundings, state: State) -> None:
-    """Do what ``module`` does with these words; other requests than loading set nothing that is known."""
+    """Apply ``module`` with these words to ``state``; only loading has an effect."""
     request, names = words[0], words[1:]
     for name in [n for n in names if not n.startswith("-")] if request in LOADING else ():
         path = find_module(name, around, state.values.get("MODULEPATH", ""))
@@ -29,7 +29,7 @@ def load_modules(words: list[str], around: Surroundings, state: State) -> None:
 
 
 def find_module(name: str, around: Surroundings, places: str) -> str:
-    """Return the file of a module: of several releases the default one, else the last by name; empty for none."""
+    """Return the file of a module: of several releases the default one, else the last by name; empty if there is none."""
     for place in places.split(":"):
         base = posixpath.join(place, name)
         for path in (base, f"{base}.lua"):
@@ -46,11 +46,11 @@ def find_module(name: str, around: Surroundings, places: str) -> str:
 
 
 def read_module(text: str, path: str, state: State) -> None:
-    """Take what a module's file sets."""
+    """Apply what a module's file sets to ``state``."""
     state.files.append(path)
     known: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        bare = line.strip()  # beforehand: a pattern that passes over blanks at the end tries each of them
+        bare = line.strip()  # Removed first: a pattern that skips trailing blanks would try each of them.
         if bare.startswith(("#", "--")):
             continue
         if found := _LINE.fullmatch(bare):
@@ -74,7 +74,7 @@ def _apply(found: re.Match[str], number: int, path: str, state: State, known: di
 
 
 def _value(raw: str, known: dict[str, str], state: State, *, tcl: bool) -> str:
-    """Return the text that an expression of one line comes to."""
+    """Return the value of an expression on one line."""
     if tcl:
         bare = raw.strip().strip("\"'{}")
         bare = re.sub(r"\$(?:::)?env\((\w+)\)", lambda m: state.values.get(m[1], ""), bare)

@@ -1,4 +1,4 @@
-"""Reads files that hold variables as data: pam_env's, environment.d, crontabs, JSON with comments, .env."""
+"""Reads files that contain variables as data: pam_env's, environment.d, crontabs, JSON with comments, .env."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _NAME = r"[A-Za-z_]\w*"
 def read_assignments(
     text: str, file: str, state: State, *, expands: bool = False, form: LineForm = "assignments"
 ) -> None:
-    """Take what /etc/environment, environment.d/*.conf or .env say. ``expands``: ${NAME} is replaced (environment.d(5))."""
+    """Apply the assignments of /etc/environment, environment.d/*.conf or .env to ``state``.
+
+    ``expands``: replace ${NAME} (environment.d(5)).
+    """
     state.files.append(file)
     for number, line in enumerate(text.splitlines(), 1):
         found = re.match(rf"\s*(?:export\s+)?({_NAME})=(.*)$", line)
@@ -41,7 +44,7 @@ def _expanded(value: str, get: Callable[[str], str | None]) -> str:
 
 
 def read_pam(text: str, file: str, state: State) -> None:
-    """Take what ~/.pam_environment says (pam_env.conf(5)); plain NAME=VALUE lines are of an older form."""
+    """Apply ~/.pam_environment to ``state`` (pam_env.conf(5)); plain NAME=VALUE lines are an older format."""
     state.files.append(file)
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("#"):
@@ -63,9 +66,9 @@ def read_pam(text: str, file: str, state: State) -> None:
 
 
 def read_crontab(text: str, file: str, state: State, *, system: bool, fields: int = 5) -> tuple[tuple[str, str], ...]:
-    """Take a crontab's variables (crontab(5)), and return its jobs: user (of a system's crontab) and command.
+    """Apply a crontab's variables to ``state`` (crontab(5)), and return its jobs as (user, command).
 
-    ``fields``: words before a command; anacrontab(5) has three.
+    ``system``: lines contain a user. ``fields``: the number of words before that, three in anacrontab(5).
     """
     state.files.append(file)
     jobs = []
@@ -91,8 +94,8 @@ def read_crontab(text: str, file: str, state: State, *, system: bool, fields: in
 
 
 def json_value(text: str) -> object:
-    """Return what JSON with comments and trailing commas says (VS Code's settings); None where it is none."""
-    import json  # most machines have no such file
+    """Return the value of JSON with comments and trailing commas (VS Code's settings); None if it is invalid."""
+    import json  # imported late: most machines have no such file
 
     bare = re.sub(
         r"(\"(?:\\.|[^\"\\])*(?:\"|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)",
@@ -109,7 +112,7 @@ def json_value(text: str) -> object:
 
 
 def json_line(text: str, name: str, inside: str = "") -> int:
-    """Return the line that gives a member ``name`` within the member ``inside``, from 1; 0 where none does."""
+    """Return the line of the member ``name`` within the member ``inside``, counted from 1; 0 if there is none."""
     start = 0
     if inside:
         found = re.search(rf"\"{re.escape(inside)}\"\s*:\s*\{{", text)

@@ -1,7 +1,7 @@
-"""Reads start-up files of bash, zsh, dash and ksh: assignments, conditions, loops, functions and other files.
+"""Reads start-up files of bash, zsh, dash and ksh: assignments, conditions, loops, functions and included files.
 
-A small part of the shell's language, after POSIX.1-2017, "Shell Command Language", and bash(1), zsh(1), dash(1). What it does
-not know changes nothing, except where it assigns a variable: that one is open then. Nothing is run.
+It understands a small part of the shell's language, after POSIX.1-2017, "Shell Command Language", and bash(1), zsh(1),
+dash(1). Anything else has no effect, unless it assigns a variable, which is then unknown. Nothing is run.
 """
 
 from __future__ import annotations
@@ -35,34 +35,34 @@ from core.host.startup.syntax import (
 
 MOST_FILES = 200
 MOST_STEPS = 50_000
-"""Where reading stops, against files that include each other and loops that do not end."""
+"""Number of commands after which reading stops, in case files include each other or a loop does not end."""
 
 _ASSIGNMENT = late_pattern(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
 _DECLARING = {"export", "declare", "typeset", "readonly", "local"}
 
 
 class _Return(Exception):  # noqa: N818 - control flow, no error
-    """The file or function ends here."""
+    """``return``: ends the file or function."""
 
 
 class _Exit(Exception):  # noqa: N818 - control flow, no error
-    """The shell ends here."""
+    """``exit``: ends the shell."""
 
 
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
 class ShellReader(ShellWords):
-    """A shell that reads its files and runs nothing."""
+    """Reads a shell's files without running anything."""
 
     commands: list[tuple[list[str], str, int]] = msgspec.field(default_factory=list)
-    """Words of every command that is no part of the language, with file and line: what a script starts."""
+    """Words of every command outside the language, with file and line: the programs that a script starts."""
     _functions: dict[str, list[Node]] = msgspec.field(default_factory=dict)
     _depth: int = 0
     _steps: int = 0
 
     def read_file(self, path: str) -> bool:
-        """Read a file as ``.`` does; False where it is not there."""
+        """Read a file as ``.`` does; return False if it does not exist."""
         text = self.around.read(path)
         if text is None:
             return False
@@ -85,7 +85,7 @@ class ShellReader(ShellWords):
         return True
 
     def read_files(self, *paths: str) -> None:
-        """Read files as a shell's start does; ``exit`` in one of them ends it."""
+        """Read files as at a shell's start; ``exit`` in one of them stops it."""
         try:
             for path in paths:
                 self.read_file(path)
@@ -93,7 +93,7 @@ class ShellReader(ShellWords):
             pass
 
     def _not_understood(self, text: str) -> None:
-        """Every variable that a file assigns is open where its form is not understood."""
+        """Make every variable that a file assigns unknown, because the file cannot be parsed."""
         for number, line in enumerate(text.split("\n"), 1):
             if found := re.match(rf"\s*(?:export\s+|typeset\s+-x\s+)?({NAME})\+?=", line):
                 self._give(found[1], UNKNOWN, number)
@@ -105,7 +105,7 @@ class ShellReader(ShellWords):
     # --- commands --------------------------------------------------------------------------------------------
 
     def _run(self, nodes: list[Node]) -> bool | None:
-        """Run commands; return whether the last one succeeded, None where that is not known."""
+        """Run commands; return whether the last one succeeded, None if unknown."""
         result: bool | None = True
         for node in nodes:
             self._steps += 1
@@ -133,7 +133,7 @@ class ShellReader(ShellWords):
                 return self._subshell(node.body) if node.own else self._run(node.body)
 
     def _subshell(self, body: list[Node]) -> bool | None:
-        """Run commands on a copy of everything: nobody sees what they set, and ``exit`` ends them alone."""
+        """Run commands on a copy of the state: their variables are lost, and ``exit`` ends only them."""
         if not body:
             return None
         before, functions, started = self.state, dict(self._functions), len(self.commands)
@@ -158,18 +158,18 @@ class ShellReader(ShellWords):
         return result
 
     def _perhaps(self, nodes: list[Node]) -> None:
-        """Run commands that may or may not be run."""
+        """Run commands that may or may not run."""
         self._branches([nodes, []], _line_of(nodes[0]) if nodes else 0)
 
     def _branches(self, bodies: list[list[Node]], line: int) -> None:
-        """Run each of several courses on its own state; what differs in the end is open."""
+        """Run each of several branches on its own state; variables that differ at the end are unknown."""
         whole, ends = self.state, []
         for body in bodies:
             self.state = whole.copy()
             try:
                 self._run(body)
             except (_Return, _Exit):
-                continue  # the file would end here: what follows is read as if it had not
+                continue  # The file would end here; what follows is read as if it did not.
             finally:
                 ends.append(self.state)
         self.state = whole
@@ -226,13 +226,18 @@ class ShellReader(ShellWords):
             for name, value in given:
                 self._set(name, value, node.line)
             return True
-        name = self.expand(words[0].text)
+        first: list[str] = []
+        while words and not (first := [*self.words(words[0].text)]):  # "$@", or a variable that holds a whole command
+            words.pop(0)
+        if not first:
+            return True
+        name = first[0]
         if name in _DECLARING:
             return self._declare(name, words[1:], node.line)
         if name == "[[":
             arguments = [w.text if w.operator else self.expand(w.text) for w in words[1:]]
         else:
-            arguments = [w for word in words[1:] for w in self.words(word.text)]
+            arguments = [*first[1:], *(w for word in words[1:] for w in self.words(word.text))]
         return self._command(name, arguments, node.line, given)
 
     def _command(  # noqa: C901, PLR0912 - one case per command
@@ -353,7 +358,7 @@ class ShellReader(ShellWords):
             for found in (
                 "PATH",
                 *re.findall(rf"\b({NAME})=", text),
-            ):  # what sets up pyenv, conda, brew: their folders
+            ):  # These set up pyenv, conda or brew: add their folders.
                 self._give(found, UNKNOWN, line)
                 self.state.exported.add(found)
             return None
@@ -408,7 +413,7 @@ class ShellReader(ShellWords):
         self.state.exported.add(name)
 
     def _assigned(self, name: str, plus: str, raw: str) -> str:
-        if raw.startswith("(") and raw.endswith(")"):  # an array: zsh ties path to PATH
+        if raw.startswith("(") and raw.endswith(")"):  # An array: zsh ties path to PATH.
             words = [w for t in _array(raw[1:-1]) for w in self.words(t)]
             value = ":".join(words)
             tied = self.state.values.get(name.upper(), "") if self.shell == "zsh" else ""

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from core.model.facts import LineForm, StartLine
 
 UNKNOWN = "\ufffc"
-"""Stands in a value for a part that reading cannot tell; no variable of a real environment holds it."""
+"""Placeholder in a value for a part that reading cannot determine; no real variable contains this character."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What a shell asks of the machine while it reads its files."""
+    """What a shell reads from the machine while it reads its files."""
 
     read: Callable[[str], str | None]
-    """A path -> a small file's text; None where there is none."""
+    """A path -> the text of a small file; None if there is none."""
     kind: Callable[[str], str]
     """A path -> "file", "folder" or "missing"."""
     names: Callable[[str], tuple[str, ...]]
@@ -27,28 +27,28 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct):
-    """The variables of a shell between two of its lines."""
+    """The variables of a shell at one point of its files."""
 
     values: dict[str, str] = msgspec.field(default_factory=dict)
     exported: set[str] = msgspec.field(default_factory=set)
     lines: dict[str, list[StartLine]] = msgspec.field(default_factory=dict)
-    """Variable -> the lines that gave it the value that it has."""
+    """Variable -> the lines that made its current value."""
     open: set[str] = msgspec.field(default_factory=set)
     files: list[str] = msgspec.field(default_factory=list)
     aliases: dict[str, tuple[str, str, int]] = msgspec.field(default_factory=dict)
-    """Command -> what it stands for, file and line."""
+    """Command -> what its alias stands for, file and line."""
     separator: str = ":"
-    """What stands between the entries of a list: ";" on Windows."""
+    """Separator of the entries of a list: ";" on Windows."""
 
     def copy(self) -> State:
-        """Return what can be changed without changing this one."""
+        """Return an independent copy."""
         lines = {n: list(its) for n, its in self.lines.items()}
         return State(
             dict(self.values), set(self.exported), lines, set(self.open), self.files, dict(self.aliases), self.separator
         )
 
     def set_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
-        """Set a variable and remember the line that did it."""
+        """Set a variable and record the line."""
         old = self.values.get(name, "")
         self.values[name] = value
         if UNKNOWN in value:
@@ -82,11 +82,14 @@ class State(msgspec.Struct):
             self.lines.setdefault(name, []).append(row)
 
     def _override(self, name: str) -> None:
-        """Note that what came before gives the variable no value any more."""
+        """Discard the previous lines, which no longer affect the value."""
         self.lines[name] = [replace(row, overridden=True) for row in self.lines.get(name, ())]
 
     def merge_branches(self, others: list[State], file: str, line: int, form: LineForm) -> None:
-        """Take what one of several courses left, where it is not known which was run: what differs is open."""
+        """Merge the states of several branches of which any may have run; variables that differ are unknown.
+
+        Changes this state.
+        """
         first = others[0]
         names = dict.fromkeys(n for s in (self, *others) for n in s.values)
         for name in names:
@@ -103,5 +106,5 @@ class State(msgspec.Struct):
         self.exported |= {n for s in others for n in s.exported}
 
     def environment(self) -> dict[str, str]:
-        """Return what a program gets that is started now, without what is open."""
+        """Return the exported variables, without unknown ones."""
         return {n: v for n, v in self.values.items() if n in self.exported and n not in self.open}

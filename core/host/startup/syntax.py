@@ -19,11 +19,11 @@ _RESERVED = {"if", "then", "elif", "else", "fi", "for", "while", "until", "do", 
 
 
 class ReadError(Exception):
-    """The file is no text that this reader understands."""
+    """The text cannot be parsed."""
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A word with its quotes, or an operator, and the line where it begins."""
+    """A word with its quotes, or an operator, and the line where it starts."""
 
     text: str
     line: int
@@ -34,10 +34,10 @@ class Token(msgspec.Struct, frozen=True):
 
 
 def tokens(text: str) -> list[Token]:
-    """Take a script apart.
+    """Split a script into tokens.
 
     Raises:
-        ReadError: a quotation does not end.
+        ReadError: a quote is not closed.
     """
     found: list[Token] = []
     heredocs: list[str] = []
@@ -82,7 +82,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def word_end(text: str, at: int) -> int:
-    """Return the place behind the word that begins at ``at``."""
+    """Return the index after the word that starts at ``at``."""
     start = at
     while at < len(text):
         char = text[at]
@@ -113,7 +113,7 @@ def _find(text: str, mark: str, at: int) -> int:
 
 
 def double_end(text: str, at: int) -> int:
-    """Return the place of the quotation mark that ends what began before ``at``."""
+    """Return the index of the closing double quote of a string whose content starts at ``at``."""
     while at < len(text) and text[at] != '"':
         if text[at] == "\\":
             at += 2
@@ -129,7 +129,7 @@ def double_end(text: str, at: int) -> int:
 
 
 def nested_end(text: str, at: int) -> int:
-    """Return the place behind the bracket that closes the one at ``at``."""
+    """Return the index after the bracket that closes the one at ``at``."""
     closing = {"(": ")", "{": "}"}[text[at]]
     opening, depth = text[at], 0
     while at < len(text):
@@ -174,7 +174,7 @@ class If(msgspec.Struct):
 
 
 class Case(msgspec.Struct):
-    """A word, and patterns with their bodies."""
+    """A word, and patterns with their bodies (``case``)."""
 
     word: str
     arms: list[tuple[list[str], list[Node]]]
@@ -189,7 +189,7 @@ class Loop(msgspec.Struct):
     body: list[Node]
     line: int
     test: list[Node] = msgspec.field(default_factory=list)
-    """Of a while loop."""
+    """The condition of a while loop."""
 
 
 class Function(msgspec.Struct):
@@ -204,26 +204,26 @@ class Block(msgspec.Struct):
 
     body: list[Node]
     own: bool
-    """Whether it is a subshell, whose assignments nobody sees."""
+    """Whether it is a subshell, whose assignments are lost."""
 
 
 Node = Simple | Chain | If | Case | Loop | Function | Block
 
 
 class _Parser:
-    """Reads tokens into a tree."""
+    """Parses tokens into a tree."""
 
     def __init__(self, found: list[Token]) -> None:
         self._tokens, self._at = found, 0
 
     def script(self) -> list[Node]:
-        """Return everything; what cannot be understood ends it."""
+        """Return the whole tree; parsing stops at what cannot be understood."""
         out: list[Node] = []
         while self._at < len(self._tokens):
             before = self._at
             out += self._body(())
             if self._at < len(self._tokens):
-                self._at = max(self._at + 1, before + 1)  # a stray closing word
+                self._at = max(self._at + 1, before + 1)  # an unmatched closing word
         return out
 
     def _look(self) -> Token | None:
@@ -381,7 +381,7 @@ class _Parser:
 
 @functools.lru_cache(maxsize=256)
 def parse(text: str) -> list[Node] | None:
-    """Return a script's tree; None where it is no text that this reader understands."""
+    """Return a script's tree; None if it cannot be parsed."""
     try:
         return _Parser(tokens(text)).script()
     except (ReadError, RecursionError):

@@ -1,4 +1,5 @@
-"""Reads what systemd gives a service: its manager's conf, the unit, its drop-ins, its files of variables.
+"""Variables that systemd gives a service: from the manager's configuration, the unit, its drop-ins and files of
+variables.
 
 After systemd.unit(5), systemd.exec(5), systemd.service(5) and systemd-user.conf(5).
 """
@@ -19,7 +20,7 @@ SECTIONS = ("[Service]", "[Manager]", "")
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One assignment of a unit, joined over its lines."""
+    """One assignment of a unit, with continued lines joined."""
 
     key: str
     value: str
@@ -28,10 +29,10 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """What a service says of what it starts."""
+    """What a service starts."""
 
     command: str = ""
-    """The first ExecStart, specifiers replaced."""
+    """The first ExecStart, with specifiers replaced."""
     user: str = ""
     folder: str = ""
     at: tuple[str, int] = ("", 1)
@@ -39,7 +40,7 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 def unit_rows(text: str, file: str) -> Iterator[Row]:
-    """Yield the assignments of the sections that tell what is started and with what."""
+    """Yield the assignments in the sections about the started command and its variables."""
     section = ""
     lines = text.splitlines()
     number = 0
@@ -63,11 +64,12 @@ def unit_rows(text: str, file: str) -> Iterator[Row]:
 def apply_unit(
     rows: Iterable[Row], state: State, around: Surroundings, known: Mapping[str, str], *, own: bool = True
 ) -> Unit:
-    """Give a state what the rows of conf, unit and drop-ins come to, in systemd's order, and return what is started.
+    """Apply the assignments of configuration, unit and drop-ins to ``state`` in systemd's order, and return what is
+    started.
 
-    ``known`` has the specifiers. ``own``: a service of the person's manager, which hands its own variables on; of the machine's
-    manager's a service gets those that PassEnvironment= names. Files of variables count after single ones, and UnsetEnvironment= last; an empty
-    assignment drops what came before it.
+    ``known`` contains the specifiers. ``own``: the service belongs to the person's manager, which passes on all its
+    variables; the system's manager passes on only those in PassEnvironment=. Files of variables are applied after
+    single variables, and UnsetEnvironment= last; an empty assignment discards the previous ones.
     """
     lists: dict[str, list[Row]] = {}
     single: dict[str, Row] = {}
@@ -105,7 +107,7 @@ def apply_unit(
 
 
 def _hand_on(lists: Mapping[str, list[Row]], state: State, known: Mapping[str, str], *, own: bool) -> None:
-    """Give a state what the manager hands on of its own variables, below those that the unit sets."""
+    """Set the variables that the manager passes on; those that the unit sets replace them."""
     managers = _managers(lists.get("ManagerEnvironment", ()), known)
     passed = [n for row in lists.get("PassEnvironment", ()) for n in quoted_words(replace_specifiers(row.value, known))]
     for name in dict.fromkeys(managers if own else passed):
@@ -115,11 +117,11 @@ def _hand_on(lists: Mapping[str, list[Row]], state: State, known: Mapping[str, s
         if name in managers:
             state.set_variable(name, *managers[name], "systemd")
         else:
-            state.open.add(name)  # what the machine's own manager was started with is in no file
+            state.open.add(name)  # No file shows the variables that the system's own manager was started with.
 
 
 def _managers(rows: Iterable[Row], known: Mapping[str, str]) -> dict[str, tuple[str, str, int]]:
-    """Return what ManagerEnvironment= gives the manager itself: value, file and line of each variable."""
+    """Return the variables that ManagerEnvironment= sets for the manager itself: value, file and line of each."""
     return {
         name: (replace_specifiers(its, known), row.file, row.line)
         for row in rows
@@ -130,12 +132,12 @@ def _managers(rows: Iterable[Row], known: Mapping[str, str]) -> dict[str, tuple[
 
 
 def replace_specifiers(text: str, known: Mapping[str, str]) -> str:
-    """Replace specifiers, "%h"; one that is not known stays."""
+    """Replace specifiers such as "%h"; an unknown one stays."""
     return re.sub(r"%(.)", lambda m: "%" if m[1] == "%" else known.get(m[1], m[0]), text)
 
 
 def specifiers(name: str, *, home: str, user: str, uid: int, config: str, own: bool) -> dict[str, str]:
-    """Return the specifiers of a unit of this file name."""
+    """Return the specifiers of a unit with this file name."""
     bare = name.rpartition(".")[0]
     prefix, _at, instance = bare.partition("@")
     last = prefix.rpartition("-")[2]
@@ -161,12 +163,12 @@ def specifiers(name: str, *, home: str, user: str, uid: int, config: str, own: b
 
 
 def unescape(text: str) -> str:
-    """Return what systemd-escape(1) made of a path or a name, as it was."""
+    """Undo the escaping of systemd-escape(1)."""
     return re.sub(r"\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), text.replace("-", "/"))
 
 
 def quoted_words(text: str) -> Iterator[str]:
-    """Yield the words of an assignment; quotes are taken off."""
+    """Yield the words of an assignment without their quotes."""
     for found in re.finditer(r"((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'])+)", text):
         yield re.sub(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|\\(.)", _bare, found[1])
 
@@ -176,7 +178,7 @@ def _bare(found: re.Match[str]) -> str:
 
 
 def _named(pattern: str, around: Surroundings) -> Iterator[str]:
-    """Yield the files that a path with wildcards names, sorted (glob(7) in the last part)."""
+    """Yield the files that match a path with wildcards in its last part, sorted (glob(7))."""
     folder, _slash, name = pattern.rpartition("/")
     if any(c in folder for c in "*?[") or not pattern.startswith("/"):
         return
@@ -189,7 +191,7 @@ def _named(pattern: str, around: Surroundings) -> Iterator[str]:
 
 
 def _read_file(path: str, read: Callable[[str], str | None], state: State) -> None:
-    """Take a file of variables: as /etc/environment, but "export NAME=..." is no name there, and lines may be continued."""
+    """Apply a file of variables: the format of /etc/environment, but without "export", and with continued lines."""
     text = read(path)
     if text is None:
         return

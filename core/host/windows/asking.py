@@ -18,5 +18,5 @@ def whole_answer(ask: Callable[[int], tuple[T, int]], room: int, most: int) -> T
         answer, needed = ask(room)
         if needed <= room or room >= most:
             return answer
-        # more may have come since: a little more than what is needed now, and more each time
+        # More entries may have appeared since, so ask for more room than needed, and for more each time.
         room = min(max(needed + needed // 8, room + 1), most)

@@ -169,7 +169,7 @@ def _values(root: int, key: str) -> tuple[Value, ...] | None:
 
 def _each(opened: winreg.HKEYType) -> Iterator[Value]:
     for index in range(winreg.QueryInfoKey(opened)[1]):
-        with suppress(OSError):  # somebody took one away meanwhile
+        with suppress(OSError):  # It was removed meanwhile.
             yield winreg.EnumValue(opened, index)
 
 
@@ -192,7 +192,7 @@ def _variables(root: int, short: str, key: str, scope: Scope) -> tuple[Variable,
             source=rf"{short}\{key}",
         )
         for name, data, kind in values
-        if name  # a key's default value is no variable
+        if name  # A key's default value is not a variable.
     )
 
 

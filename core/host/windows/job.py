@@ -25,6 +25,7 @@ _EXTENDED_LIMIT_INFORMATION = 9
 _BASIC_PROCESS_ID_LIST = 3
 
 _starting = threading.Lock()
+"""Held while SetDllDirectory is undone, which holds for the whole process."""
 
 
 class _Limits(ctypes.Structure):
@@ -97,7 +98,7 @@ def start_process(
     kernel32 = _kernel32()
     system_root = os.environ.get("SystemRoot") or "C:\\Windows"  # noqa: SIM112  # the name's usual spelling
     if env is not None and not any(name.upper() == "SYSTEMROOT" for name in env):
-        env = {**env, "SystemRoot": system_root}  # the C run time does not start without it
+        env = {**env, "SystemRoot": system_root}  # The C run time does not start without it.
     program = find_program(argv[0], os.environ if env is None else env)
     pipe = subprocess.PIPE
     more = subprocess.STARTUPINFO(lpAttributeList={"handle_list": list(handles)}) if handles else None

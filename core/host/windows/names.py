@@ -17,13 +17,13 @@ from core.host.windows.asking import whole_answer
 assert sys.platform == "win32"  # tells mypy, too
 
 MADE_HERE = "S-1-5-21-"
-"""How the identifiers of accounts begin that a machine or a domain made; the others are Windows' own."""
+"""Prefix of the identifiers of accounts created by a machine or domain; the others are Windows' own."""
 REMOTE = 4
 """DRIVE_REMOTE of fileapi.h."""
 A_PERSON = 1
 """SidTypeUser of winnt.h."""
 USUAL_SHARE, MAX_SHARE = 1024, 32_768
-"""Letters of a share's name for which there is room at first, and at most."""
+"""Number of characters for a share's name in the first buffer, and the maximum."""
 _MORE_DATA = 234
 """ERROR_MORE_DATA of winerror.h."""
 

@@ -96,7 +96,7 @@ def _allowing_entries(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
         header = ctypes.cast(ace, ctypes.POINTER(_AceHeader)).contents
         if header.flags & _INHERIT_ONLY or header.kind & 0xFF not in (_ALLOWED, _ALLOWED_OBJECT, _ALLOWED_CALLBACK):
             continue
-        who = EVERYONE_SID  # an entry of another form is taken at its worst
+        who = EVERYONE_SID  # Treat an entry of another form as granting everything.
         if header.kind & 0xFF != _ALLOWED_OBJECT:
             who = _text(ctypes.c_void_p(ace.value + ctypes.sizeof(_AceHeader)))
         rows.append((who, header.mask))

@@ -21,11 +21,11 @@ MAX_PATH_CHARACTERS = 32_768
 USUAL_PROCESSES, MAX_PROCESSES = 1024, 65_536
 USUAL_MODULES, MAX_MODULES = 512, 16_384
 USUAL_HOLDERS, MAX_HOLDERS = 64, 4096
-"""For how many there is room at first, and at most: where it is not enough, Windows is asked again."""
+"""Number of entries in the first buffer, and the maximum; Windows is asked again if the first is too small."""
 _MORE_DATA = 234
 """ERROR_MORE_DATA of winerror.h."""
 MAX_ENVIRONMENT_BYTES = 4 << 20
-"""Bytes of another program's variables that are read at most."""
+"""Maximum number of bytes read of another program's variables."""
 
 
 class _UniqueProcess(ctypes.Structure):
@@ -119,7 +119,7 @@ def running_processes(room: int = USUAL_PROCESSES) -> tuple[int, ...]:
         if not _kernel().K32EnumProcesses(numbers, ctypes.sizeof(numbers), ctypes.byref(told)):
             return (), 0
         count = told.value // ctypes.sizeof(wintypes.DWORD)
-        return tuple(numbers[:count]), count + (count >= room)  # a full list does not say how many there are
+        return tuple(numbers[:count]), count + (count >= room)  # A full list does not say how many there are.
 
     return whole_answer(ask, room, MAX_PROCESSES)
 

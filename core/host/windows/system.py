@@ -33,7 +33,7 @@ def registered_pythons() -> tuple[str, ...]:
     for root in REGISTRY_ROOTS:
         for view in REGISTRY_VIEWS:
             for company in _keys(root, r"SOFTWARE\Python", view):
-                if company.lower() == "pylauncher":  # reserved by PEP 514: no distributor
+                if company.lower() == "pylauncher":  # PEP 514 reserves this name; it is not a distributor.
                     continue
                 for tag in _keys(root, rf"SOFTWARE\Python\{company}", view):
                     folder = _text(root, rf"SOFTWARE\Python\{company}\{tag}\InstallPath", "", view)
@@ -125,7 +125,7 @@ def _keys(root: int, path: str, view: int) -> Iterator[str]:
     try:
         with winreg.OpenKey(root, path, 0, winreg.KEY_READ | view) as key:
             for index in range(min(winreg.QueryInfoKey(key)[0], MAX_KEYS)):
-                with suppress(OSError):  # somebody took one away meanwhile
+                with suppress(OSError):  # It was removed meanwhile.
                     yield winreg.EnumKey(key, index)
     except OSError:
         return

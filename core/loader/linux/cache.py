@@ -22,7 +22,7 @@ NEW_MAGIC = b"glibc-ld.so.cache1.1"
 EXTENSION_MAGIC = 0xEAA42174
 HWCAPS_TAG = 1
 HWCAP_EXTENSION = 1 << 62
-"""Bit of an entry's hwcap word that says: the low half is an index into the list of glibc-hwcaps folders."""
+"""Bit of an entry's hwcap word which means that the lower half is an index into the list of glibc-hwcaps folders."""
 
 MAX_CACHE_BYTES = 64 << 20
 MAX_CACHE_ENTRIES = 500_000
@@ -48,7 +48,7 @@ class CacheEntry(Frozen, frozen=True, kw_only=True):
     path: str
     architecture: str = ""
     hwcaps: str = ""
-    """The glibc-hwcaps folder's name that the processor must be fit for ("x86-64-v3"); empty for every processor."""
+    """The glibc-hwcaps folder whose level the processor must support ("x86-64-v3"); empty for every processor."""
 
 
 CACHE_FILE = "/etc/ld.so.cache"
@@ -123,7 +123,7 @@ def _new(data: bytes, base: int) -> Iterator[CacheEntry]:
                 continue
             named = folders[index]
         elif hwcap:
-            continue  # the scheme of before glibc 2.33, which new processors and loaders pass over
+            continue  # The format before glibc 2.33, which new processors and loaders ignore.
         entry = _entry(data, flags, base + key, base + value, named)
         if entry:
             yield entry
@@ -174,7 +174,7 @@ def _conf(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[Conf
                 for file in _glob(posixpath.normpath(posixpath.join(posixpath.dirname(path), pattern)), root):
                     yield from _conf(file, root, seen, depth + 1)
         elif line and words[0] != "hwcap":
-            folders = (folder.split("=", 1)[0] for folder in re.split(r"[:,\s]+", line))  # "=libc5" was a type
+            folders = (folder.split("=", 1)[0] for folder in re.split(r"[:,\s]+", line))  # "=libc5" was a library type.
             yield from (ConfFolder(path=folder, source=f"{path}:{number}") for folder in folders if folder[:1] == "/")
 
 

@@ -16,7 +16,7 @@ class LdSo(msgspec.Struct, frozen=True):
     """The policy of glibc's loader for one kind of program. ``ld_so_policy()`` makes the usual one."""
 
     library_path: str = ""
-    """LD_LIBRARY_PATH as set; empty counts as not set."""
+    """LD_LIBRARY_PATH as set; empty means not set."""
     root: str = "/"
     architecture: str = "x86_64"
     cache: tuple[CacheEntry, ...] = ()
@@ -25,11 +25,11 @@ class LdSo(msgspec.Struct, frozen=True):
     subfolders: tuple[str, ...] = ()
     """Sub-folders tried before each folder itself: glibc-hwcaps/x86-64-v3, ... See ``hwcaps_folders()``."""
     lib: str = "lib64"
-    """What $LIB stands for."""
+    """The value of $LIB."""
     platform: str = "x86_64"
-    """What $PLATFORM stands for."""
+    """The value of $PLATFORM."""
     current: str = "/"
-    """The program's current folder: what an empty or relative entry stands for."""
+    """The program's current folder: the meaning of an empty or relative entry."""
 
 
 def platform_of(flags: Iterable[str], *, architecture: str = "x86_64", vendor: str = "") -> str:

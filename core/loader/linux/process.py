@@ -22,15 +22,15 @@ from core.model.facts.closure import Edge, EdgeState, Gap
 GLIBC = late_pattern(
     r"(libc|libm|libdl|libpthread|librt|libutil|libresolv|ld-linux-[\w-]+|libstdc\+\+|libgcc_s|libgomp)\.so\.\d+"
 )
-"""Libraries whose symbols are judged by their versions alone."""
+"""Libraries that are judged only by their symbol versions."""
 
 PYTHON_NAME = late_pattern(r"_?Py[A-Z_]|_Py")
-"""Symbols that the interpreter itself offers."""
+"""Symbols that the interpreter itself exports."""
 
 NVIDIA_NAME = late_pattern(
     r"(__)?(cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|cuFile|cupti|cutensor|nccl|ncclx|npp[is]|nvJitLink|nvjpeg|nvrtc|nvshmem)[A-Z_a-z]"
 )
-"""Beginnings of the functions that NVIDIA's libraries offer."""
+"""Prefixes of the functions in NVIDIA's libraries."""
 
 MAX_FILES = 600
 MAX_GAPS = 8
@@ -44,7 +44,7 @@ class LoadedLibrary:
         self.chain = (file, *chain)
         self.taken = taken
         self.name = name
-        """As it was asked for."""
+        """The requested name."""
 
 
 class Process:
@@ -65,7 +65,7 @@ class Process:
         self.loaded: dict[str, LoadedLibrary] = {}
         """Path -> library."""
         self.reached: dict[str, None] = {}
-        """Every file that an opening came to, those of the ones that fail as well."""
+        """Every file that an open reached, also if the open failed."""
         self._names: dict[str, str] = {}
 
     def open(
@@ -132,7 +132,7 @@ class Process:
                 optional=optional,
             )
         if taken.outcome == "damaged":
-            found = self._search.resolve(found.name, asked)  # with what comes later
+            found = self._search.resolve(found.name, asked)  # with the symbols of libraries that are loaded later
             return Edge(
                 name=found.name, wanted_by=by, state="damaged", path=taken.path, detail=taken.detail,
                 attempts=found.attempts[:40], optional=optional,
@@ -146,7 +146,7 @@ class Process:
         wanted = posixpath.normpath(path)
         return next((one for its, one in self.loaded.items() if posixpath.normpath(its) == wanted), None)
 
-    # --- what was found must fit ---------------------------------------------------------------------------
+    # --- symbols and versions -----------------------------------------------------------------------------------------
 
     def provider(self, name: str) -> LoadedLibrary | None:
         """Return the loaded library that satisfies a name."""

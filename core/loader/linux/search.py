@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 MAX_LIBRARIES = 2000
-"""Where closure() stops, against a hostile tangle of libraries."""
+"""Number of libraries at which ``library_closure`` stops, in case of a hostile set of dependencies."""
 
 
 class LoadedFile(msgspec.Struct, frozen=True):
@@ -80,13 +80,13 @@ def judge_library(image: Image, architecture: str) -> tuple[Outcome, str]:
 
 
 class SearchPlace(msgspec.Struct, frozen=True):
-    """One folder, or one file of the cache, where the loader looks."""
+    """A folder, or a file of the cache, in which the loader searches."""
 
     path: str
     how: How
     via: str = ""
     refused: str = ""
-    """Why the loader passes over it without a look."""
+    """Why the loader skips it without examining it."""
 
 
 class LibrarySearch:
@@ -109,7 +109,7 @@ class LibrarySearch:
 
     @property
     def looked_at(self) -> Iterator[str]:
-        """Yield every path on whose state the results so far depend, missing ones included."""
+        """Yield every path that the results so far depend on, missing ones included."""
         yield from self._images
         heads = {sub.split("/", 1)[0] for sub in self.policy.subfolders}
         for folder in self._subfolders:
@@ -141,7 +141,7 @@ class LibrarySearch:
     def _lists(self, name: str, chain: Sequence[LoadedFile]) -> Iterator[list[SearchPlace]]:
         """Yield the loader's lists of places, in order."""
         asker = chain[:1]
-        if not (asker and asker[0].image.runpath):  # a RUNPATH of the asker switches every RPATH off
+        if not (asker and asker[0].image.runpath):  # A RUNPATH of the requesting file disables every RPATH.
             for depth, link in enumerate(chain):
                 if link.image.rpath and not link.image.runpath:
                     yield self._folders(link.image.rpath, How.RPATH, "RPATH", chain[depth:])
@@ -206,7 +206,7 @@ class LibrarySearch:
         fit.sort(key=lambda entry: ranks.index(entry.hwcaps) if entry.hwcaps else len(ranks))
         places = [SearchPlace(entry.path, How.LD_CACHE, "/etc/ld.so.cache") for entry in fit]
         if places and judge_library(self.read_headers(places[0].path), self.policy.architecture)[0] != "found":
-            # ld.so takes the first entry alone; where that one is unfit, it goes on to the default folders
+            # ld.so tries only the first entry; if that is unfit, it goes on to the default folders.
             refused = fact_text("ld.so.cache names another file first, and only that one is tried")
             return [places[0], *(replace(place, refused=refused) for place in places[1:])]
         return places
@@ -269,14 +269,14 @@ PATH_TOKEN = late_pattern(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)
 def _real(path: str) -> str:
     try:
         return str(call_patiently(os.path.realpath, path))
-    except OSError:  # it does not respond
+    except OSError:  # The path does not respond.
         return path
 
 
 def _is_folder(path: str) -> bool:
     try:
         return call_patiently(os.path.isdir, path)
-    except OSError:  # it does not respond
+    except OSError:  # The path does not respond.
         return False
 
 

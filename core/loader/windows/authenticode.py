@@ -13,7 +13,7 @@ from core.loader.files import MAX_READ_BYTES, Source, UnfitError, open_source, p
 from core.model.facts import Signature
 
 SHA_256 = bytes.fromhex("608648016503040201")
-"""The algorithm's identifier as it stands in a signature."""
+"""The algorithm's identifier in a signature."""
 MAX_SIGNATURE_BYTES = 1 << 20
 
 
@@ -53,7 +53,7 @@ def _hash_agrees(source: Source, tick: Callable[[], None]) -> bool | None:
     signature = source.read(place, size)
     if SHA_256 not in signature:
         return None
-    import hashlib  # OpenSSL's library comes with it
+    import hashlib  # imported late: loads OpenSSL
 
     digest = hashlib.sha256()
     for begin, end in ((0, checksum), (checksum + 4, entry), (entry + 8, place), (place + size, source.size)):

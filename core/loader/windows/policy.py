@@ -54,11 +54,11 @@ KNOWN_DLLS = frozenset(
         "ws2_32.dll",
     }
 )
-"""KnownDLLs of a usual Windows 10 or 11, for when the registry was not read. They always come from System32."""
+"""KnownDLLs of a usual Windows 10 or 11, in case the registry was not read. They always come from System32."""
 
 
 class DllFolder(msgspec.Struct, frozen=True):
-    """One folder where the loader looks. ``remark``: what is odd about the entry that names it."""
+    """A folder in which the loader searches. ``remark``: what is unusual about the entry that names it."""
 
     folder: str
     how: How
@@ -67,7 +67,7 @@ class DllFolder(msgspec.Struct, frozen=True):
 
 
 class DllPolicy(msgspec.Struct, frozen=True):
-    r"""How one kind of program looks for DLLs. Folders are in Windows' form; an empty one is not searched."""
+    r"""How one kind of program searches for DLLs. Folders are in Windows' form; an empty one is not searched."""
 
     application: str = ""
     """The folder of the program's .exe (for a venv: that of the base python.exe, which really runs)."""
@@ -76,17 +76,17 @@ class DllPolicy(msgspec.Struct, frozen=True):
     """For a 32-bit program on 64-bit Windows: SysWOW64."""
     current: str = ""
     path: str = ""
-    """PATH as the program gets it."""
+    """PATH of the program."""
     safe: bool = True
     """SafeDllSearchMode: the current folder comes after Windows' own."""
     set_directory: str | None = None
-    """What the program gave to SetDllDirectory; empty text takes the current folder out; None: it was not called."""
+    """The argument of SetDllDirectory: empty text removes the current folder; None if it was not called."""
     added: tuple[str, ...] = ()
-    """Folders given to AddDllDirectory or os.add_dll_directory. Windows promises no order among them."""
+    """Folders passed to AddDllDirectory or os.add_dll_directory. Windows guarantees no order among them."""
     flags: int = 0
     """LOAD_LIBRARY_SEARCH_* of the call, or of SetDefaultDllDirectories; 0: the standard order."""
     altered: bool = False
-    """LOAD_WITH_ALTERED_SEARCH_PATH: the folder of the DLL that is loaded by its path stands for the application's."""
+    """LOAD_WITH_ALTERED_SEARCH_PATH: the folder of the DLL loaded by path replaces the application's."""
     loading: str = ""
     """The folder of the DLL that this call loads by its full path, whose imports are being searched."""
     architecture: str = "x86_64"
@@ -133,7 +133,7 @@ def conda_folders(prefix: str) -> tuple[str, ...]:
 # --- the order -------------------------------------------------------------------------------------------
 
 Step = Callable[[DllPolicy], Iterator[DllFolder]]
-"""From a policy, the places of one stage."""
+"""Yields the folders of one stage of a policy."""
 
 
 def _dll_folder(policy: DllPolicy) -> Iterator[DllFolder]:

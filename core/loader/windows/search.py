@@ -79,7 +79,7 @@ class DllSearch:
         """Return the headers of a file by its Windows path, read once; case does not matter."""
         key = ntpath.normcase(path)
         if key not in self._images:
-            if path.startswith(("\\\\", "//")):  # a server that is away would hold the scan up for a minute
+            if path.startswith(("\\\\", "//")):  # A server that does not respond would delay the scan by a minute.
                 away = fact_text("lies on a network drive, which was not asked")
                 self._images[key] = Image(path=path_text(path), state="missing", problem=away, really="not asked")
             else:

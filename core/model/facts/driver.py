@@ -169,6 +169,8 @@ class Driver(Frozen, frozen=True, kw_only=True):
     pci: tuple[PciDevice, ...] | None = None
     gpus: tuple[Gpu, ...] | None = None
     nvml: Nvml | None = None
+    cuda_order: tuple[int, ...] | None = None
+    """``Gpu.index`` of each GPU in the order that cuInit gave without CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER; None where it gave none."""
     cuda: CudaInit | None = None
     cuda_unhidden: CudaInit | None = None
     """The same call with CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER taken away; None when none was set."""

@@ -28,12 +28,13 @@ StartKind = Literal[
     "script",
     "task",
     "multiplexer",
+    "ipython",
 ]
 """login: a login shell. terminal: an interactive shell in a desktop's terminal. ssh: a command given to ssh. notebook: a
 Jupyter kernel. activation: a shell that activated an environment. editor: a terminal of VS Code. launcher: a .desktop file.
 script: a shell's script that starts a Python.
 task: what a project's file starts one with: a makefile, package.json, an editor's run configuration.
-multiplexer: a shell in tmux or screen."""
+multiplexer: a shell in tmux or screen. ipython: code that IPython runs in its terminals and notebooks."""
 
 LineForm = Literal[
     "posix",
@@ -49,9 +50,11 @@ LineForm = Literal[
     "pth",
     "supervisor",
     "xml",
+    "python",
 ]
 """The language of a line: what a comment is there, and how a value is written. pth: a line of Python's .pth files.
-supervisor: environment= of supervisord.conf. xml: an element with name and value as attributes."""
+supervisor: environment= of supervisord.conf. xml: an element with name and value as attributes.
+python: a statement of a program's own, or of settings that a Python program reads; no cure edits it."""
 
 
 class StartLine(Frozen, frozen=True, kw_only=True):

@@ -18,18 +18,22 @@ from core.loader.cudnn_version import true_version
 from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.loader.fatbin import machine_code
 from core.loader.files import UnfitError, path_under_root
+from core.loader.image import Image
 from core.loader.sections import open_layout
-from core.model.facts import CudnnCopy, LibraryFile, Signature, System, path_text
+from core.model.facts import CudnnCopy, FileState, LibraryFile, Signature, System, path_text
 from core.probes.cudnn.locations import CudnnFolder
 from core.probes.loading.origin import runs_here
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import RecordRow, record_state
 
 ROLES_WITH_NAMES = ("", "graph", "ops_infer", "cnn_infer", "adv")
-"""Roles whose data name what they open: sub-libraries, cuBLAS, NVRTC. The others name the driver at most."""
+"""Roles whose data names the libraries that they open: sub-libraries, cuBLAS, NVRTC.
+
+The others name the driver at most.
+"""
 
 FILE_CODE_SECONDS = 0.5
-"""For reading one file's GPU code; a slower disk leaves it undecided."""
+"""Seconds for reading the GPU code of one file; past that the result is unknown."""
 
 
 def choose_files(found: CudnnFolder, major: int, where: Sysroot) -> dict[str, str]:
@@ -76,16 +80,8 @@ def describe_library(
     role = what.role if what else ""
     image = read_image.read_image(path, root=where.root)
     real = where.real_path(path)
-    state, problem = image.state, image.problem
-    readable = state in ("good", "truncated") and image.format != ""
-    if state == "unreadable" and runs_here(where):
-        with suppress(OSError):
-            reason = call_patiently(why_refused, where.local_path(path), "read")
-            problem = fact_text("{problem}: {reason}", problem=problem, reason=reason)
-    if state == "good" and (lost := find_zeroed_page(path, where.root, until=until)):
-        state, problem = "damaged", lost
-    if state == "good" and signature == "altered":
-        state, problem = "damaged", fact_text("differs from what its maker signed (its Authenticode hash is another)")
+    state, problem = _file_state(path, image, signature, where, until)
+    readable = image.state in ("good", "truncated") and image.format != ""
     version, version_source = true_version(path, where.root) if readable else (None, "")
     if version is None and readable and (by_name := _by_real_name(real, where)):
         version, version_source = by_name, fact_text("the real file's name")
@@ -114,6 +110,19 @@ def describe_library(
         sha256=sha256,
         signature=signature,
     )
+
+
+def _file_state(path: str, image: Image, signature: Signature, where: Sysroot, until: float) -> tuple[FileState, str]:
+    """Return whether a file is sound by its headers, its pages and its signature, and what is wrong."""
+    if image.state == "unreadable" and runs_here(where):
+        with suppress(OSError):
+            reason = call_patiently(why_refused, where.local_path(path), "read")
+            return image.state, fact_text("{problem}: {reason}", problem=image.problem, reason=reason)
+    if image.state == "good" and (lost := find_zeroed_page(path, where.root, until=until)):
+        return "damaged", lost
+    if image.state == "good" and signature == "altered":
+        return "damaged", fact_text("differs from what its maker signed (its Authenticode hash is another)")
+    return image.state, image.problem
 
 
 def _by_real_name(real: str, where: Sysroot) -> str:
@@ -213,16 +222,18 @@ ZERO_START = bytes(32)
 
 
 def find_zeroed_page(path: str, root: str = "/", *, until: float) -> str:
-    """Return a sentence, to follow the file's name, about the first page of code that is all zeros; empty if there is
+    """Return a phrase, to follow the file's name, about the first page of code that is all zeros; empty if there is
     none.
 
     A failing disk or an incomplete copy leaves such pages. No page of 4096 bytes in .text or .nv_fatbin is all zeros in
     any file of cuDNN 8.9.7, 9.1.0, 9.10.2, 9.20.0 (Linux), 9.21.1 (Linux), and 8.9.7 and 9.1.0 for Windows (.text,
     .nv_fatb): every page of those was read once to verify that. In .rodata and .data such pages are normal. So one
     zeroed page of code proves damage, but finding none proves nothing: only one page in each stretch is examined, and
-    only a hash reveals a flipped bit (--thorough). ``until`` (of time.monotonic) ends the search on a slow disk; pages
-    not examined by then count as sound. A completed search without a result is cached for later scans, since thousands
-    of reads all over a file are most of a cold scan's time.
+    only a hash reveals a flipped bit (--thorough).
+
+    ``until`` (of time.monotonic) ends the search on a slow disk; pages not examined by then count as sound. A completed
+    search without a result is cached for later scans, since thousands of reads all over a file are most of a cold
+    scan's time.
     """
     key, identity = f"{__name__} {path_text(path)}", lasting_identity(path, root)
     found = earlier_or_new(key, identity, str, lambda: _zeroed_page(path, root, until), lambda told: told == "")
@@ -241,7 +252,7 @@ def _zeroed_page(path: str, root: str, until: float) -> str | None:
                     min(STRETCH_BYTES[section.name], section.size // MIN_SAMPLED_PAGES // PAGE_BYTES * PAGE_BYTES),
                 )
                 for at in range(first, section.offset + section.size - PAGE_BYTES + 1, step):
-                    # its first bytes spare the rest of nearly every page
+                    # In nearly every page, the first bytes show that it is not zeroed.
                     if hop(len(ZERO_START), at) == ZERO_START and file.source.read(at, PAGE_BYTES) == ZERO_PAGE:
                         return fact_text(
                             "holds nothing but zeros at byte {at}, where its {name} should be",

@@ -27,7 +27,7 @@ DEFAULT_FOLDERS = (
     "/usr/local/lib",
     "/usr/local/lib64",
 )
-"""Default folders of glibc's loader, and those that nearly every ld.so.conf names."""
+"""glibc's default folders, and those that nearly every ld.so.conf lists."""
 
 BUNDLING_FRAMEWORKS = late_pattern(r"torch|tensorflow|jax.*|onnxruntime|ctranslate2|cupy|paddle|mxnet|cntk|.*\.libs")
 """Names in site-packages that may carry their own cuDNN."""
@@ -184,7 +184,7 @@ def _windows_path(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
         folder = expand_percent(entry, env).strip('"').strip()
         if where.path_module.isabs(folder):
             yield _spot_at(folder, "PATH", where)
-            inner = where.join(folder, "bin")  # people name an archive's folder instead of its bin
+            inner = where.join(folder, "bin")  # People put an archive's folder on PATH instead of its bin.
             yield _spot_at(inner, fact_text("bin in {folder}, which PATH names", folder=folder), where)
 
 

@@ -24,19 +24,19 @@ from core.probes.trust import of_copy
 from core.probes.wheel_record import RecordRow, hash_files, record_rows
 
 PAGES_SECONDS = 0.25
-"""For the look at lost pages, over all copies of a scan."""
+"""Seconds for the search for zeroed pages, over all copies of a scan."""
 
 _WHEEL = late_pattern(r"nvidia_cudnn(?:_cu(?P<cuda>\d+))?-(?P<version>[\w.]+)\.dist-info")
 
 
 class CudnnSurvey(msgspec.Struct, frozen=True):
-    """What all functions of one examination share."""
+    """The input that all functions of one examination share."""
 
     request: ProbeRequest
     where: Sysroot
     cache: tuple[CacheEntry, ...]
     until: float
-    """When to stop looking at pages."""
+    """When the search for zeroed pages stops (time.monotonic)."""
 
 
 def look(request: ProbeRequest) -> tuple[CudnnCopy, ...]:
@@ -88,7 +88,7 @@ def _copy(found: CudnnFolder, major: int, recorded: Mapping[str, RecordRow], sur
     """Return a folder's copy of one major version; None if there is neither a file nor a record of one."""
     where, folder = survey.where, found.spot.folder
     names = [*choose_files(found, major, where).values()]
-    # what RECORD lists and the folder's listing lacks may still be there: in a folder that may not be listed
+    # A file in RECORD that the listing lacks may still exist, if the folder may not be listed.
     hidden = (
         n
         for n in recorded

@@ -41,7 +41,7 @@ _NAMED_LIBCUDA = late_pattern(r"/libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\b
 NVSWITCHES = "/proc/driver/nvidia-nvswitch/devices"
 FABRIC_MANAGER = ("/usr/bin/nv-fabricmanager", "/usr/sbin/nv-fabricmanager")
 FABRIC_MANAGER_PID = "/run/nvidia-fabricmanager/nv-fabricmanager.pid"
-"""As nvidia-fabricmanager.service has them (Fabric Manager for NVIDIA NVSwitch Systems User Guide)."""
+"""PID file and program of nvidia-fabricmanager.service (Fabric Manager for NVIDIA NVSwitch Systems User Guide)."""
 
 _NODE = late_pattern(r"nvidia(ctl|\d+|-uvm|-uvm-tools|-modeset)")
 _RELEASE = late_pattern(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
@@ -51,7 +51,7 @@ def look_at_kernel(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
     """Return the fields of Driver that exist on Linux only."""
     modules = loaded_modules(where)
     booted = boot_time(where)
-    alive = not request.seen.machine.other_root  # the nodes and the log of another system are not ours to open
+    alive = not request.seen.machine.other_root  # Do not open the device nodes and log of a system that does not run.
     log = kernel_log(request, where) if alive else None
     return {
         "modules": modules,
@@ -118,7 +118,7 @@ def device_nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
 def expected_nodes(where: Sysroot) -> tuple[ExpectedNode, ...] | None:
     """Return the nodes that the loaded kernel module serves, by its own lists; None if it does not say.
 
-    The first name of the module's main device was nvidia-frontend, and is nvidia since driver 550.
+    The module's main device was named nvidia-frontend before driver 550, and nvidia since.
     """
     listed = where.text("/proc/devices", 1 << 16) or ""
     majors = {m[2]: int(m[1]) for m in re.finditer(r"^\s*(\d{1,5}) (nvidia[\w-]*)$", listed, re.MULTILINE)}

@@ -24,10 +24,10 @@ MAX_LINES = 200
 """The newest lines that are kept."""
 MAX_BYTES = 4 << 20
 LOG_TIMEOUT_SECONDS = 1.0
-"""Seconds for reading /dev/kmsg, one record a call."""
+"""Seconds for reading /dev/kmsg; each call returns one record."""
 LOG_FILES = ("/var/log/kern.log", "/var/log/messages")
 CLOCK_TOLERANCE_SECONDS = 1.0
-"""Seconds of sleep that are taken for the clocks' own difference."""
+"""Seconds by which the two clocks may differ although the system did not sleep."""
 
 _RESUME = late_pattern(r"^\[\s*(\d+\.\d+)\] PM: suspend exit")
 _START = late_pattern(r"\bLinux version \d")
@@ -109,9 +109,10 @@ def _records(descriptor: int) -> list[str]:
     while total < MAX_BYTES and time.monotonic() < end:
         try:
             data = os.read(descriptor, 8192)
-        except BrokenPipeError:  # the ring was overwritten under us; the next read goes on with what there is
+        # The kernel overwrote the record; the next read continues with the oldest remaining one.
+        except BrokenPipeError:
             continue
-        except OSError:  # EAGAIN: all was read
+        except OSError:  # EAGAIN: no more records
             break
         if not data:
             break

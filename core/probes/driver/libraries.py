@@ -17,16 +17,17 @@ LINUX_NAMES = (
     "libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler.so.1", "libnvidia-nvvm.so.4",
     "libnvidia-opencl.so.1", "libnvidia-encode.so.1", "libnvcuvid.so.1",
 )  # fmt: skip
-"""The driver's own, and those of its further libraries that programs or libcuda open by name (utility_libs, compute_libs and
-video_libs of src/nvc_info.c in NVIDIA/libnvidia-container)."""
+"""The driver's main libraries, and the further ones that programs or libcuda open by name (utility_libs, compute_libs
+and video_libs of src/nvc_info.c in NVIDIA/libnvidia-container).
+"""
 WINDOWS_NAMES = ("nvcuda.dll", "nvml.dll", "nvcuvid.dll", "nvEncodeAPI64.dll")
 
 MAX_STUB_BYTES = 1 << 20
-"""Bytes. Real drivers' libcuda and libnvidia-ml are larger; the toolkit's stubs have some tens of kilobytes."""
+"""Maximum size in bytes of a stub, which has some tens of kilobytes; real libcuda and libnvidia-ml are larger."""
 
 _VERSION = late_pattern(r"\.so\.(\d+\.\d+(?:\.\d+)*)$")
 _STUB_WORDS = (b"is a stub library", b"CUDA driver is a stub library")
-"""What NVML's stub prints when it is called, and the driver API's message for status 34."""
+"""The text that NVML's stub prints when it is called, and the driver API's message for status 34."""
 
 
 class DriverFolder(NamedTuple):

@@ -1,7 +1,7 @@
-"""A child process's calls of NVML and of the CUDA driver. Nothing here runs in our own process.
+"""Calls of NVML and of the CUDA driver, made in a child process; nothing here runs in the parent.
 
-Each function emits what it knows after every step, so that when a library kills or hangs the child, the file and the
-progress are known. The parent uses the last event of each kind.
+Each function emits what it knows after every step, so that the file and the progress are known if a library crashes or
+hangs the child. The parent uses the last event of each kind.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ else:
     CudaInit = DriverPart = Gpu = Nvml = DriverEvent = dict
 
     def replace(said, **changed):
-        """Return what was said with some fields changed."""
+        """Return the event with some fields changed."""
         return said | changed
 
 
 PLAIN = True
-"""For ``core.host.child``: nothing of msgspec is needed here."""
+"""For ``core.host.child``: this module needs nothing of msgspec."""
 
 MAX_GPUS = 64
-"""GPUs that are described at most; a broken library may claim any number."""
+"""Maximum number of GPUs described; a broken library may report any number."""
 
 STATUS_NAMES = {
     0: "CUDA_SUCCESS",
@@ -46,14 +46,17 @@ STATUS_NAMES = {
     804: "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
     999: "CUDA_ERROR_UNKNOWN",
 }
-"""For libraries that do not name their own statuses, such as the stub. Source: cuda.h of CUDA 13."""
+"""Names for libraries that do not name their own statuses, such as the stub. Source: cuda.h of CUDA 13."""
 
 PTX_COMPILER = "libnvidia-ptxjitcompiler.so.1"
-"""What libcuda opens for a kernel in PTX; without it, 221: CUDA_ERROR_JIT_COMPILER_NOT_FOUND (cuda.h; the loader's
-record of its search in github.com/anduril/jetpack-nixos/issues/184)."""
+"""The library that libcuda opens to compile a kernel in PTX.
+
+Without it, 221: CUDA_ERROR_JIT_COMPILER_NOT_FOUND (cuda.h; the loader's record of its search in
+github.com/anduril/jetpack-nixos/issues/184).
+"""
 
 PTX = b".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry nothing() { ret; }\n"
-"""A kernel that every driver since CUDA 9 compiles for every GPU that it serves."""
+"""A kernel that every driver since CUDA 9 compiles for every GPU that it supports."""
 
 _MODELS = {0: "WDDM", 1: "TCC", 2: "MCDM"}
 """nvmlDriverModel_t: nvml.h."""
@@ -63,7 +66,7 @@ def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     """Load the CUDA driver, initialise it and describe its GPUs, in this process. Call it in a child only."""
     name = request.library or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     said = CudaInit(problem=fact_text("It gave no answer."))
-    if request.parts or request.kernel:  # else the driver's cache may hold the kernel, and no compiler is asked
+    if request.parts or request.kernel:  # Otherwise the driver may take the kernel from its cache without compiling it.
         os.environ["CUDA_CACHE_DISABLE"] = "1"
     try:
         cuda = _load_cuda(name)
@@ -102,7 +105,7 @@ def _ask_part(cuda: Any, name: str, cuda_file: str, emit: Callable[[DriverEvent]
         except OSError as error:
             problem = problem or _reason(error)
             continue
-        # it has this function from the first release on; the file is what is mapped at its address
+        # All releases export this function; the mapped file at its address is the library.
         file, problem = mapped_file(library, "__cuda_CallJitEntryPoint", name), ""
         break
     part = DriverPart(name=name, library=file, version=_version_in(file), problem=problem)
@@ -113,7 +116,7 @@ def _ask_part(cuda: Any, name: str, cuda_file: str, emit: Callable[[DriverEvent]
 
 
 def _version_in(path: str) -> str | None:
-    """Return 580.65.06 of libcuda.so.580.65.06; None where the name has no driver's version (WSL's libcuda.so.1.1)."""
+    """Return 580.65.06 for libcuda.so.580.65.06; None if the name contains no driver version (WSL's libcuda.so.1.1)."""
     tail = path.rpartition(".so.")[2] if ".so." in path else ""
     return tail if len(tail.partition(".")[0]) >= 3 and "." in tail and tail.replace(".", "").isdigit() else None
 
@@ -136,7 +139,7 @@ def _load_ptx(cuda: Any) -> int | None:
 
 def _load_cuda(name: str) -> Any:
     if sys.platform == "win32":
-        return ctypes.WinDLL(name)  # CUDAAPI is __stdcall there: cuda.h
+        return ctypes.WinDLL(name)  # CUDAAPI is __stdcall on Windows: cuda.h
     return ctypes.CDLL(name)
 
 
@@ -174,7 +177,7 @@ def _text(path: str | bytes) -> str:
 def _reason(error: OSError) -> str:
     """Return the loader's own message, printable and in one line; on Windows the number, which the message hides."""
     if sys.platform == "win32":
-        # ctypes says FileNotFoundError, without a number, for ERROR_MOD_NOT_FOUND alone
+        # For ERROR_MOD_NOT_FOUND only, ctypes raises FileNotFoundError without a number.
         number = 126 if isinstance(error, FileNotFoundError) else error.winerror or 0
         missing = fact_text(" (it, or a library that it needs, was not found)") if number == 126 else ""
         return fact_text("It could not be loaded: Windows error {number}{missing}.", number=number, missing=missing)
@@ -236,11 +239,11 @@ def ask_nvml(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     """Load NVML, query the driver and the GPUs, in this process. Call it in a child only."""
     said = Nvml(problem=fact_text("It gave no answer."))
     try:
-        # opened here first: pynvml calls every failure "not found", the loader says which
+        # Opened here first, for the loader's own message: pynvml reports every failure as "not found".
         library = _load_nvml(request.library)
         said = replace(said, library=mapped_file(library, "nvmlInit_v2", request.library or "libnvidia-ml.so.1"))
         emit(DriverEvent(nvml=said))
-        import pynvml  # not before there is something to ask: it is half of this child's time
+        import pynvml  # Imported late: the import is half of this child's time.
 
         status = _initialise_nvml(pynvml, library)
     except OSError as error:
@@ -275,7 +278,7 @@ def _load_nvml(library: str) -> ctypes.CDLL:
     system = os.environ.get("SystemRoot", r"C:\Windows")  # noqa: SIM112 - this is how Windows writes it
     try:
         return ctypes.CDLL(system + r"\System32\nvml.dll")
-    except OSError:  # drivers before the DCH ones put it elsewhere
+    except OSError:  # Drivers before the DCH ones install it elsewhere.
         programs = os.environ.get("ProgramFiles", r"C:\Program Files")  # noqa: SIM112
         return ctypes.CDLL(programs + r"\NVIDIA Corporation\NVSMI\nvml.dll")
 

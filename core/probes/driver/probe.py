@@ -63,14 +63,14 @@ PLAIN_VARIABLES = frozenset(
         "PATHEXT",
     ]
 )
-"""Variables that a new log-in has without anybody's wish; the driver's library starts with them everywhere."""
+"""Variables that every new log-in has; the driver's library starts with them everywhere."""
 
 MAX_HALVES = 6
-"""Times that suspects are halved at most: 64 variables."""
+"""Maximum number of bisections: enough for 64 variables."""
 BLAME_SECONDS = 6.0
-"""Seconds after which no further call is made: a driver that answers slowly leaves no time for it."""
+"""Seconds after which no further call is made; a slow driver leaves the cause unknown."""
 MAX_BLAMED = 3
-"""More variables than these together are no answer."""
+"""Maximum number of variables reported together; a longer list helps nobody."""
 
 T = TypeVar("T")
 Event = TypeVar("Event", Nvml, CudaInit, DriverPart)
@@ -110,10 +110,12 @@ def look(request: ProbeRequest) -> Driver:
     for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
         others = may_run({where.local_path(library): True}).changeable if runs_here(where) else None
         record_execution("driver", library, Verdict(may=True, changeable=others), request)
+    gpus = merge_gpus(managed, unhidden or answer, answer)
     return Driver(
         **seen | {"libraries": mark_stubs(seen["libraries"], answer.cuda)},
         nvml=managed.nvml,
-        gpus=merge_gpus(managed, unhidden or answer, answer),
+        gpus=gpus,
+        cuda_order=order_of_cuda(gpus, unhidden or answer),
         cuda=answer.cuda,
         cuda_unhidden=unhidden.cuda if unhidden else None,
         cuda_clean=clean.cuda if clean else None,
@@ -223,7 +225,7 @@ def bisect_variables(
         halves = (half, suspects[len(half) :])
         freed = next((h for h in halves if _starts(_cuda(request, without_variables(request.env, h)))), None)
         if freed is None:
-            break  # it takes some of either half
+            break  # The failure needs variables of both halves.
         suspects = freed
     return bare, tuple(suspects) if len(suspects) <= MAX_BLAMED else ()
 
@@ -232,18 +234,22 @@ def _starts(answer: DriverAnswers) -> bool:
     return answer.cuda is not None and answer.cuda.status == 0 and answer.cuda.device_count != 0
 
 
-def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False) -> DriverAnswers:
-    answer = ask_child(
+def _ask_cuda(query: DriverQuery, request: ProbeRequest, env: Mapping[str, str]) -> ChildAnswer[DriverEvent]:
+    return ask_child(
         ask_cuda,
-        DriverQuery(parts=parts),
+        query,
         DriverEvent,
         host=request.host,
         env=env,
         timeout=CUDA_TIMEOUT_SECONDS,
         watch=request.watch,
     )
+
+
+def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False) -> DriverAnswers:
+    answer = _ask_cuda(DriverQuery(parts=parts), request, env)
     heard = last_answers(answer)
-    if heard.cuda and heard.cuda.status == 0 and heard.parts:  # cuInit had answered: what killed the child is the part
+    if heard.cuda and heard.cuda.status == 0 and heard.parts:  # cuInit had succeeded, so the part crashed the child.
         loaded = tuple(with_child_end(p, answer, p.name) for p in heard.parts)
         return replace(
             heard, parts=tuple(_with_ptx_result(p, request, env) for p in loaded) if answer.ended else loaded
@@ -252,16 +258,8 @@ def _cuda(request: ProbeRequest, env: Mapping[str, str], *, parts: bool = False)
 
 
 def _with_ptx_result(part: DriverPart, request: ProbeRequest, env: Mapping[str, str]) -> DriverPart:
-    """Return a part that crashed the process which loaded it, with the result of loading a PTX kernel."""
-    answer = ask_child(
-        ask_cuda,
-        DriverQuery(kernel=True),
-        DriverEvent,
-        host=request.host,
-        env=env,
-        timeout=CUDA_TIMEOUT_SECONDS,
-        watch=request.watch,
-    )
+    """Return a part that crashed the process that loaded it, with the result of loading a PTX kernel."""
+    answer = _ask_cuda(DriverQuery(kernel=True), request, env)
     tried = next(iter(last_answers(answer).parts or ()), None)
     if tried is None:
         return part
@@ -299,6 +297,14 @@ def merge_gpus(nvml: DriverAnswers, shown: DriverAnswers, cuda: DriverAnswers) -
         if heard.cuda is not None and heard.cuda.status == 0:
             return heard.gpus
     return None
+
+
+def order_of_cuda(gpus: tuple[Gpu, ...] | None, shown: DriverAnswers) -> tuple[int, ...] | None:
+    """Return the numbers of the GPUs in the order in which CUDA counts them; None where it left one out or named another."""
+    known = {g.uuid: g.index for g in gpus or () if g.uuid}
+    if not shown.gpus or len(shown.gpus) != len(known) or any(g.uuid not in known for g in shown.gpus):
+        return None
+    return tuple(known[g.uuid] for g in shown.gpus)
 
 
 def mark_stubs(found: tuple[DriverLibrary, ...] | None, cuda: CudaInit | None) -> tuple[DriverLibrary, ...] | None:

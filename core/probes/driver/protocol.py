@@ -11,9 +11,9 @@ class DriverQuery(Frozen, frozen=True, kw_only=True):
     library: str = ""
     """Name or path to load; empty for the name that programs use."""
     parts: bool = False
-    """Whether to load what libcuda opens later, too."""
+    """Whether to load also the libraries that libcuda opens later."""
     kernel: bool = False
-    """Whether to load a kernel in PTX, as a program does, whatever the loader says of the compiler."""
+    """Whether to load a kernel in PTX as a program does, even if the loader does not find the compiler."""
 
 
 class DriverEvent(Frozen, frozen=True, kw_only=True):

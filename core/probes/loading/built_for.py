@@ -10,7 +10,7 @@ from core.knowledge.gpu_binaries import GpuFramework
 from core.probes.sysroot import Sysroot
 
 BUILT_FOR = late_pattern(r"""(?<![\w.])cuda(?:_version)?['"]?\s*(?::[^=\n]*)?[=,]\s*['"]([\d.]+)""")
-"""The CUDA version in the files in which frameworks keep it."""
+"""The CUDA version in the files in which frameworks record it."""
 
 
 def built_for(row: GpuFramework, name: str, folders: Iterable[str], where: Sysroot) -> str:

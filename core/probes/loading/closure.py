@@ -1,6 +1,6 @@
 """Closures probe: every GPU binary of every framework and extension, and its dependencies as its own loader finds them.
 
-Nothing is judged here, and nothing is loaded: ``openings`` has the child that opens a framework's libraries.
+This module judges nothing and loads nothing; ``openings`` runs the child that opens a framework's libraries.
 """
 
 from __future__ import annotations
@@ -37,21 +37,23 @@ from core.probes.wheel_record import installed_by_conda, read_record, record_row
 DRIVERS_OWN = late_pattern(
     r"libcuda\.so(\.1)?|libcudadebugger\.so(\.1)?|libnvidia-[\w-]+\.so(\.\d+)*|libnvcuvid\.so(\.1)?"
 )
-"""Libraries that come with the driver and not with CUDA: the driver's step reports them."""
+"""Libraries of the driver, not of CUDA; the driver's step reports them."""
 
 GPU_LIBRARY = late_pattern(
     r"lib(cud\w*|cublas\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cufile\w*|cupti|cutensor\w*|cusparseLt|nvrtc\S*|nvJitLink|nvjpeg\w*"
     r"|npp\w+|nccl|nvshmem\w*|nvToolsExt|nvtx\w*|nvinfer\w*|nvonnxparser|torch\w*|c10\w*|caffe2\w*|stdc\+\+|gcc_s|gomp\S*|c|m)"
     r"(-[0-9a-f]{8})?\.so(\.[\w.]+)?|ld-linux-[\w-]+\.so\.\d"
 )
-"""Libraries whose absence is reported of any extension: CUDA's families, PyTorch's own, and the compiler's run time."""
+"""Libraries whose absence is reported for any extension: CUDA's families, PyTorch's own, and compiler run-time
+libraries.
+"""
 
 TORCHS_OWN = late_pattern(r"lib(torch\w*|c10\w*)\.so")
 
 COMPILERS_OWN = late_pattern(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)\.so(\.[\w.]+)?")
 
 VARIANT = late_pattern(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
-"""CUDA's number in the name of one of several variants of a library."""
+"""The CUDA version in the name of a library that exists in several variants."""
 
 ST_NOEXEC = 8
 """statvfs(3)."""
@@ -59,11 +61,11 @@ MOST_STEPS_BACK = 8
 MAX_EXTENSION_FILES = 24
 MAX_EXTENSIONS = 12
 MAX_ASKED_FILES = 4
-"""Libraries of one distribution, those at its top first, that are asked whether they belong to PyTorch."""
+"""Maximum number of one distribution's libraries, topmost first, that are checked for a link to PyTorch."""
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """One environment, and how its libraries are searched."""
+    """One environment, and how the loader searches for its libraries."""
 
     python: PythonEnvironment
     search: LibrarySearch
@@ -72,7 +74,7 @@ class Setting(msgspec.Struct, frozen=True):
     """Folders of packages."""
     request: ProbeRequest
     known: Mapping[str, Closure] = {}
-    """What was found with this session's variables, by the consumer's whole id."""
+    """Results with this session's variables, by the consumer's complete id."""
 
 
 def look_again(request: ProbeRequest) -> tuple[Closure, ...]:
@@ -119,7 +121,7 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
             continue
         yield first.closure()
         if any(not e.by_name for e in first.edges):
-            continue  # what comes behind it fails with it
+            continue  # Everything that depends on it fails, too.
         behind = [(d, r) for d, r in rows if r.after and re.fullmatch(row.distribution, r.after)]
         for other, other_row in behind:
             walk = Walk(setting, process, other, base=first)
@@ -141,7 +143,9 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
 
 
 def linked_extensions(setting: Setting) -> tuple[Distribution, ...]:
-    """Return the distributions with a compiled module that is linked against PyTorch's libraries, whatever their metadata say."""
+    """Return the distributions with a compiled module that is linked against PyTorch's libraries, whatever their
+    metadata says.
+    """
     its, request = setting.python, setting.request
 
     def look(where: Sysroot) -> tuple[tuple[Distribution, ...], bool]:
@@ -153,7 +157,7 @@ def linked_extensions(setting: Setting) -> tuple[Distribution, ...]:
                 if any(TORCHS_OWN.fullmatch(n) for p in upper for n in read_image(p, root=where.root).needed):
                     found.append(what)
                 for path in upper:
-                    where.local_path(path)  # what was read counts
+                    where.local_path(path)  # The answer depends on the files that were read.
         return tuple(found), True
 
     known = request.shared.setdefault("identities", {})
@@ -191,7 +195,7 @@ def _requires(distribution: Distribution, name: str, facts: Mapping[str, str]) -
 
 
 class Walk:
-    """One consumer's binaries, opened one after the other in its own process."""
+    """One consumer's binaries, opened in order in one process."""
 
     def __init__(
         self, setting: Setting, process: Process, distribution: Distribution, base: Walk | None = None
@@ -202,16 +206,17 @@ class Walk:
         self.edges: list[Edge] = []
         self.gaps: list[Gap] = []
         self._files: dict[str, None] = {}
-        self._opened: dict[str, list[LoadedLibrary]] = {}
         self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
         self._passed_over: dict[str, Sequence[Edge]] = {}
-        """What those lack that were opened without success, and whose failure was passed over."""
+        """Missing dependencies of libraries whose failure to open the framework ignores."""
         self._of_others: set[str] = set()
         """Plug-ins of other packages."""
         self._hosted: set[str] = set()
         """Files that get some of their symbols from the program that opens them."""
         self.steps: list[OpeningStep] = list(base.steps) if base else []
-        """What a child opens to see it happen: all that comes before, then its own."""
+        """The steps of the child that opens these libraries: everything the framework opens before, then the consumer's
+        own.
+        """
         self._before = len(self.steps)
         self.heavy: bool = base.heavy if base else False
 
@@ -245,11 +250,13 @@ class Walk:
         )
 
     def _opened_in_child(self) -> tuple[Opening, ...] | None:
-        """Really open it: always if that is cheap, else if something looks wrong or a thorough scan was requested."""
+        """Open the libraries in a child: always if that is cheap, else if something looks wrong or the scan is
+        thorough.
+        """
         request = self._setting.request
         suspect = bool(self.edges or self.gaps)
         if not (suspect or self._setting.python.is_wanted):
-            return None  # an environment that nobody asked about, and whose files are all there
+            return None  # an environment that nobody asked about and that misses no file
         consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
         before = self._setting.known.get(consumer)
         if before is not None and not suspect and before.files == tuple(self._files):
@@ -268,7 +275,7 @@ class Walk:
     # --- a framework of the table --------------------------------------------------------------------------
 
     def start_framework(self, row: GpuFramework) -> None:
-        """Do what a framework does when it starts, and find what it opens by name later."""
+        """Open what a framework opens at its start, and find what it opens by name later."""
         if is_beyond_horizon(release_family(self._distribution.name), self._distribution.version) and row.opens:
             row = replace(row, opens=())
         number = self.cuda_version(row)
@@ -356,7 +363,7 @@ class Walk:
             name = where.name(path)
             variant = VARIANT.search(name)
             if variant and cuda and not cuda.replace(".", "").startswith(variant[1]):
-                continue  # of another CUDA, for others
+                continue  # built for another CUDA version
             needed = read_image(path, root=where.root).needed
             if not any(GPU_LIBRARY.fullmatch(n) and not COMPILERS_OWN.fullmatch(n) for n in needed):
                 continue
@@ -370,7 +377,7 @@ class Walk:
             asked = [e for e in edges if e.name not in own and (GPU_LIBRARY.fullmatch(e.name) or e.state != "absent")]
             self._add(opened if not edges else [], asked)
 
-    # --- what is kept ----------------------------------------------------------------------------------------
+    # --- results ------------------------------------------------------------------------------------------------------
 
     def _open(self, name: str, by: Sequence[LoadedFile], *, needed: bool) -> None:
         opened, edges = self._process.open(name, by)
@@ -383,7 +390,7 @@ class Walk:
             self.steps.append(OpeningStep(found.file.path, work="compile" if compiler else ""))
 
     def _add(self, opened: list[LoadedLibrary], edges: list[Edge]) -> None:
-        """Record the opened libraries (none if the open fails), and what is missing."""
+        """Record the opened libraries (none if the open failed) and the missing dependencies."""
         known = {(e.name, e.wanted_by) for e in self.edges}
         self.edges += [e for e in edges if (e.name, e.wanted_by) not in known and not DRIVERS_OWN.fullmatch(e.name)]
         self._files |= dict.fromkeys(one.file.path for one in opened)
@@ -403,7 +410,7 @@ class Walk:
                 self.gaps += self._process.unmet_symbols(one, scope, everything=mine)
 
     def _elsewhere(self, edge: Edge) -> tuple[str, ...]:
-        """Return files of the wanted name in this environment's packages and in the toolkits, outside the search path."""
+        """Return the files of the wanted name in this environment's packages and in toolkits, outside the search path."""
         if edge.state != "absent":
             return ()
         where, out = self._setting.where, []

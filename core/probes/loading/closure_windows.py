@@ -34,7 +34,10 @@ GPU_DLL = late_pattern(
     r"|(torch\w*|c10\w*|caffe2\w*|shm|fbgemm|asmjit|uv|libiomp5md|onnxruntime\w*|ctranslate2|ggml[\w-]*|llama)\.dll",
     re.IGNORECASE,
 )
-"""DLLs whose absence is always reported: CUDA's families and the frameworks' own. Others only if a load failed."""
+"""DLLs whose absence is always reported: CUDA's families and the frameworks' own.
+
+Others are reported only if a load failed.
+"""
 
 DRIVERS_OWN = late_pattern(r"(nvcuda|nvml|nvldumdx?|nvapi64|nvcuvid|nvEncodeAPI64)\.dll", re.IGNORECASE)
 
@@ -100,18 +103,18 @@ class DllWalk:
         self._files: dict[str, None] = {}
         self._before = base._order() if base else LoadOrder()
         self._others: list[tuple[str, Edge]] = []
-        """What is absent of no family that is known here: told where a load failed."""
+        """Missing DLLs of no known family, reported only if a load failed."""
         self._driverless: set[str] = set()
-        """Binaries that the driver's absence alone keeps from loading: the driver's step tells of it."""
+        """Binaries that fail to load only because the driver is missing; the driver's step reports that."""
         self.binaries: list[str] = []
         self.edges: list[tuple[str, Edge]] = []
-        """With the binary whose load leads there."""
+        """Missing dependencies, each with the binary whose load leads to it."""
         self.gaps: list[tuple[str, Gap]] = []
         self.steps: list[LoadStep] = []
         self.folders = self._folders()
 
     def walk(self) -> None:
-        """Follow what the framework loads, then what that opens by name."""
+        """Follow what the framework loads, then what its libraries open by name."""
         row = self._row
         number = built_for(row, self._distribution.name, self._python.site_packages, self._where)
         for step in row.windows:
@@ -131,7 +134,7 @@ class DllWalk:
             self._open_names(names, number.partition(".")[0])
 
     def closure(self, verdicts: list[Verdict]) -> Closure:
-        """Return the result, including a child's; dependencies that the child could load are not missing, whatever was
+        """Return the result, including the child's; a dependency that the child could load is not missing, whatever was
         predicted.
         """
         what = self._distribution
@@ -166,7 +169,7 @@ class DllWalk:
     # --- the walk --------------------------------------------------------------------------------------------
 
     def _load(self, path: str, *, optional: bool, hosted: bool) -> None:
-        """Follow one file that is loaded by its path."""
+        """Follow one file that is loaded by path."""
         policy = self._policy(path)
         bad, gaps, direct = self._follow(path, path, policy)
         flags = ALTERED if policy.altered else DLL_LOAD_DIR | DEFAULT_DIRS
@@ -210,7 +213,7 @@ class DllWalk:
     def _follow(self, start: str, by: str, policy: DllPolicy) -> tuple[list[Edge], list[Gap], tuple[str, ...]]:
         """Return a load's missing dependencies, its missing functions, and the files that the start imports itself.
 
-        All that it brings in counts as loaded from then on, unless it fails.
+        Everything that it loads counts as loaded from then on, unless it fails.
         """
         self._search = search = DllSearch(policy, others=self._search)
         loaded = dict(self._loaded)
@@ -240,7 +243,7 @@ class DllWalk:
         return bad, gaps, tuple(direct)
 
     def _behind(self, absent: Sequence[Edge], search: DllSearch) -> Iterator[Edge]:
-        """Yield the missing dependencies of files found only elsewhere: a cure needs their folders, too."""
+        """Yield the missing dependencies of files found only elsewhere: a fix needs their folders, too."""
         known = {e.name.lower() for e in absent}
         queue = [e.elsewhere[0] for e in absent if e.elsewhere]
         while queue:
@@ -271,12 +274,12 @@ class DllWalk:
     # --- a child ---------------------------------------------------------------------------------------------
 
     def _order(self) -> LoadOrder:
-        """Return the child's instructions, with all that must be loaded before."""
+        """Return the child's instructions, including everything that must be loaded before."""
         folders = tuple(dict.fromkeys((*self._before.folders, *self.folders)))
         return LoadOrder(folders=folders, steps=(*self._before.steps, *self.steps))
 
     def _openings(self, consumer: str, verdicts: list[Verdict]) -> tuple[Opening, ...] | None:
-        """Really load it: always if that is cheap, else if something looks wrong or a thorough scan was requested."""
+        """Load the DLLs in a child: always if that is cheap, else if something looks wrong or the scan is thorough."""
         suspect = bool(self.edges or self.gaps)
         if not (suspect or (self._python.is_wanted and (self._request.thorough or not self._row.heavy))):
             return None
@@ -300,7 +303,7 @@ class DllWalk:
         return []
 
     def _record_lost_files(self, pattern: str) -> None:
-        """Record a file that the package installed and that is missing now."""
+        """Record a file that the package installed and that is missing."""
         if "*" in pattern or pattern not in read_record(self._distribution, self._where):
             return
         lost = self._where.join(self._distribution.location, *pattern.split("/"))

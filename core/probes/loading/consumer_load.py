@@ -1,4 +1,4 @@
-"""One consumer's roll calls: with its real environment, and again without its search path if that made a difference."""
+"""One consumer's roll calls: with its real environment, and again without its search path if that changed the result."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ class CudnnRequirement(Frozen, frozen=True, kw_only=True):
     """Name and version of the distribution."""
     major: int
     askers: tuple[str, ...] = ()
-    """The framework's binaries that are there, in the order in which they are loaded; the last one asks for cuDNN."""
+    """The framework's existing binaries in the order in which they are loaded; the last one needs cuDNN."""
     way: LoadingMode = "bare name"
     main: str = ""
-    """The main library's path where nothing asks for it by name: a wheel without a framework."""
+    """The main library's path if nothing requests it by name: a wheel without a framework."""
     wanted_version: str | None = None
     wanted_source: str = ""
 
@@ -102,7 +102,7 @@ def pinned_cudnn(distribution: Distribution, system: System, architecture: str) 
     """
     for raw in distribution.requires:
         if not re.match(r"nvidia[-_.]cudnn", raw, re.IGNORECASE):
-            continue  # most are of no concern here, and parsing takes its time
+            continue  # Most requirements are irrelevant, and parsing takes time.
         wish = parse_requirement(raw)
         if wish is None:
             continue

@@ -1,5 +1,5 @@
-"""Whether the DLLs that were found export the functions that are imported from them: without one, Windows refuses the
-program with error 127.
+"""Whether each DLL exports the functions that others import from it; if one is missing, Windows refuses to start the
+program (error 127).
 """
 
 from __future__ import annotations

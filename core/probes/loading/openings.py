@@ -1,9 +1,9 @@
-"""Open the libraries that a framework opens at its start, once: in the environment's own interpreter, in the sandbox,
-with immediate binding.
+"""Open the libraries that a framework opens at its start: once, in the environment's own interpreter, sandboxed, with
+immediate binding.
 
 No Python code of the environment's packages runs: the interpreter starts without them (-I -S: no .pth line, no
-sitecustomize), and imports only its own standard library. The search for libraries depends on the program and the
-variables, and those are the person's. A healthy child takes 20 ms plus the libraries' own time.
+sitecustomize), and imports only its own standard library. The loader's search depends on the program and the variables,
+and those are the person's. A healthy child takes 20 ms plus the libraries' own time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from core.probes.sysroot import sysroot_of, without_silent_folders
 from core.probes.trust import record_execution
 
 OPENING_TIMEOUT_SECONDS = 30.0
-"""For one child: PyTorch's libraries from a cold disk take a few seconds."""
+"""Seconds for one child; PyTorch's libraries take a few seconds from a cold disk."""
 
 OPENING_SCRIPT = r"""
 import ctypes, json, os, resource, sys
@@ -83,10 +83,10 @@ for path, everywhere, quiet, work in order["steps"]:
 _out.write(b"\n.\n")
 os._exit(0)
 """
-"""For any Python from 3.6 on. The form of the lines is that of ``core.host.child``."""
+"""For any Python from 3.6 on. The lines have the form that ``core.host.child`` reads."""
 
 OWN = 0x7FFFFFF1
-"""Stands for the child's own process number in the sandbox's program."""
+"""Placeholder for the child's own process number in the sandbox's filter."""
 
 
 class OpeningStep(msgspec.Struct, frozen=True):
@@ -96,9 +96,9 @@ class OpeningStep(msgspec.Struct, frozen=True):
     everywhere: bool = False
     """RTLD_GLOBAL."""
     quiet: bool = False
-    """The framework goes on without it."""
+    """The framework works without it."""
     work: str = ""
-    """"compile": one line, with NVRTC."""
+    """"compile": compile one line with NVRTC."""
 
 
 class OpeningEvent(msgspec.Struct, frozen=True):
@@ -127,7 +127,7 @@ def open_libraries(
     record_execution("roll call", steps[0].path, verdict, request, consumer)
     if not verdict.may:
         return None
-    import json  # seldom needed; a path of a system without UTF-8 is text for it alone
+    import json  # Imported late: seldom needed. A path of a system without UTF-8 is text for it alone.
 
     machine = os.uname().machine
     order = {
@@ -142,7 +142,7 @@ def open_libraries(
     )
     answer = child.read_answer(done, OpeningEvent)
     if not answer.events:
-        return None  # the interpreter itself did not start: other rules tell that
+        return None  # The interpreter itself did not start; other rules report that.
     ends = {e.library: e for e in answer.events if not e.begun}
     begun = [e.library for e in answer.events if e.begun]
     out = [Opening(library=name, problem=e.problem) for name, e in ends.items()]

@@ -20,12 +20,15 @@ from core.probes.sysroot import sysroot_of, without_silent_folders
 from core.probes.trust import of_interpreter, record_execution
 
 LOADING_TIMEOUT_SECONDS = 60.0
-"""For one child: a virus scanner reads gigabytes before the first load. A child that takes longer proves nothing."""
+"""Seconds for one child; a virus scanner reads gigabytes before the first load.
+
+A child that takes longer proves nothing.
+"""
 
 ALTERED = 0x8
 """LOAD_WITH_ALTERED_SEARCH_PATH."""
 AFTER_PATH = 0x10000000
-"""Ours: at error 126 LoadLibraryW once more, with the folders in front of PATH."""
+"""Convalesce's own flag: after error 126, call LoadLibraryW again with the folders added to the start of PATH."""
 
 LOADING_SCRIPT = r"""
 import ctypes, json, os, sys
@@ -86,7 +89,7 @@ _out.write(b"\n.\n")
 _out.flush()
 os._exit(0)
 """
-"""For any Python from 3.8 on. The form of the lines is that of ``core.host.child``."""
+"""For any Python from 3.8 on. The lines have the form that ``core.host.child`` reads."""
 
 
 class LoadStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,13 +98,18 @@ class LoadStep(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     flags: int = 0
     quiet: bool = False
-    """The framework goes on without it."""
+    """The framework works without it."""
     hosted: tuple[str, ...] = ()
-    """What it imports. Its start fails outside its own program once all of that was found and started: 998 is that; 1114 may be
-    that of an import, so these files are loaded instead."""
+    """The files that it imports.
+
+    Outside its own program its start fails after all of these were found and started: with 998, or with 1114, which may
+    also be the failure of an import. These files are loaded instead.
+    """
     wants: tuple[tuple[str, str], ...] = ()
-    """DLL and function: what it imports and the file on disk does not have. The one in memory is asked; after 998 nothing is left
-    there, and what it imports is loaded once more."""
+    """DLL and function: imports that the file on disk lacks.
+
+    The child asks the loaded DLL for the function. After 998 none stays loaded, so the imports are loaded once more.
+    """
 
 
 class LoadOrder(msgspec.Struct, frozen=True):
@@ -147,7 +155,7 @@ def load_libraries(
     )
     answer = child.read_answer(done, LoadEvent)
     if not answer.events:
-        return None  # the interpreter itself did not start: other rules tell that
+        return None  # The interpreter itself did not start; other rules report that.
     ends = {e.library: e for e in answer.events if not e.begun}
     begun = [e.library for e in answer.events if e.begun]
     out = [Opening(library=e.library, problem=describe_load_error(e), number=e.number or None) for e in ends.values()]

@@ -22,14 +22,15 @@ SYSTEMS: tuple[System, ...] = ("linux", "windows")
 
 
 class LoadPlan(msgspec.Struct, frozen=True):
-    """The request to a child for one consumer and one major version."""
+    """What a child is asked to load, for one consumer and one major version."""
 
     consumer: Consumer
     wish: CudnnRequirement
     resolutions: tuple[Resolution, ...]
     roll: RollCallRequest | None
-    """None when the main library is nowhere to be found, so that nothing could be called; a plain program's bare name
-    is tried nevertheless."""
+    """None if the main library is nowhere, so that nothing can be called; for a plain program the bare name is tried
+    nevertheless.
+    """
     fragile: Mapping[str, int]
     """Functions and parts that need a file which is missing or broken; see ``crash_risk()``."""
 

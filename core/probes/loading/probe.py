@@ -1,4 +1,4 @@
-"""Loading probe: who needs cuDNN, where each consumer's loader finds it, and what happens when it is really loaded."""
+"""Loading probe: who needs cuDNN, where each consumer's loader finds it, and what happens when it is loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 
 LOADING_THREADS = 2
-"""Roll calls that run at the same time."""
+"""Maximum number of concurrent roll calls."""
 
 
 class ConsumerRequirement(msgspec.Struct, frozen=True):

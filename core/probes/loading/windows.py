@@ -25,14 +25,16 @@ CUDA_DLL = late_pattern(
 
 
 NVRTC_DLLS = {11: "nvrtc64_112_0.dll", 12: "nvrtc64_120_0.dll", 13: "nvrtc64_130_0.dll"}
-"""CUDA major -> the NVRTC that cuDNN opens by a name that it puts together (nvrtc64_%d_0.dll); file names of the wheels
-nvidia-cuda-nvrtc-cu11 11.8.89, -cu12 12.9 and nvidia-cuda-nvrtc 13."""
+"""CUDA major version -> the NVRTC that cuDNN opens by a composed name (nvrtc64_%d_0.dll).
+
+Names are those in the wheels nvidia-cuda-nvrtc-cu11 11.8.89, -cu12 12.9 and nvidia-cuda-nvrtc 13.
+"""
 
 MSVC_RUNTIME = late_pattern(r"(vcruntime140(_1)?|msvcp140(_[12]|_atomic_wait)?|concrt140|vcomp140)\.dll", re.IGNORECASE)
-"""Microsoft's C++ runtime of Visual Studio 2015 and later, which frameworks import and CUDA's own libraries hold inside."""
+"""Microsoft's C++ runtime of Visual Studio 2015 and later, which frameworks import; CUDA's own libraries contain it."""
 
 NVRTC_ASKERS = ("ops_infer", "engines_precompiled")
-"""Roles that name cuBLAS, and with it CUDA's major; in cuDNN 9 the graph library opens NVRTC for all."""
+"""Roles that name cuBLAS, and so determine CUDA's major version; in cuDNN 9 the graph library opens NVRTC for all."""
 
 
 def consumer_dll_policy(
@@ -46,7 +48,7 @@ def consumer_dll_policy(
     path = next((value for name, value in env.items() if name.upper() == "PATH"), "")
     if way in ("whole folder", "added folders"):
         return cpython_policy(application, path, added=folders, root=where.root)
-    return replace(plain_policy(application, path, root=where.root), added=folders)  # for its extension modules
+    return replace(plain_policy(application, path, root=where.root), added=folders)  # as an extension module
 
 
 def trace_dlls(

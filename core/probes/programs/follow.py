@@ -1,4 +1,6 @@
-"""From what a person names to the executable that finally runs: links, scripts, .desktop files, batch files, shortcuts."""
+"""From the file that a person names to the executable that finally runs: links, scripts, .desktop files, batch files,
+shortcuts.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,17 @@ MOST_LINKS = 12
 MOST_SCRIPT = 1 << 17
 SHELL_NAMES = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 STARTERS = ("exec", "nohup", "nice", "env", "sudo", "setsid", "time", "command", "start", "call", "stdbuf", "taskset")
-"""Words before a command that start it."""
+"""Words before a command that run it."""
 
 
 class Followed(msgspec.Struct, frozen=True):
-    """What a named file starts."""
+    """The program that a named file starts."""
 
     path: str
-    """The executable; empty where none was found."""
+    """The executable; empty if none was found."""
     chain: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
-    """Its variables: the session's, with what scripts on the way set."""
+    """Its variables: the session's, with those that the scripts set."""
     interpreter: str = ""
     """The Python that runs it, for a Python program."""
     problem: str = ""
@@ -49,7 +51,7 @@ def find_named(named: str, env: Mapping[str, str], where: Sysroot, here: str) ->
 
 
 def follow(path: str, env: Mapping[str, str], where: Sysroot, arguments: tuple[str, ...] = ()) -> Followed:
-    """Follow a file to the executable that it starts. Nothing is run."""
+    """Return the executable that a file starts. Nothing is run."""
     chain: list[str] = []
     now = dict(env)
     while len(chain) < MOST_LINKS:
@@ -89,7 +91,7 @@ def _step(path: str, head: bytes, env: dict[str, str], where: Sysroot, arguments
         python = find_named("python3", env, where, "/") or find_named("python", env, where, "/")
         return Followed(path=python, env=env, interpreter=python) if python else None
     if where.system == "linux" and text and "\0" not in text[:4096]:
-        return _shell(path, text, env, where, arguments, "dash")  # as execvp(3) does without "#!"
+        return _shell(path, text, env, where, arguments, "dash")  # as execvp(3) does if "#!" is missing
     return None
 
 
@@ -104,7 +106,7 @@ def _script(path: str, text: str, env: dict[str, str], where: Sysroot, arguments
         interpreter = words[0]
     name = where.name(interpreter).lower()
     if name in SHELL_NAMES:
-        # conda's and pip's long interpreters: #!/bin/sh, then '''exec' "/long/python" "$0" "$@"
+        # conda and pip write this for a long interpreter path: #!/bin/sh, then '''exec' "/long/python" "$0" "$@"
         trick = re.match(r"#!/bin/sh\n'''exec' \"?([^\"\s]+)\"? ", text)
         if trick:
             return Followed(path=trick[1], env=env, interpreter=trick[1])
@@ -121,7 +123,7 @@ def _script(path: str, text: str, env: dict[str, str], where: Sysroot, arguments
 def _shell(  # noqa: PLR0917 - what a script is given
     path: str, text: str, env: dict[str, str], where: Sysroot, arguments: tuple[str, ...], shell: str
 ) -> Followed | None:
-    """Read a script to the command that it ends in: what it execs, else the last program that exists."""
+    """Read a script and return the command that it ends with: the one that it execs, else the last program that exists."""
 
     def read(file: str) -> str | None:
         return text if file == path else where.text(file, MOST_SCRIPT)
@@ -145,7 +147,7 @@ def _shell(  # noqa: PLR0917 - what a script is given
 
 
 def _command(words: list[str], env: Mapping[str, str], where: Sysroot, here: str) -> Followed | None:
-    """Return the program of a command line, without the words that only start it."""
+    """Return the program of a command line, skipping words such as ``exec`` that only run it."""
     now = dict(env)
     rest = list(words)
     while rest:
@@ -173,7 +175,7 @@ def _split(text: str) -> list[str]:
 
 
 def _batch(path: str, text: str, env: dict[str, str], where: Sysroot) -> Followed | None:
-    """Read a batch file: ``set``, then the last program that it starts."""
+    """Read a batch file: its ``set`` lines, then the last program that it starts."""
     now = {n.upper(): v for n, v in env.items()}
     folder = where.parent(path).rstrip("\\/") + "\\"
     now["CD"] = folder.rstrip("\\")

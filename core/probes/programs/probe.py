@@ -30,7 +30,10 @@ from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variab
 MOST_PLUGINS = 200
 """Maximum number of libraries examined in a program's own folders."""
 OPENED = late_pattern(r"[\w+-]+\.so\.\d+(\.\d+)*|[\w+-]+64_\d+(_\d+)?\.dll", re.IGNORECASE)
-"""Names that say which release they ask for: what a program opens by name. Patterns and names for builds are left out."""
+"""Names that contain a release, by which a program opens a library.
+
+Patterns and link names for compilers are left out.
+"""
 NEVER_OPENED = ("driver", "nvml", "libcuda", "vcruntime", "zlibwapi")
 
 
@@ -127,7 +130,7 @@ def _libraries(its: Followed, request: ProbeRequest, where: Sysroot) -> tuple[Re
     bundle = posixpath.join(posixpath.dirname(its.path), "_internal")
     if where.is_folder(
         bundle
-    ):  # PyInstaller's bootloader puts it first (its manual, "LD_LIBRARY_PATH / LIBPATH considerations")
+    ):  # PyInstaller's bootloader puts its folder first (its manual, "LD_LIBRARY_PATH / LIBPATH considerations").
         old = env.get("LD_LIBRARY_PATH", "")
         env["LD_LIBRARY_PATH"] = f"{bundle}:{old}" if old else bundle
     search = LibrarySearch(consumer_policy(env, request.seen.machine, where))
@@ -185,7 +188,7 @@ def _is_nvidias(name: str) -> bool:
 
 
 def _process(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
-    """Examine a running process: what it has mapped, and what it would find if it were started now."""
+    """Examine a running process: the files that it has mapped, and those that it would find if it started now."""
     known = ExaminedProgram(named=named, pid=int(named))
     if where.system != "linux":
         return replace(known, problem=fact_text("Processes can be named by number on Linux only; name the file."))

@@ -1,7 +1,7 @@
-r"""A program on Windows: the DLLs that it is linked against, and those of its own that it opens by path.
+r"""A program on Windows: the DLLs that it is linked against, and its own DLLs that it opens by path.
 
-PyInstaller's bootloader gives _internal to SetDllDirectory (its manual, "The PyInstaller Bootloader"); llama.cpp opens ggml-cuda.dll
-beside the program, Ollama in lib\ollama\cuda_v12.
+PyInstaller's bootloader passes _internal to SetDllDirectory (its manual, "The PyInstaller Bootloader"); llama.cpp opens
+ggml-cuda.dll beside the program, Ollama in lib\ollama\cuda_v12.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from core.probes.sysroot import Sysroot
 MOST_PLUGINS = 200
 """Maximum number of DLLs examined in a program's own folders."""
 DEPTH = 3
-r"""Levels of folders in _internal: cupy_backends\cuda\libs."""
+r"""Levels of folders below _internal that are searched: cupy_backends\cuda\libs."""
 OPTIONAL = late_pattern(r".*(tensorrt|openvino|dnnl|migraphx).*", re.IGNORECASE)
-"""Other engines' plug-ins, which a program brings along with CUDA's and does without."""
+"""Plug-ins of other engines, without which the program works."""
 
 Opens = Callable[[str], Iterable[str]]
-"""From a file, the names that it opens by itself later."""
+"""Returns the names of the libraries that a file opens at run time."""
 
 
 def dlls_of(
@@ -50,7 +50,7 @@ def dlls_of(
     added = _added_folders(bundle, env, where)
     for plugin in plugins:
         its = DllSearch(_policy(plugin, plain, added), others=search)
-        before = dict(loaded)  # one plug-in may be opened without the others
+        before = dict(loaded)  # Each plug-in may be opened without the others.
         found |= dict.fromkeys(r for r in dll_closure(plugin, its, opens=opens, loaded=before) if r.name != plugin)
     named = tuple(r for r in found if "\\" not in r.name and "/" not in r.name)
     gaps = tuple(g for r in named for g in unmet_functions(r, search, r.wanted_by or path))

@@ -1,4 +1,6 @@
-"""The names that a module has once it is imported, by its text alone: bound at the top level, taken from others, handed out by code."""
+"""The names that an imported module has, read from its text alone: bound at the top level, starred, or served by
+``__getattr__``.
+"""
 
 from __future__ import annotations
 
@@ -8,47 +10,54 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
+from core.probes.python.module_getattr import OwnGetattr, exported, own_getattr, put_into_globals
 
 _MAKES_NAMES = late_pattern(
-    r"(?m)\b(?:globals|locals|vars)\(|^[ \t]*exec\(|\bmodules\[__name__\]|\bmodules\.get\(__name__|__path__"
+    r"(?m)^[ \t]*exec\(|\bmodules\[__name__\]|\bmodules\.get\(__name__|__path__"
     r"|\.__dict__(?:\.(?:update|setdefault)\(|\[[^\]\n]{0,200}\][ \t]*=(?!=))|\.__class__[ \t]*=(?!=)"
     r"|\bsetattr\(\s*(?:sys\.|importlib\.|\w*mod(?:ule)?s?\b)"
 )
-"""How a module comes to names that its text does not bind."""
+"""How a module gets names that its text does not bind, globals() apart."""
+
+_USES_GLOBALS = late_pattern(r"\b(?:globals|locals|vars)\(")
 
 
 class Factory(NamedTuple):
-    """A function that makes a module's __getattr__ of tables that the module spells out."""
+    """A function that builds a module's ``__getattr__`` from tables that the module writes out as literals."""
 
     dots: int
     module: str
-    """Where it is imported from; empty for one of the same module."""
+    """The module that it is imported from; empty if the module itself defines it."""
     name: str
 
 
 class BoundNames(NamedTuple):
-    """What a module's text says of its names."""
+    """What the text of a module says about its names."""
 
     bound: frozenset[str]
-    """By a statement at the top level, in a condition or a try, too."""
+    """Names that a top-level statement binds, also one in a condition or a try."""
     stars: tuple[tuple[int, str], ...]
-    """Dots and module of each import of everything."""
+    """For each ``from ... import *``: the number of leading dots, and the module."""
     handed: frozenset[str]
-    """What __getattr__ may hand out: every word that the module spells in quotation marks, without those that it refuses."""
+    """Names that ``__getattr__`` may serve: every quoted word of the module, except those that it refuses."""
     refused: frozenset[str]
-    """What its table has without a value; given up where the factory raises for None."""
+    """Names whose table entry ends with None; a factory that raises for None does not serve them."""
     factory: Factory | None = None
     is_open: bool = False
-    """It may have any name."""
+    """The module may have any name."""
+    getattr: OwnGetattr | None = None
+    """Its __getattr__, where nothing else makes names that the text does not bind."""
+    exported: frozenset[str] | None = None
+    """What everything of it is, where __all__ is spelt out."""
 
 
 class Handing(NamedTuple):
-    """What a function of names does."""
+    """Which names a ``__getattr__`` function serves."""
 
     by_table: bool
-    """It knows those alone that a table spells."""
+    """It serves only names that a table contains."""
     refuses_none: bool
-    """It raises for a name whose value ends with None."""
+    """It raises for a name whose table entry ends with None."""
 
 
 _LIKELY = late_pattern(
@@ -57,12 +66,12 @@ _LIKELY = late_pattern(
 
 
 def likely_names(text: str) -> frozenset[str]:
-    """Return every word that stands where a name may be bound, without a parser's time; more than are."""
+    """Return every word that may be a bound name, without parsing: a superset of the real names."""
     return frozenset(_LIKELY.findall(text))
 
 
 def names_of(text: str) -> BoundNames | None:
-    """Return the names of a module; None where its text cannot be parsed."""
+    """Return the names of a module, or None if its text cannot be parsed."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -70,8 +79,12 @@ def names_of(text: str) -> BoundNames | None:
     bound: set[str] = set()
     stars: list[tuple[int, str]] = []
     _bind(body, bound, stars, deep="global " in text)
-    is_open, factory, handing = bool(_MAKES_NAMES.search(text)) or "*" in bound, None, None
+    put = put_into_globals(body) if _USES_GLOBALS.search(text) else frozenset[str]()
+    bound |= put or set()
+    is_open, factory, handing = bool(_MAKES_NAMES.search(text)) or "*" in bound or put is None, None, None
+    function = None
     if "__getattr__" in bound:
+        function = None if is_open else own_getattr(body)
         handing, factory = _handing(body)
         is_open |= handing is None and factory is None
     handed: frozenset[str] = frozenset()
@@ -84,11 +97,20 @@ def names_of(text: str) -> BoundNames | None:
         handed = frozenset(q for q in quoted if q.isidentifier())
         if handing is not None:
             handed -= refused
-    return BoundNames(frozenset(bound), tuple(stars), handed, refused, factory, is_open)
+    return BoundNames(
+        frozenset(bound),
+        tuple(stars),
+        handed,
+        refused,
+        factory,
+        is_open,
+        function,
+        exported(body) if "__all__" in bound else None,
+    )
 
 
 def stored_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return every name that statements bind, functions and classes inside them apart."""
+    """Return every name that the statements bind, except those bound inside functions and classes."""
     bound: set[str] = set()
     _bind(nodes, bound, [], deep=False)
     return bound
@@ -103,7 +125,7 @@ def _bind(nodes: Iterable[ast.AST], bound: set[str], stars: list[tuple[int, str]
                 bound.add(its)
                 if deep:
                     _bind_globals(node, bound)
-                continue  # what is bound inside is its own
+                continue  # Names bound inside are local.
             case ast.Name(id=its, ctx=ast.Store() | ast.Del()):
                 bound.add(its)
             case ast.ImportFrom(module=module, level=dots, names=[ast.alias(name="*")]):
@@ -130,17 +152,17 @@ def _bind_globals(function: ast.AST, bound: set[str]) -> None:
 
 
 def is_for_the_checker(test: ast.expr) -> bool:
-    """Whether a condition is TYPE_CHECKING."""
+    """Whether a condition is ``TYPE_CHECKING``."""
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )
 
 
-# --- names that are handed out ----------------------------------------------------------------------------------------
+# --- names that __getattr__ serves ------------------------------------------------------------------------------------
 
 
 def _handing(body: list[ast.stmt]) -> tuple[Handing | None, Factory | None]:
-    """Return how a module's __getattr__ hands out names, or who made it; neither where that is open."""
+    """Return which names a module's ``__getattr__`` serves, or the factory that built it; (None, None) if unknown."""
     tables = set(_tables(body))
     found: list[ast.AST] = []
     for node in _own_statements(body):
@@ -168,7 +190,7 @@ def _handing(body: list[ast.stmt]) -> tuple[Handing | None, Factory | None]:
 
 
 def _own_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module, those in conditions, too, but none for the type checker."""
+    """Yield the statements of a module, also those in conditions, except the ones for type checkers only."""
     for node in body:
         yield node
         match node:
@@ -179,7 +201,7 @@ def _own_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _imported(body: list[ast.stmt], name: str) -> Factory | None:
-    """Return where a name comes from that a module calls."""
+    """Return the import that binds a name which the module calls."""
     for node in _own_statements(body):
         match node:
             case ast.FunctionDef(name=its) if its == name:
@@ -196,7 +218,9 @@ def _imported(body: list[ast.stmt], name: str) -> Factory | None:
 
 
 def _tables(body: list[ast.stmt]) -> Iterator[str]:
-    """Yield the names of displays whose keys or members are all spelt out, and that nothing adds to by code."""
+    """Yield the names of lists, sets and dictionaries whose keys or members are all literals, and which no code
+    extends.
+    """
     count: dict[str, int] = {}
     spelt: set[str] = set()
     for node in _own_statements(body):
@@ -215,7 +239,7 @@ def _tables(body: list[ast.stmt]) -> Iterator[str]:
                     if isinstance(n, ast.Name):
                         count[n.id] = 2
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
-                count[name] = 2  # update, append: by whatever
+                count[name] = 2  # extended by update, append and the like
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=key)]):
                 if not isinstance(key, ast.Constant):
                     count[name] = 2
@@ -248,7 +272,7 @@ def _without_value(body: list[ast.stmt]) -> Iterator[str]:
 
 
 def handing_of_factory(text: str, name: str) -> Handing | None:
-    """Return what the functions do that a function of a module makes; None where it makes none."""
+    """Return which names the ``__getattr__`` that a factory function returns serves; None if it returns none."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -282,13 +306,13 @@ def _of_function(function: ast.FunctionDef, tables: set[str]) -> Handing:
 
 
 def _is_by_table(body: Iterable[ast.stmt], name: str, tables: set[str]) -> bool:
-    """Whether statements look nothing up by a name unless a table has it."""
+    """Whether the statements look a name up only if a table contains it."""
     for node in body:
         match node:
             case ast.If(test=test, body=first, orelse=second):
                 asked = _is_in_table(test, name, tables)
                 if asked is False:
-                    return ends_with_raise(first)  # what follows knows the name
+                    return ends_with_raise(first)  # The rest runs for names of the table only.
                 if asked is None and not (
                     ends_with_raise(first) if _mentions(test, name) else _is_by_table(first, name, tables)
                 ):
@@ -307,7 +331,7 @@ def _is_by_table(body: Iterable[ast.stmt], name: str, tables: set[str]) -> bool:
             case ast.Raise():
                 return True
             case ast.Return():
-                return False  # whatever is asked for
+                return False  # It serves any name.
             case _ if _looks_up(node, name, tables):
                 return False
     return True
@@ -318,7 +342,7 @@ def _mentions(node: ast.AST, name: str) -> bool:
 
 
 def _is_in_table(test: ast.expr, name: str, tables: set[str]) -> bool | None:
-    """Return True where a condition holds for names of a table alone, False where it holds for all others; None for any other."""
+    """Return True if the condition holds only for names of a table, False if only for other names, None if neither."""
     match test:
         case ast.Compare(left=ast.Name(id=its), ops=[op], comparators=[other]) if its == name:
             if isinstance(other, ast.Call) and isinstance(other.func, ast.Attribute) and other.func.attr == "keys":
@@ -337,7 +361,7 @@ def _is_in_table(test: ast.expr, name: str, tables: set[str]) -> bool | None:
 
 
 def _looks_up(node: ast.AST, name: str, tables: set[str]) -> bool:
-    """Whether a statement does anything with a name but to look into a table, and to speak of it."""
+    """Whether a statement uses the name for more than an index into a table or the text of a message."""
     match node:
         case ast.JoinedStr():
             return False
@@ -353,7 +377,7 @@ def _looks_up(node: ast.AST, name: str, tables: set[str]) -> bool:
 
 
 def ends_with_raise(body: list[ast.stmt]) -> bool:
-    """Whether a block raises, whichever way it takes."""
+    """Whether a block raises on every path."""
     match body[-1] if body else None:
         case ast.Raise():
             return True
@@ -364,11 +388,11 @@ def ends_with_raise(body: list[ast.stmt]) -> bool:
     return False
 
 
-# --- names that others set --------------------------------------------------------------------------------------------
+# --- names that other modules set -------------------------------------------------------------------------------------
 
 
 def sets_attribute(text: str, name: str) -> bool:
-    """Whether a text may set an attribute of this name on a module of somebody else."""
+    """Whether a text may set an attribute of this name on another module."""
     if name not in text:
         return False
     for found in re.finditer(rf"\.{name}[ \t]*=(?!=)", text):
@@ -382,4 +406,4 @@ _TARGET = late_pattern(r"[ \t]*[\w.]+")
 _SETS_BY_NAME = late_pattern(
     r"\bsetattr\(\s*(?!self\b|cls\b|[A-Z]\w*[a-z]\w*,)|(?<!self)(?<!cls)(?<!type\(self\))\.__dict__|\bvars\((?!self\b)"
 )
-"""How names are set that are no part of the line; on what is surely no module apart."""
+"""Calls that set an attribute whose name is not on the same line, except on objects that are surely no modules."""

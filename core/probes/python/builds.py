@@ -1,4 +1,4 @@
-"""How a framework was built, from the files in its folder: CUDA variant, cuDNN, machine code, what it brings itself."""
+"""How a framework was built, read from its files: CUDA variant, cuDNN, GPU code, bundled libraries."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from core.probes.sysroot import Sysroot, sysroot_of
 MAX_FILE_BYTES, MAX_RECORD_BYTES = 64 << 10, 4 << 20
 """Bytes that are read of a version file and of a RECORD."""
 CODE_SECONDS = 1.0
-"""Seconds that reading the machine code of one library may take."""
+"""Seconds allowed for reading the GPU code of one library."""
 
 _PAIR = r"""['"]{}['"]\s*[,:]\s*['"]?([^'",)}}\]]*)"""
-"""A value in TensorFlow's build_info, whose form has been a list of pairs and a dictionary."""
+"""A value in TensorFlow's build_info, which is a list of pairs in some releases and a dictionary in others."""
 
 
 class BuildReader(msgspec.Struct, frozen=True):
-    """Where a framework writes down how it was built; patterns have one group each, its value may be None."""
+    """Where a framework records its build. Each pattern has one group, whose value may be None."""
 
     distribution: str
     file: str
@@ -83,7 +83,7 @@ CUDA_BY_PACKAGE_NAME = (
     (r"jax-cuda(\d\d)-plugin", "{0}"),
     (r"tensorrt-cu(\d\d)(?:-libs|-bindings)?", "{0}"),
 )
-"""Distributions whose name tells the CUDA version."""
+"""Distributions whose name contains the CUDA version."""
 
 _TENSORFLOW = ("tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.pyd")
 GPU_BINARIES = (
@@ -98,7 +98,7 @@ GPU_BINARIES = (
     (r"tensorrt-cu\d\d(-libs)?", ("tensorrt_libs/libnvinfer.so.*", "tensorrt_libs/nvinfer_*.dll")),
     ("cupy-cuda.*", ("cupy/cuda/thrust.*.so", "cupy/cuda/thrust.*.pyd")),
 )
-"""Distribution: the library with the GPU code, on Linux and on Windows."""
+"""Distribution -> the library with its GPU code, on Linux and on Windows."""
 
 OWN_FOLDERS = {
     "torch": ("torch/lib",),
@@ -113,7 +113,7 @@ _BRINGS = late_pattern(
 
 
 def framework_builds(python: PythonEnvironment, where: Sysroot, *, code: bool = True) -> tuple[FrameworkBuild, ...]:
-    """Return how each framework of an environment was built; with ``code`` also the machine code in its library."""
+    """Return how each framework of an environment was built; with ``code``, include the architectures of its GPU code."""
     return tuple(b for d in python.distributions for b in _build(python, d, where, code=code))
 
 
@@ -150,7 +150,7 @@ BuildDescription = dict[str, str | None]
 
 
 def _described_build(what: Distribution, where: Sysroot) -> BuildDescription | None:
-    """Return what the framework wrote down of its own build."""
+    """Return the build that the framework recorded itself, or None."""
     reader = next((r for r in BUILD_READERS if re.fullmatch(r.distribution, what.name)), None)
     if reader is None:
         return None
@@ -196,7 +196,7 @@ def _cuda_by_package_name(_python: PythonEnvironment, what: Distribution) -> Bui
 
 
 def _without_plugin(python: PythonEnvironment, what: Distribution) -> BuildDescription | None:
-    """JAX has no GPU code itself: its plugin has."""
+    """JAX itself has no GPU code; its plugin has."""
     if what.name != "jax":
         return None
     plugin = next((d for d in python.distributions if re.fullmatch(r"jax-cuda\d+-plugin", d.name)), None)
@@ -218,7 +218,9 @@ def _other(what: Distribution, where: Sysroot) -> BuildDescription | None:
 
 
 def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) -> BuildDescription | None:
-    """Tell whose files are there, by the sizes in the RECORDs: both packages write the same folder."""
+    """Return which of the two ONNX Runtime packages owns the files, by the sizes in their RECORDs: both write to one
+    folder.
+    """
     if what.name not in ("onnxruntime", "onnxruntime-gpu"):
         return None
     written = _described_build(what, where)
@@ -240,7 +242,7 @@ def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) 
 
 
 def _is_owner(what: Distribution, where: Sysroot) -> bool:
-    """Whether the extension module that is there has the size that this distribution recorded."""
+    """Whether the size of the installed extension module is the one that this distribution recorded."""
     folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
     record = where.text(where.join(what.location, folder, "RECORD"), MAX_RECORD_BYTES) or ""
     found = re.search(r"(?m)^(onnxruntime/capi/onnxruntime_pybind11_state[^,]*),[^,]*,(\d+)", record)
@@ -262,7 +264,7 @@ def _opencv(what: Distribution, where: Sysroot) -> BuildDescription:
 
 
 def _binary(what: Distribution, where: Sysroot) -> str:
-    """Return the path of the library with the GPU code; empty when it is not there."""
+    """Return the path of the library with the GPU code; empty if it does not exist."""
     form = next((paths[where.system == "windows"] for name, paths in GPU_BINARIES if re.fullmatch(name, what.name)), "")
     found = [what.location] if form else []
     for part in form.split("/"):
@@ -279,7 +281,9 @@ def _code(binary: str, where: Sysroot) -> GpuCode | None:
 
 
 def _commit(what: Distribution, where: Sysroot) -> int | None:
-    """Return what Windows must promise for PyTorch's libraries: its __init__.py loads every DLL of that folder."""
+    """Return the bytes that Windows must commit for PyTorch's libraries: its ``__init__.py`` loads every DLL of that
+    folder.
+    """
     if where.system != "windows" or what.name != "torch":
         return None
     folder = where.join(what.location, "torch", "lib")
@@ -290,7 +294,7 @@ def _commit(what: Distribution, where: Sysroot) -> int | None:
                 with open_layout(where.local_path(where.join(folder, name))) as file:
                     total += sum(section.private for section in file.sections)
             except UnfitError:
-                continue  # damaged ones are reported elsewhere
+                continue  # A rule reports damaged files.
     return total or None
 
 
@@ -303,20 +307,20 @@ def _bundled_libraries(what: Distribution, where: Sysroot) -> tuple[str, ...]:
 def read_all(
     pythons: tuple[PythonEnvironment, ...], where: Sysroot, seconds: float, clock: Callable[[], float] = time.monotonic
 ) -> tuple[FrameworkBuild, ...]:
-    """Return the builds of all environments; past ``seconds`` the machine code is no longer read."""
+    """Return the builds of all environments; after ``seconds``, GPU code is no longer read."""
     end = clock() + seconds
     return tuple(b for p in pythons for b in framework_builds(p, where, code=clock() < end))
 
 
 MAX_OTHERS = 200
-"""Environments from further away that are kept in the Snapshot at most."""
+"""Maximum number of remote environments kept in the Snapshot."""
 
 NEAR_SECONDS, FAR_SECONDS = 10.0, 1.0
-"""Seconds after which machine code is no longer read, for environments that are near and for all others."""
+"""Seconds after which GPU code is no longer read, for near environments and for all others."""
 
 
 def look(request: ProbeRequest) -> Frameworks:
-    """Return the builds of all frameworks, and the environments beyond those that ``pythons`` lists."""
+    """Return the builds of all frameworks, and the environments that ``pythons`` does not list."""
     where = sysroot_of(request.host)
     near = request.seen.pythons or ()
     found = find_further(request, near, time.monotonic)

@@ -1,4 +1,4 @@
-"""Installed Python distributions that matter here, from the headers of their metadata."""
+"""Installed Python distributions that matter for GPU frameworks, from the headers of their metadata."""
 
 from __future__ import annotations
 
@@ -9,24 +9,33 @@ from functools import lru_cache
 
 from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
+from core.knowledge.modules import module_of
 from core.model.facts import Distribution, path_text
 from core.probes.sysroot import Sysroot
+from core.probes.wheel_record import read_record
 
 RELEVANT_DISTRIBUTION = late_pattern(
     r"(nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|keras|jax.*|onnxruntime.*|ctranslate2|faster-whisper"
     r"|xformers|bitsandbytes|flash-attn.*|torchao|torch-[a-z].*|pytorch3d|deepspeed|vllm|llama-cpp-python|cupy.*|paddlepaddle.*|mxnet.*"
     r"|tensorrt.*|cutensor-.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit|numpy|transformers)"
 )
-"""Normalised names of the distributions that are listed wherever they are."""
+"""Normalised names of the distributions that are always listed."""
 
 ANCHORS = late_pattern(
     r"(torch|torchvision|torchaudio|tensorflow|keras|jax|jaxlib|onnxruntime|ctranslate2|triton|cupy-cuda\d+x|numba"
     r"|numpy|protobuf|ml-dtypes)"
 )
-"""Requirements that are kept of every other distribution of an environment that is near."""
+"""Requirements that are kept for all other distributions of a near environment."""
 
 FIRST_BYTES, MAX_METADATA_BYTES = 8 << 10, 256 << 10
-"""Bytes of metadata that are read; the headers come first, long descriptions after them."""
+"""Bytes of metadata to read: first the headers only, then the whole file. A long description may follow the headers."""
+
+BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
+"""Folders that packages install beside their own by mistake."""
+
+_SOURCE = late_pattern(r"(?m)^([A-Za-z]\w*)(?:/__init__)?\.py,")
+_COMPILED = late_pattern(r"(?m)^([A-Za-z]\w*)\.[\w.-]+\.(?:so|pyd),")
+"""Modules of the top level in a RECORD."""
 
 _FOLDER = late_pattern(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*?)(?:-(?P<version>[^-]+))?(?:-py[\d.]+)?\.(?:dist|egg)-info")
 
@@ -34,18 +43,18 @@ _FOLDER = late_pattern(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*?)(?:-(?P<version>[^-
 _SEPARATORS = late_pattern(r"[-_.]+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _FIELDS = ("n", "v", "r")
-"""How the fields begin that are taken: name, version, requires-dist."""
+"""First letters of the fields that are read: name, version, requires-dist."""
 
 
 def normalise_name(name: str) -> str:
-    """Return a distribution's name as it is compared: PEP 503."""
+    """Return a distribution's normalised name (PEP 503)."""
     return _SEPARATORS.sub("-", name).lower()
 
 
 def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> tuple[Distribution, ...] | None:
-    """Return the distributions in one folder of packages, duplicates too; None when it cannot be listed.
+    """Return the distributions in one folder of packages, duplicates included; None if it cannot be listed.
 
-    ``every``: also those that require one of ANCHORS, or that one of the others requires.
+    ``every`` adds those that require one of ANCHORS, and those that another listed one requires.
     """
     if folder.endswith(".egg"):
         return tuple(d for d in of_egg(folder, where) if every or is_relevant(d.name))
@@ -63,7 +72,9 @@ def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> t
 
 
 def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:
-    """Return every distribution of a folder of packages: its pins are all that it requires, and ``requires`` what extras add."""
+    """Return every distribution in a folder of packages: ``pins`` holds all unconditional requirements, ``requires``
+    those of extras.
+    """
     if folder.endswith(".egg"):
         return of_egg(folder, where)
     found = []
@@ -81,6 +92,22 @@ def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:
                 )
             )
     return tuple(found)
+
+
+def recorded_module(distribution: Distribution, where: Sysroot, *, compiled: bool = False) -> str:
+    """Return the module that a distribution is imported by, as its RECORD lists it: that of its name, its part of a namespace,
+    or the only one that it has; empty where that is not plain. ``compiled``: extension modules count, too.
+    """
+    record = read_record(distribution, where)
+    module, inner = module_of(distribution.name), distribution.name.replace("-", "/")
+    source = set(_SOURCE.findall(record))
+    extensions = set(_COMPILED.findall(record)) if compiled else set()
+    if module in source | extensions:
+        return module
+    if re.search(rf"(?m)^{inner}/__init__\.py,", record):
+        return inner.replace("/", ".")
+    own = source - BESIDES or extensions
+    return own.pop() if len(own) == 1 else ""
 
 
 def of_egg(path: str, where: Sysroot) -> tuple[Distribution, ...]:
@@ -124,9 +151,9 @@ def _of_archive(path: str, name: str) -> str:
         return stream.read(MAX_METADATA_BYTES).decode("utf-8", "replace")
 
 
-@lru_cache(maxsize=4096)  # the same names come again with every environment
+@lru_cache(maxsize=4096)  # The same names appear in every environment.
 def is_relevant(name: str) -> bool:
-    """Whether a distribution is listed wherever it is; ``name`` is normalised."""
+    """Whether a distribution is always listed; ``name`` is normalised."""
     return bool(RELEVANT_DISTRIBUTION.fullmatch(name))
 
 
@@ -159,19 +186,21 @@ def _distribution(folder: str, entry: str, where: Sysroot, *, every: bool) -> It
 
 
 def _is_kept(requirement: str, name: str, relevant: bool, every: bool) -> bool:
-    """Whether a requirement is kept: of what matters here all that count without an extra; of others those on ANCHORS."""
+    """Whether to keep a requirement: for relevant distributions every one that applies without an extra, else those on
+    ANCHORS.
+    """
     if relevant and (is_relevant(name) or (every and "extra" not in requirement.partition(";")[2])):
         return True
     return every and bool(ANCHORS.fullmatch(name)) and "extra" not in requirement.partition(";")[2]
 
 
 def _is_part(name: str, of: str) -> bool:
-    """Whether a distribution is a part of another by its name, as pydantic-core is."""
+    """Whether the name marks a distribution as part of another, as in pydantic-core."""
     return name.startswith(f"{of}-")
 
 
 def _metadata(path: str, where: Sysroot) -> str:
-    """Return the headers of a distribution's metadata, which end at the first empty line."""
+    """Return the headers of a distribution's metadata; an empty line ends them."""
     files = tuple(where.join(path, n) for n in ("METADATA", "PKG-INFO"))
     for file in files if path.endswith(".dist-info") else (*files, path):
         for limit in (FIRST_BYTES, MAX_METADATA_BYTES):
@@ -184,17 +213,17 @@ def _metadata(path: str, where: Sysroot) -> str:
 
 
 def required_name(requirement: str) -> str:
-    """Return the distribution that a requirement names, as it is compared; empty for none."""
+    """Return the normalised name of the required distribution; empty if there is none."""
     found = _NAME.match(requirement)
     return normalise_name(found[0]) if found else ""
 
 
 def _headers(content: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields before the first empty line that are taken here, names in lower case; no continued lines."""
+    """Yield the fields that are used, before the first empty line; names in lower case, continuation lines ignored."""
     for line in content.partition("\n\n")[0].splitlines():
         if line[:1].lower() in _FIELDS:
             name, colon, value = line.partition(":")
             if colon:
                 yield name.lower(), value.strip()
         elif not line:
-            return  # a line of spaces alone goes on with the field before it: a licence's text
+            return  # A line of spaces continues the previous field, such as a licence text.

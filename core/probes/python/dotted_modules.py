@@ -1,4 +1,4 @@
-"""What a dotted name leads to in one environment, and the texts of what it leads to; each looked at once."""
+"""Which module a dotted name resolves to in one environment, and the text of that module; each is read once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.probes.python.bound_names import (
     names_of,
     sets_attribute,
 )
+from core.probes.python.compiled_names import compiled_lacks, spells
 from core.probes.python.module_text import absolute, bound_names
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
@@ -24,20 +25,20 @@ MAX_FILE_BYTES, MAX_PACKAGE_BYTES = 4 << 20, 96 << 20
 STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
 
 MOST_STARS = 8
-"""Modules that take everything of each other, one behind another."""
+"""Maximum length of a chain of ``import *``."""
 
 ALWAYS_THERE = frozenset(sys.builtin_module_names) | {"__main__"}
-"""Modules that no file is looked up for."""
+"""Modules that exist without a file."""
 
 
 class Module(NamedTuple):
-    """What one dotted name leads to."""
+    """The module that a dotted name resolves to."""
 
     kind: str
     """package, module, namespace, extension, bytecode, standard, foreign, lacking or none."""
     path: str = ""
     folders: tuple[str, ...] = ()
-    """Where its modules lie: a package's own folder, each of a namespace's."""
+    """Folders of its submodules: the package's own, or each one of a namespace."""
     entry: int = -1
 
 
@@ -54,7 +55,7 @@ class DottedModules:
         self.lacking: frozenset[str] = frozenset()
         """Extension modules that the installed Python was built without."""
         self.of_python: frozenset[str] = frozenset()
-        """Modules of Python itself that are followed like others."""
+        """Modules of Python itself that are followed like any other."""
         self.of_other_text: dict[str, str] = {}
         """Sources that Python does not read -> the byte code that it takes, made from another text."""
         self.texts: dict[str, str] = {}
@@ -62,10 +63,11 @@ class DottedModules:
         self._names: dict[str, BoundNames | None] = {}
         self._likely: dict[str, frozenset[str]] = {}
         self._lacks: dict[tuple[str, str], bool] = {}
+        self._binds_nowhere: dict[tuple[str, str], bool] = {}
         self._factories: dict[tuple[str, str], Handing | None] = {}
 
     def find(self, dotted: str) -> Module:
-        """Return what a dotted name leads to."""
+        """Return the module that a dotted name resolves to."""
         if dotted not in self._modules:
             parent, dot, name = dotted.rpartition(".")
             self._modules[dotted] = self._inner(self.find(parent), name) if dot else self._top(name)
@@ -108,14 +110,14 @@ class DottedModules:
         return self._foreign(parent.folders, name)
 
     def _foreign(self, folders: Iterable[str], name: str) -> Module:
-        """Return an extension module of this name for another Python alone, else nothing."""
+        """Return an extension module of this name if all of them are for another Python, else NONE."""
         found = next((p for f in folders if (p := self.search.foreign_inside(f, name))), "")
         return Module("foreign", found) if found else NONE
 
     # --- texts and names ----------------------------------------------------------------------------------------------
 
     def text(self, its: Module) -> str:
-        """Return the source of a module; empty where there is none."""
+        """Return the source of a module; empty if it has none."""
         if its.kind not in ("package", "module") or not its.path.endswith(".py"):
             return ""
         if its.path not in self.texts:
@@ -126,14 +128,14 @@ class DottedModules:
         return self.texts[its.path]
 
     def names(self, its: Module) -> BoundNames | None:
-        """Return the names that a module's text tells of; None where it has no text, or none of Python."""
+        """Return the names in a module's text; None if it has no Python source."""
         if its.path not in self._names:
             text = self.text(its)
             self._names[its.path] = names_of(text) if text else None
         return self._names[its.path]
 
     def handed(self, dotted: str, its: Module, names: BoundNames) -> frozenset[str] | None:
-        """Return the names that a module's __getattr__ may hand out; None where that is open."""
+        """Return the names that a module's ``__getattr__`` may serve; None if unknown."""
         if names.is_open:
             return None
         if names.factory is None:
@@ -148,14 +150,14 @@ class DottedModules:
         return names.handed - names.refused if handing.refuses_none else names.handed
 
     def is_empty(self, its: Module) -> bool:
-        """Whether the file of a module has no bytes."""
+        """Whether a module's file is empty."""
         seen = self._where.stat(its.path)
         return seen is not None and seen.st_size == 0
 
     # --- names that a module lacks ------------------------------------------------------------------------------------
 
     def lacks(self, dotted: str, its: Module, name: str) -> bool:
-        """Whether a module surely has no such name, and nobody gives it one."""
+        """Whether a module surely has no such name, and no other module sets it."""
         key = dotted, name
         if key not in self._lacks:
             found = not (name == "*" or name.startswith("__")) and self.binds_nowhere(dotted, its, name)
@@ -163,9 +165,17 @@ class DottedModules:
         return self._lacks[key]
 
     def binds_nowhere(self, dotted: str, its: Module, name: str, depth: int = 0) -> bool:
-        """Whether neither a module's text has a name, nor what it takes everything of, nor what hands names out."""
+        """Whether no text binds the name: not the module's, not one that it star-imports, not its ``__getattr__``."""
         if its.kind == "namespace":
             return True
+        key = its.path, name
+        if key not in self._binds_nowhere:
+            self._binds_nowhere[key] = self._is_bound_nowhere(dotted, its, name, depth)
+        return self._binds_nowhere[key]
+
+    def _is_bound_nowhere(self, dotted: str, its: Module, name: str, depth: int) -> bool:
+        if its.kind == "extension":
+            return compiled_lacks(its.path, name, self._where)
         if its.path in self.of_other_text:
             data = self._where.read(self.of_other_text[its.path], MAX_PACKAGE_BYTES)
             return data is not None and name.encode() not in data
@@ -182,11 +192,13 @@ class DottedModules:
         stars = [absolute(dots, module, package_of(dotted, its)) for dots, module in names.stars]
         if not all(self._star_lacks(star, name, depth) for star in stars):
             return False
+        if names.getattr is not None and names.getattr.refuses(name):
+            return True
         handed = self.handed(dotted, its, names)
         return self.is_nowhere_spelt(its, name) if handed is None else name not in handed
 
     def _star_lacks(self, module: str, name: str, depth: int) -> bool:
-        """Whether nothing of this name comes with everything of a module."""
+        """Whether a star import of this module does not bring the name."""
         its = self.find(module) if module and depth < MOST_STARS else NONE
         if its.folders and self.find(f"{module}.{name}").kind != "none":
             return False
@@ -194,12 +206,17 @@ class DottedModules:
             path = self.search.find(module).path
             text = self._where.text(path, MAX_FILE_BYTES) if path.endswith(".py") else None
             return bool(text) and "\nglobals()" not in (text or "") and name not in bound_names(text or "", name)
-        return its.kind in ("package", "module") and self.binds_nowhere(module, its, name, depth + 1)
+        if its.kind not in ("package", "module", "extension"):
+            return False
+        if self.binds_nowhere(module, its, name, depth + 1):
+            return True
+        names = self.names(its) if its.kind != "extension" else None
+        return names is not None and names.exported is not None and name not in names.exported
 
     # --- what the files of a package say ------------------------------------------------------------------------------
 
     def is_nowhere_spelt(self, its: Module, name: str) -> bool:
-        """Whether no file of a package that hands out its names by code says this one: then no code of it can look it up."""
+        """Whether no file of a package with a computed ``__getattr__`` contains the name, so that it cannot serve it."""
         if its.kind != "package" or not re.fullmatch(r"[A-Za-z_]\w{5,}", name):
             return False
         word, spelt = re.compile(rf"\b{name}\b"), name.encode()
@@ -209,22 +226,25 @@ class DottedModules:
         )
 
     def is_set_elsewhere(self, dotted: str, name: str) -> bool:
-        """Whether a file of a module's package, or one that was come to, may give it a name that its own text does not bind."""
+        """Whether a file of the package, or a module read so far, may set this name on the module from outside."""
         top, spelt = self.find(dotted.partition(".")[0]), name.encode()
         asks = re.compile(rf"(?m)^[ \t]*from[ \t]+{re.escape(dotted)}[ \t]+import\b[^\n]*\b{name}\b")
         quoted = re.compile(rf"[\"']{name}[\"']")
 
         def sets(text: str) -> bool:
-            # who also imports the name sets it in another branch, unless it asks hasattr() before
+            # A module that also imports the name sets it in another branch, unless it calls hasattr() first.
             return sets_attribute(text, name) and not (asks.search(text) and not quoted.search(text))
 
         return any(sets(text) for text in self.texts.values()) or any(
-            data is None or (sets_attribute(data, name) if isinstance(data, str) else spelt in data and len(name) > 5)
+            data is None
+            or (sets_attribute(data, name) if isinstance(data, str) else len(name) > 5 and spells(data, spelt))
             for data in self._contents(top)
         )
 
     def _contents(self, its: Module) -> Iterator[str | bytes | None]:
-        """Yield the text of each file of a package, the bytes of compiled ones; None where one cannot be read, or they are too many."""
+        """Yield the text of each file of a package and the bytes of compiled ones; None for an unreadable file or past
+        the limit.
+        """
         todo, left = list(its.folders), MAX_PACKAGE_BYTES
         while todo:
             folder = todo.pop()
@@ -246,5 +266,5 @@ class DottedModules:
 
 
 def package_of(dotted: str, its: Module) -> str:
-    """Return what a module's relative imports start from."""
+    """Return the package that a module's relative imports refer to."""
     return dotted if its.kind == "package" else dotted.rpartition(".")[0]

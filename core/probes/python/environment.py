@@ -1,4 +1,4 @@
-"""One Python environment, read from outside: prefix, kind, version, folders of packages, distributions that matter."""
+"""One Python environment, read from outside: prefix, kind, version, package folders, relevant distributions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _LIB_PYTHON = late_pattern(r"python([0-9]{1,4})\.([0-9]{1,4})t?$")
 _STORE = late_pattern(
     r"(PythonSoftwareFoundation\.Python\.([0-9]{1,4})\.([0-9]{1,4}))_(?:[0-9.]+_\w*?_\w*?_)?([0-9a-z]+)"
 )
-"""Full name (with version, architecture and resources) or family name of the Store's packages of Python; the family name
-is the folder of their aliases."""
+"""Full name (with version, architecture and resource id) or family name of the Store's Python packages; the family name
+is the folder of their aliases.
+"""
 _PATCHLEVEL = late_pattern(r'#\s*define\s+PY_VERSION\s+"([^"]+)"')
 
 
@@ -59,11 +60,11 @@ def prefix_of(path: str, where: Sysroot, env: Mapping[str, str]) -> str:
 
 
 def _is_app_alias(path: str, where: Sysroot) -> bool:
-    """Whether a file is an App Execution Alias: nothing of a program is in it, and it may lead to the Store's own page."""
+    """Whether a file is an App Execution Alias, which has no content and may only open the Store."""
     seen = where.stat(path)
     if seen is None or not stat.S_ISREG(seen.st_mode):
         return False
-    # what Windows alone has is asked by its name
+    # getattr: only Python on Windows defines these names
     tagged = getattr(seen, "st_reparse_tag", 0) == getattr(stat, "IO_REPARSE_TAG_APPEXECLINK", None)
     return tagged or (seen.st_size == 0 and "\\windowsapps\\" in path.lower())
 
@@ -77,7 +78,7 @@ def _is_environment(prefix: str, where: Sysroot) -> bool:
 
 
 def _behind_shim(folder: str, where: Sysroot, env: Mapping[str, str]) -> str:
-    """Return the prefix that one of pyenv's shims stands for: PYENV_VERSION, else pyenv's global version."""
+    """Return the prefix that a pyenv shim selects: PYENV_VERSION, else pyenv's global version."""
     root = where.parent(folder)
     if where.name(folder) != "shims" or not where.is_folder(where.join(root, "versions")):
         return ""
@@ -89,7 +90,7 @@ def _behind_shim(folder: str, where: Sysroot, env: Mapping[str, str]) -> str:
 
 
 def find_interpreter(prefix: str, where: Sysroot) -> str:
-    """Return the path of the interpreter of ``prefix``; empty when there is none."""
+    """Return the path of the interpreter of ``prefix``; empty if there is none."""
     names = ("Scripts\\python.exe", "python.exe") if where.system == "windows" else ("bin/python", "bin/python3")
     return next((p for n in names if where.is_file(p := where.join(prefix, n))), "")
 
@@ -97,9 +98,10 @@ def find_interpreter(prefix: str, where: Sysroot) -> str:
 def describe_environment(
     prefix: str, given: str, env: Mapping[str, str], where: Sysroot, *, every: bool = False
 ) -> PythonEnvironment:
-    """Return what the files of one environment tell. A broken one has ``problem``; this never raises.
+    """Return what the files of one environment say.
 
-    ``every``: also distributions that only require what matters here, or are required by it.
+    A broken environment has ``problem`` set; this never raises. ``every`` adds the distributions that only require a
+    relevant one, or that one requires.
     """
     settings = read_settings(where.text(where.join(prefix, "pyvenv.cfg")))
     executable = given if given.startswith(prefix) and where.is_file(given) else find_interpreter(prefix, where)
@@ -141,7 +143,7 @@ def _installer(
 
 
 def _is_managed(prefix: str, where: Sysroot) -> bool:
-    """Whether the standard library's folder has the mark of PEP 668."""
+    """Whether the standard library's folder has the marker EXTERNALLY-MANAGED (PEP 668)."""
     libraries = (
         [where.join(prefix, "Lib")] if where.system == "windows" else [f for f, _ in _lib_folders(prefix, where)]
     )
@@ -152,7 +154,7 @@ _ADDS = late_pattern(r"add_dll_directory\(\s*(r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)
 
 
 def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
-    """Yield the folders that lines of .pth files give to os.add_dll_directory, as far as they are there.
+    """Yield the existing folders that lines of .pth files pass to os.add_dll_directory.
 
     Python runs such a line at its start if it begins with "import" (documentation of the module site).
     """
@@ -171,7 +173,7 @@ def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
 
 
 def read_settings(content: str | None) -> dict[str, str] | None:
-    """Return pyvenv.cfg's settings with lower-case names; None when there is no such file."""
+    """Return the settings of pyvenv.cfg with lower-case names; None if there is no such file."""
     if content is None:
         return None
     pairs = (line.split("=", 1) for line in content.splitlines() if "=" in line)
@@ -204,7 +206,7 @@ def _lib_folders(prefix: str, where: Sysroot) -> list[tuple[str, tuple[int, int]
 def site_packages(
     prefix: str, kind: Kind, settings: dict[str, str] | None, env: Mapping[str, str], where: Sysroot
 ) -> Iterator[str]:
-    """Yield the existing folders of packages in the interpreter's own order, each real folder once."""
+    """Yield the existing package folders in the interpreter's order, each real folder once."""
     settings = settings or {}
     seen = set()
     for folder in _package_folders(prefix, kind, settings, env, where):
@@ -218,13 +220,14 @@ def _package_folders(
 ) -> Iterator[str]:
     version = _minor(prefix, settings, where)
     alone = kind == "venv" and settings.get("include-system-site-packages", "false").lower() != "true"
+    of_user = user_folder(version, env, where) if version and not env.get("PYTHONNOUSERSITE") else ()
     if kind == "store":
         yield from _store_folder(prefix, env, where)
     if kind != "venv":
-        yield from _user_folder(version, env, where)
+        yield from of_user
     yield from _own_folders(prefix, version, where)
     if kind == "venv" and not alone and (home := settings.get("home")):
-        yield from _user_folder(version, env, where)
+        yield from of_user
         base = home if where.system == "windows" else where.parent(where.real_path(home))
         yield from _own_folders(base, version, where)
 
@@ -236,14 +239,14 @@ def _own_folders(prefix: str, version: tuple[int, int] | None, where: Sysroot) -
     for folder, its in _lib_folders(prefix, where):
         if version in (None, its):
             yield where.join(folder, "site-packages")
-    if prefix in ("/usr", "/") and version:  # Debian's own: site.py of its python3 package
+    if prefix in ("/usr", "/") and version:  # Debian's own folder: site.py of its python3 package.
         yield where.join("/usr/local/lib", f"python{version[0]}.{version[1]}", "dist-packages")
         yield "/usr/lib/python3/dist-packages"
         yield where.join("/usr/lib", f"python{version[0]}.{version[1]}", "dist-packages")
 
 
 def _store_folder(prefix: str, env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
-    """Yield where pip of the Store's Python installs: in the package's own data, as Windows redirects it."""
+    """Yield the folder that pip of the Store's Python installs into, below the package's redirected data folder."""
     family = _STORE.fullmatch(where.name(prefix))
     if family and env.get("LOCALAPPDATA"):
         package = f"{family[1]}_{family[4]}"
@@ -251,10 +254,8 @@ def _store_folder(prefix: str, env: Mapping[str, str], where: Sysroot) -> Iterat
         yield where.join(data, f"Python{family[2]}{family[3]}", "site-packages")
 
 
-def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
-    """Yield the folder of ``pip install --user``: PEP 370."""
-    if version is None or env.get("PYTHONNOUSERSITE"):
-        return
+def user_folder(version: tuple[int, int], env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
+    """Yield the folder of ``pip install --user`` (PEP 370), also if it does not exist."""
     if where.system == "windows":
         base = env.get("PYTHONUSERBASE") or (where.join(env["APPDATA"], "Python") if env.get("APPDATA") else "")
         tail = where.join(f"Python{version[0]}{version[1]}", "site-packages")
@@ -266,7 +267,7 @@ def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where:
 
 
 def _minor(prefix: str, settings: Mapping[str, str], where: Sysroot) -> tuple[int, int] | None:
-    """Return major and minor version: pyvenv.cfg's, the interpreter's real name, the newest lib/python3.X."""
+    """Return major and minor version: from pyvenv.cfg, the interpreter's resolved name, or the newest lib/python3.X."""
     said = all_numbers(settings.get("version") or settings.get("version_info") or "")
     said_pair = (said[0], said[1]) if len(said) >= 2 else None
     if where.system == "windows":
@@ -281,14 +282,14 @@ def _minor(prefix: str, settings: Mapping[str, str], where: Sysroot) -> tuple[in
     folders = _lib_folders(prefix, where)
     starts = (int(real[1]), int(real[2])) if real else None
     if starts and (said_pair is None or starts in {its for _folder, its in folders}):
-        return starts  # nobody reads the version in pyvenv.cfg
+        return starts  # The version in pyvenv.cfg has no effect.
     if said_pair:
         return said_pair
     return folders[0][1] if folders else None
 
 
 def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Sysroot) -> str:
-    """Return the fullest version that files tell: pyvenv.cfg, conda's record, Python.h's patchlevel.h, a file name."""
+    """Return the most complete version that files give: pyvenv.cfg, conda's record, patchlevel.h, a file name."""
     said = re.match(r"\d+(\.\d+){1,2}", (settings or {}).get("version") or (settings or {}).get("version_info") or "")
     if said and (where.system == "windows" or tuple(all_numbers(said[0])[:2]) == _minor(prefix, settings or {}, where)):
         return said[0]
@@ -309,8 +310,10 @@ def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Sy
 
 
 def goes_without_home(home: str, executable: str, where: Sysroot) -> bool:
-    """Whether the interpreter starts although ``home`` of its pyvenv.cfg is no folder: a relative one leads CPython on to the
-    folder that it was built for (Modules/getpath.py), which is where it lies.
+    """Whether the interpreter starts although ``home`` in its pyvenv.cfg does not exist.
+
+    If ``home`` is relative, CPython falls back on the prefix it was compiled for (Modules/getpath.py); that works if
+    the interpreter is installed there.
     """
     if where.system == "windows" or where.path_module.isabs(home) or not executable:
         return False

@@ -1,4 +1,5 @@
-"""What Python surely evaluates as it runs a statement, and what a condition comes to that asks for releases, modules or the system.
+"""Which expressions Python surely evaluates when it runs a statement, and the values of conditions on releases, modules
+or the system.
 
 Source: https://docs.python.org/3/reference/expressions.html#evaluation-order and compound_stmts.html.
 """
@@ -15,10 +16,10 @@ from core.common.versions import parse_python_version
 from core.probes.python.bound_names import is_for_the_checker
 
 _ASKED = ("torch", "triton", "numpy", "scipy", "transformers", "tokenizers", "safetensors", "sentencepiece")
-"""Modules that is_X_available() asks for without further conditions, in every package that has such a function."""
+"""Modules for which ``is_X_available()`` has no further conditions, in every package that has such a function."""
 
 UNKNOWN = object()
-"""The value of an expression that reading does not tell."""
+"""The value of an expression that cannot be determined from text."""
 
 _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Lt: operator.lt,
@@ -33,28 +34,28 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
 
 
 class Surroundings(Protocol):
-    """What an expression may ask for."""
+    """The facts that an expression may depend on."""
 
     @property
     def python(self) -> tuple[int, int]:
-        """The interpreter's release."""
+        """The interpreter's major and minor version."""
 
     @property
     def platform(self) -> str:
         """sys.platform."""
 
     def is_installed(self, module: str) -> bool | None:
-        """Whether a module can be found; None where that is open."""
+        """Whether a module can be found; None if unknown."""
 
     def release(self, module: str) -> str:
-        """Return the release of what brings a module; empty where that is open."""
+        """Return the version of the distribution that provides a module; empty if unknown."""
 
 
 class Values(NamedTuple):
-    """What the names of a module stand for."""
+    """What the names in a module refer to."""
 
     modules: Mapping[str, str]
-    """Name -> the module that it stands for."""
+    """Name -> the module that it refers to."""
     values: Mapping[str, object]
 
 
@@ -62,13 +63,13 @@ class Values(NamedTuple):
 
 
 def answer(test: ast.expr, names: Values, around: Surroundings) -> bool | None:
-    """Return what a condition comes to; None where reading does not tell."""
+    """Return the truth value of a condition; None if the text does not determine it."""
     found = value_of(test, names, around)
     return None if found is UNKNOWN else bool(found)
 
 
 def value_of(node: ast.expr, names: Values, around: Surroundings) -> object:
-    """Return the value of an expression; UNKNOWN where reading does not tell."""
+    """Return the value of an expression; UNKNOWN if the text does not determine it."""
     match node:
         case ast.Constant(value=value):
             return value
@@ -141,13 +142,13 @@ def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
 
 
 def _is_metadata(chain: tuple[str, ...], names: Values) -> bool:
-    """Whether a function named version is that of importlib.metadata."""
+    """Whether a function named ``version`` is importlib.metadata's."""
     its = names.modules.get(chain[0], "") if chain else ""
     return ".".join((its, *chain[1:])) in ("importlib.metadata.version", "importlib_metadata.version")
 
 
 class _Release(tuple[int, ...]):
-    """The first parts of sys.version_info: what follows them is not known."""
+    """The first parts of sys.version_info; the others are not known."""
 
     __slots__ = ()
 
@@ -158,7 +159,7 @@ def _compared(left: object, op: ast.cmpop, right: object) -> object:
     if isinstance(left, _Release) and isinstance(right, tuple):
         if len(right) > len(left) and right[: len(left)] == left:
             return UNKNOWN
-        left = (*left, 0)  # a release is more than its first parts
+        left = (*left, 0)  # A release has more parts than the known ones.
     how = _COMPARED.get(type(op))
     try:
         found = UNKNOWN if how is None else how(left, right)
@@ -168,7 +169,10 @@ def _compared(left: object, op: ast.cmpop, right: object) -> object:
 
 
 def _is_sure(left: object, right: object, alike: Callable[[object, object], bool]) -> bool:
-    """Whether two releases compare alike as texts and as versions: a package may have either, and a local part besides ("2.6.0+cu124")."""
+    """Whether two releases compare the same as texts and as versions.
+
+    A package may compare them in either way, and a release may have a local part ("2.6.0+cu124").
+    """
     if isinstance(left, str) and isinstance(right, str):
         one, other = parse_python_version(left), parse_python_version(right)
         return one is None or other is None or (one != other and alike(one, other))
@@ -188,7 +192,7 @@ def _part(value: object, index: ast.expr) -> object:
 
 
 def chain_of(node: ast.expr) -> tuple[str, ...]:
-    """Return the names of an attribute of a name, such as np.random.rand; empty for any other expression."""
+    """Return the names in a chain of attributes, such as ("np", "random", "rand"); empty for any other expression."""
     names: list[str] = []
     its: ast.AST = node
     while isinstance(its, ast.Attribute):
@@ -198,7 +202,7 @@ def chain_of(node: ast.expr) -> tuple[str, ...]:
 
 
 def chains(node: ast.AST | None) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield line and names of each attribute of a name that is surely looked up as an expression is evaluated."""
+    """Yield line and names of each chain of attributes that evaluating an expression surely looks up."""
     match node:
         case None | ast.Lambda() | ast.Constant() | ast.Name():
             return
@@ -222,7 +226,7 @@ def chains(node: ast.AST | None) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, *, annotated: bool) -> Iterator[ast.expr]:
-    """Yield what Python evaluates as it comes to a function or a class, its body apart."""
+    """Yield the expressions that Python evaluates at the definition of a function or class, without its body."""
     yield from node.decorator_list
     if isinstance(node, ast.ClassDef):
         yield from node.bases
@@ -247,17 +251,17 @@ _ABOVE: Mapping[str, tuple[str, ...]] = {
     "SyntaxError": ("SyntaxError",),
     "PermissionError": ("PermissionError", "OSError", "IOError", "EnvironmentError"),
 }
-"""What ends an import -> the names that catch it."""
+"""Exception that ends an import -> the names of handlers that catch it."""
 
 _OTHERS = re.compile(
     r"(?:Key|Value|Type|Name|Runtime|Index|Lookup|NotImplemented|Unicode\w*|ZeroDivision|Assertion|FileNotFound)Error"
     r"|KeyboardInterrupt|StopIteration|SystemExit"
 )
-"""Names of Python's own that surely catch none of these."""
+"""Names of built-in exceptions that surely do not catch any of these."""
 
 
 def catches(handler: ast.ExceptHandler, error: str) -> bool | None:
-    """Whether a handler catches an error, by its name; None where reading does not tell."""
+    """Whether a handler catches an error of this name; None if the text does not determine it."""
     several = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     found = [_catches(one, error) for one in several]
     return True if True in found else None if None in found else False
@@ -274,13 +278,13 @@ def _catches(kind: ast.expr | None, error: str) -> bool | None:
 
 
 def name_of_error(raised: ast.expr | None) -> str:
-    """Return the name of what is raised; empty where that is open."""
+    """Return the name of the raised exception; empty if unknown."""
     called = raised.func if isinstance(raised, ast.Call) else raised
     return (chain_of(called)[-1:] or ("",))[0] if called is not None else ""
 
 
 def may_return(node: ast.stmt) -> bool:
-    """Whether a statement may end the function in which it stands."""
+    """Whether a statement may return from the function that contains it."""
     todo: list[ast.AST] = [node]
     while todo:
         its = todo.pop()
@@ -292,14 +296,14 @@ def may_return(node: ast.stmt) -> bool:
 
 
 def is_harmless(node: ast.With) -> bool:
-    """Whether a with statement lets every error through, as that of warnings does."""
+    """Whether a with statement lets every exception through, as ``warnings.catch_warnings`` does."""
     called = (i.context_expr.func for i in node.items if isinstance(i.context_expr, ast.Call))
     names = [chain_of(f)[-1:] for f in called]
     return len(names) == len(node.items) and all(n == ("catch_warnings",) for n in names)
 
 
 def has_future_annotations(body: Iterable[ast.stmt]) -> bool:
-    """Whether a module's annotations are not evaluated."""
+    """Whether the module postpones the evaluation of annotations (``from __future__ import annotations``)."""
     return any(
         isinstance(n, ast.ImportFrom) and n.module == "__future__" and any(a.name == "annotations" for a in n.names)
         for n in body

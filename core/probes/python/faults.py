@@ -1,4 +1,4 @@
-"""What keeps an environment's interpreter from starting or leads its tools elsewhere; and the remains of an interrupted pip."""
+"""Faults of an environment that stop its interpreter or misdirect its tools, and leftovers of an interrupted pip."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEFAULT_FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/
 def environment_faults(
     prefix: str, python: Interpreter | None, env: Mapping[str, str], where: Sysroot
 ) -> Iterator[EnvironmentFault]:
-    """Yield what is wrong with the environment itself."""
+    """Yield the faults of the environment itself."""
     yield from _dangling_interpreter(prefix, where)
     if python is None:
         return
@@ -62,7 +62,7 @@ def _dangling_interpreter(prefix: str, where: Sysroot) -> Iterator[EnvironmentFa
 
 
 def _upgraded(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:
-    """Compare the packages' folders of a virtual environment with the version of the interpreter that starts."""
+    """Yield a fault if the packages' folder of a virtual environment belongs to another version than the interpreter."""
     if python.settings is None or where.system == "windows":
         return
     names = [n for n in where.names(where.join(python.prefix, "lib")) or () if re.fullmatch(r"python3\.\d{1,3}t?", n)]
@@ -78,7 +78,9 @@ def _upgraded(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]
 
 
 def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:
-    """Look for an environment that lost its pyvenv.cfg: its link to a Python elsewhere then starts that Python as it is."""
+    """Yield a fault if the environment lost its pyvenv.cfg: its link then starts the base Python without these
+    packages.
+    """
     if python.settings is not None or where.system == "windows" or not where.is_link(python.executable):
         return
     folder = where.join(python.prefix, "lib", f"python{python.short_version}")
@@ -106,13 +108,13 @@ def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroo
         folders = (where.join(base, n, f"python{python.short_version}") for n in ("lib", "lib64"))
         there = any(where.is_file(where.join(f, "os.py")) or where.is_file(where.join(f, "os.pyc")) for f in folders)
         there = there or any(where.is_file(where.join(base, n, digits)) for n in ("lib", "lib64"))
-    lost = python.settings is None and where.is_link(python.executable)  # of an environment without pyvenv.cfg
+    lost = python.settings is None and where.is_link(python.executable)  # an environment without pyvenv.cfg
     if not there and not lost and (named or (python.settings is not None and where.is_folder(base))):
         yield EnvironmentFault(kind="no standard library", path=path_text(base), source="PYTHONHOME" if named else "")
 
 
 def _library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Iterator[EnvironmentFault]:
-    """Look for libpython, where the interpreter is linked against it, in the places that ld.so searches."""
+    """Yield a fault if ld.so finds no libpython for an interpreter that is linked against it."""
     if where.system == "windows":
         return
     image = read_image.read_image(where.real_path(python.executable), root=where.root)
@@ -132,7 +134,7 @@ def _library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Ite
 
 
 def _moved(prefix: str, where: Sysroot) -> Iterator[EnvironmentFault]:
-    """Compare the folder that its scripts name with the one in which it is."""
+    """Yield a fault if the scripts of the environment name another folder than its own."""
     for file, line, named in _named_folders(prefix, where):
         if where.real_path(named) != where.real_path(prefix):
             kind = "copied" if where.is_folder(named) else "moved"
@@ -162,7 +164,7 @@ def _named_folders(prefix: str, where: Sysroot) -> Iterator[tuple[str, int, str]
 def remains_of_pip(
     entries: tuple[SearchEntry, ...], where: Sysroot, required: frozenset[str] = frozenset()
 ) -> Iterator[Remains]:
-    """Yield what interrupted installations left in the folders of packages: of distributions that matter here or are required."""
+    """Yield the leftovers of interrupted installations in package folders: of relevant or required distributions."""
     for entry in entries:
         if entry.origin in ("standard library", "start"):
             continue
@@ -192,7 +194,9 @@ _KNOWN_NAMES = ("torch", "torchvision", "torchaudio", "tensorflow", "keras", "ja
 
 
 def _behind_tilde(name: str) -> str:
-    """Return what pip renamed: "~" and perhaps more stand in place of as many first letters (AdjacentTempDirectory)."""
+    """Return the original name of a folder that pip renamed: "~" and more characters replace as many first letters
+    (pip's AdjacentTempDirectory).
+    """
     plain = re.sub(r"-[^-]+\.dist-info$", "", name)
     tail = re.sub(r"^[~\-.=%0-9]+", "", plain)
     if plain.startswith("~vidia"):

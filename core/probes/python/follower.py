@@ -17,11 +17,12 @@ from collections.abc import Generator, Iterable
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.knowledge.modules import KnownModule, module_of, module_table
+from core.knowledge.modules import KnownModule, module_of
 from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
 from core.probes.python.bound_names import ends_with_raise, stored_names
 from core.probes.python.dotted_modules import MAX_FILE_BYTES, NONE, DottedModules, Module, package_of
+from core.probes.python.endings import Endings
 from core.probes.python.evaluation import (
     UNKNOWN,
     Values,
@@ -38,6 +39,7 @@ from core.probes.python.evaluation import (
 from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
     EXTENDS_PATH,
+    FILLS_MODULES,
     IMPORT,
     MAKES_MODULES,
     absolute,
@@ -50,9 +52,8 @@ from core.probes.python.module_text import (
     top_level_lines,
 )
 from core.probes.python.modules import ModuleSearch
-from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects, UnfitExtension
+from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.sysroot import Sysroot
-from core.probes.wheel_record import read_record
 
 MOST_SECONDS = 3.0
 """Processor time for one environment: a busy machine finds what a quiet one does."""
@@ -155,6 +156,7 @@ class Follower:
         closed: frozenset[str] = frozenset(),
         only: frozenset[str] = frozenset(),
         whole: frozenset[str] = frozenset(),
+        suspects: Suspects = NOTHING_SUSPECT,
         end: tuple[float, float] | None = None,
     ) -> None:
         self._search, self._distributions, self._where = search, distributions, where
@@ -171,16 +173,12 @@ class Follower:
         self._first_start: dict[str, str] = {}
         """Files that were followed -> the module whose import came to them first."""
         self._proofs: dict[str, frozenset[int]] = {}
-        self.suspect(NOTHING_SUSPECT)
-
-    def suspect(self, suspects: Suspects) -> None:
-        """Let what does not load end an import."""
-        self._unfit = {one.path: one for one in suspects.unfit}
+        self.endings = Endings(search, distributions, where, self._found, suspects)
+        self._unfit = {one.path for one in suspects.unfit}
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
         self._careful |= {self._top_of(one.path) for one in suspects.gone}
         self._found.of_other_text = {b.source: b.path for b in suspects.byte_code if b.state == "other text"}
-        self._byte_code = {b.source or b.path: b.path for b in suspects.byte_code if b.state != "other text"}
-        self._gone = {module_stem(one.path): f"{one.distribution} {one.version}" for one in suspects.gone}
+        self._byte_code = {b.source or b.path for b in suspects.byte_code if b.state != "other text"}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._found.lacking = frozenset(suspects.lacking)
         self._found.of_python = self._importing(wanted) if wanted else frozenset()
@@ -225,11 +223,11 @@ class Follower:
             self._is_late = not self.had_time
         return not self._is_late
 
-    def start(self, row: KnownModule, distribution: Distribution) -> EndedImport | None:
-        """Return where the import of one framework ends; None where nothing shows that it does."""
+    def follow_framework(self, row: KnownModule, distribution: Distribution) -> EndedImport | None:
+        """Return where the import of a framework ends; None where nothing shows that it does."""
         its = self._found.find(row.module)
         if its.kind in ("none", "namespace"):
-            return self._absent_start(row, distribution, its)
+            return self.endings.at_missing_framework(row, distribution, its)
         try:
             self._run(row.module)
             for name in row.code_imports:
@@ -238,7 +236,7 @@ class Follower:
             return e.what
         return None
 
-    def ends(self, start: str) -> EndedImport | None:
+    def follow(self, start: str) -> EndedImport | None:
         """Return where the import of any module ends; None where nothing shows that it does."""
         try:
             self._run(start)
@@ -246,15 +244,8 @@ class Follower:
             return e.what
         return None
 
-    def told_of_lost(self, module: str, one: DamagedFile) -> EndedImport:
-        """Return a package whose own start is lost: the rest of its folder is imported as a namespace, and has nothing."""
-        folder = self._where.parent(one.path)
-        its = Module("namespace", folder) if self._where.is_folder(folder) else NONE
-        ended = self._told("absent", ("", 0), module, its)
-        return msgspec.structs.replace(ended, owner=f"{one.distribution} {one.version}")
-
-    def told_of_opened(self, one: DamagedFile) -> tuple[EndedImport, str] | None:
-        """Return a lost library with the start that comes to a module of its package that spells its name; None for none."""
+    def import_that_opens(self, one: DamagedFile) -> tuple[EndedImport, str] | None:
+        """Return the end at a lost library whose name a followed module of its package spells, and the start that led there."""
         name = self._where.name(one.path)
         spelt = re.compile(rf"{re.escape(name)}[\"']")
         tops = {self._top_of(one.path), module_of(one.distribution)}
@@ -264,7 +255,7 @@ class Follower:
                 continue  # a program that a package needs at its start is asked for there
             if name in text and self._top_of(path) in tops and spelt.search(text):
                 edge = Edge(name=name, wanted_by=path_text(path), state="absent")
-                ended = self._told("unfit", ("", 0), self._dotted(path), Module("module", path))
+                ended = self.endings.describe("unfit", "", 0, self._dotted(path), Module("module", path))
                 owner = f"{one.distribution} {one.version}"
                 return msgspec.structs.replace(ended, edge=edge, recorded=True, owner=owner), start
         return None
@@ -278,40 +269,6 @@ class Follower:
     def _top_of(self, path: str) -> str:
         return self._dotted(path).partition(".")[0]
 
-    def told_of(self, one: UnfitExtension) -> EndedImport:
-        """Return an extension module that nothing shows to be imported, and that is what its package is for."""
-        return self._with_edge(self._told("unfit", ("", 0), one.dotted, Module("extension", one.path)), one)
-
-    def _with_edge(self, ended: EndedImport, one: UnfitExtension) -> EndedImport:
-        return msgspec.structs.replace(ended, edge=one.edge, recorded=one.recorded, owner=one.owner, path=one.path)
-
-    def _absent_start(self, row: KnownModule, distribution: Distribution, its: Module) -> EndedImport | None:
-        """Tell of a recorded framework that is not there; one that is recorded without a file was never meant to be."""
-        record = read_record(distribution, self._where)
-        editable = re.search(r"(?m)^(__editable__[^,\n]*\.pth|[\w.-]+\.pth),", record)
-        if not editable and not re.search(rf"(?m)^{row.module}[/.]", record):
-            return None
-        gone = self._gone_folder(distribution, editable[1]) if editable else ""
-        if editable and not gone:
-            return None  # its finder is no list of folders: nothing is known of where it leads
-        return EndedImport(
-            starts=(row.module,),
-            importer="",
-            line=0,
-            wanted=row.module,
-            kind="absent",
-            path=path_text(gone or its.path),
-            owner=f"{distribution.name} {distribution.version}",
-        )
-
-    def _gone_folder(self, distribution: Distribution, name: str) -> str:
-        """Return the folder that an editable installation leads to and that is not there."""
-        text = self._where.text(self._where.join(distribution.location, name)) or ""
-        if text.startswith(("import ", "import\t")):
-            return next((p for p in self._search.editable_paths.values() if self._where.stat(p) is None), "")
-        lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-        return next((p for p in lines if self._where.path_module.isabs(p) and not self._where.is_folder(p)), "")
-
     def imported_by_code(self, framework: str, module: str) -> EndedImport | None:
         """Return where the import of a module ends whose name a framework has from elsewhere; None where nothing shows that it does."""
         try:
@@ -324,7 +281,8 @@ class Follower:
         """Enter what a framework imports without a statement of that name."""
         if self._found.find(name).kind in ("none", "namespace", "foreign"):
             importer = self._found.find(framework).path
-            raise _Ended(self._told("absent", (importer, 0), name, self._found.find(name)), "ModuleNotFoundError")
+            ended = self.endings.describe("absent", importer, 0, name, self._found.find(name))
+            raise _Ended(ended, "ModuleNotFoundError")
         self._run(name)
 
     # --- one module after another -------------------------------------------------------------------------------------
@@ -386,7 +344,7 @@ class Follower:
         self._entered[dotted] = None
         text = self._found.text(its)
         self._first_start.setdefault(its.path, self._start)
-        if by and (bad := self._bad_content(dotted, its, text)):
+        if by and (bad := self.endings.fault_of_content(dotted, its, text)):
             raise self._end(bad, by, dotted, its)
         frame = _Frame(dotted, its.path, package_of(dotted, its), text)
         whole = self._is_read_with_care(dotted, its) or (top in self._whole and self._needs_a_parser(frame))
@@ -436,7 +394,7 @@ class Follower:
                 raise self._end("foreign", frame, f"{module}.{name}", inner)
             elif self._is_gone(its, name) and not self._has_another(its, name):
                 raise self._end("absent", frame, f"{module}.{name}", its)
-            elif module != frame.name and self._found.lacks(module, its, name):
+            elif self._is_anothers(module, its, frame) and self._found.lacks(module, its, name):
                 raise self._end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
         return True
 
@@ -574,7 +532,7 @@ class Follower:
         """
         for name in names:
             its = self._found.find(module)
-            if its.kind not in ("package", "module") or module == frame.name or name.startswith("__"):
+            if not self._is_anothers(module, its, frame) or name.startswith("__"):
                 return None
             if its.folders and self._found.find(f"{module}.{name}").kind != "none":
                 if binds(self._found.text(its), name):
@@ -584,6 +542,13 @@ class Follower:
             lacks = self._found.binds_nowhere(module, its, name) if by_text else self._found.lacks(module, its, name)
             return (module, name) if lacks else None
         return None
+
+    @staticmethod
+    def _is_anothers(module: str, its: Module, frame: _Frame) -> bool:
+        """Whether a module's names are asked for: not its own by itself, nor those of compiled code of the same package."""
+        if its.kind == "extension":
+            return module.partition(".")[0] != frame.name.partition(".")[0]
+        return module != frame.name and its.kind in ("package", "module", "namespace")
 
     # --- what conditions ask for --------------------------------------------------------------------------------------
 
@@ -626,7 +591,8 @@ class Follower:
 
     def _is_surely_absent(self, dotted: str) -> bool:
         parent, dot, name = dotted.rpartition(".")
-        if any("sys.modules" in t and (f'"{dotted}"' in t or f"'{dotted}'" in t) for t in self._found.texts.values()):
+        spelt = (f'"{dotted}"', f"'{dotted}'")
+        if any(any(s in t for s in spelt) and FILLS_MODULES.search(t) for t in self._found.texts.values()):
             return False
         if not dot:
             return not self._search.has_unknown_finders
@@ -640,91 +606,19 @@ class Follower:
 
     def _is_gone(self, parent: Module, name: str) -> bool:
         """Whether a package recorded a module of this name in the parent's folder, and it is not there."""
-        return bool(self._loser(parent.folders, name))
-
-    def _loser(self, folders: Iterable[str], name: str) -> str:
-        """Return name and version of the package that recorded a module of this name in one of the folders, and lost it."""
-        join = self._where.join
-        places = (module_stem(p) for f in folders for p in (join(f, name), join(f, name, "__init__")))
-        return next((self._gone[p] for p in places if p in self._gone), "") if self._gone else ""
+        return bool(self.endings.package_that_lost(parent.folders, name))
 
     def _has_another(self, its: Module, name: str) -> bool:
         """Whether a package may have the name of a module that is gone from somewhere else."""
         names = self._found.names(its)
         return binds(self._found.text(its), name) or (names is not None and bool(names.stars))
 
-    def _bad_content(self, dotted: str, its: Module, text: str) -> str:
-        """Return in a word why a module's file is no module; empty for one that is."""
-        if "\0" in text:
-            return "damaged"
-        if not text and self._is_closed_to_us(its):
-            return "unreadable"
-        return "empty" if not text and self._lost_its_content(dotted, its) else ""
-
-    def _is_closed_to_us(self, its: Module) -> bool:
-        """Whether a file has content that this user may not read."""
-        seen = self._where.stat(its.path) if its.path.endswith(".py") else None
-        return seen is not None and seen.st_size > 0 and self._where.text(its.path, 1) is None
-
-    def _lost_its_content(self, dotted: str, its: Module) -> bool:
-        """Whether a file of no bytes was recorded with some."""
-        if not self._found.is_empty(its):
-            return False
-        owner = self._owner(dotted)
-        if owner is None:
-            return False
-        spelt = "/".join(dotted.split(".")) + ("/__init__.py" if its.kind == "package" else ".py")
-        record = read_record(owner, self._where)
-        at = 0 if record.startswith(f"{spelt},") else record.find(f"\n{spelt},") + 1  # plain: TensorFlow's has 4 MB
-        row = re.compile(r"[^\n]*,(\d{1,12})\r?(?:\n|\Z)").match(record, at)
-        return bool(record.startswith(f"{spelt},", at) and row and int(row[1]))
-
-    def _owner(self, dotted: str) -> Distribution | None:
-        """Return the distribution that a module is of, by its name; the one that lies beside the module first."""
-        top = dotted.partition(".")[0]
-        mine = [
-            d
-            for d in self._distributions
-            if module_of(d.name) in (top, dotted) or dotted.startswith(module_of(d.name) + ".")
-        ]
-        known = next((row for row in module_table().modules if row.module == top), None)
-        if not mine and known:
-            mine = [d for d in self._distributions if re.fullmatch(known.distributions, d.name)]
-        path = self._found.find(top).path
-        return next((d for d in mine if path.startswith(d.location + self._where.path_module.sep)), None)
-
     def _end(  # noqa: PLR0917 - what it tells
         self, kind: str, by: _Frame | None, wanted: str, its: Module, name: str = "", error: str = ""
     ) -> _Ended:
         """Return the end of an import at the line that a module has come to."""
-        ended = self._told(kind, (by.path, by.where) if by else ("", 0), wanted, its, name)
-        if its.path in self._unfit:
-            ended = self._with_edge(ended, self._unfit[its.path])
-        if byte_code := self._byte_code.get(its.path) or (name and self._found.of_other_text.get(its.path)):
-            ended = msgspec.structs.replace(ended, path=path_text(byte_code))
+        importer, line = (by.path, by.where) if by else ("", 0)
+        ended = self.endings.describe(kind, importer, line, wanted, its, name)
         if not error:
             error = "ModuleNotFoundError" if kind == "absent" and not name else _ERRORS.get(kind, "ImportError")
         return _Ended(ended, error)
-
-    def _told(self, kind: str, by: tuple[str, int], wanted: str, its: Module, name: str = "") -> EndedImport:
-        top = self._search.find(wanted.partition(".")[0])
-        above, _dot, name_of_it = wanted.rpartition(".")
-        places = self._found.find(above).folders if above else [e.path for e in self._search.search.entries]
-        loser = self._loser(places, name_of_it) if kind == "absent" else ""
-        owner, hidden = self._owner(wanted), next(iter(top.hidden), "")
-        behind = next(
-            (d for d in self._distributions if module_of(d.name) == wanted.partition(".")[0] and hidden.startswith(d.location)), None
-        )  # fmt: skip
-        return EndedImport(
-            starts=(),
-            importer=path_text(by[0]),
-            line=by[1],
-            wanted=wanted,
-            kind=kind,  # type: ignore[arg-type]  # one of its words
-            name=name,
-            path=path_text(its.path or (top.path if top.kind != "none" else "")),
-            entry=top.entry,
-            owner=loser or (f"{owner.name} {owner.version}" if owner else ""),
-            hidden=hidden,
-            hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",
-        )

@@ -1,7 +1,8 @@
-"""What the RECORD of any distribution lists and is not there: modules, shared libraries, programs inside the package; by listing folders alone.
+"""Files that a distribution's RECORD lists and that are missing: modules, shared libraries, programs inside the
+package.
 
-Where nothing lacks, only a package's upper folders and those with libraries are looked at, so that hundreds of distributions cost
-milliseconds; where something does, all folders of that distribution are.
+Only folders are listed. For a complete package only its upper folders and those with libraries are, so that hundreds of
+distributions cost milliseconds; for an incomplete one, all its folders.
 """
 
 from __future__ import annotations
@@ -21,24 +22,32 @@ from core.probes.wheel_record import read_record
 STRIPPED_PATHS = late_pattern(
     r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|_tests?\.(?:cpython|cp|abi)[^/]*$"
 )
-"""Paths that people strip from an image, and that few programs miss: an import that comes to one tells of it."""
+"""Paths that people strip from images and that few programs need.
+
+If an import needs one, following that import reports it.
+"""
 
 DIST_INFO = late_pattern(r"([A-Za-z0-9][\w.]*)-([^-]+)\.dist-info")
 
 FILE_ROW = late_pattern(
     r"(?m)^(?!\.\.|/|[A-Za-z]:)((?:[^\",\n/]+/)*)(\w+\.py|[^\",\n/]+\.(?:so(?:\.\d+)*|pyd|dll)|(?<=/bin/)[^\",\n/.]+),[^,\n]*,(?!0\r?$)"
 )
-"""Folder and name in a line of RECORD that is not empty: of a module, a library, or a program in a folder ``bin`` of the package."""
+"""Folder and name in a line of RECORD, for a non-empty file that is a module, a library or a program in the package's
+``bin``.
+"""
 
 UPPER_LEVELS = 2
-"""Folders of a package, from its top, that are always listed: what lost files at random lost some there."""
+"""Levels of a package's folders that are always listed: a package that lost random files lost some there."""
 
 MOST_GONE = 2000
-"""Missing files that are kept of one distribution."""
+"""Maximum number of missing files kept of one distribution."""
 
 
 def gone_files(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
-    """Return the files of an environment's distributions that are recorded and not there; kept until a folder changes."""
+    """Return the missing files of an environment's distributions.
+
+    The answer is cached until a folder changes.
+    """
     known: dict[str, tuple[DamagedFile, ...]] = request.shared.setdefault("gone files", {})
     if python.prefix not in known:
         known[python.prefix] = kept_look(
@@ -53,7 +62,10 @@ def gone_files(python: PythonEnvironment, request: ProbeRequest, where: Sysroot)
 
 
 def every_distribution(python: PythonEnvironment, where: Sysroot) -> Iterator[Distribution]:
-    """Yield all distributions of an environment, the first of each name; none that a folder has twice: an update was interrupted."""
+    """Yield all distributions of an environment, the first of each name.
+
+    A name that one folder contains twice is left out: an update was interrupted.
+    """
     known: set[str] = set()
     for folder in python.site_packages:
         spelt = [m for n in where.names(folder) or () if n.endswith(".dist-info") and (m := DIST_INFO.fullmatch(n))]
@@ -67,7 +79,8 @@ def every_distribution(python: PythonEnvironment, where: Sysroot) -> Iterator[Di
 
 def _gone_files(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[DamagedFile, ...], bool]:
     if python.kind in ("conda", "system") or python.managed:
-        return (), True  # conda rewrites what it packs, and systems split what a RECORD lists among their packages
+        # conda rewrites what it packs, and Linux distributions split what a RECORD lists among their packages.
+        return (), True
     found: list[DamagedFile] = []
     names: dict[str, frozenset[str] | None] = {}
     for what in every_distribution(python, where):
@@ -102,9 +115,9 @@ def _of_distribution(
 def _lacking(
     what: Distribution, folder: str, its: list[str], names: dict[str, frozenset[str] | None], where: Sysroot
 ) -> list[str]:
-    """Return the names that a folder lacks, without those that people strip."""
+    """Return the names that are missing from a folder, except those that people strip."""
     if "../" in folder or STRIPPED_PATHS.search(folder):
-        return []  # a RECORD leads nowhere else
+        return []  # RECORD may name paths outside the packages' folder.
     there = listing(place_of(what, folder, where), names, where)
     if there is None or there.issuperset(its):
         return []
@@ -128,7 +141,7 @@ def place_of(what: Distribution, folder: str, where: Sysroot) -> str:
 
 
 def listing(folder: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> frozenset[str] | None:
-    """Return the names in a folder, none where it is not there; None where it cannot be listed."""
+    """Return the names in a folder, an empty set if it does not exist; None if it cannot be listed."""
     if folder not in names:
         there = where.names(folder)
         names[folder] = None if there is None and where.is_folder(folder) else frozenset(there or ())
@@ -136,6 +149,6 @@ def listing(folder: str, names: dict[str, frozenset[str] | None], where: Sysroot
 
 
 def module_stem(path: str) -> str:
-    """Return the path by which an import asks for a module's file: without the tags and the suffix of its name."""
+    """Return the path of a module's file without its tags and suffix, which is the name that an import uses."""
     folder, slash, name = path.replace("\\", "/").rpartition("/")
     return folder + slash + name.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Where the import of each framework ends: what starts are followed, how far, and what hints at a fault."""
+"""Where the import of each framework fails: which modules to follow, how far, and what hints at a fault."""
 
 from __future__ import annotations
 
@@ -13,36 +13,42 @@ from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
-from core.probes.python.distributions import all_requirements, normalise_name, required_name
+from core.probes.python.distributions import all_requirements, normalise_name, recorded_module, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, Follower
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.plugins import Plugin
-from core.probes.python.shadows import BESIDES
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
 FREE_BYTES = 512 << 10
-"""Source that is read of one environment where nothing hints at a fault: the whole start of ONNX Runtime, CTranslate2 and
-CuPy, and of PyTorch and TensorFlow the part that asks for others first."""
+"""Bytes of source read of one environment without a hint at a fault: the whole start of ONNX Runtime, CTranslate2 and
+CuPy, and of PyTorch and TensorFlow the part that imports other packages first.
+"""
 
 MOST_BYTES = 48 << 20
-"""Source that is read where something does: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
+"""Bytes of source read if there is a hint: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
-USER_BYTES, MOST_USERS = 24 << 20, 60
-"""Source that is read of packages that use a framework, and how many of these."""
+USER_BYTES, MOST_USERS = 24 << 20, 150
+"""Bytes of source read of packages that use a framework, and the number of packages followed besides frameworks."""
+
+INSTALLERS = frozenset(("pip", "uv", "setuptools", "wheel"))
+"""Packages that no program asks for by itself."""
 
 MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
-"""Modules that are searched for a framework's name, and how far."""
+"""Modules of a package that are searched for a framework's name, and bytes read of each."""
 
 FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH", "pth")
 
 USER_SECONDS = 2.0
-"""Processor time after which no further package that uses a framework is begun, where none is in doubt. The next scan goes on from there."""
+"""Processor time in seconds after which no further package that uses a framework is begun, unless it is in doubt.
+
+The next scan continues from there.
+"""
 
 PACKAGE_BYTES = 8 << 20
-"""Source that is read of packages that are no frameworks, where some of their extension modules do not load."""
+"""Bytes of source read of packages other than frameworks, if some of their extension modules do not load."""
 
 
 def ended_imports(
@@ -59,116 +65,162 @@ def ended_imports(
     """Return where the imports of an environment's frameworks end, of packages that use one or lost files, and of packages
     with extension modules that do not load.
 
-    Each fault once, with all that it stops. ``known``: see ``kept_look``. ``spent``: the processor time that this scan has
+    Each fault once, with all that it stops. What is found does not depend on a folder that gives nothing to what is imported, so results are
+    kept without it, and a program that starts in another such folder finds them. ``known``: see ``kept_look``. ``spent``: the processor time that this scan has
     given to packages that use a framework; it is shared by all ways of starting. ``late`` is called if time runs out: with whether
     that stops the frameworks, or only packages that use them.
     """
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts and not suspects.gone:
         return ()
-
     installed = {d.name: d.version for d in reversed(distributions)}
     doubtful = {d.name for row, d in starts if _lost_some(d, row, suspects, where) or _is_unmet(d, installed)}
     starts.sort(key=lambda one: one[1].name not in doubtful)  # time goes first to what is in doubt
+    spent = [] if spent is None else spent
 
-    def look(watched: Sysroot) -> tuple[tuple[EndedImport, ...], bool]:
-        found, had_time = _followed(
-            starts, search.seen_through(watched), distributions, watched, suspects, plugins=plugins
-        )
-        if not had_time:
-            late(True)
-        return found, had_time
+    def ends(its: ModuleSearch, elsewhere: frozenset[str]) -> tuple[EndedImport, ...] | None:
+        kept = {} if known is None else known
+        of_one = _Ends(its, distributions, where, suspects, elsewhere, kept, spent, late, plugins)
+        return of_one.of_all(starts)
 
-    given = (
-        sys.version,
-        sorted(sys.builtin_module_names),
-        search.search_settings,
-        distributions,
-        starts,
-        suspects,
-        plugins,
-    )
-    found = kept_look("imports", given, tuple[EndedImport, ...], look, where, known=known)
-
-    def look_for_users(watched: Sysroot) -> tuple[_Users, bool]:
-        return _users(starts, search.seen_through(watched), distributions, watched), True
-
-    if not starts:
-        return found
-    users = kept_look("users of frameworks", given, _Users, look_for_users, where, known=known)
-    broken = sorted({name for ended in found for name in ended.starts})
-    frameworks = [row.module for row, _d in starts if not row.extends]
-    extensions = {row.module: (row, d) for row, d in starts if row.extends}
-    rest, ends = users.modules, {_with_starts(ended, ()): list(ended.starts) for ended in found}
-    first, begun, followed, spent = frozenset(ends), time.thread_time(), 0, [] if spent is None else spent
-    last_begin = begun + (MOST_SECONDS if users.in_doubt or broken else USER_SECONDS) - sum(spent)
-    end = begun + MOST_SECONDS, time.monotonic() + MOST_WAITING
-    while rest:
-
-        def look_further(watched: Sysroot, modules: tuple[str, ...] = rest) -> tuple[_Followed, bool]:
-            nonlocal followed
-            followed += 1
-            its = Follower(
-                search.seen_through(watched),
-                users.every,
-                watched,
-                USER_BYTES,
-                closed=frozenset((*frameworks, "numpy")) - set(broken),
-                whole=frozenset(m.partition(".")[0] for m in users.modules),
-                end=end,
-            )
-            its.suspect(suspects)
-            portion = _portion(modules, extensions, its, last_begin, alone=followed == 1)
-            return portion, portion.done > 0
-
-        portion = kept_look("imports of users", (given, broken, rest), _Followed, look_further, where, known=known)
-        for ended in portion.found:
-            if (bare := _with_starts(ended, ())) not in first:
-                ends.setdefault(bare, []).extend(ended.starts)
-        if not portion.done:
-            late(False)
-            break
-        rest = rest[portion.done :]
-    spent.append(time.thread_time() - begun)
-    return tuple(_with_starts(ended, names) for ended, names in ends.items())
+    idle = search.idle_entries(STANDARD)
+    if idle and (found := ends(search.without(idle), frozenset().union(*idle.values()))) is not None:
+        left = [n for n in range(len(search.search.entries)) if n not in idle]
+        return tuple(msgspec.structs.replace(e, entry=left[e.entry]) if e.entry >= 0 else e for e in found)
+    return ends(search, frozenset()) or ()
 
 
-def _followed(
+class _Kept(Frozen, frozen=True):
+    """What came of following the frameworks."""
+
+    found: tuple[EndedImport, ...]
+    not_found: tuple[str, ...]
+    """Names that no entry of the search has."""
+
+
+class _Ends:
+    """Where the imports of one environment end on one search path.
+
+    ``elsewhere``: names that a folder has which was left out of the search. If one of them is looked for in vain, there is no answer.
+    """
+
+    def __init__(  # noqa: PLR0917 - what ended_imports has
+        self,
+        search: ModuleSearch,
+        distributions: tuple[Distribution, ...],
+        where: Sysroot,
+        suspects: Suspects,
+        elsewhere: frozenset[str],
+        known: dict[str, str],
+        spent: list[float],
+        late: Callable[[bool], object],
+        plugins: tuple[Plugin, ...],
+    ) -> None:
+        self._search, self._distributions, self._where, self._suspects = search, distributions, where, suspects
+        self._elsewhere, self._known, self._spent, self._late = elsewhere, known, spent, late
+        self._plugins = plugins
+
+    def of_all(self, starts: list[tuple[KnownModule, Distribution]]) -> tuple[EndedImport, ...] | None:
+        """Return the ends for frameworks and for what uses them; None where there is no answer."""
+
+        def look(watched: Sysroot) -> tuple[_Kept, bool]:
+            its = self._search.seen_through(watched)
+            found, had_time = _followed(starts, its, self._distributions, watched, self._suspects, self._plugins)
+            if not had_time:
+                self._late(True)
+            return _Kept(found, tuple(sorted(its.not_found))), had_time
+
+        settings = sys.version, sorted(sys.builtin_module_names), self._search.search_settings
+        given = (*settings, self._distributions, starts, self._suspects, self._plugins)
+        kept = kept_look("imports", given, _Kept, look, self._where, known=self._known)
+        if not self._elsewhere.isdisjoint(kept.not_found):
+            return None
+        return self._of_users(starts, kept.found, given) if starts else kept.found
+
+    def _of_users(
+        self, starts: list[tuple[KnownModule, Distribution]], found: tuple[EndedImport, ...], given: object
+    ) -> tuple[EndedImport, ...] | None:
+        """Return the ends, with those of packages that use a framework, portion by portion as far as there is time."""
+
+        def look(watched: Sysroot) -> tuple[_Users, bool]:
+            return _users(starts, self._search.seen_through(watched), self._distributions, watched), True
+
+        users = kept_look("users of frameworks", given, _Users, look, self._where, known=self._known)
+        broken = sorted({name for ended in found for name in ended.starts})
+        closed = frozenset((*(row.module for row, _d in starts if not row.extends), "numpy")) - set(broken)
+        whole = frozenset(users.whole)
+        extensions = {row.module: (row, d) for row, d in starts if row.extends}
+        rest, ends = users.modules, {_with_starts(ended, ()): list(ended.starts) for ended in found}
+        first, begun, followed = frozenset(ends), time.thread_time(), 0
+        last_begin = begun + (MOST_SECONDS if users.in_doubt or broken else USER_SECONDS) - sum(self._spent)
+        end = begun + MOST_SECONDS, time.monotonic() + MOST_WAITING
+        while rest:
+
+            def look_further(watched: Sysroot, modules: tuple[str, ...] = rest) -> tuple[_Followed, bool]:
+                nonlocal followed
+                followed += 1
+                its = self._search.seen_through(watched)
+                follower = Follower(
+                    its,
+                    users.every,
+                    watched,
+                    USER_BYTES,
+                    closed=closed,
+                    whole=whole,
+                    suspects=self._suspects,
+                    end=end,
+                )
+                portion = _portion(modules, extensions, follower, last_begin, alone=followed == 1)
+                return msgspec.structs.replace(portion, not_found=tuple(sorted(its.not_found))), portion.done > 0
+
+            key = (given, broken, rest)
+            portion = kept_look("imports of users", key, _Followed, look_further, self._where, known=self._known)
+            if not self._elsewhere.isdisjoint(portion.not_found):
+                return None
+            for ended in portion.found:
+                if (bare := _with_starts(ended, ())) not in first:
+                    ends.setdefault(bare, []).extend(ended.starts)
+            if not portion.done:
+                self._late(False)
+                break
+            rest = rest[portion.done :]
+        self._spent.append(time.thread_time() - begun)
+        return tuple(_with_starts(ended, names) for ended, names in ends.items())
+
+
+def _followed(  # noqa: PLR0917 - what a follower is given
     starts: list[tuple[KnownModule, Distribution]],
     search: ModuleSearch,
     distributions: tuple[Distribution, ...],
     where: Sysroot,
     suspects: Suspects,
-    *,
     plugins: tuple[Plugin, ...],
 ) -> tuple[tuple[EndedImport, ...], bool]:
     """Return the faults of frameworks and of packages that lost something, and whether there was time for all of them."""
     hint = suspects != NOTHING_SUSPECT or _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
     end = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
-    follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, end=end)
-    follower.suspect(suspects)
+    follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, suspects=suspects, end=end)
     found: dict[EndedImport, list[str]] = {}
     losers = _losers(search, distributions, where, suspects, end)
     for lost_start, lost_end in _of_losers(losers, suspects, where):
         found.setdefault(lost_end, []).append(lost_start)
     for row, distribution in starts:
-        if not row.extends and (ended := follower.start(row, distribution)):
+        if not row.extends and (ended := follower.follow_framework(row, distribution)):
             found.setdefault(ended, []).append(row.module)
     for plugin, ended in _of_plugins(plugins, search, distributions, where, suspects, end):
         found.setdefault(ended, []).append(plugin.framework)
-    further = Follower(search, distributions, where, PACKAGE_BYTES, end=end)
-    further.suspect(suspects)
-    told = {ended.owner for ended in found if ended.kind == "unfit"}
+    further = Follower(search, distributions, where, PACKAGE_BYTES, suspects=suspects, end=end)
+    reported = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
         if one.ends:
-            found.setdefault(further.told_of(one), []).append(one.ends)
-            told |= {one.owner}
-        elif one.owner not in told and (its := _of_package(one, further, where)):
+            found.setdefault(further.endings.at_extension(one), []).append(one.ends)
+            reported |= {one.owner}
+        elif one.owner not in reported and (its := _of_package(one, further, where)):
             found.setdefault(its, []).extend(_own_start(its, one, further))
-            told |= {one.owner} if one.owner else set()
+            reported |= {one.owner} if one.owner else set()
     linked = {one.edge.name for one in suspects.unfit if one.edge and one.recorded}
     for lost in (d for d in suspects.gone if not d.path.endswith(".py") and where.name(d.path) not in linked):
-        if opened := losers.told_of_opened(lost) or follower.told_of_opened(lost):
+        if opened := losers.import_that_opens(lost) or follower.import_that_opens(lost):
             found.setdefault(opened[0], []).append(opened[1])
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
 
@@ -185,8 +237,7 @@ def _of_plugins(  # noqa: PLR0917 - what a follower is given
     frameworks = frozenset(p.framework for p in plugins)
     tops = frozenset(p.module.partition(".")[0] for p in plugins)
     every = (*distributions, *(p.distribution for p in plugins))
-    follower = Follower(search, every, where, PACKAGE_BYTES, closed=frameworks, whole=tops, end=end)
-    follower.suspect(suspects)
+    follower = Follower(search, every, where, PACKAGE_BYTES, closed=frameworks, whole=tops, suspects=suspects, end=end)
     for plugin in plugins:
         if ended := follower.imported_by_code(plugin.framework, plugin.module):
             yield plugin, ended
@@ -196,19 +247,26 @@ class _Users(Frozen, frozen=True):
     """The packages that use a framework."""
 
     every: tuple[Distribution, ...]
-    """All distributions with all that they require."""
+    """All distributions with all their requirements."""
     modules: tuple[str, ...]
-    """What is imported of each package: extensions of a framework first, then what is in doubt, then the smallest."""
+    """The module to import of each package: extensions of a framework first, then packages in doubt, then the smallest.
+    """
+    whole: tuple[str, ...]
+    """Modules of which every statement is read: what uses a framework, and what somebody asked for. Of what these need,
+    only the statements at the left margin are read.
+    """
     in_doubt: bool
-    """Whether the requirements of one of them are not met."""
+    """The requirements of one of them are not met."""
 
 
 class _Followed(Frozen, frozen=True):
-    """What came of following imports until the time was over."""
+    """What following the imports found before time ran out."""
 
     done: int
     """How many of the modules were followed."""
     found: tuple[EndedImport, ...]
+    not_found: tuple[str, ...] = ()
+    """Names that no entry of the search has."""
 
 
 def _portion(
@@ -229,7 +287,7 @@ def _portion(
     for module in modules:
         if time.thread_time() > last_begin:
             break
-        ended = follower.start(*extensions[module]) if module in extensions else follower.ends(module)
+        ended = follower.follow_framework(*extensions[module]) if module in extensions else follower.follow(module)
         if ended:
             found.setdefault(ended, []).append(module)
         elif not follower.had_time:
@@ -251,9 +309,7 @@ def _losers(
 ) -> Follower:
     """Return what follows the packages that lost files, and no others: what is whole costs the time that these need."""
     lost = frozenset(one.dotted.partition(".")[0] for one in suspects.gone)
-    follower = Follower(search, distributions, where, USER_BYTES, only=lost, end=end)
-    follower.suspect(suspects)
-    return follower
+    return Follower(search, distributions, where, USER_BYTES, only=lost, suspects=suspects, end=end)
 
 
 def _of_losers(follower: Follower, suspects: Suspects, where: Sysroot) -> Iterator[tuple[str, EndedImport]]:
@@ -270,7 +326,10 @@ def _of_losers(follower: Follower, suspects: Suspects, where: Sysroot) -> Iterat
                 continue
             lost = [one for one in its if f"{one.dotted}.".startswith(f"{start}.")]
             itself = next((one for one in lost if one.dotted == start and not one.with_folder), None)
-            if ended := (follower.ends(start) if lost else None) or (itself and follower.told_of_lost(start, itself)):
+            ended = follower.follow(start) if lost else None
+            if ended is None and itself:
+                ended = follower.endings.at_lost_start(start, itself)
+            if ended:
                 yield start, ended
 
 
@@ -291,7 +350,7 @@ def _users(
     distributions: tuple[Distribution, ...],
     where: Sysroot,
 ) -> _Users:
-    """Return the packages that use a framework, or another package that does."""
+    """Return the packages that use a framework, or another package that does; behind these what somebody asked for, and what all of them need."""
     every = _every(search, distributions, where)
     rows = module_table().modules
     wanted = {d.name: {required_name(wish) for wish in d.pins} for d in every}
@@ -303,21 +362,37 @@ def _users(
     using |= {d.name for d in every if d.name not in asked_for and _has_line(d, line, where)}
     for _depth in range(6):
         using |= {name for name, names in wanted.items() if names & using}
+    asked = {d.name for d in every if d.name not in asked_for or _is_requested(d, where)} - INSTALLERS
+    needed = (using | asked) - {d.name for _row, d in starts}
+    for _depth in range(6):
+        needed |= frozenset().union(*(wanted[name] for name in needed if name in wanted))
     installed = {d.name: d.version for d in every}
     users = [
         d
         for d in every
-        if d.name in using and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
+        if d.name in needed
+        and not d.name.startswith("nvidia-")
+        and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
     ]
-    unmet = {d.name for d in users if _is_unmet(d, installed)}
-    users.sort(key=lambda d: (d.name not in unmet, len(read_record(d, where))))
-    modules = (_own_module(user, search, where) for user in users[:MOST_USERS])
-    extensions = (row.module for row, _d in starts if row.extends)
-    return _Users(every, tuple(dict.fromkeys((*extensions, *filter(None, modules)))), bool(unmet))
+    unmet = {d.name for d in users if d.name in using and _is_unmet(d, installed)}
+    users.sort(
+        key=lambda d: (d.name not in unmet, d.name not in using, d.name not in asked, len(read_record(d, where)))
+    )
+    modules = {u.name: _own_module(u, search, where) for u in users[:MOST_USERS]}
+    whole = tuple(m.partition(".")[0] for name, m in modules.items() if name in using | asked)
+    extensions = [row.module for row, _d in starts if row.extends]
+    every_module = dict.fromkeys((*extensions, *filter(None, modules.values())))
+    return _Users(every, tuple(every_module), (*extensions, *whole), bool(unmet))
+
+
+def _is_requested(its: Distribution, where: Sysroot) -> bool:
+    """Whether somebody asked an installer for this very package (PEP 376)."""
+    info = f"{its.name.replace('-', '_')}-{its.version}.dist-info"
+    return where.is_file(where.join(its.location, info, "REQUESTED"))
 
 
 def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
-    """Whether one of the first modules of a distribution has such a line: some use a framework that they do not require."""
+    """Whether one of the first modules of a distribution has such a line: some use a framework without requiring it."""
     if its.name.startswith("nvidia-"):
         return False
     rows = re.findall(r"(?m)^((?!(?:[^,\n]*/)?tests?/)\w[\w/]*\.py),", read_record(its, where))[:MOST_FILES_OF_ONE]
@@ -326,16 +401,13 @@ def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
 
 
 def _own_module(user: Distribution, search: ModuleSearch, where: Sysroot) -> str:
-    """Return the module that a distribution is imported by: that of its name, or the only one that it has."""
+    """Return the module that a distribution is imported by: that of its name as Python finds it, which an editable installation
+    does not record, else the recorded one.
+    """
     module = module_of(user.name)
     if "." not in module and search.find(module).kind in ("package", "module"):
         return module
-    record = read_record(user, where)
-    inner = user.name.replace("-", "/")
-    if re.search(rf"(?m)^{inner}/__init__\.py,", record):
-        return inner.replace("/", ".")  # a part of a namespace
-    tops = set(re.findall(r"(?m)^([A-Za-z]\w*)(?:/__init__)?\.py,", record)) - BESIDES
-    return tops.pop() if len(tops) == 1 else ""
+    return recorded_module(user, where)
 
 
 def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> EndedImport | None:
@@ -353,13 +425,13 @@ def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> Ende
         starts = [*packages, *(f"{packages[-1]}.{n}" for n in modules)] if packages else []
         for start in starts:
             if _is_public(start):
-                ended = follower.ends(start)
+                ended = follower.follow(start)
                 if ended is not None and ended.path == one.path:
                     return ended
     itself = one.path in (one.edge.path, one.edge.name)  # the module's own file
     core = bool(one.owner) and stem.lstrip("_") in (above[-1:] or [stem.lstrip("_")])
     if itself or core or stem in WANTED_BY_ALL:
-        return follower.told_of(one)
+        return follower.endings.at_extension(one)
     return None
 
 
@@ -370,7 +442,7 @@ def _own_start(ended: EndedImport, one: UnfitExtension, follower: Follower) -> l
     for package in packages:
         if not _is_public(package):
             continue
-        its = follower.ends(package)
+        its = follower.follow(package)
         if its is not None and its.path == ended.path:
             return packages[:1]
     return []

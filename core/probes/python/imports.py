@@ -1,4 +1,4 @@
-"""Imports probe: where each near environment's modules come from, in the working folder of the scan; by reading alone."""
+"""Imports probe: where each near environment's modules come from, in the scan's working folder. Files are only read."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit
 from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_SECONDS = 3.0
-"""Processor time after which environments are left out that nobody named, activated or has on PATH: a busy machine examines what a quiet
-one does."""
+"""Processor time in seconds after which environments are left out that nobody named or activated and that are not on
+PATH.
+
+Processor time, so that a busy machine examines what a quiet one does.
+"""
 
 WORKING = ("moved", "copied")
-"""Faults of an environment whose interpreter starts all the same; with any other it imports nothing, or from elsewhere."""
+"""Faults of an environment whose interpreter still starts; with any other, imports fail or come from elsewhere."""
 
 
 def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
-    """Return the search of every environment that is near."""
+    """Return the module search of every near environment."""
     where = sysroot_of(request.host)
     folder, end, found = working_folder(where), time.thread_time() + MAX_SECONDS, []
     for python in request.seen.pythons or ():
@@ -46,13 +49,15 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
 
 
 def _cut_short(python: PythonEnvironment, seconds: float, *, named: bool = True) -> Unexamined:
-    """Return what was not followed; ``named``: undecided if the person named the environment, else a note."""
+    """Return the note on an environment that was left out; ``named``: the result is undecided, since the person asked
+    for it.
+    """
     wanted_by = ("--python",) if named and python.is_named else ()
     return Unexamined(path=path_text(python.prefix), what="imports", seconds=seconds, wanted_by=wanted_by)
 
 
 def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, where: Sysroot) -> ImportSearch:
-    """Return the search of one environment for a program that starts in ``folder``."""
+    """Return one environment's module search for a program that starts in ``folder``."""
     interpreter = read_interpreter(python.prefix, python.executable, where)
     faults = tuple(environment_faults(python.prefix, interpreter, request.env, where))
     if interpreter is None:

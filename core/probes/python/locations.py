@@ -1,4 +1,4 @@
-"""Where Python environments are looked for: steps as tuples of plain functions, each yielding candidates."""
+"""Where to look for Python environments: each step is a plain function that yields candidates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_CONDA_ENVIRONMENTS = 64
-"""Environments that are taken from conda's list at most."""
+"""Maximum number of environments taken from conda's list."""
 
 
 class Candidate(Frozen, frozen=True, kw_only=True):
@@ -29,15 +29,15 @@ class Candidate(Frozen, frozen=True, kw_only=True):
     found_by: str
     way: Way = "elsewhere"
     named: bool = False
-    """The person named it: it is listed whatever it is."""
+    """The person named it, so it is listed in any case."""
     group: str = ""
-    """Of candidates with the same group only the first that is an environment counts."""
+    """Of the candidates of one group, only the first that is an environment counts."""
     weak: bool = False
-    """It says nothing that another way to the same environment does not say better."""
+    """Any other way that finds the same environment replaces this one."""
 
 
 def from_command_line(request: ProbeRequest) -> Iterator[Candidate]:
-    """Yield what the person named with --python, then what an assistant named."""
+    """Yield what the person named with --python, then what an AI assistant named."""
     where = sysroot_of(request.host)
     for path in request.pythons:
         yield Candidate(path=_absolute(path, where), found_by="--python", way="--python", named=True)
@@ -46,7 +46,7 @@ def from_command_line(request: ProbeRequest) -> Iterator[Candidate]:
 
 
 def from_activation_variables(request: ProbeRequest) -> Iterator[Candidate]:
-    """Yield the environment that the variables say is active."""
+    """Yield the environment that is active according to the variables."""
     names: tuple[Way, ...] = ("VIRTUAL_ENV", "CONDA_PREFIX")
     for name in names:
         if request.env.get(name):
@@ -54,7 +54,7 @@ def from_activation_variables(request: ProbeRequest) -> Iterator[Candidate]:
 
 
 def from_path(request: ProbeRequest) -> Iterator[Candidate]:
-    """Yield the interpreters that ``python`` and ``python3`` would start."""
+    """Yield the interpreters that ``python`` and ``python3`` start."""
     where = sysroot_of(request.host)
     windows = where.system == "windows"
     names = ("python.exe",) if windows else ("python", "python3")
@@ -68,7 +68,7 @@ def from_path(request: ProbeRequest) -> Iterator[Candidate]:
 
 
 def from_current_folder(request: ProbeRequest) -> Iterator[Candidate]:
-    """Yield .venv and venv of the current folder."""
+    """Yield .venv and venv in the current folder."""
     where = sysroot_of(request.host)
     here = working_folder(where)
     for name in (".venv", "venv"):
@@ -77,7 +77,7 @@ def from_current_folder(request: ProbeRequest) -> Iterator[Candidate]:
 
 
 def from_conda_list(request: ProbeRequest) -> Iterator[Candidate]:
-    """Yield the environments that conda has written down for this user."""
+    """Yield the environments that conda has registered for this user."""
     where = sysroot_of(request.host)
     its_home = home_folder(request)
     if not its_home:
@@ -89,11 +89,11 @@ def from_conda_list(request: ProbeRequest) -> Iterator[Candidate]:
 
 
 FIND_STEPS = (from_command_line, from_activation_variables, from_path, from_current_folder, from_conda_list)
-"""What the person named or works in: these environments are near."""
+"""Steps that find near environments: named, active, on PATH, in the current folder, or conda's."""
 
 
 def working_folder(where: Sysroot) -> str:
-    """Return the folder that the person works in; empty where it was removed."""
+    """Return the person's working folder; empty if it was removed."""
     try:
         return where.target_path(str(Path.cwd()))
     except OSError:  # the current folder was removed
@@ -101,9 +101,9 @@ def working_folder(where: Sysroot) -> str:
 
 
 def _absolute(path: str, where: Sysroot) -> str:
-    """Return the place that a person named, without ``.`` and ``..`` that commands and findings would repeat.
+    """Return a named path as absolute, without ``.`` and ``..``, which commands and findings would repeat.
 
-    Past a link, ``..`` leads elsewhere than the text says: such a path stays as it is.
+    After a link, ``..`` does not mean the folder that the text says; such a path stays as it is.
     """
     whole = _from_here(path, where)
     plain = str(where.path_module.normpath(whole)) if where.path_module.isabs(whole) else whole
@@ -125,16 +125,16 @@ def _from_here(path: str, where: Sysroot) -> str:
 
 
 MAX_IN_FOLDER = 100
-"""Environments that are taken from one folder at most."""
+"""Maximum number of environments taken from one folder."""
 
 
 class ToolRoot(msgspec.Struct, frozen=True):
-    """A tool's folders, and where environments are in them. ``~`` is the home folder, ``$NAME`` a variable."""
+    """A tool's folders, and where they contain environments. ``~`` is the home folder, ``$NAME`` a variable."""
 
     found_by: str
     folders: tuple[str, ...]
     inside: tuple[str, ...] = ("*",)
-    """Relative to a folder: "" is the folder itself, ``*`` every folder in it."""
+    """Relative to a folder: "" is the folder itself, ``*`` each of its sub-folders."""
 
 
 _CONDA = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba")
@@ -196,13 +196,13 @@ TOOL_ROOTS: dict[str, tuple[ToolRoot, ...]] = {
 
 
 def from_registry(request: ProbeRequest) -> Iterator[Candidate]:
-    """Yield what Windows' registry lists as PEP 514 says; the py launcher reads the same keys."""
+    """Yield the interpreters in Windows' registry (PEP 514); the py launcher reads the same keys."""
     for folder in request.host.registered_pythons():
         yield Candidate(path=folder, found_by=fact_text("the registry (PEP 514)"))
 
 
 def of_tools(request: ProbeRequest) -> Iterator[Candidate]:
-    """Yield the environments in the usual folders of conda, pyenv, uv, Poetry, pipx and others."""
+    """Yield the environments in the default folders of conda, pyenv, uv, Poetry, pipx and others."""
     where = sysroot_of(request.host)
     env = {n.upper(): v for n, v in request.env.items()}
     for root in TOOL_ROOTS[where.system]:
@@ -214,12 +214,12 @@ def of_tools(request: ProbeRequest) -> Iterator[Candidate]:
 
 
 def home_folder(request: ProbeRequest) -> str:
-    """Return the person's home folder in the machine's own form; empty if nobody says."""
+    """Return the person's home folder as a path of the examined system; empty if unknown."""
     return request.env.get("USERPROFILE" if request.host.system == "windows" else "HOME") or request.seen.machine.home
 
 
 def _expand(folder: str, env: dict[str, str], its_home: str, where: Sysroot) -> str:
-    """Return a folder with its home or variable replaced; empty where there is none."""
+    """Return a folder with ``~`` or its variable replaced; empty if that has no value."""
     head, _, tail = folder.replace("/", "\\").partition("\\") if where.system == "windows" else folder.partition("/")
     if head == "~":
         head = its_home
@@ -251,9 +251,9 @@ def _matching(folder: str, pattern: str, where: Sysroot) -> Iterator[str]:
 MAX_WALK_FOLDERS = 3000
 WALK_SECONDS = 1.0
 MAX_WALK_DEPTH = 4
-"""Folders that the walk lists at most, how long it takes at most, and how deep it goes below a place where it starts."""
+"""Limits of the walk: folders listed, seconds, and depth below a start."""
 MAX_PROJECTS = 500
-"""A folder with more sub-folders is a data set or a store of packages: listing each would take the walk's time."""
+"""A folder with more sub-folders is a data set or a package store; listing each would use up the walk's time."""
 
 WALK_STARTS: dict[str, tuple[str, ...]] = {
     "linux": ("~", "/opt", "/srv", "/workspace", "/workspaces", "/data", "/mnt"),
@@ -288,13 +288,13 @@ SKIPPED_FOLDERS = frozenset(
         "dist",
     )
 )
-"""Names of folders, in lower case, in which nobody keeps environments, or that were looked at by other steps."""
+"""Lower-case names of folders that contain no environments, or that other steps examine."""
 HIDDEN_ENVIRONMENTS = frozenset((".venv", ".env", ".virtualenv", ".tox", ".nox", ".conda"))
-"""Hidden folders that are entered nevertheless."""
+"""Hidden folders that the walk enters nevertheless."""
 
 
 def in_projects(request: ProbeRequest, clock: Callable[[], float] = time.monotonic) -> Iterator[Candidate]:
-    """Yield the environments in project folders: a walk, breadth first, bounded in depth, folders and time."""
+    """Yield the environments in project folders: a breadth-first walk with limits on depth, folders and time."""
     where = sysroot_of(request.host)
     env = {n.upper(): v for n, v in request.env.items()}
     starts = [_start(s, env, home_folder(request)) for s in WALK_STARTS[where.system]]
@@ -327,7 +327,7 @@ def _is_worth_walking(name: str) -> bool:
 
 
 def _entries(folder: str, where: Sysroot) -> tuple[set[str], list[str]]:
-    """Return the names in a folder in lower case, and its real sub-folders; links are not followed, so no loop."""
+    """Return the lower-case names in a folder and its real sub-folders; links are not followed, so there are no loops."""
     try:
         entries = call_patiently(_folder_entries, where.local_path(folder))
     except (OSError, ValueError):
@@ -343,7 +343,7 @@ def _folder_entries(folder: str) -> list[tuple[str, bool]]:
 
 
 def is_environment(names: set[str], folders: list[str], where: Sysroot) -> bool:
-    """Whether a folder's names are those of an environment: a virtual one, conda's, or a portable Python of Windows."""
+    """Whether a folder's names are those of an environment: a virtual one, conda's, or a portable Python on Windows."""
     if "pyvenv.cfg" in names or "conda-meta" in folders:
         return True
     return (
@@ -352,4 +352,4 @@ def is_environment(names: set[str], folders: list[str], where: Sysroot) -> bool:
 
 
 DEEP_FIND_STEPS = (from_registry, of_tools, in_projects)
-"""Tools' own folders, Windows' registry, project folders: what nothing active names."""
+"""Steps that find further environments: tools' folders, Windows' registry, project folders."""

@@ -1,4 +1,4 @@
-"""What a module's text says of imports and names, told without Python's parser as far as possible. No file is read here."""
+"""Imports and names in a module's text, found mostly without Python's parser. Reads no file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,23 @@ IMPORT = late_pattern(
     re.MULTILINE,
 )
 EXTENDS_PATH = late_pattern(r"\bsys\.path(?:\.(?:append|extend|insert)\b|\[|[ \t]*\+?=(?!=))|\baddsitedir\(")
-"""How a module adds folders to those that imports are looked up in."""
+"""How a module extends sys.path."""
+
+FILLS_MODULES = late_pattern(
+    r"\bsys\.modules(?:\[[^\]\n]*\][ \t]*=(?!=)|\.(?:setdefault|update|__setitem__)\()"
+    r"|(?<!\bin )\bsys\.modules[ \t]*(?:$|[,;)#])",
+    re.MULTILINE,
+)
+"""How a module makes others importable under a name that it spells: by an entry, or by handing the table on."""
 
 MAKES_MODULES = ("sys.modules", "meta_path", "\nexec(", "__path__")
-"""How ``import package.module`` comes to modules that its folder does not hold; __getattr__ is not asked for these."""
+"""How ``import package.module`` finds modules that are not in its folder.
+
+It does not call ``__getattr__`` for these.
+"""
 
 _DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
-"""The beginning of a module's docstring, in which examples have imports at the left margin."""
+"""The docstring at the beginning of a module, whose examples may have imports at the left margin."""
 
 
 _BLOCK = late_pattern(
@@ -30,25 +40,25 @@ _BLOCK = late_pattern(
 
 
 def has_blocks(text: str) -> bool:
-    """Whether a module has more at its top level than imports, definitions and assignments."""
+    """Whether the top level of a module has more than imports, definitions and assignments."""
     return _BLOCK.search(text) is not None
 
 
 def attributes_of(text: str, names: Iterable[str]) -> set[tuple[str, ...]]:
-    """Return what a text takes of names by attribute, wherever it does: ("np", "random", "rand")."""
+    """Return the chains of attributes that a text looks up on these names, anywhere: ("np", "random", "rand")."""
     spelt = "|".join(map(re.escape, names))
     found = re.findall(rf"(?<![\w.])((?:{spelt})(?:\.[A-Za-z_]\w*)+)", text) if spelt else ()
     return {tuple(one.split(".")) for one in set(found)}
 
 
 def behind_docstring(text: str) -> int:
-    """Return where a module's text goes on behind its docstring."""
+    """Return the offset of the text after the module's docstring."""
     begin = _DOCUMENTED.match(text)
     return max(text.find(begin[1], begin.end()), 0) if begin else 0
 
 
 def imported(step: re.Match[str], package: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
-    """Yield what a line imports: each module, with the names that are taken of it; None for ``import module``."""
+    """Yield each module that a line imports, with the names taken from it; None for ``import module``."""
     if step["modules"]:
         yield from ((one.split()[0], None) for one in step["modules"].split(","))
         return
@@ -60,7 +70,7 @@ def imported(step: re.Match[str], package: str) -> Iterator[tuple[str, tuple[str
 
 
 def modules_bound(step: re.Match[str], package: str) -> dict[str, str]:
-    """Return the names that a line may give to modules, each with the module's own name."""
+    """Return the names that a line may bind to modules, each with its module's full name."""
     if step["modules"]:
         words = [one.split() for one in step["modules"].split(",")]
         plain = {w[0].partition(".")[0]: w[0].partition(".")[0] for w in words if len(w) == 1}
@@ -72,7 +82,7 @@ def modules_bound(step: re.Match[str], package: str) -> dict[str, str]:
 
 
 def absolute(dots: int, module: str, package: str) -> str:
-    """Return the whole name of what an import names; empty for one above the top level."""
+    """Return the absolute name of a relative import; empty if it leads above the top level."""
     if not dots:
         return module
     parts = package.split(".")
@@ -83,7 +93,7 @@ def absolute(dots: int, module: str, package: str) -> str:
 
 
 def binds(text: str, name: str) -> bool:
-    """Whether a package's own text gives the name to something else than its module of that name."""
+    """Whether a package's own text binds the name to something other than its submodule of that name."""
     if name not in text:
         return False
     forms = (
@@ -99,7 +109,7 @@ def binds(text: str, name: str) -> bool:
 
 
 def top_level_lines(text: str) -> frozenset[int]:
-    """Return the lines on which a module's own imports begin; none where its text cannot be parsed."""
+    """Return the lines on which a module's own imports begin; none if its text cannot be parsed."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -108,7 +118,7 @@ def top_level_lines(text: str) -> frozenset[int]:
 
 
 def bound_names(text: str, name: str) -> frozenset[str]:
-    """Return ``name`` where something at a module's top level, conditions included, may bind it; all is bound where that is open."""
+    """Return {``name``} if the module's top level, conditions included, may bind it, or if its text cannot be parsed."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -120,7 +130,7 @@ def bound_names(text: str, name: str) -> frozenset[str]:
             case ast.FunctionDef(name=its) | ast.AsyncFunctionDef(name=its) | ast.ClassDef(name=its):
                 if its == name:
                     return frozenset((name,))
-                continue  # what is bound inside is the function's own
+                continue  # Names bound inside are local.
             case ast.Name(id=its, ctx=ast.Store()) if its == name:
                 return frozenset((name,))
             case ast.alias(name=its, asname=other) if (other or its.partition(".")[0]) == name:

@@ -1,12 +1,13 @@
-"""What ``import NAME`` finds on an environment's sys.path, by the rules of importlib's finders. Nothing is run.
+"""What ``import NAME`` finds on an environment's sys.path, by the rules of importlib's finders; no code runs.
 
-Source: Lib/importlib/_bootstrap_external.py of CPython, FileFinder.find_spec; https://docs.python.org/3/reference/import.html.
+Source: Lib/importlib/_bootstrap_external.py of CPython, FileFinder.find_spec;
+https://docs.python.org/3/reference/import.html.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -21,7 +22,7 @@ from core.probes.python.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
 
 MAX_FINDER_BYTES, MAX_WHEEL_BYTES, MAX_ZIP_BYTES = 256 << 10, 16 << 10, 64 << 20
-"""Bytes that are read of an editable installation's finder and of a WHEEL file, and of archives that are opened at most."""
+"""Maximum size in bytes of an editable installation's finder, a WHEEL file and an archive that are read."""
 
 MAX_MODULE_BYTES = 1 << 20
 
@@ -37,7 +38,7 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 class Folders:
-    """The listings of folders, each read once."""
+    """The listings of folders; each folder is listed once."""
 
     def __init__(self, where: Sysroot) -> None:
         self.where = where
@@ -72,19 +73,22 @@ def _archive_names(path: str) -> list[str]:
 
 
 def extension_suffixes(python: Interpreter, architecture: str, where: Sysroot) -> tuple[str, ...]:
-    """Return the ends of the names of extension modules that an interpreter imports."""
+    """Return the suffixes of the extension modules that an interpreter imports."""
     digits = f"{python.version[0]}{python.version[1]}"
     if where.system == "windows":
         return (f".cp{digits}-{_WINDOWS.get(architecture, 'win_amd64')}.pyd", ".pyd")
     return (f".cpython-{digits}-{_MULTIARCH.get(architecture, f'{architecture}-linux-gnu')}.so", ".abi3.so", ".so")
 
 
+PACKAGE_RECORDS = (".dist-info", ".egg-info", ".egg-link")
+"""Ends of the names by which a folder says that a package is installed in it."""
+
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
-"""What lies in the first folder of a project's source."""
+"""Files in the root folder of a source project."""
 
 
 class ModuleSearch:
-    """The search of one environment's modules."""
+    """The module search of one environment."""
 
     def __init__(self, python: Interpreter, search: PythonSearch, architecture: str, where: Sysroot) -> None:
         self.search, self.where = search, where
@@ -93,30 +97,65 @@ class ModuleSearch:
         self._extensions = extension_suffixes(python, architecture, where)
         self._architecture = architecture
         self.editable_paths = dict(_editable_paths(search, where))
-        """Name and place, without the end of its name, of each module that an editable installation's finder leads to."""
+        """Name -> path without suffix, of each module that an editable installation's finder serves."""
         self._editable = dict(_editable_modules(self.editable_paths, where))
         self._owners: dict[str, tuple[Distribution, ...]] = {}
         self._tops: dict[str, frozenset[str]] = {}
+        self.not_found: set[str] = set()
+        """Names that were looked for and that no entry has."""
 
     @property
     def python(self) -> tuple[int, int]:
-        """The interpreter's release."""
+        """The interpreter's major and minor version."""
         return self._python.version
 
     @property
     def search_settings(self) -> object:
-        """All that decides an answer beside the files themselves."""
+        """Everything apart from files that decides an answer; part of the cache key."""
         return self._python, self.search, self._architecture
 
     def seen_through(self, where: Sysroot) -> ModuleSearch:
-        """Return the same search, which looks at files by other means and remembers nothing yet."""
+        """Return the same search with empty caches, reading files through ``where``."""
         return ModuleSearch(self._python, self.search, self._architecture, where)
+
+    def idle_entries(self, standard: frozenset[str]) -> dict[int, frozenset[str]]:
+        """Return the entries in front that have no package and no module of a name that Python or another entry has: only what is looked
+        for in vain elsewhere can come from there. Number of the entry -> its names. ``standard``: the names of Python's own modules.
+        """
+        entries = self.search.entries
+        mine = {n: self._names_in(e, standard) for n, e in enumerate(entries) if e.origin in ("start", "PYTHONPATH")}
+        others = [e.path for n, e in enumerate(entries) if n not in mine]
+        if any(self.where.is_file(path) for path in others):
+            return {}  # an archive, whose names are deeper
+        taken = standard.union(*(self.top_names(path) for path in others))
+        return {n: names for n, names in mine.items() if names is not None and names.isdisjoint(taken)}
+
+    def _names_in(self, entry: SearchEntry, standard: frozenset[str]) -> frozenset[str] | None:
+        """Return what can be imported from an entry; None for an archive and where a package is installed.
+
+        A folder without ``__init__`` never wins against a module of Python.
+        """
+        there = self._folders.names(entry.path) or ()
+        if self.where.is_file(entry.path) or any(name.endswith(PACKAGE_RECORDS) for name in there):
+            return None
+        names = self.top_names(entry.path)
+        bare = {n for n in names & standard if all(f.kind == "namespace" for f in self._in_entry(entry, n))}
+        return names - bare
+
+    def without(self, entries: Collection[int]) -> ModuleSearch:
+        """Return the same search without these entries."""
+        left = tuple(e for n, e in enumerate(self.search.entries) if n not in entries)
+        return ModuleSearch(
+            self._python, msgspec.structs.replace(self.search, entries=left), self._architecture, self.where
+        )
 
     # --- one name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str) -> FoundModule:
-        """Return what an import of ``name`` finds, and what that hides."""
+        """Return what an import of ``name`` finds, and which other modules of that name it hides."""
         found = [(n, hit) for n, entry in enumerate(self.search.entries) for hit in self._in_entry(entry, name)]
+        if not found:
+            self.not_found.add(name)
         if not found and name in self._editable:
             return FoundModule(name=name, kind="package", path=path_text(self._editable[name]))
         whole = [(n, hit) for n, hit in found if hit.kind != "namespace"]
@@ -133,7 +172,7 @@ class ModuleSearch:
         )
 
     def _hidden(self, winner: _Found, entry: int, found: list[tuple[int, _Found]]) -> list[tuple[int, _Found]]:
-        """Return the further places, without those that are the winner by another way; folders without __init__, too."""
+        """Return the other places, except those that lead to the winner's file; folders without ``__init__`` included."""
         further = [(n, h) for n, h in found if n > entry]
         if not further:
             return []
@@ -165,12 +204,12 @@ class ModuleSearch:
 
     def _init(self, folder: str) -> str:
         if self.where.is_file(self.where.join(folder, "__init__.py")):
-            return "__init__.py"  # an extension of that name would win; nobody ships one beside it
+            return "__init__.py"  # An extension module of that name would win, but no package ships both.
         names = self._folders.names(folder) or frozenset()
         return next((f"__init__{s}" for s in (*self._extensions, ".pyc") if f"__init__{s}" in names), "")
 
     def top_names(self, folder: str) -> frozenset[str]:
-        """Return the names at the top level of an entry that can be imported, without those of the standard library."""
+        """Return the names in an entry of sys.path that can be imported, without those of the standard library."""
         if folder not in self._tops:
             names = () if self.where.is_file(folder) else self._folders.names(folder) or ()
             found = {n.partition(".")[0] for n in names if "." not in n or n.endswith((".py", ".so", ".pyd", ".pyc"))}
@@ -178,23 +217,25 @@ class ModuleSearch:
         return self._tops[folder]
 
     def find_in_folder(self, folder: str, name: str) -> tuple[str, str]:
-        """Return kind and path of a module in one folder; empty for none."""
+        """Return kind and path of a module in one folder; both empty if there is none."""
         entry = SearchEntry(path=folder, origin="site-packages")
         found = next(self._in_entry(entry, name), None)
         return (found.kind, found.path) if found else ("", "")
 
     def foreign_inside(self, folder: str, name: str) -> str:
-        """Return an extension module in a folder whose name says that it is for another Python; empty for none."""
+        """Return an extension module in a folder whose tag is for another Python; empty if there is none."""
         for one in self._folders.names(folder) or ():
             if one.startswith(f"{name}.") and (m := _EXTENSION.search(one)) and m["tag"] and one[: m.start()] == name:
                 return self.where.join(folder, one)
         return ""
 
     def is_alike(self, one: str, other: str) -> bool:
-        """Whether a module is a release of another one: it has most of its functions and classes, or of its files."""
+        """Whether one module is another release of the other: most of its functions and classes, or of its files, are
+        the same.
+        """
         inits = [self.where.name(p).startswith("__init__.") for p in (one, other)]
         if any(inits) and not all(inits):
-            return False  # a file in the place of a package
+            return False  # A file replaces a package.
         folders = (self._folders.names(self.where.parent(p)) or () for p in (one, other))
         mine, theirs = (set(names) - {"__pycache__", "__init__.py"} for names in folders)
         if not all(inits) or not theirs:
@@ -204,16 +245,18 @@ class ModuleSearch:
 
     @property
     def has_unknown_finders(self) -> bool:
-        """Whether code that runs at every start may find modules in ways that reading does not show."""
+        """Whether start-up code may install finders that reading cannot follow."""
         return any(
             "editable" in c.text and not re.match(r"import __editable__\w+_finder\b", c.text)
             for c in self.search.start_code
         )
 
-    # --- what is known of it -----------------------------------------------------------------------------------------
+    # --- properties of the module that wins ---------------------------------------------------------------------------
 
     def find_known_module(self, what: KnownModule, distributions: Iterable[Distribution]) -> FoundModule:
-        """Return what wins for a module that is known: with its owner, and whether its extensions are for this Python."""
+        """Return the module that an import of a known module finds, with its owner and whether its extensions fit this
+        Python.
+        """
         found = self.find(what.module)
         if found.kind == "none":
             return found
@@ -241,7 +284,7 @@ class ModuleSearch:
         return msgspec.structs.replace(found, alone=self._alone(found), project=project)
 
     def _alone(self, found: FoundModule) -> bool:
-        """Whether the entry of a module leads to nothing else: no other file of Python, no other folder."""
+        """Whether the entry contains nothing but this module: no other Python file, no other folder."""
         entry = self.search.entries[found.entry].path if found.entry >= 0 else ""
         inner = self.where.name(found.path).startswith("__init__.")
         own = self.where.name(self.where.parent(found.path) if inner else found.path)
@@ -252,13 +295,13 @@ class ModuleSearch:
         )
 
     def _project(self, found: FoundModule) -> str:
-        """Return the file that makes the folder of a package a project's own; empty for none."""
+        """Return the file that marks the package's folder as a source project; empty if there is none."""
         entry = self.search.entries[found.entry].path if found.entry >= 0 else ""
         names = self._folders.names(entry) if entry else None
         return next((path_text(self.where.join(entry, n)) for n in PROJECT_FILES if n in (names or ())), "")
 
     def _owner(self, path: str, what: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
-        """Return the distribution of that name that is beside a module."""
+        """Return the distribution of that name in the same folder as a module."""
         inner = self.where.name(path).startswith("__init__.")
         folder = self.where.parent(self.where.parent(path) if inner else path)
         mine = [d for d in distributions if d.location == folder]
@@ -269,9 +312,9 @@ class ModuleSearch:
         return next((d for d in mine if re.fullmatch(what.distributions, d.name)), None)
 
     def _foreign_extensions(self, what: KnownModule, site: str) -> tuple[str, ...]:
-        """Return the extensions that a module is imported with where none of them is for this Python."""
+        """Return the extension modules that a module needs, if none of them is for this Python."""
         if not self._architecture:
-            return ()  # the interpreter is gone: nothing tells for which processor it was
+            return ()  # Without its interpreter, the processor is unknown.
         for pattern in what.extension.split("|") if what.extension else ():
             *folders, stem = pattern.split("/")
             folder = self.where.join(site, *folders)
@@ -282,14 +325,14 @@ class ModuleSearch:
         return ()
 
     def _foreign_tags(self, owner: Distribution) -> tuple[str, ...]:
-        """Return the tags of a wheel where none is for this Python and processor."""
+        """Return the tags of a wheel if none fits this Python and processor."""
         spelt = f"{owner.name.replace('-', '_')}-{owner.version}.dist-info"
         text = self.where.text(self.where.join(owner.location, spelt, "WHEEL"), MAX_WHEEL_BYTES) or ""
         tags = tuple(m[1].strip() for m in re.finditer(r"(?mi)^Tag:(.*)$", text))[:20]
         return () if not tags or any(self._takes_tag(t) for t in tags) else tags
 
     def _takes_tag(self, tag: str) -> bool:
-        """Whether a wheel's tag is one of this Python and processor, as far as can be determined (PEP 425)."""
+        """Whether a wheel's tag fits this Python and processor, as far as can be determined (PEP 425)."""
         parts = tag.split("-")
         if len(parts) != 3:
             return True
@@ -320,7 +363,7 @@ def _words(owner: Distribution | None) -> str:
 
 
 def _editable_paths(search: PythonSearch, where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield the modules that setuptools' finders of editable installations know; they are asked last of all."""
+    """Yield the modules that setuptools' finders of editable installations serve; importlib asks these finders last."""
     for code in search.start_code:
         called = re.match(r"import (__editable__\w+_finder)\b", code.text)
         if called:
@@ -335,7 +378,7 @@ def _editable_paths(search: PythonSearch, where: Sysroot) -> Iterator[tuple[str,
 
 
 def _editable_modules(paths: Mapping[str, str], where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield name and file of those that are there."""
+    """Yield name and file of those that exist."""
     for name, path in paths.items():
         for file in (where.join(path, "__init__.py"), f"{path}.py"):
             if where.is_file(file):
@@ -343,9 +386,10 @@ def _editable_modules(paths: Mapping[str, str], where: Sysroot) -> Iterator[tupl
 
 
 def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...]) -> tuple[FoundModule, ...]:
-    """Return who wins for each module that matters here and that is there.
+    """Return which file wins for each relevant module that exists.
 
-    What only the start of a framework imports matters where that is installed; a copy of the same module before it is no fault.
+    A module that only a framework's start imports is relevant if that framework is installed; a second copy of the same
+    module before it is no fault.
     """
     found = []
     for what in module_table().modules:
@@ -358,7 +402,7 @@ def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...])
 
 
 def hidden_standard_modules(search: ModuleSearch, distributions: Iterable[Distribution]) -> tuple[FoundModule, ...]:
-    """Return the modules of the standard library that an entry before it hides, of those that the frameworks here import."""
+    """Return the standard-library modules that the installed frameworks import and that an earlier entry hides."""
     entries = search.search.entries
     first = next((n for n, e in enumerate(entries) if e.origin == "standard library"), 0)
     before: set[str] = set()

@@ -1,7 +1,7 @@
-"""Which packages were compiled with the headers of NumPy 1, whose modules NumPy 2 refuses: by what their files name.
+"""Packages compiled with NumPy 1's headers, which NumPy 2 refuses: found by the names in their binaries.
 
-import_array of NumPy 1 asks for numpy.core._multiarray_umath; that of NumPy 2 asks for numpy._core._multiarray_umath first, and for
-the other where that is not there (numpy/__multiarray_api.h of 1.26 and 2.0). NumPy 2 has no _ARRAY_API under the old name.
+import_array of NumPy 1 asks for numpy.core._multiarray_umath. That of NumPy 2 asks for numpy._core._multiarray_umath
+first, then for the old name (numpy/__multiarray_api.h of 1.26 and 2.0). NumPy 2 has no _ARRAY_API under the old name.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from core.probes.wheel_record import record_rows
 OLD, NEW = b"numpy.core._multiarray_umath", b"numpy._core._multiarray_umath"
 MAX_MODULE_BYTES = 128 << 20
 MODULES_OF_ONE = 8
-"""Modules that are read of one package until one tells: all of them are built in one go."""
+"""Modules of one package that are read until one gives the answer: one build makes all of them."""
 
 
 @cached_by_file
 def numpy_of_module(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> int | None:
-    """Return the NumPy, 1 or 2, whose headers a compiled module was built with; 0: it names none; None: it cannot be read."""
-    import mmap  # for the few packages that want NumPy
+    """Return the major version of NumPy, 1 or 2, whose headers a module was built with; 0 if it names none, None if
+    unreadable.
+    """
+    import mmap  # imported late: few packages use NumPy's C interface
 
     try:
         with open(path_under_root(root, os.fspath(path)), "rb") as stream:  # noqa: PTH123  # a path of another root
@@ -45,7 +47,10 @@ def numpy_of_module(path: str | os.PathLike[str], *, root: str | os.PathLike[str
 def built_for_numpy_1(
     distributions: tuple[Distribution, ...], where: Sysroot, known: dict[str, str] | None = None
 ) -> tuple[BuiltForNumpy1, ...]:
-    """Return the packages that want NumPy, and were built for NumPy 1, where NumPy 2 is installed. ``known``: see ``kept_look``."""
+    """Return the packages that were built for NumPy 1 although NumPy 2 is installed.
+
+    ``known``: see ``kept_look``.
+    """
     numpy = next((d for d in distributions if d.name == "numpy"), None)
     if numpy is None or version_tuple(numpy.version)[:1] < (2,):
         return ()

@@ -1,4 +1,4 @@
-"""Frameworks probe: the Python environments of this machine, read from outside; nothing of them is run."""
+"""Frameworks probe: the Python environments of this machine, read from outside; nothing in them runs."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import of_environment
 
 READ_BUDGET_SECONDS = 5.0
-"""Seconds after which further environments are only named, not read."""
+"""Seconds after which further environments are listed but not read."""
 
 MAX_PROMOTED = 3
-"""Environments from further away that are examined in full at most, where none that is near has a GPU framework."""
+"""Maximum number of remote environments examined in full, if no near one has a GPU framework."""
 
 _GPU = late_pattern(
     r"torch(-nightly)?|tensorflow(-gpu)?|tf-nightly|jax-cuda\d+-plugin|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu"
     r"|cupy-cuda.*|mxnet-cu.*|nvidia-cudnn-cu\d+"
 )
-"""Distributions that want a GPU, or bring what one needs."""
+"""Distributions that use a GPU or contain a library that does."""
 
 
 def look(request: ProbeRequest) -> tuple[PythonEnvironment, ...]:
-    """Return every environment that was named, is active, is on the PATH, is here or is known to conda.
+    """Return every environment that was named, is active, is on PATH, is in the current folder or is known to conda.
 
-    Our own environment is left out unless the person named it. Each is listed once, with all that led to it. Where none
-    of them has a framework and none was named, the newest ones from further away that have one are taken in.
+    Convalesce's own environment is left out unless the person named it. Each environment is listed once, with
+    everything that led to it. If none has a framework and none was named, the newest remote ones with a framework are
+    added.
     """
     near = find_environments(request, FIND_STEPS, time.monotonic, keep=True)
     if request.pythons or any(wants_gpu(p) for p in near):
@@ -47,14 +48,14 @@ def look(request: ProbeRequest) -> tuple[PythonEnvironment, ...]:
 
 
 def wants_gpu(python: PythonEnvironment) -> bool:
-    """Whether an environment has a framework for GPUs, or NVIDIA's cuDNN."""
+    """Whether an environment contains a GPU framework or NVIDIA's cuDNN."""
     return any(_GPU.fullmatch(d.name) for d in python.distributions)
 
 
 def find_further(
     request: ProbeRequest, near: tuple[PythonEnvironment, ...], clock: Callable[[], float]
 ) -> tuple[PythonEnvironment, ...]:
-    """Return the environments that are in tools' folders, the registry or projects, without those in ``near``."""
+    """Return the environments in tools' folders, the registry or projects, except those in ``near``."""
     where = sysroot_of(request.host)
     known = {where.real_path(p.prefix) for p in near}
     if "further" not in request.shared:
@@ -64,7 +65,7 @@ def find_further(
 
 
 def _last_change(python: PythonEnvironment, where: Sysroot) -> float:
-    """Return when something was installed last, seconds since the epoch."""
+    """Return the time of the last installation, in seconds since the epoch."""
     seen = [where.stat(folder) for folder in python.site_packages]
     return max((s.st_mtime for s in seen if s), default=0.0)
 
@@ -76,7 +77,11 @@ def find_environments(
     *,
     keep: bool = False,
 ) -> tuple[PythonEnvironment, ...]:
-    """Follow ``steps`` in order. ``keep``: as parts of the section, with every distribution that has to do with a framework. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
+    """Return the environments that the steps find, in order.
+
+    ``keep``: pass each to the request as part of the section, and list every distribution that has to do with a
+    framework. After READ_BUDGET_SECONDS on ``clock`` an environment is listed, but not read.
+    """
     where = sysroot_of(request.host)
     end = clock() + READ_BUDGET_SECONDS
     ways: dict[str, dict[str, Way]] = {}
@@ -86,7 +91,7 @@ def find_environments(
         for candidate in step(request):
             request.watch.check()
             if candidate.group and candidate.group == satisfied:
-                continue  # a second python3 further down the PATH is not what a program gets
+                continue  # Programs get the first python3 on PATH, not a later one.
             prefix = prefix_of(candidate.path, where, request.env)
             if not prefix and not candidate.named:
                 continue
@@ -108,7 +113,7 @@ def find_environments(
 
 
 def is_ours(prefix: str, where: Sysroot) -> bool:
-    """Whether ``prefix`` is the environment that Convalesce itself is installed in."""
+    """Whether ``prefix`` is the environment in which Convalesce itself is installed."""
     return sys.prefix != sys.base_prefix and prefix == where.real_path(where.target_path(sys.prefix))
 
 
@@ -133,7 +138,7 @@ def _describe(
 
 
 def _with_further_folders(its: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> PythonEnvironment:
-    """Add the packages that PYTHONPATH and .pth files lead to, all in the order of the search: the first of a name wins."""
+    """Add the packages that PYTHONPATH and .pth files lead to, in the order of the search: the first of a name wins."""
     python = read_interpreter(its.prefix, its.executable, where)
     if python is None:
         return its

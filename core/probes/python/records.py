@@ -1,7 +1,8 @@
-"""Compares frameworks' and NVIDIA's files with the RECORD of the distribution that installed them; nothing is run.
+"""Compare the files of frameworks and NVIDIA's libraries with the RECORD of their distribution; nothing runs.
 
-Python modules only have to exist with text, since people edit them, and to be of the recorded release where they say one. Sizes of libraries are always compared; hashes only with
---thorough, and only in environments that are examined in full. There the cuDNN probe checks cuDNN's own files.
+People edit Python modules, so a module only has to exist, contain text, and state the recorded release if it states
+one. Sizes of libraries are always compared; hashes only with --thorough, and only in environments that are examined in
+full. The cuDNN probe checks cuDNN's own files there.
 """
 
 from __future__ import annotations
@@ -32,39 +33,42 @@ LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
 
 MODULE_ROW = late_pattern(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?!0\r?$)")
-"""Folder and name of a Python module in a line of RECORD that is not empty: without an empty __init__.py the folder is a
-package all the same. Byte code can be made again, and typing stubs nobody runs."""
+"""Folder and name of a non-empty Python module in a line of RECORD.
+
+A folder without its empty ``__init__.py`` is still a package. Python recreates byte code, and nothing runs typing
+stubs.
+"""
 
 VERSION_FILES = ("version.py", "_version.py", "__about__.py")
 VERSION = late_pattern(
     rb"(?m)^(?:__version__|version|full_version)[ \t]*(?::[ \t]*str[ \t]*)?=[ \t]*[\"'](\d+(?:\.\w+)+(?:\+[\w.]+)?)[\"']"
 )
-"""Where a package says its own release, in words that a reader can compare."""
+"""Where a package states its own release as a literal."""
 
 FIRST_BYTES, MAX_VERSION_BYTES, MAX_EXTENSION_BYTES = 4096, 1 << 20, 256 << 20
-"""What is read of each module, of one that says a release, and of an extension module that has another size."""
+"""Bytes to read: of each module, of one that states a release, and of an extension module whose size differs."""
 
 MAX_MODULES = 20
-"""Missing modules that are reported of one distribution: where the whole package is gone, these tell it."""
+"""Maximum number of missing modules reported of one distribution; enough to show that a whole package is gone."""
 
 MOST_GONE = 2000
-"""Missing modules of one distribution that are known to who follows its imports."""
+"""Maximum number of missing modules of one distribution that the import follower gets."""
 
 WITH_LIBRARIES = late_pattern(
     r"nvidia-.*|torch|torchvision|torchaudio|torch-nightly|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda\d+-.*|onnxruntime.*"
     r"|ctranslate2|cupy-.*|paddlepaddle.*|mxnet.*|tensorrt.*|triton.*|numpy"
 )
-"""Distributions whose libraries have to do with CUDA, and NumPy, which frameworks import."""
+"""Distributions whose libraries use CUDA, and NumPy, which frameworks import."""
 
 COMPARE_SECONDS = 1.0
-"""Seconds after which environments further away are no longer compared."""
+"""Seconds after which remote environments are no longer compared."""
 
 MAX_DAMAGED = 200
-"""Files that are kept of one environment at most."""
+"""Maximum number of files kept of one environment."""
 
 
 class ListedLibrary(NamedTuple):
-    """A library that a distribution's RECORD lists."""
+    """A library in a distribution's RECORD."""
 
     what: Distribution
     path: str
@@ -72,7 +76,7 @@ class ListedLibrary(NamedTuple):
 
 
 def look(request: ProbeRequest, clock: Callable[[], float] = time.monotonic) -> tuple[PackageRecords, ...]:
-    """Return what was compared in every environment that has such a distribution with a RECORD."""
+    """Return the comparison for every environment that has such a distribution with a RECORD."""
     where = sysroot_of(request.host)
     hashed: dict[tuple[int, int], str] = {}
     found: list[PackageRecords] = []
@@ -96,9 +100,11 @@ def look(request: ProbeRequest, clock: Callable[[], float] = time.monotonic) -> 
 def _environment(
     python: PythonEnvironment, request: ProbeRequest, where: Sysroot, hashed: dict[tuple[int, int], str] | None
 ) -> PackageRecords | None:
-    """Compare one environment's libraries. ``hashed``: known hashes by device and number of the file; None: sizes only."""
+    """Compare one environment's libraries.
+
+    ``hashed``: known hashes by device and inode of the file; None compares sizes only.
+    """
     request.watch.check()
-    names: dict[str, frozenset[str] | None] = {}
     modules: tuple[DamagedFile, ...] = ()
     gone: tuple[DamagedFile, ...] = ()
     if hashed is not None:
@@ -108,25 +114,8 @@ def _environment(
     if not listed and not modules and not gone:
         return None
     owners = Counter(one.path for one in listed)
-    mine = [one for one in listed if owners[one.path] == 1]  # who overwrote whom is reported elsewhere
-    damaged: list[DamagedFile] = []
-    whole: list[ListedLibrary] = []
-    for one in mine:
-        seen = where.stat(one.path)
-        if seen is None:
-            if _is_gone(one.path, names, where):
-                damaged.append(_damaged_file(one, "missing"))
-        elif record_state(one.row, seen.st_size, "") == "size differs":
-            header = read_image.read_image(one.path, root=where.root).state
-            stripped = _is_stripped(one, seen.st_size, where)
-            damaged.append(
-                replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header, stripped=stripped)
-            )
-        else:
-            whole.append(one)
-    if any(d.state == "missing" for d in damaged):
-        needers = _needers([one.path for one in whole], where)
-        damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
+    mine = [one for one in listed if owners[one.path] == 1]  # Another rule reports overwritten files.
+    damaged, whole = _compare_sizes(mine, where)
     known = {normalise(where.system, one.path) for one in listed} | {
         normalise(where.system, one.path) for one in modules
     }
@@ -149,11 +138,37 @@ def _environment(
     )
 
 
+def _compare_sizes(listed: list[ListedLibrary], where: Sysroot) -> tuple[list[DamagedFile], list[ListedLibrary]]:
+    """Return the libraries that are missing or have another size than recorded, and the others."""
+    names: dict[str, frozenset[str] | None] = {}
+    damaged: list[DamagedFile] = []
+    whole: list[ListedLibrary] = []
+    for one in listed:
+        seen = where.stat(one.path)
+        if seen is None:
+            if _is_gone(one.path, names, where):
+                damaged.append(_damaged_file(one, "missing"))
+        elif record_state(one.row, seen.st_size, "") == "size differs":
+            header = read_image.read_image(one.path, root=where.root).state
+            stripped = _is_stripped(one, seen.st_size, where)
+            damaged.append(
+                replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header, stripped=stripped)
+            )
+        else:
+            whole.append(one)
+    if any(d.state == "missing" for d in damaged):
+        needers = _needers([one.path for one in whole], where)
+        damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
+    return damaged, whole
+
+
 def _is_stripped(one: ListedLibrary, size: int, where: Sysroot) -> bool:
-    """Whether an extension module is smaller than it was and has no table of symbols any more: ``strip`` leaves what is loaded."""
+    """Whether ``strip`` removed symbols from an extension module: it is smaller and has no symbol table, but still
+    loads.
+    """
     if where.system != "linux" or size > (one.row.size or 0) or not re.search(r"\.(?:cpython|abi3)[^/]*$", one.path):
         return False
-    import io  # seldom needed, as what reads sections
+    import io  # imported late: seldom needed
 
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
@@ -166,7 +181,7 @@ def _is_stripped(one: ListedLibrary, size: int, where: Sysroot) -> bool:
 
 
 def _shared_files(listed: Iterable[ListedLibrary]) -> Iterator[SharedFiles]:
-    """Yield the libraries that distributions of several names list, together by these names."""
+    """Yield the libraries that several distributions list, together with the names of these."""
     owners: dict[str, dict[str, str]] = {}
     for one in listed:
         owners.setdefault(one.path, {})[one.what.name] = f"{one.what.name} {one.what.version}"
@@ -179,7 +194,7 @@ def _shared_files(listed: Iterable[ListedLibrary]) -> Iterator[SharedFiles]:
 
 
 def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool) -> Iterator[ListedLibrary]:
-    """Yield the libraries that RECORDs list. conda rewrites the files that it packs, after their RECORD was written."""
+    """Yield the libraries in RECORDs, except of conda's packages, whose files conda rewrites after RECORD was written."""
     for what in python.distributions:
         if not WITH_LIBRARIES.fullmatch(what.name) or (what.name.startswith("nvidia-cudnn") and not cudnn):
             continue
@@ -191,7 +206,10 @@ def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool)
 
 
 def unfit_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
-    """Return the Python modules of an environment that are not as its RECORDs list them, tests included; read once a scan."""
+    """Return the Python modules of an environment that differ from its RECORDs, tests included.
+
+    They are read once a scan.
+    """
     known: dict[str, tuple[DamagedFile, ...]] = request.shared.setdefault("missing modules", {})
     if python.prefix not in known:
         given = tuple((d.name, d.version, d.location) for d in python.distributions)
@@ -203,7 +221,7 @@ def unfit_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysro
 
 
 def _missed(gone: Iterable[DamagedFile], python: PythonEnvironment) -> Iterator[DamagedFile]:
-    """Yield some of each distribution, without those that people strip."""
+    """Yield some missing files of each distribution, except those that people strip."""
     counts: Counter[str] = Counter()
     for one in gone:
         above = next((d.location for d in python.distributions if one.path.startswith(d.location)), "")
@@ -214,17 +232,17 @@ def _missed(gone: Iterable[DamagedFile], python: PythonEnvironment) -> Iterator[
 
 
 def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[DamagedFile, ...], bool]:
-    """Return the Python modules that a RECORD lists and that are not there, nor their byte code in their place, or are damaged.
+    """Return the Python modules in RECORDs that are missing, without byte code in their place, or damaged.
 
-    Damaged: without a byte, with zeros in the place of text, or of another release by their own words. It lasts until a folder
-    or a RECORD changes, or a file that was told: thousands of whole modules are not asked for again.
+    Damaged: empty, filled with zeros, or stating another release. The answer is cached until a folder, a RECORD or a
+    reported file changes, so that thousands of intact modules are not examined again.
     """
     unwatched = Sysroot(system=where.system, root=where.root, planned=where.planned, gone=where.gone)
     found: list[DamagedFile] = []
     names: dict[str, frozenset[str] | None] = {}
     for what in python.distributions:
         if not is_relevant(what.name) or installed_by_conda(what, where):
-            continue  # conda rewrites what it packs
+            continue  # conda rewrites what it packs.
         folders: dict[str, list[str]] = {}
         for line in read_record(what, where).split("\n"):
             if ".py," in line and (m := MODULE_ROW.match(line)):
@@ -232,7 +250,7 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
         unfit = (
             one
             for folder, its in folders.items()
-            if "../" not in folder  # a RECORD leads nowhere else
+            if "../" not in folder  # RECORD may name paths outside the packages' folder.
             and (there := listing(place := place_of(what, folder, where), names, where)) is not None
             for name in its
             if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", there, unwatched))
@@ -246,7 +264,7 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
 def _unfit_module(
     what: Distribution, path: str, inner: str, there: frozenset[str], where: Sysroot
 ) -> DamagedFile | None:
-    """Return what is wrong with a module that was recorded with content; None for nothing."""
+    """Return the fault of a module that was recorded with content; None if it has none."""
     name = where.name(path)
     unfit = DamagedFile(
         path=path, distribution=what.name, version=what.version, location=what.location, state="missing"
@@ -258,7 +276,8 @@ def _unfit_module(
         return None
     begin = where.read(path, FIRST_BYTES)
     if begin is None:
-        return unfit if where.stat(path) is None else None  # a link to nothing; what may not be read the imports tell
+        # A broken link, or a file without permission, which the import search reports.
+        return unfit if where.stat(path) is None else None
     if not begin or b"\0" in begin:
         return replace(unfit, state="hash differs", header="" if begin else "empty")
     if inner.count("/") == 1 and name in VERSION_FILES and (stated := VERSION.search(begin)):
@@ -269,8 +288,8 @@ def _unfit_module(
 
 
 def _is_altered(what: Distribution, inner: str, where: Sysroot) -> bool:
-    """Whether a module is not the recorded one, by its hash."""
-    import hashlib  # seldom needed
+    """Whether a module's hash differs from the recorded one."""
+    import hashlib  # imported late: seldom needed
 
     content = where.read(where.join(what.location, *inner.split("/")), MAX_VERSION_BYTES)
     row = next(iter(record_rows(what, rf"(?m)^{re.escape(inner)},", where).values()), None)
@@ -278,7 +297,7 @@ def _is_altered(what: Distribution, inner: str, where: Sysroot) -> bool:
 
 
 def _is_gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:
-    """Whether a file is really not there: its folder can be listed and lacks it, or is not there itself."""
+    """Whether a file really is missing: its folder can be listed and lacks it, or does not exist either."""
     there = listing(where.parent(path), names, where)
     return there is not None and where.name(path) not in there
 
@@ -305,7 +324,7 @@ def _damaged_file(one: ListedLibrary, state: Literal["missing", "size differs", 
 def _digests(
     paths: Iterable[str], request: ProbeRequest, where: Sysroot, known: dict[tuple[int, int], str]
 ) -> Mapping[str, str]:
-    """Return path -> sha256. Files that several environments share by hard links are read once."""
+    """Return path -> SHA-256. Files that several environments share by hard links are read once."""
     same: dict[tuple[int, int], list[str]] = {}
     for path in paths:
         seen = where.stat(path)

@@ -1,4 +1,4 @@
-"""sys.path of a Python environment, each entry with what put it there: computed as getpath and site.py do. Nothing is run.
+"""sys.path of a Python environment, and what added each entry: computed as getpath and site.py do; no code runs.
 
 Sources: Python/Modules/getpath.py and Lib/site.py of CPython 3.8 to 3.14 (https://github.com/python/cpython), Debian's
 change of site.getsitepackages (https://salsa.debian.org/cpython-team/python3), PEP 370, PEP 405.
@@ -7,7 +7,7 @@ change of site.getsitepackages (https://salsa.debian.org/cpython-team/python3), 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -15,12 +15,12 @@ import msgspec
 from core.common.late_pattern import late_pattern
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
-from core.probes.python.environment import find_interpreter, read_settings
+from core.probes.python.environment import find_interpreter, read_settings, user_folder
 from core.probes.python.start_code import MAX_START_CODE_BYTES, path_changes, variables_set
 from core.probes.sysroot import Sysroot
 
 MAX_PTH_BYTES = 256 << 10
-"""Bytes that are read of a .pth file."""
+"""Maximum size in bytes of a .pth file."""
 
 _PYTHON_NAME = late_pattern(r"python([0-9]{1,4})\.([0-9]{1,4})t?(?:\.exe)?$")
 _LIBRARY_FOLDERS = ("lib", "lib64")
@@ -29,31 +29,31 @@ _CALLS = late_pattern(
     r"(?P<what>sys\.path\.insert|sys\.path\.append|site\.addsitedir)\(\s*(?:(?P<at>[0-9]{1,4})\s*,\s*)?"
     r"(?P<path>r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)"
 )
-"""What an ``import`` line of a .pth file does to sys.path, where it names the folder itself."""
+"""What an ``import`` line of a .pth file does to sys.path, if the line contains the folder."""
 
 
 class Interpreter(msgspec.Struct, frozen=True):
-    """What decides an interpreter's search, from its files."""
+    """The properties of an interpreter that decide its module search, read from files."""
 
     prefix: str
-    """Of the environment."""
+    """The environment's prefix."""
     base: str
-    """Of the installed Python that it runs: its own for one that is no virtual environment."""
+    """The prefix of the installed Python that it runs; the same prefix unless it is a virtual environment."""
     version: tuple[int, int]
     executable: str = ""
     settings: Mapping[str, str] | None = None
-    """pyvenv.cfg; None for no virtual environment."""
+    """The settings of pyvenv.cfg; None unless it is a virtual environment."""
     library: str = "lib"
-    """The name of the folder above pythonX.Y (sys.platlibdir)."""
+    """Name of the folder that contains pythonX.Y (sys.platlibdir)."""
 
     @property
     def short_version(self) -> str:
-        """Return "3.11"."""
+        """The version as in "3.11"."""
         return f"{self.version[0]}.{self.version[1]}"
 
 
 class PythonSearch(msgspec.Struct, frozen=True):
-    """sys.path, and the code that may change it."""
+    """sys.path, and the start-up code that may change it."""
 
     entries: tuple[SearchEntry, ...]
     start_code: tuple[StartCode, ...] = ()
@@ -63,7 +63,7 @@ class PythonSearch(msgspec.Struct, frozen=True):
 
 
 def read_interpreter(prefix: str, executable: str, where: Sysroot) -> Interpreter | None:
-    """Return what an environment's interpreter is; None where its version cannot be determined."""
+    """Return the properties of an environment's interpreter; None if its version cannot be determined."""
     settings = read_settings(where.text(where.join(prefix, "pyvenv.cfg")))
     executable = executable or find_interpreter(prefix, where)
     base = _base_prefix(prefix, executable, settings, where)
@@ -78,7 +78,7 @@ def read_interpreter(prefix: str, executable: str, where: Sysroot) -> Interprete
 def _version(
     prefix: str, executable: str, base: str, settings: Mapping[str, str] | None, where: Sysroot
 ) -> tuple[int, int] | None:
-    """Return the version of the interpreter that starts: its real name's, else pyvenv.cfg's, else that of its library."""
+    """Return the interpreter's version: from its resolved name, else pyvenv.cfg, else its standard library."""
     if where.system == "windows":
         for folder in dict.fromkeys((base, prefix)):
             for name in where.names(folder) or ():
@@ -129,7 +129,7 @@ def _has_library(folder: str, where: Sysroot) -> bool:
 
 
 class _Path:
-    """sys.path as it grows: what is on it already is not added again, as site.known_paths has it."""
+    """sys.path under construction: an entry that it contains already is not added again, as site.known_paths has it."""
 
     def __init__(self, where: Sysroot) -> None:
         self.where = where
@@ -143,7 +143,7 @@ class _Path:
         return str(self.where.path_module.normpath(self.where.join(*parts)))
 
     def add(self, path: str, origin: SearchOrigin, source: str = "", line: int = 0, *, at: int | None = None) -> bool:
-        """Add a folder that is not on it yet, and say whether it was."""
+        """Add a folder unless sys.path contains it; return whether it was added."""
         key = str(self.where.path_module.normcase(path))
         if key in self._known:
             return False
@@ -155,7 +155,9 @@ class _Path:
         self.entries.insert(len(self.entries) if at is None else at, entry)
 
     def add_site(self, folder: str, origin: SearchOrigin, source: str = "", line: int = 0) -> None:
-        """Do as site.addsitedir: the folder, then what the .pth files in it name, even where it is on sys.path already."""
+        """Do what site.addsitedir does: add the folder, then what its .pth files name, even if sys.path contains the
+        folder.
+        """
         self.add(self.absolute(folder), origin, source, line)
         for name in sorted(self.where.names(folder) or ()):
             if name.endswith(".pth"):
@@ -183,7 +185,7 @@ class _Path:
                 continue
             path = self.absolute(folder, line.rstrip())
             if "\0" in path:
-                return  # Python ignores the rest of the file
+                return  # Python ignores the rest of the file.
             if self.where.stat(path) is not None:
                 self.add(path, "pth", file, number)
 
@@ -195,10 +197,10 @@ class _Path:
         self._eggs += len(moved)
 
     def _run(self, line: str, file: str, number: int) -> None:
-        """Follow what a line of code does to sys.path with a folder that it names."""
+        """Apply what a line of code does to sys.path with a folder that it names."""
         for call in _CALLS.finditer(line):
             with suppress(ValueError, SyntaxError):
-                import ast  # seldom needed
+                import ast  # imported late: seldom needed
 
                 path = str(ast.literal_eval(call["path"]))
                 if call["what"] == "site.addsitedir":
@@ -207,14 +209,14 @@ class _Path:
                         {str(self.where.path_module.normcase(e.path)) for e in self.entries},
                     )
                     self.add_site(path, "pth", file, number)
-                    self._known = known  # a direct call keeps its own list
+                    self._known = known  # A direct call of addsitedir has its own list of known paths.
                 else:
                     at = int(call["at"] or 0) if call["what"].endswith("insert") else None
                     self._put(SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number), at)
 
 
 def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str, where: Sysroot) -> PythonSearch:
-    """Return sys.path of a program that starts with ``env`` in ``folder`` (that of its script; empty for none)."""
+    """Return sys.path of a program that starts with ``env``; ``folder`` is its script's, empty if it has none."""
     if where.system == "windows":
         env = {n.upper(): v for n, v in env.items()}
         if pth := _own_pth(python, where):
@@ -233,7 +235,28 @@ def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str,
         entries = _changed(entries, code.source, where)
     if folder and not (env.get("PYTHONSAFEPATH") and python.version >= (3, 11)):
         entries = [SearchEntry(path=path_text(folder), origin="start"), *entries]
+    entries = _with_later(entries, env.get(SYS_PATH, ""))
     return PythonSearch(tuple(entries), tuple(dict.fromkeys((*path.code, *_customizations(entries, where)))))
+
+
+SYS_PATH = "sys.path"
+"""In the variables of a way of starting: what a program does to sys.path when it has started. No real variable is called so."""
+
+
+def later_entries(rows: Iterable[tuple[int | None, str, str, int]]) -> str:
+    """Return what a program adds to sys.path as one text: where (None: at its end), the folder, the file and its line."""
+    return "\n".join(f"{'' if at is None else at}\t{place}\t{file}\t{line}" for at, place, file, line in rows)
+
+
+def _with_later(entries: list[SearchEntry], text: str) -> list[SearchEntry]:
+    """Return sys.path as a program leaves it that has started: by then it has what it needs of the standard library."""
+    out = list(entries)
+    front = max((n for n, e in enumerate(out, 1) if e.origin in ("start", "standard library")), default=0)
+    for row in text.splitlines():
+        at, place, file, line = row.split("\t")
+        entry = SearchEntry(path=path_text(place), origin="pth", source=path_text(file), line=whole_number(line) or 0)
+        out.insert(front + (whole_number(at) or 0) if at else len(out), entry)
+    return out
 
 
 def _standard_library(python: Interpreter, base: str, platform: str, where: Sysroot) -> Iterator[str]:
@@ -250,7 +273,7 @@ def _standard_library(python: Interpreter, base: str, platform: str, where: Sysr
 
 
 def _add_packages(path: _Path, python: Interpreter, env: Mapping[str, str], base: str, where: Sysroot) -> None:
-    """Do as site.main: a virtual environment's folder, the user's, and those of the installed Python."""
+    """Do what site.main does: add the folders of a virtual environment, of the user and of the installed Python."""
     settings = python.settings
     alone = settings is not None and settings.get("include-system-site-packages", "true").lower() != "true"
     if settings is not None:
@@ -259,7 +282,7 @@ def _add_packages(path: _Path, python: Interpreter, env: Mapping[str, str], base
     if not alone and not _is_on(env.get("PYTHONNOUSERSITE", "")):
         for folder in user_folder(python.version, env, where):
             path_add(path, folder, "user site", where)
-    if settings is not None:  # site.venv did it before; the .pth files are processed a second time
+    if settings is not None:  # site.venv() has added it before; its .pth files run a second time.
         for folder in _site_folders(python, python.prefix, where):
             path_add(path, folder, "site-packages", where)
     if alone:
@@ -270,25 +293,25 @@ def _add_packages(path: _Path, python: Interpreter, env: Mapping[str, str], base
 
 
 def _is_on(value: str) -> bool:
-    """Whether a switch of Python's own is on: any text but the number 0 (``_Py_get_env_flag``)."""
+    """Whether a variable such as PYTHONNOUSERSITE is on: any text except the number 0 (``_Py_get_env_flag``)."""
     return bool(value) and whole_number(value.strip()) != 0
 
 
 def path_add(path: _Path, folder: str, origin: SearchOrigin, where: Sysroot) -> None:
-    """Add a folder of packages if it is there."""
+    """Add a folder of packages if it exists."""
     if where.is_folder(folder):
         path.add_site(folder, origin)
 
 
 def _further_prefixes(base: str, python: Interpreter) -> Iterator[str]:
-    """Yield the prefixes whose folders of packages are searched: Fedora adds /usr/local to its own Python."""
+    """Yield the prefixes whose package folders are searched: Fedora's own Python adds /usr/local."""
     if base == "/usr" and python.library == "lib64":
         yield "/usr/local"
     yield base
 
 
 def _site_folders(python: Interpreter, prefix: str, where: Sysroot) -> Iterator[str]:
-    """Yield what site.getsitepackages returns for a prefix."""
+    """Yield the folders that site.getsitepackages returns for a prefix."""
     if where.system == "windows":
         yield prefix
         yield where.join(prefix, "Lib", "site-packages")
@@ -309,22 +332,10 @@ def _is_debians(python: Interpreter, where: Sysroot) -> bool:
     return python.base in ("/usr", "/") and where.is_folder("/usr/lib/python3/dist-packages")
 
 
-def user_folder(version: tuple[int, int], env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
-    """Yield the folder of ``pip install --user`` (PEP 370), whether it is there or not."""
-    if where.system == "windows":
-        base = env.get("PYTHONUSERBASE") or (where.join(env["APPDATA"], "Python") if env.get("APPDATA") else "")
-        tail = where.join(f"Python{version[0]}{version[1]}", "site-packages")
-    else:
-        base = env.get("PYTHONUSERBASE") or (where.join(env["HOME"], ".local") if env.get("HOME") else "")
-        tail = where.join("lib", f"python{version[0]}.{version[1]}", "site-packages")
-    if base:
-        yield where.join(base, tail)
-
-
 def follows(code: StartCode, where: Sysroot) -> bool:
-    """Whether reading shows all that start-up code does to the search, or that it does nothing to it and ends nothing."""
+    """Whether the text shows everything that start-up code does to the search, and that it cannot end the start."""
     if code.source.endswith(".pth") and not code.text:
-        return False  # no text: what Python does with it only a start can show
+        return False  # Without text, only a real start shows what Python does with it.
     text = code.text or where.text(code.source, MAX_START_CODE_BYTES) or ""
     if re.search(r"\b(exit|_exit|SystemExit|execv\w*)\b", text):
         return False
@@ -334,7 +345,7 @@ def follows(code: StartCode, where: Sysroot) -> bool:
 
 
 def _changed(entries: list[SearchEntry], file: str, where: Sysroot) -> list[SearchEntry]:
-    """Return sys.path as the start-up code in a file leaves it, as far as its text tells."""
+    """Return sys.path after the start-up code in a file, as far as its text shows."""
     out = list(entries)
     for at, place, line in path_changes(where.text(file, MAX_START_CODE_BYTES) or "", file):
         entry = SearchEntry(path=path_text(place), origin="pth", source=path_text(file), line=line)
@@ -359,11 +370,11 @@ def _customizations(entries: list[SearchEntry], where: Sysroot) -> Iterator[Star
                 break
 
 
-# --- ._pth: an interpreter of Windows that carries its own search ------------------------------------------------------
+# --- ._pth: an interpreter of Windows with its own search -------------------------------------------------------------
 
 
 def _own_pth(python: Interpreter, where: Sysroot) -> str:
-    """Return the ._pth file beside an interpreter of Windows: python311._pth, or the program's own name."""
+    """Return the ._pth file beside an interpreter of Windows: python311._pth, or one named after the program."""
     for folder in dict.fromkeys((where.parent(python.executable) if python.executable else "", python.base)):
         stem = where.name(python.executable).rpartition(".")[0]
         for name in (f"{stem}._pth", f"python{python.version[0]}{python.version[1]}._pth"):
@@ -373,7 +384,7 @@ def _own_pth(python: Interpreter, where: Sysroot) -> str:
 
 
 def _from_own_pth(python: Interpreter, file: str, where: Sysroot) -> PythonSearch:
-    """Return the search that a ._pth file gives: its lines alone, and site-packages where it imports site."""
+    """Return the search that a ._pth file defines: its lines only, and site-packages if it imports site."""
     path, folder, with_site = _Path(where), where.parent(file), False
     for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").lstrip("\ufeff").splitlines(), 1):
         text = line.partition("#")[0].strip()

@@ -12,16 +12,13 @@ import msgspec
 
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import Distribution, EndedImport, FoundModule
-from core.probes.python.distributions import all_requirements, required_name
+from core.probes.python.distributions import BESIDES, all_requirements, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, Follower
 from core.probes.python.module_text import EXTENDS_PATH
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
-
-BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
-"""Folders that packages install beside their own by mistake."""
 
 MOST_PROGRAMS, PROGRAM_BYTES, OWN_BYTES = 100, 256 << 10, 4 << 20
 """Programs of one folder that are read, how far each is, and how much of what they import."""
@@ -70,7 +67,7 @@ def ended_programs(
     follower = Follower(search, distributions, where, OWN_BYTES, only=own)
     found: dict[EndedImport, list[str]] = {}
     for name, _text in programs:
-        ended = follower.ends(name)
+        ended = follower.follow(name)
         if ended is not None and ended.hidden and ended.kind in ("no name", "absent"):
             owner = _owner(ended.wanted.partition(".")[0], _entry_of(search, ended.hidden), where)
             its = f"{owner.name} {owner.version}" if owner else ended.hidden_owner

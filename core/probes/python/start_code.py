@@ -1,31 +1,42 @@
-"""Which variables an interpreter's start-up code sets: read from its text, constants at its top level alone; nothing is run."""
+"""The variables and sys.path entries that an interpreter's start-up code sets, read from its text; no code runs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ast
+
 MAX_START_CODE_BYTES = 64 << 10
-"""Bytes of a sitecustomize that are read."""
+"""Maximum number of bytes read of a sitecustomize."""
 
 
 def variables_set(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the variables that the code gives a constant value, in order; none where it cannot be read.
+    """Return the variables that the code sets to constants, in order; none if it cannot be parsed."""
+    return tuple((name, value) for name, value, _line in variable_lines(text))
 
-    os.environ["X"] = "1", os.environ.setdefault("X", "1"), os.putenv("X", "1") and os.environ.update({"X": "1"}) count, outside
-    conditions, loops and functions: what runs only sometimes is left out.
+
+def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
+    """Return the same with the line of each.
+
+    os.environ["X"] = "1", os.environ.setdefault("X", "1"), os.putenv("X", "1") and os.environ.update({"X": "1"}) count,
+    outside conditions, loops and functions: what runs only sometimes is left out.
     """
     if "environ" not in text and "putenv" not in text:
         return ()
-    import ast  # for the few files that name the environment
+    import ast  # imported late: few files mention the environment
 
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, str, int]] = []
 
-    def keep(name: ast.AST | None, value: ast.AST) -> None:
+    def keep(name: ast.expr | None, value: ast.expr) -> None:
         words = [n.value for n in (name, value) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         if len(words) == 2:
-            found.append((words[0], words[1]))
+            found.append((words[0], words[1], value.lineno))
 
     for statement in tree.body:
         match statement:
@@ -41,13 +52,14 @@ def variables_set(text: str) -> tuple[tuple[str, str], ...]:
 
 
 PathChange = tuple[int | None, str, int]
-"""Where in sys.path a folder is put (None: at its end), the folder, and the line."""
+"""Index in sys.path at which a folder is put (None: at the end), the folder, and the line."""
 
 
-def path_changes(text: str, file: str) -> tuple[PathChange, ...]:
-    """Return what the code does to sys.path with folders that its text tells: constants, and what lies beside the file.
+def path_changes(text: str, file: str, home: str = "") -> tuple[PathChange, ...]:
+    """Return the changes of sys.path with folders that the text shows: constants, and paths relative to the file or, if
+    known, to the home.
 
-    At its top level, and behind "if X not in sys.path".
+    They count at the top level, and behind "if X not in sys.path".
     """
     if "sys.path" not in text:
         return ()
@@ -57,7 +69,7 @@ def path_changes(text: str, file: str) -> tuple[PathChange, ...]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    known: dict[str, str] = {"__file__": file}
+    known: dict[str, str] = {"__file__": file, **({HOME: home} if home else {})}
     found: list[PathChange] = []
 
     def follow(body: list[ast.stmt]) -> None:
@@ -76,13 +88,31 @@ def path_changes(text: str, file: str) -> tuple[PathChange, ...]:
                         )
                     elif place and called == "append":
                         found.append((None, place, statement.lineno))
+                    elif called == "extend" and given:
+                        found.extend((None, its, statement.lineno) for its in _places(given[0], known))
+                case ast.AugAssign(
+                    target=ast.Attribute(value=ast.Name(id="sys"), attr="path"), op=ast.Add(), value=value
+                ):
+                    found.extend((None, its, statement.lineno) for its in _places(value, known))
 
     follow(tree.body)
     return tuple(found)
 
 
+HOME = "~"
+"""The name under which the home is known; no variable of Python's has it."""
+
+
+def _places(node: ast.expr, known: dict[str, str]) -> Iterator[str]:
+    """Yield the folders of a list that its text tells."""
+    import ast
+
+    if isinstance(node, ast.List | ast.Tuple):
+        yield from (its for each in node.elts if (its := _place(each, known)) is not None)
+
+
 def _place(node: object, known: dict[str, str]) -> str | None:
-    """Return the path that an expression stands for; None where its text does not tell."""
+    """Return the path that an expression evaluates to; None if its text does not show it."""
     import ast
     import posixpath
 
@@ -115,6 +145,12 @@ def _place(node: object, known: dict[str, str]) -> str | None:
             | ast.Call(func=ast.Attribute(value=inner, attr="resolve" | "absolute"))
         ):
             return _place(inner, known)
+        case ast.Call(func=ast.Attribute(attr="expanduser"), args=[inner]):
+            its = _place(inner, known)
+            home = known.get(HOME)
+            return its if its is None or its[:1] != "~" else home + its[1:] if home and its[1:2] in ("", "/") else None
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="Path"), attr="home"), args=[]):
+            return known.get(HOME)
     return None
 
 

@@ -1,7 +1,8 @@
-"""What an interpreter's start-up code does that reading does not follow: the interpreter is started once, and says its sys.path.
+"""Effects of an interpreter's start-up code that reading cannot follow: start the interpreter once and record its
+sys.path.
 
-Only where there is such code, and only an interpreter that somebody named or uses, with code that nobody else can change. No package
-is imported but what the start itself imports.
+This happens only if there is such code, only for an interpreter that somebody named or uses, and only if nobody else
+can change the code. It imports no package beyond those of the start itself.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from core.probes.sysroot import Sysroot, without_silent_folders
 from core.probes.trust import of_interpreter, record_execution
 
 START_TIMEOUT_SECONDS = 4.0
-"""Less than the whole probe has."""
+"""Seconds; less than the whole probe has."""
 SCRIPT = "import json, sys; sys.stdout.write('\\n+' + json.dumps(sys.path))"
 
 
 def start_faults(
     python: PythonEnvironment, start_code: tuple[StartCode, ...], request: ProbeRequest, where: Sysroot
 ) -> Iterator[EnvironmentFault]:
-    """Yield what the start-up code of an environment that the person named or uses does to every program."""
+    """Yield what the start-up code of a named or active environment does to every program."""
     suspects = [c for c in start_code if not follows(c, where)]
     if not suspects or not python.is_wanted or not python.executable or where.system != "linux" or not runs_here(where):
         return
@@ -42,7 +43,7 @@ def start_faults(
         account=verdict.account,
         kind="interpreter",
     )
-    import json  # seldom needed, and not msgspec's: a folder's name may be no text
+    import json  # imported late: seldom needed. msgspec's JSON rejects folder names that are not valid text.
 
     first = suspects[0]
     if not done.out.rpartition("\n+")[1]:
@@ -65,12 +66,14 @@ def start_faults(
 
 
 def _verdict(python: PythonEnvironment, suspects: list[StartCode], where: Sysroot) -> Verdict:
-    """Return whether it may be started: nobody asked for this, so what others can change runs with their own rights or not at all."""
+    """Return whether the interpreter may run: nobody asked for this start, so files that others can change run in a
+    sandbox or not at all.
+    """
     verdict = of_interpreter(python, where, also=[c.source for c in suspects])
     foreign = verdict.changeable is not None and verdict.account is None
     return Verdict(may=False, changeable=verdict.changeable) if foreign else verdict
 
 
 def _by_start_code(said: str) -> bool:
-    """Whether Python came as far as its start-up code: what it says of an earlier end is its own."""
+    """Whether Python reached its start-up code; Python itself reports an earlier failure."""
     return "Fatal Python error" not in said or "init_import_site" in said

@@ -1,7 +1,7 @@
-"""Tools probe: files that each environment's frameworks run or read by their names, as far as they cannot serve.
+"""Tools probe: files that frameworks run or read by name, if they are missing or unusable.
 
-A table names them (``core.knowledge.tools``). A file is missed where a package's RECORD lists it, or where its reader cannot do
-without; another one in a toolkit serves as well.
+``core.knowledge.tools`` lists them. A file is missing if a package's RECORD lists it or its reader needs it, and no
+toolkit has another one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ST_NOEXEC = 8
 
 
 def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
-    """Return each file that a framework of a near environment runs or reads, and that cannot serve it."""
+    """Return each such file that is missing or unusable for a framework of a near environment."""
     where = sysroot_of(request.host)
     if where.system == "windows":
         return ()
@@ -51,7 +51,7 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
 def _lacking(
     builder: Builder, reader: Distribution, python: PythonEnvironment, request: ProbeRequest, where: Sysroot
 ) -> Iterator[UnfitTool]:
-    """Yield the compiler and the header that are not there for what compiles at run time."""
+    """Yield the missing compiler and header that compiling at run time needs."""
     interpreter = read_interpreter(python.prefix, python.executable, where)
     if interpreter is None or not request.env.get("PATH"):
         return
@@ -74,13 +74,13 @@ def _lacking(
     if not request.env.get(builder.variable) and not any(where.is_file(p) and _may(p, os.X_OK, where) for p in places):
         yield absent(builder.compilers[0], places, runs=True)
     headers, spelt = where.join(interpreter.base, "include"), f"python{interpreter.short_version}"
-    there = [n for n in where.names(headers) or () if n.startswith(spelt)]  # "t" and "d" end the names of other builds
+    there = [n for n in where.names(headers) or () if n.startswith(spelt)]  # The endings "t" and "d" mark other builds.
     if not any(where.is_file(where.join(headers, n, "Python.h")) for n in there):
         yield absent("Python.h", [where.join(headers, spelt, "Python.h")], runs=False)
 
 
 def _roots(request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:
-    """Return the folders of CUDA toolkits that a framework may take such files from."""
+    """Return the folders of CUDA toolkits from which a framework may take such files."""
     named = (request.env.get(n, "") for n in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"))
     flags = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", request.env.get("XLA_FLAGS", ""))
     toolkits = (t.root for t in request.seen.toolkits or ())
@@ -90,7 +90,7 @@ def _roots(request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:
 def _of_its_cuda(
     reader: Distribution, roots: tuple[str, ...], request: ProbeRequest, where: Sysroot
 ) -> tuple[str, ...]:
-    """Return the toolkits without those of another CUDA than the one in the reader's name."""
+    """Return the toolkits, except those of another CUDA version than the one in the reader's name."""
     wanted = re.search(r"cuda(\d\d)", reader.name)
     majors = {where.real_path(t.root): (t.version or "").partition(".")[0] for t in request.seen.toolkits or ()}
     return tuple(r for r in roots if not wanted or majors.get(where.real_path(r), "") in ("", wanted[1]))
@@ -129,13 +129,13 @@ def _judged(
 
 
 def _serves(tool: Tool, more: Iterable[str], roots: Iterable[str], where: Sysroot) -> bool:
-    """Whether a toolkit, or conda's folder, has one that can be used."""
+    """Whether a toolkit or conda's folder has a usable copy."""
     places = (where.join(root, *t.split("/")) for root in (*more, *roots) for t in tool.roots)
     return any(where.is_file(p) and (not tool.runs or _may(p, os.X_OK, where)) for p in places)
 
 
 def _owner(tool: Tool, path: str, python: PythonEnvironment, where: Sysroot) -> tuple[str, int | None]:
-    """Return the distribution whose RECORD lists the file, and the size that it says."""
+    """Return the distribution whose RECORD lists the file, and the recorded size."""
     if not path:
         return "", None
     pattern = rf"{re.escape(tool.file)}\"?,"
@@ -152,7 +152,7 @@ def _owner(tool: Tool, path: str, python: PythonEnvironment, where: Sysroot) -> 
 def _state(
     tool: Tool, path: str, recorded: int | None, python: PythonEnvironment, where: Sysroot
 ) -> tuple[ToolState | None, str]:
-    """Return how a file that is there cannot serve; None where it can."""
+    """Return why an existing file is unusable; None if it is usable."""
     seen = where.stat(path)
     if seen is None:
         return "dangling", ""
@@ -161,7 +161,7 @@ def _state(
     if not _may(path, os.R_OK, where) and not tool.runs:
         return "unreadable", ""
     if tool.runs:
-        if _is_noexec(path, where):  # first: nothing there may be run, whatever its mode
+        if _is_noexec(path, where):  # First, because nothing on such a file system can run, whatever its mode.
             return "noexec", ""
         if not _may(path, os.X_OK, where):
             return "not executable", oct(seen.st_mode & 0o777)[2:]
@@ -178,7 +178,7 @@ def _state(
 
 
 def _above(path: str, where: Sysroot) -> Iterator[str]:
-    """Yield the folders above a path that are there."""
+    """Yield the existing folders above a path."""
     at = where.parent(path)
     while at != where.parent(at):
         if where.is_folder(at):
@@ -187,7 +187,7 @@ def _above(path: str, where: Sysroot) -> Iterator[str]:
 
 
 def _may(path: str, wish: int, where: Sysroot) -> bool:
-    """Whether this user may; of another system's files nobody can tell."""
+    """Whether this user may access the file so; for another system's files, nobody can tell."""
     if not where.is_running_system:
         return True
     try:

@@ -1,4 +1,4 @@
-"""The part of the trial's script that looks into an import that failed, and imports further packages; for any Python from 3.6 on."""
+"""The part of the trial script that analyses a failed import and imports further packages; for any Python from 3.6 on."""
 
 FAILURES = r'''
 import re

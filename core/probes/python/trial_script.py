@@ -1,4 +1,4 @@
-"""The script that runs in the person's own interpreter, passed with -c; for any Python from 3.6 on."""
+"""The script that a trial passes with -c to the person's own interpreter; for any Python from 3.6 on."""
 
 from core.probes.python.trial_failures import FAILURES
 
@@ -32,9 +32,10 @@ def error_text(e):
     words = (type(e).__name__ + ": " + str(e)).encode("utf-8", "backslashreplace").decode("utf-8")
     return words if len(words) <= 4000 else words[:2000] + " ... " + words[-2000:]
 """
-"""The pipes of ``core.host.answer_pipe``, by which the parent hears what is said and looks at what is mapped; an exception in words.
+"""Start of the script: the pipes of ``core.host.answer_pipe``, on which the parent reads events and between them the
+mapped files; an exception's text.
 
-The form of the lines is that of ``core.host.child``. It writes nothing: -B keeps byte code from being stored.
+The lines have the form that ``core.host.child`` reads. The script writes nothing: -B stores no byte code.
 """
 
 ONNX_MODEL = r'''
@@ -67,7 +68,7 @@ def model(x, w, y, raw, kind, pad, groups, stride=1):
     graph += field(11, shaped("x", x)) + field(12, shaped("y", y))
     return field(1, 7) + field(7, graph) + field(8, field(2, 13))
 '''
-"""ONNX Runtime wants a model; onnx.proto says which number each field has."""
+"""ONNX Runtime needs a model; onnx.proto defines the number of each field."""
 
 _TRIALS = r'''
 GENTLE = sys.argv[3:4] != ["at once"]  # else TensorFlow and JAX take the GPU's memory as they do by themselves
@@ -248,6 +249,6 @@ if sys.argv[4:] and sys.argv[1] in sys.modules:
     import_packages(*sys.argv[4:])
 _out.write(b"\n.\n")
 '''
-"""Every stage that is passed is emitted at once, so that a crash does not lose it; what libraries print goes to stderr."""
+"""Each completed stage is emitted at once, so that a crash does not lose it; output of libraries goes to stderr."""
 
 TRIAL_SCRIPT = SCRIPT_START + ONNX_MODEL + FAILURES + _TRIALS

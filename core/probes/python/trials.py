@@ -1,8 +1,8 @@
-"""Framework trials: import a framework and convolve once, in its own interpreter, as a new process would.
+"""Framework trials: import a framework in its own interpreter and run one convolution, as a new process does.
 
-Only where the person asked for it (``--try``, ``--thorough``), since an import alone takes longer than all else; and only for
-environments that were named, and on a machine with a GPU for those that are active. A crash, a hang and an error text are
-data. Nothing is written into the environment.
+Trials run only on request (``--try``, ``--thorough``), since an import takes longer than the rest of the scan: for
+named environments and, on a machine with a GPU, for active ones. A crash, a hang or an error text is data. Nothing is
+written into the environment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from core.host import child
 from core.host.provenance import Verdict, environment_for, may_run
 from core.knowledge.cudnn_file_names import version_text
 from core.knowledge.memory_growth import growth_of
-from core.knowledge.modules import module_of
 from core.model.facts import (
     Distribution,
     FrameworkTrial,
@@ -38,22 +37,22 @@ from core.model.facts import (
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import normalise_name, required_name
+from core.probes.python.distributions import normalise_name, recorded_module, required_name
 from core.probes.python.locations import working_folder
 from core.probes.python.trial_script import TRIAL_SCRIPT
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
 from core.probes.trust import of_interpreter, record_execution
-from core.probes.wheel_record import read_record
 
 TRIAL_TIMEOUT_SECONDS = 60.0
-"""Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
+"""Seconds for one trial; the first import after an installation writes no byte code (-B) and may take ten."""
 MAX_TRIALS = 5
 PACKAGE_SECONDS, MAX_PACKAGES = 20.0, 60
-"""Seconds of the processor after which no further package is imported in a framework's process, and how many are asked for."""
+"""Processor seconds after which a framework's process imports no further package, and the maximum number of packages.
+"""
 PACKAGE_WAIT_SECONDS = 30.0
-"""Seconds by the clock that a trial may take longer for them."""
+"""Seconds of wall time that a trial may take longer for them."""
 PACKAGES_FOLLOW = "-- convalesce: packages --"
-"""What stands between that which a framework prints and that which other packages do."""
+"""Separates the output of a framework from that of the other packages."""
 
 TRIAL_STAGES: tuple[Literal["convolution", "devices", "import"], ...] = ("convolution", "devices", "import")
 
@@ -69,7 +68,7 @@ FRAMEWORK_MODULES = {
     "paddlepaddle": ("paddle", "paddle/base/libpaddle.*"),
     "cupy-cuda*": ("cupy", "cupy/_core/core.*"),
 }
-"""Distribution: its module, and a file without which there is nothing to import."""
+"""Distribution -> its module, and a file that must exist for the import."""
 
 
 class TrialEvent(msgspec.Struct, frozen=True):
@@ -94,14 +93,14 @@ class TrialEvent(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What will be run: a framework's module in an environment's interpreter."""
+    """A framework's module to import in an environment's interpreter."""
 
     python: PythonEnvironment
     distribution: str
     version: str
     module: str
     packages: tuple[tuple[Distribution, str], ...] = ()
-    """What is imported after it, with the module of each."""
+    """The distributions to import after it, each with its module."""
 
 
 def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
@@ -169,7 +168,7 @@ def with_packages(trials: tuple[Trial, ...], where: Sysroot) -> Iterator[Trial]:
             asked = {normalise_name(required_name(r)) for r in distribution.pins}
             wanted = next((t for t in others if t.distribution in asked), others[0])
             key = trial.python.prefix, distribution.name
-            if wanted is trial and key not in given and (module := imported_as(distribution, where)):
+            if wanted is trial and key not in given and (module := recorded_module(distribution, where, compiled=True)):
                 given.add(key)
                 mine.append((distribution, module))
         yield replace(trial, packages=tuple(mine[:MAX_PACKAGES]))
@@ -186,16 +185,6 @@ def packages_to_try(python: PythonEnvironment) -> Iterator[Distribution]:
     for distribution in sorted(some, key=lambda d: not d.pins):
         known.setdefault(distribution.name, distribution)
     yield from known.values()
-
-
-def imported_as(distribution: Distribution, where: Sysroot) -> str:
-    """Return the module that a distribution is imported by, as its record lists it; empty where that is not plain."""
-    record = read_record(distribution, where)
-    tops = dict.fromkeys(re.findall(r"(?m)^([A-Za-z]\w*)(?:/__init__\.py|\.py|\.[\w.-]+\.(?:so|pyd)),", record))
-    module = module_of(distribution.name)
-    if module in tops:
-        return module
-    return next(iter(tops)) if len(tops) == 1 else ""
 
 
 def _try_framework(trial: Trial, request: ProbeRequest, where: Sysroot, verdict: Verdict) -> FrameworkTrial:
@@ -241,11 +230,8 @@ def run_trial(
     folder = started_in(where, verdict)
     growth = growth_of(trial.distribution)
     by_itself = at_once or (growth is not None and growth.variable in env)
-    command = (
-        trial.python.executable,
-        *("-B", "-c", TRIAL_SCRIPT, trial.module, where.local_path(folder) if folder else ""),
-        "at once" if by_itself else "",
-        *(_packages_words(trial) if with_packages else ()),
+    command = _command(
+        trial, where.local_path(folder) if folder else "", at_once=by_itself, with_packages=with_packages
     )
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -288,11 +274,14 @@ def run_trial(
     )
 
 
-def _packages_words(trial: Trial) -> Iterator[str]:
-    if trial.packages:
-        yield PACKAGES_FOLLOW
-        yield f"{PACKAGE_SECONDS:g}"
-        yield from (f"{d.name}={module}" for d, module in trial.packages)
+def _command(trial: Trial, folder: str, *, at_once: bool, with_packages: bool) -> tuple[str, ...]:
+    packages = trial.packages if with_packages else ()
+    return (
+        *(trial.python.executable, "-B", "-c", TRIAL_SCRIPT),
+        *(trial.module, folder, "at once" if at_once else ""),
+        *((PACKAGES_FOLLOW, f"{PACKAGE_SECONDS:g}") if packages else ()),
+        *(f"{d.name}={module}" for d, module in packages),
+    )
 
 
 def _packages(trial: Trial, events: tuple[TrialEvent, ...], ended: str) -> tuple[PackageTrial, ...]:

@@ -1,7 +1,7 @@
-"""Extension modules of an environment that its interpreter finds and cannot load: by their headers and the loader's own search.
+"""Extension modules that an environment's interpreter finds but cannot load: judged by headers and the loader's search.
 
-Nothing is loaded. What frameworks' own binaries lack is the closures' matter; here are all other packages with compiled code, and
-the extension modules of the installed Python itself.
+Nothing is loaded. The closures examine the binaries of frameworks; this module examines all other packages with
+compiled code, and the extension modules of the installed Python.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from core.loader.symbols import version_tables
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment, path_text
 from core.model.facts.closure import Edge
 from core.model.facts.imports import ByteCode
+from core.model.path_list import LIBRARY_VARIABLE
 from core.probes.kept_looks import kept_look
 from core.probes.loading.closure import COMPILERS_OWN, DRIVERS_OWN, GPU_LIBRARY
+from core.probes.loading.effective_entries import effective_entries
 from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
@@ -38,46 +40,46 @@ LEFT_OUT = late_pattern(
     r"nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda.*|onnxruntime.*|ctranslate2|cupy.*|numpy"
     r"|paddlepaddle.*|mxnet.*|triton.*|xformers|bitsandbytes|flash-attn.*|tensorrt.*|llama-cpp-python|vllm"
 )
-"""Distributions whose own binaries the closures follow."""
+"""Distributions whose own binaries the closures examine."""
 
 LIBRARY_ROW = r"\.so(?:\.[\d.]+)*\"?,"
 MAX_MODULES_OF_ONE, MAX_TEXT_BYTES = 400, 256 << 10
 WANTED_BY_ALL = ("_ssl",)
-"""Modules of Python itself that package managers and downloads cannot do without."""
+"""Modules of Python that package managers and downloads need."""
 
 
 class UnfitExtension(msgspec.Struct, frozen=True):
-    """An extension module that cannot be loaded, or is not there although its package brought it."""
+    """An extension module that cannot be loaded, or that its package recorded and that is missing."""
 
     path: str
     owner: str
     """Name and version of the distribution; empty for Python itself."""
     location: str
-    """The folder below which its dotted name begins."""
+    """The folder that its dotted name is relative to."""
     edge: Edge | None = None
-    """Why; None for a file that is not there."""
+    """The unmet dependency; None for a missing file."""
     recorded: bool = False
-    """The package itself installed the file that is lacking or unfit."""
+    """The package itself installed the missing or unusable library."""
     ends: str = ""
-    """The module whose import is known to end without it: of a library that Python code opens."""
+    """The module whose import is known to fail without it, for a library that Python code opens."""
 
     @property
     def dotted(self) -> str:
-        """Return the name by which Python imports it."""
+        """The name by which Python imports it."""
         inner = self.path.removeprefix(self.location).strip("/")
         return inner.partition(".")[0].replace("/", ".")
 
 
 class Suspects(msgspec.Struct, frozen=True):
-    """What ends an import that comes to it."""
+    """What ends an import that reaches it."""
 
     unfit: tuple[UnfitExtension, ...] = ()
     lacking: tuple[str, ...] = ()
     """Extension modules that the installed Python was built without."""
     gone: tuple[DamagedFile, ...] = ()
-    """Files that a package recorded and that are not there."""
+    """Files that a package recorded and that are missing."""
     hidden: tuple[str, ...] = ()
-    """Modules of Python itself that another file hides, of those that frameworks import."""
+    """Standard-library modules that frameworks import and that another file hides."""
     byte_code: tuple[ByteCode, ...] = ()
     """What Python takes in the place of a source, or without one."""
 
@@ -97,7 +99,10 @@ def unfit_extensions(
     """Return the extension modules that do not load; none on Windows, where another loader decides."""
     if where.system != "linux":
         return ()
-    policy = consumer_policy(request.env, request.seen.machine, where)
+    value = request.env.get(LIBRARY_VARIABLE, "")
+    searched = effective_entries(LIBRARY_VARIABLE, value, where)
+    its_path = value if "" in searched else ":".join(searched)  # an empty entry is the working folder
+    policy = consumer_policy({LIBRARY_VARIABLE: its_path}, request.seen.machine, where)
     preloaded = request.env.get("LD_PRELOAD", "")
 
     def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:
@@ -107,7 +112,7 @@ def unfit_extensions(
         loader.preloaded = preloaded
         found = _unfit(python, interpreter, loader, watched, plugins)
         for path in (CACHE_FILE, python.executable, *search.looked_at):
-            watched.local_path(path)  # what the loader looks at counts as read, too
+            watched.local_path(path)  # The answer also depends on the files that the loader examines.
         return found, True
 
     places = (python.executable, python.site_packages, interpreter.base, interpreter.library, interpreter.short_version)
@@ -127,7 +132,7 @@ def _unfit(
         for name in where.names(folder) or ():
             what = _distribution(folder, name)
             if what is not None and what.name not in known and not LEFT_OUT.fullmatch(what.name):
-                known.add(what.name)  # of two with one name the first is imported
+                known.add(what.name)  # If two have one name, Python imports the first.
                 found += look.of_distribution(what)
                 for row in table:
                     if re.fullmatch(row.distributions, what.name) and not (
@@ -143,19 +148,19 @@ def _distribution(folder: str, entry: str) -> Distribution | None:
 
 
 class _Look:
-    """One environment's loader."""
+    """The loader's search of one environment."""
 
     def __init__(
         self, search: LibrarySearch, program: LoadedFile | None, suffixes: tuple[str, ...], where: Sysroot
     ) -> None:
         self.preloaded = ""
-        """LD_PRELOAD."""
+        """The value of LD_PRELOAD."""
         self._search, self._program, self._where = search, program, where
         self._tagged = tuple(s for s in suffixes if s != ".so")
         self._names: dict[str, frozenset[str]] = {}
 
     def of_python(self, interpreter: Interpreter) -> Iterator[UnfitExtension]:
-        """Yield those of the installed Python."""
+        """Yield the extension modules of the installed Python."""
         folder = self._where.join(
             interpreter.base, interpreter.library, f"python{interpreter.short_version}", "lib-dynload"
         )
@@ -175,7 +180,7 @@ class _Look:
                 yield from self._one(path, owner, what.location, recorded, process)
 
     def of_opened(self, row: OpenedLibrary, what: Distribution, folders: tuple[str, ...]) -> Iterator[UnfitExtension]:
-        """Yield the library that a package's Python code opens, where neither its own files nor the system's load."""
+        """Yield the library that a package's Python code opens, if neither the package's nor the system's copy loads."""
         module = self._where.join(what.location, *row.module.split("."))
         start = self._where.join(module, "__init__.py")
         asker = path_text(start if self._where.is_file(start) else f"{module}.py")
@@ -225,7 +230,7 @@ class _Look:
         return made
 
     def _is_module(self, path: str, what: Distribution) -> bool:
-        """Whether a file's name is that of a module of this Python: a plain .so may be any library."""
+        """Whether a file's name is that of an extension module of this Python; a plain .so may be any library."""
         inner = path.removeprefix(what.location)
         return path.endswith(self._tagged) and not STRIPPED_PATHS.search(inner) and "/_test" not in inner
 
@@ -244,7 +249,9 @@ class _Look:
                 return
 
     def _too_old(self, path: str, process: Process) -> Edge | None:
-        """Return the first version of the C or C++ library that a file wants and that is not offered."""
+        """Return the first version of the C or C++ library that a file requires and that the system's library does not
+        provide.
+        """
         tables = version_tables(path, root=self._search.policy.root)
         for want in tables.wanted if tables else ():
             provider = process.provider(want.library) if GLIBC.fullmatch(want.library) else None
@@ -255,13 +262,15 @@ class _Look:
         return None
 
     def is_elsewhere(self, one: UnfitExtension, folders: tuple[str, ...]) -> bool:
-        """Whether an absent library lies in the environment after all: another package may load it first, of those that do not bring their own."""
+        """Whether a missing library is in the environment nevertheless: a package without its own copy may load it
+        first.
+        """
         if one.recorded or one.edge is None or one.edge.state != "absent" or "/" in one.edge.name:
             return False
         return any(one.edge.name in self._library_names(folder) for folder in folders)
 
     def _library_names(self, folder: str) -> frozenset[str]:
-        """Return the files of a folder of packages and of the two levels below it."""
+        """Return the file names in a package folder and two levels below it."""
         if folder not in self._names:
             found, level = set(), [folder]
             for _depth in range(3):
@@ -277,7 +286,7 @@ class _Look:
 
 
 def _left_to_others(edge: Edge) -> bool:
-    """Whether an absent library is the driver's, or one of CUDA's or a framework's: other rules tell of these."""
+    """Whether the missing library is the driver's, CUDA's or a framework's, which other rules report."""
     if DRIVERS_OWN.fullmatch(edge.name):
         return True
     theirs = GPU_LIBRARY.fullmatch(edge.name) and not COMPILERS_OWN.fullmatch(edge.name)
@@ -285,20 +294,22 @@ def _left_to_others(edge: Edge) -> bool:
 
 
 MOSTLY_BUILT = ("_struct", "_json", "_pickle", "math", "select")
-"""Extension modules that each Python has; where they are files, the others would be files, too."""
+"""Extension modules that every Python has. If these are files, the others would be files, too."""
 SELDOM_BUILT = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
-"""Modules that Python is built without where a library's headers are not there (Modules/Setup.stdlib.in)."""
+"""Modules that Python is built without if a library's headers are missing (Modules/Setup.stdlib.in)."""
 MAX_LIBRARY_BYTES = 64 << 20
 
 
 def lacking_modules(interpreter: Interpreter, where: Sysroot) -> tuple[str, ...]:
-    """Return the extension modules that the installed Python was built without, as far as its folders and its library tell."""
+    """Return the extension modules that the installed Python was built without, as far as its folders and libpython
+    show.
+    """
     if where.system != "linux":
         return ()
     folder = where.join(interpreter.base, interpreter.library, f"python{interpreter.short_version}", "lib-dynload")
     names = {n.partition(".")[0] for n in where.names(folder) or ()}
     if not names.issuperset(MOSTLY_BUILT):
-        return ()  # they are in the interpreter itself
+        return ()  # built into the interpreter
     absent = [m for m in SELDOM_BUILT if m not in names]
     if not absent:
         return ()

@@ -1,4 +1,4 @@
-"""From a command line to the Python that it starts in the end: through env, sudo, shells and their scripts. Nothing is run."""
+"""The Python that a command line finally starts: through env, sudo, shells and their scripts. Nothing is run."""
 
 from __future__ import annotations
 
@@ -23,34 +23,37 @@ PYTHON = late_pattern(r"python[\d.]*$|pypy[\d.]*$")
 
 
 class StartedFile(msgspec.Struct, frozen=True):
-    """What a command line starts in the end."""
+    """The program that a command line finally starts."""
 
     path: str
     prefix: str
-    """The environment of the Python that runs it; empty for a program that is none."""
+    """The prefix of the Python environment that runs it; empty for a program other than Python."""
     real: str = ""
-    """The same without links."""
+    """The same path with links resolved."""
 
 
 class Line(msgspec.Struct, frozen=True):
-    """Where a command line stands."""
+    """The position of a command line."""
 
     file: str
     number: int
 
 
 def python_of_command(words: list[str], at: Line, state: State, ground: Ground) -> StartedFile | None:
-    """Follow a command line; ``state`` gets what it sets and takes on the way. None where reading does not tell."""
+    """Return the program that a command line starts; None if reading does not show it.
+
+    ``state`` gets the variables that are set and removed on the way.
+    """
     return _follow(list(words), at, state, ground, 0)
 
 
 def python_of_text(text: str, at: Line, state: State, ground: Ground) -> StartedFile | None:
-    """The same of a line that a shell reads: a cron job, the text behind ``sh -c``."""
+    """Do the same for a line that a shell reads: a cron job, or the text after ``sh -c``."""
     return _text(text, at, state, ground, 0)
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a command line; none where its quotes do not close."""
+    """Return the words of a command line; none if a quote is not closed."""
     try:
         return shlex.split(text)
     except ValueError:
@@ -121,7 +124,7 @@ def _shell(words: list[str], at: Line, state: State, ground: Ground, depth: int)
 
 
 def _read_bash_env(state: State, ground: Ground) -> None:
-    """Read the file that a shell which is not interactive reads first (bash(1), BASH_ENV)."""
+    """Read the file that a non-interactive bash reads first (bash(1), BASH_ENV)."""
     told = state.values.get("BASH_ENV", "")
     path = re.sub(r"^~(?=/)|\$HOME\b|\$\{HOME\}", lambda _m: ground.person.home, told)
     if path.startswith("/") and "$" not in path:
@@ -133,7 +136,7 @@ def _text(text: str, at: Line, state: State, ground: Ground, depth: int) -> Star
 
 
 def _program(words: list[str], state: State, ground: Ground, depth: int, *, script: bool = False) -> StartedFile | None:
-    """Follow a program: an executable is the end, a script is read on."""
+    """Follow a program: an executable is the result, a script is read."""
     if UNKNOWN in words[0] or depth >= MOST_STEPS:
         return None
     where = ground.where
@@ -184,7 +187,7 @@ def _read(  # noqa: PLR0917 - what a script is given
     name: str = "",
     line: int = 0,
 ) -> StartedFile | None:
-    """Read a script to the command that it ends in, the last that leads to a program."""
+    """Read a script and return the program of its last command that starts one."""
     own = name or path
     around = Surroundings(
         lambda file: text if file == own else ground.read(file),
@@ -212,7 +215,7 @@ def _read(  # noqa: PLR0917 - what a script is given
 def _take(  # noqa: PLR0917 - what belongs to a script
     state: State, after: State, own: str, path: str, line: int, known: dict[str, int]
 ) -> None:
-    """Let a state become what a script left, with the lines as they stand in the file."""
+    """Replace a state by the one that a script left, with line numbers of the file."""
     state.values, state.exported, state.open, state.aliases = after.values, after.exported, after.open, after.aliases
     state.files = [*state.files, *(f for f in after.files if f != own), path]
     state.lines = {

@@ -1,6 +1,7 @@
-"""Programs that pm2 keeps running, and the jobs of a runner of GitHub Actions.
+"""Programs that pm2 keeps running, and the jobs of a GitHub Actions runner.
 
-Sources: PM2's documentation, "Ecosystem File" and "Startup Script"; GitHub's, "Using the .env file" of self-hosted runners.
+Sources: PM2's documentation, "Ecosystem File" and "Startup Script"; GitHub's, "Using the .env file" of self-hosted
+runners.
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ SERVICES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 
 
 def deployed_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield each of pm2's programs that starts an environment's Python, and what a runner gives its jobs."""
+    """Yield each program of pm2 that starts an environment's Python, and the variables of a runner's jobs."""
     yield from _pm2(ground, pythons)
     yield from _runners(ground)
     yield from _gunicorn(ground)
 
 
 def _gunicorn(ground: Ground) -> Iterator[Reached]:
-    """The settings that gunicorn reads in the folder where it starts; raw_env is there when the application is imported."""
+    """Yield the settings that gunicorn reads from its working folder; it sets raw_env before it imports the
+    application.
+    """
     path = f"{ground.folder}/gunicorn.conf.py"
     text = ground.read(path) if ground.folder not in ("/", "") else None
     if text is None:
@@ -54,14 +57,14 @@ def _gunicorn(ground: Ground) -> Iterator[Reached]:
                     if equals and re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(("LD_", "PYTHON")):
                         state.set_variable(
                             name, value, path, row.lineno, "json"
-                        )  # the loader and Python have begun before
+                        )  # The loader and Python have already started.
                         state.exported.add(name)
     if any(state.lines.values()):
         yield Reached(kind="service", at=path, state=state)
 
 
 def _pm2(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """The person's process list is what pm2 starts again; a project's file what it starts first."""
+    """Yield the programs of pm2: its saved process list is started again, a project's file is used for the first start."""
     near = [f"{ground.folder}/{name}" for name in ECOSYSTEMS] if ground.folder not in ("/", "") else []
     for path in (*near, ground.at_home(".pm2/dump.pm2")):
         if (text := ground.read(path)) is None:
@@ -100,7 +103,7 @@ def _app(
 
 
 def _line(text: str, name: str) -> int:
-    """Return the line that gives a member, with or without quotes around its name."""
+    """Return the line that sets a member, with or without quotes around its name."""
     member = re.search(rf"(?<![\w$]){re.escape(name)}\s*:", text)
     return json_line(text, name) or (text.count("\n", 0, member.start()) + 1 if member else 0)
 
@@ -112,8 +115,8 @@ _PARTS = re.compile(
 
 
 def _as_json(text: str, folder: str) -> str:
-    """Return what a module of JavaScript exports as JSON; where it is more than plain values, this is none."""
-    import json  # few folders have such a file
+    """Return the exports of a JavaScript module as JSON; the result is invalid JSON if they are more than plain values."""
+    import json  # imported late: few folders have such a file
 
     start = re.search(r"module\.exports\s*=\s*|export\s+default\s+", text)
 
@@ -130,7 +133,7 @@ def _as_json(text: str, folder: str) -> str:
                 "null": "null",
                 "undefined": "null",
             }
-            return known.get(found[3], json.dumps(UNKNOWN))  # what it is when pm2 runs is not in the file
+            return known.get(found[3], json.dumps(UNKNOWN))  # The file does not show its value when pm2 runs.
         plain = found[1] if found[1] is not None else found[2]
         return found[0] if plain is None else json.dumps(plain.replace("\\'", "'"))
 
@@ -138,7 +141,7 @@ def _as_json(text: str, folder: str) -> str:
 
 
 def _runners(ground: Ground) -> Iterator[Reached]:
-    """A runner's service reads .env, where each line is taken as it stands, and .path, in the runner's folder."""
+    """Yield a runner's jobs: its service reads .env, each line literally, and .path, from the runner's folder."""
     places = [(ground.person.home, n) for n in ground.around.names(ground.person.home)]
     places += [("/opt", n) for n in ground.around.names("/opt")]
     folders = [f"{above}/{n}" for above, n in places if "actions-runner" in n or n == "runner"]

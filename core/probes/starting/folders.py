@@ -1,4 +1,4 @@
-"""What the working folder gives the programs that are started in it: direnv, mise, the file that uv is told to read."""
+"""The variables that the working folder gives to programs started in it: direnv, mise, uv's file of variables."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ MISE_FILES = (
     "mise.local.toml",
     ".mise.local.toml",
 )
-"""In a folder, the later one counts (mise's documentation, "Configuration")."""
+"""Of several in one folder, the last takes precedence (mise's documentation, "Configuration")."""
 
 
 def folder_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
-    """Yield what the working folder's own files give."""
+    """Yield the ways of starting that the working folder's files define."""
     yield from _direnv(ground, _here(ground, terminal))
     yield from _mise(ground, _here(ground, terminal))
     yield from _uv(ground, _here(ground, terminal))
 
 
 def _here(ground: Ground, terminal: State) -> State:
-    """Return what a shell in this folder has: this session's variables, with the lines that gave a terminal the same."""
+    """Return the variables of a shell in this folder: this session's, with the lines that set the same values in a
+    terminal.
+    """
     state = terminal.copy()
     state.files = list(terminal.files)
     for name in {*state.values, *ground.env}:
@@ -47,7 +49,7 @@ def _here(ground: Ground, terminal: State) -> State:
 
 
 def _direnv(ground: Ground, state: State) -> Iterator[Reached]:
-    """Yield the working folder's .envrc, as direnv(1) finds it: in the folder or one above it."""
+    """Yield the .envrc that direnv(1) finds: in the working folder or the nearest folder above."""
     for folder in _upwards(ground.folder):
         path = posixpath.join(folder, ".envrc")
         if ground.around.kind(path) == "file":
@@ -63,7 +65,7 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def _mise(ground: Ground, state: State) -> Iterator[Reached]:
-    """Yield the variables of mise's files (its documentation, "Environments"); the nearest folder's count last."""
+    """Yield the variables of mise's files (its documentation, "Environments"); the nearest folder's take precedence."""
     home = ground.person.home
     folders = [f for f in reversed(list(_upwards(ground.folder))) if f != home]
     found = [ground.config("mise/config.toml"), *(f"{f}/{n}" for f in (home, *folders) for n in MISE_FILES)]
@@ -71,7 +73,7 @@ def _mise(ground: Ground, state: State) -> Iterator[Reached]:
     for path in dict.fromkeys(found):
         if (text := ground.read(path)) is None or "env" not in text:
             continue
-        import tomllib  # few machines have such a file
+        import tomllib  # imported late: few machines have such a file
 
         try:
             env = tomllib.loads(text).get("env")
@@ -106,7 +108,7 @@ def _give(state: State, env: dict[str, object], text: str, path: str, ground: Gr
 
 
 def _uv(ground: Ground, state: State) -> Iterator[Reached]:
-    """Yield the files of variables that ``uv run`` is told to read (UV_ENV_FILE, uv's documentation)."""
+    """Yield the files of variables that ``uv run`` reads (UV_ENV_FILE, uv's documentation)."""
     read = ""
     for name in state.values.get("UV_ENV_FILE", "").split():
         path = posixpath.normpath(posixpath.join(ground.folder, name))

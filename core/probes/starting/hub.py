@@ -1,4 +1,4 @@
-"""Notebooks that JupyterHub starts: its server hands on few variables, and what its configuration gives.
+"""Notebooks that JupyterHub starts: they get few of its server's variables, and those of its configuration.
 
 Source: JupyterHub's documentation, "Spawners" (Spawner.env_keep, Spawner.environment) and "The Littlest JupyterHub".
 """
@@ -25,9 +25,9 @@ SERVERS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def hub_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield the kernels as JupyterHub starts them, where it is configured here.
+    """Yield the kernels as JupyterHub starts them, if it is configured on this machine.
 
-    The hub's own variables are those of a service: PATH alone. Of what env_keep names nothing else is there.
+    The hub has the variables of a service: PATH only. No other variable of env_keep exists there.
     """
     near = () if ground.folder in ("/", "") else (f"{ground.folder}/jupyterhub_config.py",)
     for path in dict.fromkeys((*near, *CONFIGURATIONS)):
@@ -45,7 +45,7 @@ def hub_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
 
 
 def given_by(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the variables that a configuration gives its notebooks, each with its line; what is no plain text is left out."""
+    """Yield each variable that a configuration sets for notebooks, as (name, value, line); only constant strings."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

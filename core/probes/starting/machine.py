@@ -1,11 +1,10 @@
-"""What a session of this user begins with, before any shell reads its files: account, login's own variables, pam, systemd."""
+"""The variables of a new session of this user before any shell reads its files: account, login, pam, systemd."""
 
 from __future__ import annotations
 
 import functools
 import posixpath
 import re
-from collections.abc import Callable
 
 import msgspec
 
@@ -15,7 +14,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
 MOST_BYTES = 1 << 18
-"""Bytes that are read of a start-up file."""
+"""Maximum number of bytes read of a start-up file."""
 ENVIRONMENT_FOLDERS = (
     "/etc/environment.d",
     "/run/environment.d",
@@ -25,7 +24,7 @@ ENVIRONMENT_FOLDERS = (
 
 
 class Person(msgspec.Struct, frozen=True):
-    """Whose start-up files are read."""
+    """The person whose start-up files are read."""
 
     name: str
     uid: int
@@ -34,26 +33,26 @@ class Person(msgspec.Struct, frozen=True):
 
 
 class Ground(msgspec.Struct, frozen=True):
-    """The machine as start-up files see it; nothing is read twice."""
+    """The machine as start-up files see it; each file is read once."""
 
     where: Sysroot
     person: Person
     around: Surroundings
     env: dict[str, str]
-    """This session's."""
+    """The variables of this session."""
     folder: str
     """The working folder."""
 
     def read(self, path: str) -> str | None:
-        """Return a small file's text; None where there is none."""
+        """Return a small file's text; None if there is none."""
         return self.around.read(path)
 
     def at_home(self, *parts: str) -> str:
-        """Return a path below the person's home."""
+        """Return a path below the person's home folder."""
         return posixpath.join(self.person.home, *parts)
 
     def config(self, *parts: str) -> str:
-        """Return a path below the person's folder of settings."""
+        """Return a path below the person's configuration folder."""
         return posixpath.join(self.env.get("XDG_CONFIG_HOME") or self.at_home(".config"), *parts)
 
 
@@ -77,7 +76,7 @@ def ground_of(request: ProbeRequest, where: Sysroot, folder: str) -> Ground:
 
 
 def _person(request: ProbeRequest, where: Sysroot) -> Person:
-    """Return the account, as passwd(5) has it; where it does not, what the session says."""
+    """Return the account from passwd(5), else from the session's variables."""
     machine, env = request.seen.machine, request.env
     home = machine.home or env.get("HOME", "/")
     for line in (where.text("/etc/passwd") or "").splitlines():
@@ -89,7 +88,7 @@ def _person(request: ProbeRequest, where: Sysroot) -> Person:
 
 
 def login_state(ground: Ground, shell: str = "") -> State:
-    """Return what login(1) and sshd(8) give, before anything is read."""
+    """Return the variables that login(1) and sshd(8) set before any file is read."""
     name = "ENV_SUPATH" if ground.person.uid == 0 else "ENV_PATH"
     found = re.search(rf"(?m)^[ \t]*{name}[ \t]+(?:PATH=)?(\S+)", ground.read("/etc/login.defs") or "")
     usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -104,7 +103,7 @@ def login_state(ground: Ground, shell: str = "") -> State:
 
 
 def with_pam(ground: Ground, state: State) -> State:
-    """Take what pam_env gives every session: /etc/environment, and ~/.pam_environment where it still counts."""
+    """Add what pam_env sets in every session: /etc/environment, and ~/.pam_environment where pam_env still reads it."""
     if (text := ground.read("/etc/environment")) is not None:
         read_assignments(text, "/etc/environment", state)
     path = ground.at_home(".pam_environment")
@@ -114,20 +113,22 @@ def with_pam(ground: Ground, state: State) -> State:
 
 
 def with_systemd(ground: Ground, state: State) -> State:
-    """Take what systemd gives the person's session and services: environment.d(5)."""
+    """Add what systemd sets in the person's session and services: environment.d(5)."""
     files: dict[str, str] = {}
     for folder in (ground.config("environment.d"), *ENVIRONMENT_FOLDERS):
         for name in ground.around.names(folder):
             if name.endswith(".conf"):
                 files.setdefault(name, posixpath.join(folder, name))
     for _name, path in sorted(files.items()):
-        if (text := ground.read(path)) is not None:  # one of systemd's own is a link to /etc/environment
+        if (text := ground.read(path)) is not None:  # One of systemd's own files is a link to /etc/environment.
             read_assignments(text, ground.where.real_path(path), state, expands=True)
     return state
 
 
 def with_sshd(ground: Ground, state: State) -> State:
-    """Take what sshd gives a session: SetEnv, and ~/.ssh/environment where PermitUserEnvironment allows it (sshd_config(5))."""
+    """Add what sshd sets in a session: SetEnv, and ~/.ssh/environment if PermitUserEnvironment allows it
+    (sshd_config(5)).
+    """
     conf = "/etc/ssh/sshd_config"
     files = [*(f"{conf}.d/{n}" for n in ground.around.names(f"{conf}.d") if n.endswith(".conf")), conf]
     told = [
@@ -145,6 +146,3 @@ def with_sshd(ground: Ground, state: State) -> State:
     if allowed not in ("no", "") and (text := ground.read(own)) is not None:
         read_assignments(text, own, state)
     return state
-
-
-Reading = Callable[[State], State]

@@ -1,4 +1,4 @@
-"""Shells inside tmux and screen, whose servers have variables of their own."""
+"""Shells in tmux and screen, whose servers have variables of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETS = late_pattern(r"\s*(?:set-environment|setenv)\s")
 
 
 def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
-    """Yield tmux (set-environment, tmux(1)) and screen (setenv, screen(1)), where the person has a file or one sets a variable."""
+    """Yield tmux (set-environment, tmux(1)) and screen (setenv, screen(1)), if a file configures one or a server runs."""
     for name, files in (
         ("tmux", ("/etc/tmux.conf", ground.at_home(".tmux.conf"), ground.config("tmux/tmux.conf"))),
         ("screen", ("/etc/screenrc", ground.at_home(".screenrc"))),
@@ -35,7 +35,7 @@ def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
             if terminal.values.get(variable) != value:
                 state.set_variable(
                     variable, value, f"{PROC}/{pid}/environ", 0, "assignments"
-                )  # no line: it keeps what it was given
+                )  # No line: the server keeps the variables that it started with.
         read_shell(ground, state, family(ground.person.shell) or "dash", login=name == "tmux", interactive=True)
         yield Reached(kind="multiplexer", at=f"{name} (PID {pid})", state=state)
 
@@ -45,7 +45,7 @@ SERVERS = {b"tmux: server": "tmux", b"screen": "screen"}
 
 
 def _running(ground: Ground) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield the person's servers that run: name, number, and the variables with which each was started."""
+    """Yield the person's running servers: name, process number, and the variables that each was started with."""
 
     def is_one(comm: bytes, command: bytes) -> bool:
         return comm in SERVERS and (comm != b"screen" or command.startswith(b"SCREEN"))
@@ -57,13 +57,14 @@ def _running(ground: Ground) -> Iterator[tuple[str, str, dict[str, str]]]:
 def running_programs(
     ground: Ground, is_one: Callable[[bytes, bytes], bool]
 ) -> Iterator[tuple[bytes, str, bytes, dict[str, str]]]:
-    """Yield the person's programs that run: name, number, command, and the variables with which each was started (proc(5)).
+    """Yield the person's running programs: name, process number, command line, and initial variables (proc(5)).
 
-    ``is_one`` chooses by name and command; the command is read of those alone that it may choose by their name, or of Python's.
+    ``is_one`` selects by name and command line. The command line is read only for names in NAMES.
     """
     where = ground.where
     for pid in [n for n in where.names(PROC) or () if n.isdigit()] if where.is_running_system else ():
-        comm = (ground.read(f"{PROC}/{pid}/comm") or "").strip().encode()  # each is read once, whoever asks
+        # Each process is read once, whoever calls this.
+        comm = (ground.read(f"{PROC}/{pid}/comm") or "").strip().encode()
         if not comm.startswith(NAMES):
             continue
         seen = where.stat(f"{PROC}/{pid}")
@@ -77,17 +78,17 @@ def running_programs(
 
 
 NAMES = (b"tmux: server", b"screen", b"jupyter", b"python")
-"""How the names of programs begin whose variables go on to what they start."""
+"""First letters of the names of programs that pass their variables on to what they start."""
 MOST_ENVIRON = 1 << 17
 
 
 def _take(path: str, state: State, ground: Ground) -> None:
-    """Take what a file sets."""
+    """Apply the variables that a file sets."""
     state.files.append(path)
     for number, line in enumerate((ground.read(path) or "").splitlines(), 1):
         words = words_of(line.rstrip(" \\;")) if SETS.match(line) else []
         first = next((n for n, w in enumerate(words[1:], 1) if not w.startswith("-")), len(words))
-        options, names = "".join(w[1:] for w in words[1:first]), words[first:]  # a value may be -1
+        options, names = "".join(w[1:] for w in words[1:first]), words[first:]  # The value may be -1.
         if not names or not re.fullmatch(r"[A-Za-z_]\w*", names[0]):
             continue
         if "u" in options or "r" in options:

@@ -1,4 +1,4 @@
-"""Jupyter servers that run: their kernels get the variables with which the server was started, and not those of today."""
+"""Running Jupyter servers: their kernels get the variables that the server was started with, not current ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_SERVERS = 4
 
 
 def server_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield the kernels of the person's servers that run, where a server has other variables than a terminal of today."""
+    """Yield the kernels of the person's running servers whose variables differ from those of a new terminal."""
     for number, (_comm, pid, _command, env) in enumerate(running_programs(ground, _is_server)):
         if number >= MOST_SERVERS:
             return
@@ -26,7 +26,7 @@ def server_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironmen
             if terminal.values.get(name) != value:
                 state.set_variable(
                     name, value, f"{PROC}/{pid}/environ", 0, "assignments"
-                )  # no line: it keeps what it has
+                )  # No line: the server keeps the variables that it started with.
         for way in notebook_ways(ground, state, pythons):
             yield replace(way, at=f"PID {pid}: {way.at}")
 

@@ -1,13 +1,13 @@
-"""Starting probe: every way in which programs are started here, with its own variables, and what differs because of them.
+"""Starting probe: every way in which programs are started on this machine, its variables, and what differs because of
+them.
 
-A plain scan reads; a shell is asked only where reading leaves a variable open that matters, never with an administrator's
-rights, and only where nobody else can change what it obeys.
+A plain scan only reads files. It runs a shell only if reading leaves a relevant variable unknown, never with an
+administrator's rights, and only if nobody else can change the files that the shell reads.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -22,8 +22,10 @@ from core.model.facts import Start, StartLine, StartLook, System, Variable, path
 from core.model.path_list import searched_entries
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
+from core.probes.loading.effective_entries import effective_entries
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
+from core.probes.python.search_path import SYS_PATH, later_entries
 from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
@@ -34,6 +36,7 @@ from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
+from core.probes.starting.started_programs import ipython_ways, pytest_ways
 from core.probes.starting.starters import launcher_ways, script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
@@ -46,27 +49,27 @@ from core.probes.starting.ways import (
     notebook_ways,
     shell_ways,
 )
-from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.sysroot import sysroot_of
 from core.probes.variables import probe as environment
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 
 T = TypeVar("T")
 
-OF_PYTHONS_SEARCH = ("PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
-"""Variables that decide where Python's modules come from."""
+OF_PYTHONS_SEARCH = (SYS_PATH, "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH")
+"""Variables that decide where Python searches for modules."""
 HOMES = ("HOME", "APPDATA", "LOCALAPPDATA")
-"""Those that lead to a person's own packages."""
+"""Variables that lead to the person's own packages."""
 ASK_SECONDS = 2.0
-"""For a shell that is asked."""
+"""Seconds for one shell."""
 MOST_LOOKS = 12
-"""Different environments that are looked at beside this session's."""
+"""Maximum number of different sets of variables examined in addition to this session's."""
 OF_THE_SESSION = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT", "PATHEXT", "SYSTEMROOT", "WINDIR")
-"""Starts of variables that tell what is active; they judge nothing by themselves."""
+"""Prefixes of variables that show which environment is active; they do not affect the loader or Python."""
 CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 
 
 def look(request: ProbeRequest) -> tuple[Start, ...]:
-    """Return every way of starting programs that this machine's files tell of."""
+    """Return every way of starting programs that this machine's files show."""
     where = sysroot_of(request.host)
     folder = "/"
     with suppress(OSError):
@@ -100,11 +103,13 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from notebook_ways(ground, terminal, pythons)
     yield from hub_ways(ground, pythons)
     yield from server_ways(ground, terminal, pythons)
+    yield from ipython_ways(ground, terminal, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
     yield from supervised_ways(ground, pythons)
     yield from deployed_ways(ground, pythons)
     yield from task_ways(ground, pythons)
+    yield from pytest_ways(ground, pythons)
     yield from editor_ways(ground, terminal, pythons)
     yield from folder_ways(ground, terminal)
     yield from multiplexer_ways(ground, terminal)
@@ -119,7 +124,7 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
     matter = [
         n
         for n in {**env, **dict.fromkeys(sorted(state.open))}
-        if is_relevant_variable(Variable(name=n, value=env.get(n, "")), known)
+        if n == SYS_PATH or is_relevant_variable(Variable(name=n, value=env.get(n, "")), known)
     ]
     lines = [row for n in matter for row in state.lines.get(n, ()) if n in env or n in state.open]
     variables = tuple(
@@ -142,7 +147,7 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
 
 
 def _taken(state: State, env: dict[str, str], known: EnvironmentKnowledge) -> Iterator[StartLine]:
-    """Yield the last line of each variable that is not there because something took it away."""
+    """Yield the last line of each variable that a line removed."""
     for name, rows in sorted(state.lines.items()):
         if (
             name not in env
@@ -157,14 +162,14 @@ def _source(lines: Iterable[StartLine]) -> str:
     return ", ".join(f"{row.file}:{row.line}" for row in lines if not row.overridden)
 
 
-# --- asking a shell ------------------------------------------------------------------------------------------------
+# --- running a shell --------------------------------------------------------------------------------------------------
 
 
 ASKED_KINDS = {"login": "-lic", "terminal": "-ic"}
 
 
 def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) -> Start:
-    """Return the way with what its shell says of the variables that reading left open, where it may be asked."""
+    """Return the way with its shell's values of the variables that reading left unknown, if the shell may run."""
     wanted = [n for n in start.open if n != "PATH"]
     if not wanted or start.kind not in ASKED_KINDS or not ground.where.is_running_system or this_person().elevated:
         return start
@@ -192,11 +197,13 @@ def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) 
     return replace(start, variables=tuple(sorted([*left, *new], key=lambda v: v.name)), open=still, asked=True)
 
 
-# --- looking again -------------------------------------------------------------------------------------------------
+# --- examining again --------------------------------------------------------------------------------------------------
 
 
 def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
-    """Return what differs for programs of other ways of starting than this session's, each environment once."""
+    """Return what differs for programs of other ways of starting than this session's; each set of variables is examined
+    once.
+    """
     known = read_table("environment", EnvironmentKnowledge)
     system = request.host.system
     ours = _key(request.env, known, system)
@@ -206,15 +213,18 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
         key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known, system)
         if key != ours:
             groups.setdefault(key, []).append(start)
-    first = sorted(groups.values(), key=lambda its: not any(s.prefix or s.argv for s in its))  # what starts one program
+    # a way that starts a single program
+    first = sorted(groups.values(), key=lambda its: not any(s.prefix or s.argv for s in its))
     done: dict[Hashable, Any] = {}
     return tuple(_look(its, request, done) for its in first[:MOST_LOOKS])
 
 
 def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> frozenset[tuple[str, str]]:
-    """Return what of an environment decides how programs fare: two with the same are one."""
+    """Return the variables that decide how programs fare; two sets with the same key are treated as one."""
     rows = {
-        (n, v) for n, v in env.items() if is_relevant_variable(Variable(name=n, value=v), known) and _counts(n.upper())
+        (n, v)
+        for n, v in env.items()
+        if n == SYS_PATH or (is_relevant_variable(Variable(name=n, value=v), known) and _counts(n.upper()))
     }
     path = next((v for n, v in env.items() if n.upper() == "PATH"), "")
     entries = [e for e in searched_entries(path, system, "PATH") if any(w in e.lower() for w in CUDA_WORDS)]
@@ -226,7 +236,10 @@ def _counts(name: str) -> bool:
 
 
 def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any]) -> StartLook:
-    """Return what one way finds. ``done``: what ways with the same variables for the loader, and for Python, found before."""
+    """Return what one way of starting finds.
+
+    ``done``: results of ways with the same variables for the loader, and for Python.
+    """
     known = read_table("environment", EnvironmentKnowledge)
     first = starts[0]
     theirs = {v.name: v for v in first.variables}
@@ -237,6 +250,9 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     }
     env |= {n: request.env[n] for n in first.open if n in request.env}
     env |= {n: v.value for n, v in theirs.items()}
+    if SYS_PATH in theirs:
+        rows = [r for r in first.lines if r.name == SYS_PATH]
+        env[SYS_PATH] = later_entries((None if r.does == "append" else 0, r.added, r.file, r.line) for r in rows)
     host = HostWithEnvironment(request.host, env)
     its = replace(request, host=host, env=env)
     section = environment.look(its)
@@ -250,7 +266,8 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     searched = tuple(effective_entries(n, env.get(n, ""), where) for n in loaders)
     differ = searched != tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
     python = any(env.get(n) != request.env.get(n) for n in OF_PYTHONS_SEARCH)
-    its = replace(its, keep=_nothing)  # what is kept of a look that is cut short is whole looks, not their parts
+    later = (theirs[SYS_PATH],) if SYS_PATH in theirs else ()
+    its = replace(its, keep=_nothing)  # Of an examination that is cut short, only complete sections are kept.
 
     def once(look: Callable[[ProbeRequest], T], *names: str) -> T:
         key = (look, searched, *(env.get(n) for n in names))
@@ -261,30 +278,11 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
 
     return StartLook(
         starts=tuple(s.id for s in starts),
-        environment=replace(section, variables=kept),
+        environment=replace(section, variables=(*kept, *later)),
         loads=once(loading.look_again) if differ and request.seen.loads is not None else None,
         closures=once(closure.look_again) if differ and request.seen.closures is not None else None,
         imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES) if python and request.seen.imports is not None else None,
     )
-
-
-def effective_entries(name: str, value: str, where: Sysroot) -> tuple[str, ...]:
-    """Return the entries of a loader's variable that can change what is found: a folder without any library cannot."""
-    if where.system != "linux":
-        return (value,)
-    if name != "LD_LIBRARY_PATH":
-        return tuple(e for e in re.split(r"[\s:]+", value) if e and ("/" not in e or "$" in e or where.exists(e)))
-    entries = re.split(r"[:;]", value) if value else []
-    return tuple(e for e in entries if not e.startswith("/") or "$" in e or _has_libraries(e, where))
-
-
-def _has_libraries(folder: str, where: Sysroot) -> bool:
-    names = where.names(folder)
-    return (names is None and where.exists(folder)) or any(".so" in n or n in HWCAPS for n in names or ())
-
-
-HWCAPS = ("glibc-hwcaps", "tls", "haswell", "x86_64", "avx512_1", "i686", "sse2")
-"""Folders below an entry in which ld.so looks, too (ld.so(8))."""
 
 
 def _nothing(_part: object) -> None:

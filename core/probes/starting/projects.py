@@ -18,14 +18,14 @@ from core.probes.starting.machine import Ground
 
 
 class Keeper(msgspec.Struct, frozen=True):
-    """A table of a project's file that has tasks."""
+    """A table of a project's file that contains tasks."""
 
     at: tuple[str, ...]
     tasks: str
     prefix: str
-    """Its environment, from the project's folder."""
+    """The prefix of its environment, relative to the project's folder."""
     shared: tuple[tuple[str, ...], ...] = ()
-    """Tables of variables that all of them get."""
+    """Tables of variables that all tasks get."""
 
 
 OF_PYPROJECT = (
@@ -56,7 +56,7 @@ def pixi_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[T
 def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Keeper, ...]) -> Iterator[Task]:
     if not any(k.tasks in text for k in keepers):
         return
-    import tomllib  # few machines have such a file
+    import tomllib  # imported late: few machines have such a file
 
     try:
         whole = tomllib.loads(text)
@@ -101,12 +101,12 @@ def _read(path: str, state: State, ground: Ground) -> None:
 
 
 def _section(text: str, place: tuple[str, ...]) -> int:
-    """Return the line of a table's own header; 1 where it has none."""
+    """Return the line of a table's header; 1 if it has none."""
     found = re.search(rf"(?m)^[ \t]*\[[^\]\n]*\b{re.escape('.'.join(place))}\]", text)
     return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
 def _line(text: str, name: str, first: int = 1) -> int:
-    """Return the line that gives a key, from 1, at ``first`` or behind it; 0 where none does."""
+    """Return the line that sets a key, from line ``first`` on; 0 if none does. Lines count from 1."""
     given = re.compile(rf"(?:^|[{{,])\s*\"?{re.escape(name)}\"?\s*=")
     return next((n for n, row in enumerate(text.splitlines(), 1) if n >= first and given.search(row)), 0)

@@ -1,4 +1,4 @@
-"""Which Python a way of starting runs, where it seems to be one environment's and its file leads to another."""
+"""The Python that a way of starting runs, if the way seems to use one environment but leads to another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPED = ("python", "python3")
 
 
 def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> tuple[StartedPython, ...]:
-    """Return each Python that it starts, with the environment that it seems to be; only where there is one."""
+    """Return each Python that it starts, with the environment that it seems to be; only if an environment seems meant."""
     if ground.where.system == "windows":
         return ()
     own = {ground.where.real_path(p.prefix): p.prefix for p in pythons}
@@ -36,7 +36,7 @@ def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, .
 
 
 def _by_kernel(way: Reached, ground: Ground) -> Iterator[StartedPython]:
-    """Yield a kernel's interpreter. Jupyter puts its own in the place of a bare "python"."""
+    """Yield a kernel's interpreter. Jupyter replaces a bare "python" by its own."""
     first = way.argv[0] if way.argv else ""
     if not way.seems or not first.startswith("/"):
         return
@@ -54,7 +54,7 @@ def _by_kernel(way: Reached, ground: Ground) -> Iterator[StartedPython]:
 
 
 def _by_name(way: Reached, ground: Ground) -> Iterator[StartedPython]:
-    """Yield what ``python`` and ``python3`` lead to where an environment is active: an alias first, then PATH."""
+    """Yield what ``python`` and ``python3`` start while an environment is active: an alias first, then PATH."""
     values = way.state.values
     if way.kind == "activation":
         seems = way.at
@@ -62,7 +62,7 @@ def _by_name(way: Reached, ground: Ground) -> Iterator[StartedPython]:
         if "VIRTUAL_ENV" in way.state.open:
             mine = seems
         if ground.where.real_path(mine) != ground.where.real_path(seems) and not ground.where.is_folder(mine):
-            return  # it was moved: its scripts tell of that
+            return  # The environment was moved; its scripts report that.
     else:
         seems = values.get("VIRTUAL_ENV", "") if way.state.lines.get("VIRTUAL_ENV") else ""
     if not seems:

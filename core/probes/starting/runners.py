@@ -1,4 +1,4 @@
-"""Words before a command that start it: wrappers, sudo, and the ``run`` of programs that manage environments. Nothing is run."""
+"""Words before a command that run it: wrappers, sudo, and ``run`` of environment managers. Nothing is run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KEPT_BY_SUDO = (
     "PS1",
     "PS2",
 )
-"""sudoers(5): env_reset is on, and these stay; variables of the loader never pass."""
+"""Variables that sudo keeps by default (sudoers(5), env_reset); loader variables never pass."""
 
 SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -47,17 +47,19 @@ class Runner(msgspec.Struct, frozen=True):
     """A program whose ``run`` starts a command in an environment."""
 
     places: tuple[str, ...] = ()
-    """Where its environment lies, from the project's folder; ``{name}`` is what ``-e`` or ``-n`` tells."""
+    """Paths of its environment relative to the project's folder; ``{name}`` is the value of ``-e`` or ``-n``."""
     marks: tuple[str, ...] = ("pyproject.toml",)
-    """Files by which it knows the project's folder."""
+    """Files that mark the project's folder."""
     reads: tuple[str, ...] = ()
-    """Files of variables that it reads there by itself."""
+    """Files of variables that it reads there by default."""
     told_by: str = ""
     """Variable that names the environment's folder."""
     kept: str = ""
-    """Else: the folder in the home where it keeps environments, each called after its project and a digest of the project's place."""
+    """Otherwise: the folder below the home that contains its environments, each named after its project and a digest of
+    the project's path.
+    """
     conda: bool = False
-    """It finds environments of conda by name."""
+    """It finds conda environments by name."""
 
 
 RUNNERS: dict[str, Runner] = {
@@ -79,12 +81,12 @@ RUNNERS: dict[str, Runner] = {
 
 
 def command_behind(words: list[str], state: State, ground: Ground) -> list[str]:
-    """Return the command that a wrapper starts: from the first word behind it that names a program on."""
+    """Return the command that a wrapper starts: the words from the first one that names a program."""
     for number, word in enumerate(words):
         if word == "-c" and number + 1 < len(words) and " " in words[number + 1]:
             return ["sh", "-c", words[number + 1]]
         if " " in word and number == len(words) - 1 and not word.startswith("-"):
-            return _split(word)  # a terminal's: xterm -e "python x.py"
+            return _split(word)  # The command may be one word: xterm -e "python x.py"
         if not word.startswith("-") and (re.match(r"[A-Za-z_]\w*=", word) or _names_a_program(word, state, ground)):
             return words[number:]
     return []
@@ -108,11 +110,11 @@ def _names_a_program(word: str, state: State, ground: Ground) -> bool:
     return (where.read(path, 4) or b"").startswith((b"\x7fELF", b"#!"))
 
 
-# --- the run of a manager --------------------------------------------------------------------------------------------
+# --- run of an environment manager ------------------------------------------------------------------------------------
 
 
 def run_behind(name: str, words: list[str], state: State, ground: Ground) -> list[str]:
-    """Return the command that ``NAME run`` starts, and let ``state`` have that environment; nothing where it is not known."""
+    """Return the command that ``NAME run`` starts, and activate its environment in ``state``; empty if it is unknown."""
     if not words or words[0] != "run":
         return []
     runner, words = RUNNERS[name], words[1:]
@@ -144,7 +146,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _of_project(runner: Runner, options: dict[str, str], state: State, ground: Ground) -> str:
-    """Return the environment of the project in or above the working folder."""
+    """Return the environment of the project in the working folder or above it."""
     here = state.values.get("PWD", "/")
     if chosen := options.get("--project") or options.get("--directory") or options.get("-C"):
         here = posixpath.normpath(posixpath.join(here, chosen))
@@ -163,10 +165,10 @@ def _of_project(runner: Runner, options: dict[str, str], state: State, ground: G
 
 
 def _kept(runner: Runner, project: str, ground: Ground) -> str:
-    """Return the environment that a manager keeps in the home for a project (Poetry's EnvManager, Pipenv's Project)."""
+    """Return the environment that a manager keeps below the home for a project (Poetry's EnvManager, Pipenv's Project)."""
     if not runner.kept:
         return ""
-    import base64  # few machines have such a project
+    import base64  # imported late: few machines have such a project
     import hashlib
 
     place = ground.where.real_path(project)
@@ -178,7 +180,7 @@ def _kept(runner: Runner, project: str, ground: Ground) -> str:
 
 
 def _of_conda(options: dict[str, str], state: State, ground: Ground) -> str:
-    """Return the environment that -n or -p names: of conda's own list, or below a folder of environments."""
+    """Return the environment that -n or -p names: from conda's list, or below one of its folders of environments."""
     told = options.get("-p") or options.get("--prefix") or ""
     if told:
         return posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), told))
@@ -201,7 +203,10 @@ def _read(path: str, state: State, ground: Ground) -> None:
 
 
 def behind_sudo(words: list[str], at: tuple[str, int], state: State, ground: Ground) -> list[str]:
-    """Return the command behind sudo's own options, and take what it does not hand on; sudoers(5) where it can be read."""
+    """Return the command after sudo's options, and remove the variables that sudo does not pass on.
+
+    sudoers(5) counts if it can be read.
+    """
     kept_all, kept = False, [*KEPT_BY_SUDO]
     while words and words[0].startswith("-"):
         option, _equals, names = words[0].partition("=")
@@ -221,7 +226,7 @@ def behind_sudo(words: list[str], at: tuple[str, int], state: State, ground: Gro
 
 
 def _sudoers(ground: Ground) -> Iterator[str]:
-    """Yield the texts of sudoers that this person may read."""
+    """Yield the texts of the sudoers files that this person may read."""
     for path in (
         "/etc/sudoers",
         *(f"/etc/sudoers.d/{n}" for n in ground.around.names("/etc/sudoers.d") if "." not in n),
@@ -231,13 +236,13 @@ def _sudoers(ground: Ground) -> Iterator[str]:
 
 
 class _Rules:
-    """What the Defaults of sudoers say of variables."""
+    """What the Defaults in sudoers say about variables."""
 
     def __init__(self, kept: list[str]) -> None:
         self.kept, self.resets, self.path = kept, True, ""
 
     def read(self, text: str, user: str) -> None:
-        """Take the Defaults for everybody, and those of this user."""
+        """Apply the Defaults for everybody and those for this user."""
         for found in re.finditer(r"(?m)^[ \t]*Defaults(:\S+)?[ \t]+(.+)$", text):
             if found[1] and user not in found[1][1:].split(","):
                 continue

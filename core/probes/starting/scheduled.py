@@ -1,4 +1,4 @@
-"""What is started at a time: cron, anacron, the folders that cron runs, and at(1)."""
+"""Scheduled programs: cron, anacron, cron's periodic folders, and at(1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.probes.starting.ways import Reached, environment_in
 
 
 def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield cron: the person's own crontab, and each of the system's that runs an environment or sets something."""
+    """Yield the person's crontab, and each system crontab that starts an environment or sets a variable."""
     plain = State({}, set())
     usual = {"HOME": ground.person.home, "LOGNAME": ground.person.name, "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
     plain.values, plain.exported = dict(usual), set(usual)
@@ -46,10 +46,13 @@ def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
 
 
 PERIODIC = ("/etc/cron.hourly", "/etc/cron.daily", "/etc/cron.weekly", "/etc/cron.monthly")
-"""Folders whose programs run-parts(8) starts, by a line of /etc/crontab or anacrontab."""
+"""Folders whose programs run-parts(8) starts, from a line of /etc/crontab or anacrontab."""
 
 SPOOLED = ("/var/spool/cron/atjobs", "/var/spool/at")
-"""Where at(1) keeps its jobs, on Debian and on Fedora: scripts that begin with every variable of the shell in which at was called."""
+"""Folders of at(1)'s jobs on Debian and Fedora.
+
+A job is a script that first sets every variable of the shell that called at.
+"""
 
 MOST_SCRIPTS = 40
 
@@ -57,7 +60,7 @@ MOST_SCRIPTS = 40
 def _files(
     folders: tuple[str, ...], plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[Reached]:
-    """Yield the scripts of folders that start an environment."""
+    """Yield the scripts in these folders that start an environment."""
     for path in [f"{folder}/{name}" for folder in folders for name in ground.around.names(folder)][:MOST_SCRIPTS]:
         if (text := ground.read(path)) is not None and any(f"{p.prefix}/" in text for p in pythons):
             yield from _started(text, (path, 0), path, plain, ground, pythons)
@@ -66,7 +69,7 @@ def _files(
 def _job(
     command: str, path: str, plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[Reached]:
-    """Yield a job of a crontab that starts an environment, with what its own command sets before."""
+    """Yield a crontab's job that starts an environment, with the variables that its command sets."""
     text = ground.read(path) or ""
     line = text.count("\n", 0, text.find(command)) + 1
     yield from _started(command, (path, line), f"{path}: {command}", plain, ground, pythons)
@@ -75,7 +78,7 @@ def _job(
 def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
     text: str, at: tuple[str, int], name: str, plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[Reached]:
-    from core.probes.starting.commands import Line, python_of_text  # most people have no such job
+    from core.probes.starting.commands import Line, python_of_text  # imported late: most people have no such job
 
     state = plain.copy()
     state.files = list(plain.files)

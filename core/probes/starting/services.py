@@ -1,4 +1,4 @@
-"""What runs in the background: systemd's services of the person, and those of the system that start an environment."""
+"""Background services: systemd's services of the person, and those of the system that start an environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def service_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
 
 
 def _units(ground: Ground, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield each service's name and file; of a template each instance that something wants, or itself where nothing does."""
+    """Yield each service's name and file; for a template, each instance that is wanted, or the template itself if none
+    is.
+    """
     files: dict[str, str] = {}
     for folder in folders:
         for name in [n for n in ground.around.names(folder) if n.endswith(".service")][:MOST_UNITS]:
@@ -82,7 +84,7 @@ def _service(
 
 
 def _conf(ground: Ground, *, own: bool) -> Iterator[str]:
-    """Yield the files of the manager's own settings, which may have a DefaultEnvironment= (systemd-user.conf(5))."""
+    """Yield the manager's configuration files, which may contain DefaultEnvironment= (systemd-user.conf(5))."""
     name = "user.conf" if own else "system.conf"
     places = ["/etc/systemd", *([ground.config("systemd")] if own else [])]
     yield from (f"{place}/{name}" for place in places)
@@ -91,7 +93,7 @@ def _conf(ground: Ground, *, own: bool) -> Iterator[str]:
 
 
 def _drop_ins(name: str, folders: tuple[str, ...], ground: Ground) -> list[str]:
-    """Return a service's drop-ins in their order: by file name; the nearer folder's file hides one of the same name."""
+    """Return a service's drop-ins in order of file name; a file in a nearer folder hides one of the same name."""
     bare = name.removesuffix(".service")
     template = bare.partition("@")[0] + "@" if "@" in bare else ""
     parts = bare.partition("@")[0].split("-")
@@ -107,8 +109,9 @@ def _drop_ins(name: str, folders: tuple[str, ...], ground: Ground) -> list[str]:
 
 
 def _started(unit: Unit, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
-    """Follow what a service starts, through its scripts; return the environment that runs in the end."""
-    from core.probes.starting.commands import Line, python_of_command, words_of  # most people have no such service
+    """Follow what a service starts, through its scripts; return the environment that finally runs."""
+    # imported late: most people have no such service
+    from core.probes.starting.commands import Line, python_of_command, words_of
 
     words = words_of(unit.command)
     if unit.folder.startswith("/"):

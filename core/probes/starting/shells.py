@@ -1,4 +1,6 @@
-"""Which files each shell reads, in its order: bash(1), zsh(1), dash(1), fish's documentation; Debian's and Fedora's places."""
+"""The files that each shell reads at its start, in order: bash(1), zsh(1), dash(1), fish's documentation; paths of
+Debian and Fedora.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ FAMILY = {"sh": "dash", "ash": "dash", "ksh": "dash", "mksh": "dash", "rbash": "
 
 
 def family(shell: str) -> str:
-    """Return the shell of ``SHELLS`` that a shell's path stands for; empty for one that is not read."""
+    """Return the key in ``SHELLS`` for a shell's path; empty if that shell is not read."""
     name = posixpath.basename(shell).lstrip("-")
     name = FAMILY.get(name, name)
     return name if name in SHELLS else ""
@@ -22,9 +24,11 @@ def family(shell: str) -> str:
 def read_shell(
     ground: Ground, state: State, shell: str, *, login: bool = False, interactive: bool = False, ssh: bool = False
 ) -> ShellReader | None:
-    """Read what a shell reads at its start into ``state``; return the reader, with which its language can be read on."""
+    """Read a shell's start-up files into ``state``; return the reader, which can continue with further text of its
+    language.
+    """
     if shell == "fish":
-        from core.host.startup.fish import FishReader  # most people have another shell
+        from core.host.startup.fish import FishReader  # imported late: most people use another shell
 
         fish = FishReader(ground.around, state, interactive=interactive, login=login)
         fish.read_files(*_fish(ground))
@@ -44,7 +48,7 @@ def read_shell(
 
 
 def _bash(ground: Ground, *, login: bool, interactive: bool) -> list[str]:
-    """Return bash's files; for a command that sshd gives it, it reads those of an interactive shell."""
+    """Return bash's files. For a command that sshd runs, bash reads those of an interactive shell."""
     home = ground.at_home
     if login:
         own = (home(".bash_profile"), home(".bash_login"), home(".profile"))

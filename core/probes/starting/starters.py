@@ -1,4 +1,4 @@
-"""Files that people start a program with: launchers of the desktop, scripts, and programs that they name to the scan."""
+"""Files with which people start programs: desktop launchers, scripts, and programs named to the scan."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from collections.abc import Iterator
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
+from core.probes.starting.batch import give_job_variables
 from core.probes.starting.commands import Line, StartedFile, python_of_command, words_of
-from core.probes.starting.machine import Ground, login_state
-from core.probes.starting.shells import family, read_shell
+from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 
 MOST_LAUNCHERS = 300
 SCRIPTS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".job", ".pbs", ".lsf")
-"""Ends of names of shells' scripts: a batch system's jobs are such ones, and get what the shell has that hands them in."""
+"""Suffixes of shell scripts.
+
+A batch system's jobs are scripts, and get the variables of the shell that submits them.
+"""
 AT_THE_START = ("/etc/rc.local", "/etc/rc.d/rc.local")
-"""Scripts that the machine runs when it starts."""
+"""Scripts that run when the machine boots."""
 MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 MOST_SCRIPTS = 80
-"""Files that are read of one folder."""
+"""Maximum number of files read in one folder."""
 
 
 def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -49,9 +52,9 @@ def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironme
 def script_ways(
     ground: Ground, pythons: tuple[PythonEnvironment, ...], named: tuple[str, ...] = ()
 ) -> Iterator[Reached]:
-    """Yield the scripts that start an environment's Python: what was named, and those beside the person's work.
+    """Yield the scripts that start an environment's Python: named ones, and those in the person's working folder.
 
-    A script gets what this session's programs get.
+    A script gets this session's variables.
     """
     told = [*AT_THE_START, *(p for n in named if (p := find_named(n, ground.env, ground.where, ground.folder)))]
     folders = dict.fromkeys((ground.folder, ground.at_home("bin"), ground.at_home(".local/bin"), ground.person.home))
@@ -68,48 +71,14 @@ def script_ways(
         boots = path in AT_THE_START
         state = State({"PATH": MACHINES_PATH}, {"PATH"}) if boots else State(dict(ground.env), set(ground.env))
         state.values["PWD"] = "/" if boots else ground.folder
-        if "#SBATCH" in text:
-            _hand_in(text, path, state, ground)
+        give_job_variables(text, path, state, ground)
         found = python_of_command([path], Line(path, 1), state, ground)
         if found and (prefix := own_prefix(found, pythons)):
             yield Reached(kind="service" if boots else "script", at=path, state=state, prefix=prefix, argv=(path,))
 
 
-def _hand_in(text: str, path: str, state: State, ground: Ground) -> None:
-    """Let a state have what Slurm hands on to a job: all, or what --export says (sbatch(1))."""
-    told = [
-        (number, found[1])
-        for number, line in enumerate(text.splitlines(), 1)
-        if (found := re.match(r"#SBATCH\s+--export[= ](\S+)", line))
-    ]
-    if not told:
-        return
-    number, words = told[-1][0], told[-1][1].strip("\"'").split(",")
-    if "ALL" not in words:
-        kept = {w.partition("=")[0] for w in words}
-        for name in [n for n in state.values if n in state.exported and n not in kept and n not in OF_A_JOB]:
-            state.unset_variable(name, path, number, "posix")
-    if words == ["NONE"]:  # the node's own login shell gives its variables
-        login = login_state(ground)
-        read_shell(ground, login, family(ground.person.shell) or "dash", login=True)
-        for name, value in login.environment().items():
-            if name not in OF_A_JOB:
-                state.values[name] = value
-                state.exported.add(name)
-                state.lines[name] = login.lines.get(name, [])
-        state.files += [f for f in login.files if f not in state.files]
-    for name, equals, value in (w.partition("=") for w in words):
-        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
-            state.set_variable(name, value, path, number, "posix")
-            state.exported.add(name)
-
-
-OF_A_JOB = ("HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD")
-"""What each job has."""
-
-
 def _script(path: str, ground: Ground) -> str | None:
-    """Return the text of a shell's script; None for what is none."""
+    """Return the text of a shell script; None if the file is not one."""
     if not ground.where.is_file(path):
         return None
     head = (ground.where.read(path, 256) or b"").partition(b"\n")[0].decode("utf-8", "replace")
@@ -120,7 +89,7 @@ def _script(path: str, ground: Ground) -> str | None:
 
 
 def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:
-    """Return the environment that a command starts; a system's own Python is nobody's in particular."""
+    """Return the environment that a command starts; empty for a system's own Python."""
     places = [p for p in (found.prefix, found.real) if p]
     return next(
         (p.prefix for place in places for p in pythons if p.prefix == place and p.kind in ("venv", "conda")), ""

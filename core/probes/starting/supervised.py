@@ -23,7 +23,7 @@ Setting = list[tuple[int, str]]
 
 
 def supervised_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield each program of supervisord's that starts an environment's Python."""
+    """Yield each supervisord program that starts an environment's Python."""
     near = (ground.folder, posixpath.join(ground.folder, "etc"), ground.person.home)
     own = [f"{folder}/supervisord.conf" for folder in near if folder != "/"]
     for path in dict.fromkeys((*own, "/etc/supervisord.conf", "/etc/supervisor/supervisord.conf")):

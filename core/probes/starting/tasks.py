@@ -1,6 +1,6 @@
-"""Tasks that a project's files name: make's and just's recipes, npm's scripts, a Procfile, tasks and run configurations of editors.
+"""Tasks in a project's files: make and just recipes, npm scripts, a Procfile, tasks and run configurations of editors.
 
-Each is a way of starting where it leads to an environment's Python.
+A task counts as a way of starting if it leads to an environment's Python.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from core.probes.starting.starters import own_prefix
 from core.probes.starting.ways import Reached
 
 MOST_TASKS = 40
-"""Commands that are followed of one file."""
+"""Maximum number of commands followed in one file."""
 _NAME = r"[A-Za-z_]\w*"
 
 
 def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield the tasks of the working folder; they get what this session's programs get."""
+    """Yield the tasks of the working folder; they get this session's variables."""
     if ground.folder in ("/", ""):
         return
     readers = (
@@ -55,7 +55,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
 
 
 Task = tuple[str, int, str, State]
-"""Its name, the line of its command, the command, and the variables that it starts with."""
+"""Name, line of the command, command, and the variables that it starts with."""
 
 
 def _copy(state: State) -> State:
@@ -68,7 +68,7 @@ def _copy(state: State) -> State:
 
 
 def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield the recipes of a makefile (GNU make's manual, "Using Variables" and "Communicating Variables to a Sub-make")."""
+    """Yield a makefile's recipes (GNU make's manual, "Using Variables" and "Communicating Variables to a Sub-make")."""
     known = {**ground.env, "CURDIR": ground.folder, "PWD": ground.folder, "MAKE": "make", "SHELL": "/bin/sh"}
     of_target: dict[str, State] = {}
     recipes: list[tuple[str, int, str]] = []
@@ -87,7 +87,8 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             value = f"{old} {value}".strip() if operator == "+=" else value
             if not owner:
                 known[name] = value
-            if exports or exports_all or name in its.exported:  # what came from outside is handed on
+            # make exports variables that it got from its environment.
+            if exports or exports_all or name in its.exported:
                 its.set_variable(name, value, file, number, "assignments")
                 its.exported.add(name)
         elif found := re.match(rf"(un)?export((?:\s+{_NAME})+)\s*$", line):
@@ -104,13 +105,13 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
 
 
 MOST_INCLUDED = 16
-"""Files that a makefile includes, and those do."""
+"""Maximum number of files that a makefile includes, directly or not."""
 
 
 def _with_included(
     text: str, path: str, state: State, known: dict[str, str], ground: Ground
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield a makefile's lines with file and number, those of the files that it includes in their place."""
+    """Yield a makefile's lines with file and number; an included file's lines replace the include."""
     waiting = [(path, iter([*_joined(text)]))]
     seen = {path}
     while waiting:
@@ -133,7 +134,7 @@ def _with_included(
 
 
 def _joined(text: str) -> Iterator[tuple[int, str]]:
-    """Yield a file's lines with their numbers; continued ones as one."""
+    """Yield a file's lines with their numbers; continued lines are joined."""
     lines = text.splitlines()
     number = 0
     while number < len(lines):
@@ -146,7 +147,7 @@ def _joined(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _of_make(text: str, known: dict[str, str], depth: int = 0) -> str:
-    """Replace make's variables; what a function would give is not known."""
+    """Replace make's variables; the result of a function is unknown."""
 
     def put(found: re.Match[str]) -> str:
         name = found[1] or found[2] or found[3]
@@ -161,7 +162,7 @@ def _of_make(text: str, known: dict[str, str], depth: int = 0) -> str:
 
 
 def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield the recipes of a justfile (just's manual, "Exporting Variables", "Dotenv Settings")."""
+    """Yield a justfile's recipes (just's manual, "Exporting Variables", "Dotenv Settings")."""
     known: dict[str, str] = {}
     if re.search(r"(?m)^set\s+dotenv-load(?!\s*:=\s*false)", text):
         env_file = f"{ground.folder}/.env"
@@ -188,9 +189,9 @@ def _of_just(text: str, known: dict[str, str]) -> str:
 
 
 def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield the commands of a Taskfile (Task's documentation, "Environment variables" and ".env files").
+    """Yield a Taskfile's commands (Task's documentation, "Environment variables" and ".env files").
 
-    Of YAML the usual form is read: blocks, one member or item a line.
+    It reads the usual form of YAML: blocks with one member or item a line.
     """
     above: list[tuple[int, str]] = []
     of_task: dict[str, State] = {}
@@ -227,7 +228,7 @@ def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Ta
 
 
 def _of_task(text: str, ground: Ground) -> str:
-    """Return a value without its quotes, and Task's own folders in their place."""
+    """Return a value without quotes, with Task's own folder variables replaced."""
     plain = text[1:-1] if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] else text
     filled = re.sub(r"\{\{\s?\.(?:TASKFILE_DIR|ROOT_DIR|USER_WORKING_DIR)\s?\}\}", lambda _m: ground.folder, plain)
     return UNKNOWN if filled.startswith("{") else re.sub(r"\{\{[^{}]*\}\}", UNKNOWN, filled)
@@ -245,7 +246,7 @@ def _npm(text: str, _path: str, state: State, _ground: Ground) -> Iterator[Task]
 
 
 def _procfile(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield a Procfile's processes; what starts them (foreman, honcho) reads .env beside it."""
+    """Yield a Procfile's processes; foreman and honcho, which start them, read the .env beside it."""
     env_file = f"{ground.folder}/.env"
     if (its := ground.read(env_file)) is not None:
         read_assignments(its, env_file, state)
@@ -279,8 +280,8 @@ def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
 
 
 def _run_configurations(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield PyCharm's run configurations for Python, as .idea/workspace.xml keeps them."""
-    import html  # few folders have such a file
+    """Yield PyCharm's run configurations for Python, from .idea/workspace.xml."""
+    import html  # imported late: few folders have such a file
 
     for start, block in _python_configurations(text):
         its = _copy(state)
@@ -299,7 +300,7 @@ def _run_configurations(text: str, path: str, state: State, ground: Ground) -> I
 
 
 def _python_configurations(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each run configuration for Python: where it begins, and its text."""
+    """Yield the start line and the text of each run configuration for Python."""
     heads, at = re.compile(r"<configuration\s([^<>]*)>"), 0
     while (head := heads.search(text, at)) is not None:
         at = head.end()
@@ -311,7 +312,7 @@ def _python_configurations(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _chosen(ground: Ground) -> str:
-    """Return the environment in the project's folder, which PyCharm makes for it."""
+    """Return the environment that PyCharm creates in the project's folder."""
     names = ("venv", ".venv")
     return next(
         (p for n in names if ground.around.kind(p := posixpath.join(ground.folder, n, "bin/python")) == "file"), ""

@@ -1,4 +1,4 @@
-"""The ways of starting on Linux, each as its own environment of variables, by reading files alone."""
+"""The ways of starting on Linux, each with its own variables, from files alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_KERNELS = 40
 
 
 class Reached(Frozen, frozen=True, kw_only=True):
-    """A way of starting, and the state that its files left."""
+    """A way of starting, and the variables after reading its files."""
 
     kind: StartKind
     at: str
@@ -27,15 +27,15 @@ class Reached(Frozen, frozen=True, kw_only=True):
     prefix: str = ""
     argv: tuple[str, ...] = ()
     seems: str = ""
-    """The environment that it seems to start, by where its file lies or by its name."""
+    """The environment that it seems to start, judged by its file's location or its name."""
     named: bool = False
-    """It is the name that says so."""
+    """The name, not the location, gives that environment."""
 
 
 def desktop_session(ground: Ground) -> State:
-    """Return what programs of a desktop get: pam, systemd, the login shell's files, and X's own.
+    """Return the variables of desktop programs: from pam, systemd, the login shell's files, and X's own.
 
-    GNOME's, KDE's and LightDM's sessions start through a login shell, which is not interactive.
+    GNOME, KDE and LightDM start sessions through a non-interactive login shell.
     """
     state = with_systemd(ground, with_pam(ground, login_state(ground)))
     shell = family(ground.person.shell) or "dash"
@@ -46,7 +46,7 @@ def desktop_session(ground: Ground) -> State:
 
 
 def shell_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
-    """Yield the shells that this person uses: of the account, and each that has its own files at home."""
+    """Yield the shells that this person uses: the account's, and each that has files of its own in the home folder."""
     for shell in _shells(ground):
         full = f"/bin/{shell}"
         login = with_pam(ground, login_state(ground, full))
@@ -76,13 +76,14 @@ def _shells(ground: Ground) -> list[str]:
 
 
 def environment_in(command: str, pythons: tuple[PythonEnvironment, ...]) -> str:
-    """Return the environment that a command line names; a system's own Python is nobody's in particular."""
+    """Return the environment that a command line names; empty for a system's own Python."""
     names = [p for p in pythons if p.kind in ("venv", "conda")]
     return next((p.prefix for p in names if f"{p.prefix}/" in command), "")
 
 
 def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield each kernel that Jupyter finds. It gets the server's variables, from a terminal, and those of its kernelspec.
+    """Yield each kernel that Jupyter finds. It gets the variables of the server, started in a terminal, and of its
+    kernelspec.
 
     Places: jupyter_core's documentation, "Jupyter's Common Directories and File Locations".
     """
@@ -116,7 +117,7 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
             lies = next((p.prefix for p in pythons if p.prefix == own), "")
             called = "" if lies else _called(name, spec, pythons)
             if not prefix and lies and (not argv or "/" not in argv[0]):
-                prefix = lies  # the server puts its own interpreter in the place of a bare name
+                prefix = lies  # The server replaces a bare name by its own interpreter.
             yield Reached(
                 kind="notebook",
                 at=path,
@@ -132,7 +133,7 @@ USUAL_NAMES = ("env", "venv", ".venv", ".env", "python", "python3", "base", "usr
 
 
 def _called(name: str, spec: dict[str, object], pythons: tuple[PythonEnvironment, ...]) -> str:
-    """Return the environment that a kernel is called after: its folder's name, or its project's where that says nothing."""
+    """Return the environment that a kernel is named after: its folder's name, or else its project's."""
     told = f"{name} {spec.get('display_name', '')}".lower()
     found = []
     for python in pythons:
@@ -148,7 +149,9 @@ def _or_same(found: re.Match[str], state: State) -> str:
 
 
 def activation_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield each environment's activation in a Bourne shell: its script, conda's hooks and its kept variables."""
+    """Yield each environment's activation in a POSIX shell: its script, conda's hooks and the variables that conda
+    stores.
+    """
     for python in pythons:
         if python.kind not in ("venv", "conda"):
             continue
@@ -168,7 +171,9 @@ def activation_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnviro
 
 
 def activate_conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
-    """Do as ``conda activate``: PATH, the variables of conda-meta/state, then etc/conda/activate.d (conda's activate.py)."""
+    """Do what ``conda activate`` does: set PATH and the variables of conda-meta/state, then run etc/conda/activate.d
+    (conda's activate.py).
+    """
     state = reader.state
     old = state.values.get("PATH", "")
     state.values["PATH"] = f"{prefix}/bin:{old}" if old else f"{prefix}/bin"
@@ -191,7 +196,9 @@ EDITORS = ("Code", "Code - Insiders", "VSCodium", "Code - OSS", "Cursor")
 
 
 def editor_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield VS Code: its terminal by the person's settings, and the working folder's own settings and launches."""
+    """Yield VS Code: its terminal with the person's settings, and the working folder's settings and launch
+    configurations.
+    """
     own = [ground.config(name, "User/settings.json") for name in EDITORS]
     own.append(ground.at_home(".vscode-server/data/Machine/settings.json"))
     found = [path for path in own if ground.read(path) is not None]
@@ -245,7 +252,7 @@ def _at(told: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> st
 
 
 def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield what the folder's launch.json starts Python with."""
+    """Yield the configurations of the folder's launch.json that start Python."""
     path = posixpath.join(ground.folder, ".vscode/launch.json")
     text = ground.read(path) or ""
     found = json_value(text)
@@ -269,7 +276,7 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
 
 
 def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
-    """Take the variables of settings; return the file of variables that they name."""
+    """Apply the variables in settings; return the files of variables that they name."""
     found = json_value(text)
     state.files.append(path)
     if isinstance(found, dict) and path.endswith(".code-workspace"):
@@ -294,7 +301,7 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
 
 
 def module_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
-    """Yield the environment modules that this session has loaded (module(1), Lmod): each file of them with its lines."""
+    """Yield the environment modules that this session has loaded (module(1), Lmod), each with its file's lines."""
     files = [f for f in ground.env.get("_LMFILES_", "").split(":") if f.startswith("/")]
     if not files:
         return

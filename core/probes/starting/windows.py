@@ -1,7 +1,7 @@
-r"""The ways of starting on Windows beside the registry's own: Jupyter's kernels, activations, VS Code's terminals.
+r"""The ways of starting on Windows that add to the registry: Jupyter's kernels, activations, VS Code's terminals.
 
-What is started from the Start menu, a shortcut, a terminal or a service's manager gets the registry's variables, which this
-session is judged with already.
+Programs started from the Start menu, a shortcut, a terminal or the service manager get the registry's variables, with
+which the scan already judges this session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
 
 
 def windows_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield every way that this machine's files tell of."""
+    """Yield every way of starting that this machine's files show."""
     yield from _kernels(ground, pythons)
     yield from _activations(ground, pythons)
     yield from _editors(ground)
@@ -33,7 +33,7 @@ def _variable(ground: Ground, name: str) -> str:
 
 
 def _give(state: State, name: str, value: str, file: str, line: int) -> None:
-    """Set a variable; its name is the same in any case."""
+    """Set a variable; names are case-insensitive."""
     known = next((n for n in state.values if n.upper() == name.upper()), name)
     state.set_variable(known, value, file, line, "cmd" if file.lower().endswith(".bat") else "json")
     state.exported.add(known)
@@ -88,11 +88,11 @@ def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
 
 
 MOST_LINE = 8191
-"""Characters that cmd.exe takes of a line."""
+"""Maximum length of a line for cmd.exe, in characters."""
 
 
 def _batch(ground: Ground, path: str, state: State) -> None:
-    """Take a batch file's plain ``set`` lines; one inside brackets or behind ``if`` leaves its variable open."""
+    """Apply a batch file's plain ``set`` lines; one in parentheses or after ``if`` makes its variable unknown."""
     if (text := ground.read(path)) is None:
         return
     state.files.append(path)

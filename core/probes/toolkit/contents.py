@@ -19,7 +19,7 @@ from core.probes.toolkit.locations import ToolkitDraft
 
 VERSION_PATTERN = late_pattern(r"(?<!\d)\d+\.\d+(?:\.\d+)*")
 NVCC_RELEASE = late_pattern(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
-"""What ``nvcc --version`` says."""
+"""The version in the output of ``nvcc --version``."""
 
 _HEADER = late_pattern(r"#define\s+CUDART_VERSION\s+([0-9]{4,6})(?![0-9])")
 _FOLDER = late_pattern(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
@@ -82,9 +82,9 @@ def toolkit_libraries(draft: ToolkitDraft, known: Locations, where: Sysroot) -> 
 
 
 def _chosen_names(folder: str, names: Iterable[str], where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield a name and its real path: of the links to one file the shortest with a number, as sonames are.
+    """Yield a name and its real path: of the links to one file, the shortest with a number, as sonames are.
 
-    Links for compilers (libcudart.so) are left out beside a numbered name; dangling ones are all listed.
+    Compiler links (libcudart.so) are left out beside a numbered name; broken links are all listed.
     """
     groups: dict[str, list[str]] = {}
     for name in names:
@@ -105,7 +105,8 @@ def toolkit_library(path: str, real: str, draft: ToolkitDraft, known: Locations,
     source = fact_text("file name") if version else ""
     if draft.origin == "wheel":
         owner = _owner(family, major, draft.distributions, known)
-        if owner and (version is None or owner.version.startswith(version)):  # else the name knows better
+        # Otherwise the file name is more reliable.
+        if owner and (version is None or owner.version.startswith(version)):
             version, source = owner.version, f"{owner.name} {owner.version}"
         major = major or (_suffix(owner.name) if owner else None)
     return LibraryFile(

@@ -30,20 +30,20 @@ class ToolkitDraft(msgspec.Struct, frozen=True):
     root: str
     origin: Origin
     folders: tuple[str, ...]
-    """Its libraries' folders; those that do not exist count for nothing."""
+    """Folders of its libraries; missing ones are ignored."""
     named_by: tuple[str, ...] = ()
     owner: str = ""
     source: str = ""
     nvcc: str = ""
     distributions: tuple[Distribution, ...] = ()
-    """What the environment of a wheel or of a framework has installed."""
+    """Distributions in the environment of a wheel or a framework."""
     kept: bool = False
-    """Worth listing even without a library: somebody named it."""
+    """List it even without a library, because somebody named it."""
     real: str = ""
 
 
 class ToolkitSearch(msgspec.Struct, frozen=True):
-    """The input of every step."""
+    """The input of each step."""
 
     request: ProbeRequest
     where: Sysroot
@@ -155,7 +155,10 @@ def _sites(hunt: ToolkitSearch) -> Iterator[tuple[PythonEnvironment, str]]:
 
 
 def from_variables(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
-    """Yield the folders named by CUDA_PATH and similar variables. A missing folder shows in the environment's entries."""
+    """Yield the folders named by CUDA_PATH and similar variables.
+
+    A missing folder is reported with the variable's entries.
+    """
     for name, value in sorted(hunt.request.env.items()):
         if (
             TOOLKIT_VARIABLES.fullmatch(name.upper())
@@ -221,7 +224,7 @@ TOOLKIT_STEPS: tuple[Step, ...] = (
 
 
 def find_toolkits(hunt: ToolkitSearch, steps: tuple[Step, ...] = TOOLKIT_STEPS) -> tuple[ToolkitDraft, ...]:
-    """Run every step; each root, and each folder of libraries, becomes one draft, with all that named it."""
+    """Run every step and merge its drafts: one for each root or library folder, with all that named it."""
     drafts: dict[str, ToolkitDraft] = {}
     covered: dict[str, str] = {}
     for step in steps:

@@ -19,13 +19,13 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 
 COMPILER_VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")
-"""nvcc's own, CMake's, and those that build tools hand to nvcc, as these rank."""
+"""nvcc's own variable, CMake's, and those that build tools pass to nvcc, by precedence."""
 ON_PATH = ("gcc", "g++", "cc", "c++", "clang")
 _NAME = re.compile(r"(?:[\w.]+-)*(gcc|g\+\+|clang(?:\+\+)?)(?:-(\d{1,2})(?:\.\d{1,2})*)?")
 _NUMBER = late_pattern(r"(\d{1,2})(?:\.\d{1,3}){0,2}")
 USUAL_PROGRAMS = ("/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin", "/bin", "/snap/bin")
 ENGINES = (("docker", "dockerd"), ("podman", "podman"))
-"""An engine, and the program that shows that it runs here: a docker client alone may talk to another machine."""
+"""An engine, and the program that shows that it runs on this machine: a docker client alone may use another one."""
 TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-container-cli")
 DAEMON_FILE = "/etc/docker/daemon.json"
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
@@ -33,7 +33,7 @@ LINKER_FOLDERS = (
     *("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib"),
     *("/usr/local/lib", "/usr/lib/wsl/lib", "/usr/local/cuda/lib64/stubs", "/usr/local/cuda/compat"),
 )  # fmt: skip
-"""Folders that linkers, and the build tools that add the toolkit's stubs, search."""
+"""Folders searched by linkers, and by the build tools that add the toolkit's stubs."""
 
 
 def look(request: ProbeRequest) -> Tools | None:

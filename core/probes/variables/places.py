@@ -14,7 +14,7 @@ from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot
 
 MOST_NAMES = 256
-"""Network interfaces that are listed."""
+"""Maximum number of network interfaces listed."""
 
 
 def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
@@ -47,7 +47,7 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
 
 
 def _command_path(name: str, search: str, where: Sysroot) -> str:
-    """Return the path of a command; the name itself if nothing on PATH has it."""
+    """Return the path of a command; the name itself if PATH does not contain it."""
     if "/" in name or "\\" in name:
         return name
     endings = ("", ".exe", ".bat", ".cmd") if where.system == "windows" else ("",)
@@ -60,7 +60,9 @@ def _command_path(name: str, search: str, where: Sysroot) -> str:
 
 
 def _write_obstacle(folder: str, where: Sysroot) -> str:
-    """Return what prevents writing to a folder: its nearest existing ancestor, if that does."""
+    """Return the folder that prevents writing: the folder itself or its nearest existing ancestor; empty if writing
+    works.
+    """
     at = folder
     while not where.exists(at):
         above = where.parent(at)
@@ -73,7 +75,7 @@ def _write_obstacle(folder: str, where: Sysroot) -> str:
 
 
 def _may(path: str, wish: int, where: Sysroot) -> bool:
-    """Whether this user may; unknown for another system's files."""
+    """Whether this user may access the file so; unknown for another system's files."""
     if not where.is_running_system:
         return True
     try:

@@ -165,7 +165,7 @@ def _printable(variable: Variable) -> Variable:
 
 
 def examine_folder(folder: str, where: Sysroot) -> EntryOnDisk:
-    """Examine one entry on disk. A relative one depends on the working directory, so nothing is said about it.
+    """Examine one entry on disk. A relative one depends on the working directory, so it is not judged.
 
     "writable by others": anybody may put a file there, which includes folders such as /tmp whose sticky bit only
     prevents people from removing each other's files. Windows' access lists are not read.

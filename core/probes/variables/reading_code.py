@@ -1,9 +1,8 @@
-"""The values that Python code accepts from a variable, judged by the code itself: ``int(os.environ["X"])`` accepts an
-integer.
+"""The values that Python code accepts from a variable: ``int(os.environ["X"])`` accepts an integer.
 
-It reads conversions, lists of words before a ``raise``, ``assert``, enumerations, tables, levels of logging, and files and
-folders that are opened. It follows a value through names and functions of the same module. An exception that is caught, or a
-value that is tested in another way first, decides nothing.
+It reads conversions, lists of words before a ``raise``, ``assert``, enumerations, tables, levels of logging, and files
+and folders that are opened. It follows a value through names and functions of the same module. If the code catches the
+exception or tests the value in another way first, nothing is concluded.
 """
 
 from __future__ import annotations
@@ -34,49 +33,48 @@ CONVERSIONS: dict[str, Takes] = {
     "define_enum_state": "words",
     "env_with_choices": "words",
 }
-"""What a function makes of its variable: Python's own, Triton's knobs.py, JAX's config.py in its releases, vLLM's envs.py."""
+"""Conversion functions and what they accept: Python's own, Triton's knobs.py, JAX's config.py, vLLM's envs.py."""
 
 OPENED: dict[str, Takes] = {"open": "file", "listdir": "folder", "scandir": "folder", "chdir": "folder"}
-"""Functions that need what a path names to be there."""
+"""Functions that require the path to exist."""
 
 LEVELS = ("CRITICAL", "FATAL", "ERROR", "WARN", "WARNING", "INFO", "DEBUG", "NOTSET")
-"""Names that logging.Logger.setLevel() takes."""
+"""Names that logging.Logger.setLevel() accepts."""
 
 SWITCHES = ("", "y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
 CATCHING = ("Exception", "BaseException", "ValueError", "TypeError", "KeyError", "OSError", "FileNotFoundError")
 CHECKS = ("isdigit", "isdecimal", "isnumeric", "match", "fullmatch", "exists", "isdir", "isfile", "is_dir", "is_file")
-"""Methods by which code asks first whether a value is of the right kind."""
+"""Methods with which code tests a value before it converts it."""
 
 _OWN = re.compile(r"^_*(?:as|to|get|parse)_(int|float)$")
-"""Names that packages give to a conversion of their own."""
+"""Names of a package's own conversion functions."""
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Scope = dict[str, tuple["Read", ...]]
 
 
 class CodeValue(Frozen, frozen=True, kw_only=True):
-    """What a piece of code does with a variable."""
+    """How a piece of code uses a variable."""
 
     variable: str
     takes: Takes
     line: int
     words: tuple[str, ...] = ()
-    """Of an enumeration, or right besides."""
+    """Accepted words: of an enumeration, or in addition to the conversion."""
     case: Case = ""
-    """What the code makes of the value before it compares."""
+    """The letter case that the code gives the value before comparing."""
     at_import: bool = False
-    """It stands where the import of its module comes to."""
+    """The code runs when its module is imported."""
 
 
 class Read(Frozen, frozen=True):
-    """A variable that an expression has the value of."""
+    """A variable whose value an expression has."""
 
     variable: str
     case: Case = ""
 
 
 class Helper(Frozen, frozen=True):
-    """A function that converts the variable, or the value, that one of its parameters is."""
+    """A function with a parameter that is a variable's name or value, which it converts."""
 
     takes: Takes
     parameter: int
@@ -95,9 +93,10 @@ def values_read(text: str) -> Iterator[CodeValue]:
 
 
 def takes_value(code: CodeValue, value: str) -> bool:
-    """Whether the conversion succeeds. An empty value counts as accepted: most code tests for it first.
+    """Whether the conversion succeeds.
 
-    So does the name of a file or folder: the caller looks whether it exists.
+    An empty value counts as accepted, since most code tests for it first. So does the name of a file or folder; the
+    caller checks whether it exists.
     """
     text = value.strip()
     cased = text.lower() if code.case == "lower" else text.upper() if code.case == "upper" else text
@@ -116,7 +115,7 @@ def takes_value(code: CodeValue, value: str) -> bool:
         case "words":
             return False
         case "JSON":
-            import json  # few machines have such a variable
+            import json  # imported late: few machines have such a variable
 
             try:
                 json.loads(text)
@@ -126,7 +125,7 @@ def takes_value(code: CodeValue, value: str) -> bool:
 
 
 class _Module:
-    """One module: its names for texts and lists, its enumerations, its own functions, and what it compares."""
+    """One module: its constants, enumerations, functions and comparisons."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
@@ -135,13 +134,13 @@ class _Module:
         self.helpers: dict[str, Helper] = {}
         self.functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
         self.compared: dict[str, set[str]] = {}
-        """Variable -> words that it is compared with anywhere: each is right."""
+        """Variable -> words that the module compares it with; each is valid."""
         self.tested: set[str] = set()
-        """Variables that are asked for being in something: nobody looks for another one in a table after that."""
+        """Variables that an ``in`` condition tests; a table is then indexed only with words that it contains."""
         self.looked_up: set[tuple[str, int]] = set()
-        """Variables that are looked for in a table, each with its line."""
+        """Variables used as the index of a table, each with its line."""
         self.asked: set[str] = set()
-        """Variables whose kind is asked for before."""
+        """Variables whose form is tested before their conversion."""
         for node in tree.body:
             self._note(node)
 
@@ -164,7 +163,7 @@ class _Module:
             self.lists[target.id] = words
 
     def words(self, node: ast.expr | None) -> tuple[str, ...] | None:
-        """Return the texts that a list, a set, a table or a name for one has; None where it has anything else."""
+        """Return the strings in a list, set or table, or a name for one; None if it contains anything else."""
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) if name in self.lists:
                 return self.lists[name]
@@ -181,13 +180,13 @@ class _Module:
         return tuple(w for w in found if w is not None) if found and None not in found else None
 
     def text(self, node: ast.expr | None) -> str | None:
-        """Return a constant text; that of a member of the same module's enumeration is not looked up."""
+        """Return a constant string; None for any other expression, including members of enumerations."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, str) else "" if node.value is None else None
         return self.texts.get(node.id) if isinstance(node, ast.Name) else None
 
     def values(self) -> Iterator[CodeValue]:
-        """Yield what the module does with variables."""
+        """Yield how the module uses variables."""
         for node in self.tree.body:
             if isinstance(node, ast.FunctionDef) and (helper := self._helper(node)):
                 self.helpers[node.name] = helper
@@ -208,7 +207,7 @@ class _Module:
             )
 
     def _helper(self, function: ast.FunctionDef) -> Helper | None:
-        """Return what a function of the module does with a variable whose name, or value, it is given."""
+        """Return how a function of the module uses a variable whose name or value is its argument."""
         parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
         inner = _Walk(self, parameters=frozenset(parameters))
         scope: Scope = {p: (Read(f"={p}"),) for p in parameters}
@@ -225,7 +224,7 @@ class _Module:
 
 
 class _Walk:
-    """Goes through statements in order, with what each name has."""
+    """Walks through statements in order, tracking the value of each name."""
 
     def __init__(self, module: _Module, *, parameters: frozenset[str] = frozenset()) -> None:
         self.module, self.parameters = module, parameters
@@ -292,7 +291,7 @@ class _Walk:
             yield from self.block(block, scope, at_import=at_import and plain, caught=caught)
 
     def _is_asked_alone(self, test: ast.expr, scope: Scope) -> bool:
-        """Whether a condition asks for nothing but whether a variable is set: who set it comes to what follows."""
+        """Whether a condition tests only that a variable is set; whoever sets it reaches the code that follows."""
         match test:
             case ast.BoolOp(values=values):
                 return all(self._is_asked_alone(v, scope) for v in values)
@@ -379,9 +378,9 @@ class _Walk:
         if helper := self.module.helpers.get(called) if isinstance(call.func, ast.Name) else None:
             yield from self._by_helper(call, helper, scope, at_import=at_import)
         elif called in self.module.functions and _OWN.match(called):
-            return  # it does more than to convert
+            return  # It does more than convert.
         elif takes in ("whole number", "number") and len(call.args) > (1 if called == "int" else 2):
-            return  # a number to another base, or a conversion of another kind
+            return  # a number in another base, or another kind of conversion
         elif takes == "words":
             if (name := _constant_name(first)) and (words := self._enumerated(call)):
                 yield CodeValue(variable=name, takes="words", line=call.lineno, words=words, at_import=at_import)
@@ -392,7 +391,7 @@ class _Walk:
                 yield _value(read, its or "words", call.lineno, words, at_import=at_import)
 
     def _taken(self, call: ast.Call, called: str, takes: Takes | None) -> tuple[Takes | None, tuple[str, ...]]:
-        """Return what a function takes as its first argument, and the words of that."""
+        """Return what a function accepts as its first argument, and the accepted words."""
         method = isinstance(call.func, ast.Attribute)
         if takes is None and called in OPENED and method is (called != "open"):
             return OPENED[called], ()
@@ -401,7 +400,7 @@ class _Walk:
         if called == "loads" and _last(getattr(call.func, "value", None)) == "json":
             return "JSON", ()
         if not method and f"{called}[]" in self.module.lists and called in self.module.lists:
-            return "words", self.module.lists[called]  # an enumeration's value
+            return "words", self.module.lists[called]  # the value of an enumeration
         return takes, ()
 
     def _by_helper(self, call: ast.Call, helper: Helper, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
@@ -420,7 +419,7 @@ class _Walk:
         return self.module.words(given) or ()
 
     def _reads(self, node: ast.expr | None, scope: Scope) -> tuple[Read, ...]:
-        """Return the variables whose value, unchanged but for its case and the blanks around it, an expression has."""
+        """Return the variables whose value an expression has, unchanged except for case and surrounding blanks."""
         match node:
             case ast.Name(id=name):
                 return scope.get(name, ())
@@ -453,7 +452,7 @@ class _Walk:
                 and called not in self.module.helpers
                 and re.fullmatch(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+", name)
             ):
-                return (Read(name),)  # a function that is called so hands the variable on
+                return (Read(name),)  # A function with such a name passes the variable's name on.
             case ast.NamedExpr(target=ast.Name(id=name), value=inner):
                 reads = self._reads(inner, scope)
                 if reads:
@@ -476,7 +475,7 @@ def _named_by(text: str | None) -> tuple[Read, ...]:
 
 
 def _named(node: ast.expr | None, called: str) -> tuple[Read, ...]:
-    """Return the variable that a function is given by its name; int() and float() convert the text itself."""
+    """Return the variable that a function gets by name; int() and float() convert the string itself."""
     name = "" if called in ("int", "float", "strtobool") else _constant_name(node)
     return (Read(name),) if name else ()
 
@@ -492,7 +491,7 @@ def _last(node: ast.expr | None) -> str:
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler goes on with a value that cannot be converted."""
+    """Whether a handler continues after a failed conversion."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     named = handler.type is None or any(_last(k) in CATCHING for k in kinds)
     return named and not any(isinstance(n, ast.Raise) for n in ast.walk(handler))

@@ -48,7 +48,7 @@ def expand_percent(value: str, env: Mapping[str, str]) -> str:
 
 
 def text_marks(raw: str, expanded: str, variable: str, system: System) -> Iterator[Mark]:
-    """Yield the marks that follow from the entry's text alone."""
+    """Yield the marks that the entry's text alone justifies."""
     bare = expanded.strip('"') if system == "windows" else expanded
     if '"' in raw:
         yield "quoted"

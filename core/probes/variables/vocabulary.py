@@ -1,7 +1,7 @@
-"""Vocabularies probe: words of a variable's values, compared with those in the files of the framework that reads it.
+"""Vocabularies probe: words in a variable's value, compared with those in the files of the framework that reads it.
 
 A library that accepts options by name contains these names as text, so the installed release itself shows which it
-knows. No file is opened unless such a variable is set, here or in another way of starting.
+knows. Files are opened only if such a variable is set, in this session or another way of starting.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variab
 from core.probes.variables.reading_code import CodeValue, takes_value, values_read
 
 MOST_TEXT = 4 << 20
-"""Bytes that are read of a Python module."""
+"""Maximum number of bytes read of a Python module."""
 MAX_SECONDS = 2.0
-"""Seconds after which further modules are left out: a cold disk, hundreds of files."""
+"""Seconds after which further modules are left out; a cold disk may have hundreds of files."""
 MOST_SETTINGS = 1 << 16
-"""Bytes that are read of a file of settings."""
+"""Maximum number of bytes read of a settings file."""
 
 
 def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
-    """Return, for each relevant environment, which words of the variables its readers know."""
+    """Return, for each relevant environment, which words of the variables are known to the packages that read them."""
     where = sysroot_of(request.host)
     words = (found for contract in contracts() if contract.known for found in _of(contract, request, where))
     return (*words, *_by_code(request, where), *_of_settings(request, where))
@@ -69,7 +69,7 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
 def _modules(
     given: Mapping[str, object], python: PythonEnvironment, request: ProbeRequest, where: Sysroot
 ) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Yield the modules that may read variables: the distribution, the file, the variables. The table's come first."""
+    """Yield the modules that may read variables, as (distribution, file, variables); those in the table first."""
     wanted: dict[str, tuple[str, set[str]]] = {}
     claimed: set[tuple[str, str]] = set()
     recorded = _recorded(python, where)
@@ -90,7 +90,7 @@ def _modules(
 
 
 def _recorded(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
-    """Return the names of all distributions of an environment, those that are listed first."""
+    """Return the names of all distributions of an environment, the listed ones first."""
     names = [d.name for d in python.distributions]
     for site in python.site_packages:
         names += [normalise_name(n.split("-")[0]) for n in where.names(site) or () if n.endswith(".dist-info")]
@@ -98,13 +98,13 @@ def _recorded(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
 
 
 TELLING = late_pattern(r"__init__|\w*(?:config|const|env|setting|flag|option|default|knob|import_util|hub|log)\w*")
-"""Names of modules in which a package reads its variables."""
+"""Names of modules in which packages usually read their variables."""
 MOST_FOLDERS, MOST_MODULES = 60, 160
-"""Of one package: that are listed, and that are read."""
+"""Maximum number of folders listed and of modules read, for one package."""
 
 
 def _telling(package: str, python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
-    """Yield the modules of a package that lie in its own folder, and those one below that have a telling name."""
+    """Yield the modules in a package's own folder, and those one level below whose name suggests settings."""
     for site in python.site_packages:
         top = where.join(site, package)
         names = where.names(top) or ()
@@ -151,7 +151,7 @@ def _is_refused(code: CodeValue, value: str, where: Sysroot) -> bool:
 
 
 def _of_settings(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield the settings of files that frameworks read at their import, with whether the reader knows their words."""
+    """Yield the settings in files that frameworks read at import, with whether the framework knows their words."""
     home = request.env.get("HOME") or request.seen.machine.home
     for row in settings_files():
         if row.variable and any(n.upper() == row.variable and v for n, v in request.env.items()):
@@ -181,7 +181,7 @@ def _of_settings(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
 
 
 def _unknown_setting(row: SettingsFile, value: str, python: PythonEnvironment, where: Sysroot) -> bool | None:
-    """Return whether a setting's reader does not know its value; None where its files do not tell."""
+    """Return whether a setting's reader does not know its value; None if its files do not show it."""
     if row.number:
         return True
     if row.words:
@@ -273,7 +273,7 @@ def _words_in_file(path: str, source: WordSource, words: tuple[str, ...], where:
 
 
 def _has_plugins(source: WordSource, python: PythonEnvironment, where: Sysroot) -> bool:
-    """Whether some package may add words of its own: it has an entry point of the group, or is in its folder."""
+    """Whether an installed package may add words: it has an entry point of the group, or is in its folder."""
     for site in python.site_packages:
         for name in where.names(site) or ():
             if not name.endswith(".dist-info") or re.fullmatch(source.known_plugins, name.split("-")[0].lower()):

@@ -30,7 +30,7 @@ from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, observation
 
 PROGRAMS_XID = late_pattern(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
-"""Faults that a program usually causes by itself: exceptions, page faults, channels that end with it (NVIDIA, XID Errors)."""
+"""Faults that a program usually causes itself: exceptions, page faults, ended channels (NVIDIA, XID Errors)."""
 
 
 def nothing_run(seen: Snapshot) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ def nothing_run(seen: Snapshot) -> Iterator[Finding]:
 def broken_rung(seen: Snapshot) -> Iterator[Finding]:
     """The first rung that fails names the layer."""
     for run in gpu_runs(seen):
-        # a wrong convolution has its own finding
+        # Another rule reports wrong convolutions.
         broken = [r for r in run.rungs if r.state == "failed" and not (r.layer == "cudnn" and r.status == 0)]
         for number, rung in enumerate(broken):
             hidden = rung.call == "cuDeviceGet" and rung.status is None and bool(hiding_variable(seen))
@@ -83,7 +83,7 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _xids(run: GpuRun) -> list[Evidence]:
-    """Return the kernel's messages during the run: they often explain more than the call does."""
+    """Return the kernel's messages during the run; they often explain more than the call does."""
     return [observation(_("Kernel log during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
 
 

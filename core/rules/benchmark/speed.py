@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core.common.i18n import _, format_plain_number, n_
 from core.common.text import join_names
 from core.knowledge.gpu_rates import GpuRates, gpu_rates
-from core.model.facts import GpuRun, Snapshot
+from core.model.facts import GpuRun, RateLimit, Snapshot, Timing
 from core.model.findings import Evidence, Finding
 from core.model.steps import Severity, Step
 from core.rules.benchmark.wording import (
@@ -24,90 +24,95 @@ from core.rules.benchmark.wording import (
 from core.rules.wording import GOOD, NOTE, UNKNOWN, WARNING, make_finding, observation
 
 SLOW_SHARE = 0.7
-"""Part of what such a card typically reaches below which it is called slow: far outside the spread of repeated runs."""
+"""Fraction of a card's typical result below which it counts as slow: far outside the spread of repeated runs."""
 
 
 LOWERED_CLOCK_SHARE = 0.9
-"""Part of a card's highest clock below which it was held down."""
+"""Fraction of a card's highest clock below which it was throttled."""
 
 
 def slow_card(seen: Snapshot) -> Iterator[Finding]:
     """The card is much slower than cards of its kind; with the observed reasons."""
     known = gpu_rates()
     for run in gpu_runs(seen):
-        reached = limit_fractions(run)
-        if not reached:
-            continue
-        judged = [(t, limit, f, f / limit.typical) for t, limit, f in reached if limit.typical]
-        low = [j for j in judged if j[3] < SLOW_SHARE]
-        reasons, around = list(slowness_reasons(run, known)), list(run_circumstances(run, seen))
-        rows = [
-            observation(
-                f"{t.type}, {t.label}",
-                _(
-                    "{teraflops} TFLOP/s, {share} of the limit; such a card reaches {typical}",
-                    teraflops=format_plain_number(t.teraflops or 0.0, 0),
-                    share=format(f, ".0%"),
-                    typical=format(limit.typical, ".0%"),
-                ),
-            )
-            for t, limit, f, _part in low
-        ]
-        if low and is_busy(run):
-            yield _slow(
-                run,
-                "busy",
-                WARNING,
-                _(
-                    "{named} is slower than such a card should be; another program computes on it at the same time.",
-                    named=gpu_name(run),
-                ),
-                [*rows, *reasons, *around],
-            )
-        elif low and reasons:
-            yield _slow(
-                run,
-                "slow",
-                WARNING,
-                _(
-                    "{named} is slower than such a card should be; observations during the run explain it.",
-                    named=gpu_name(run),
-                ),
-                [*rows, *reasons, *around],
-            )
-        elif low:
-            yield _slow(
-                run,
-                "slow",
-                UNKNOWN,
-                _(
-                    "{named} is slower than such a card should be; nothing that was observed explains it.",
-                    named=gpu_name(run),
-                ),
-                [*rows, *around],
-            )
-        elif is_busy(run):
-            yield make_finding(
-                Step.BENCHMARK, WARNING, "busy", _("{named}: another program computes on it, so the figures are not valid.", named=gpu_name(run)),
-                subject=run_subject(run), evidence=reasons,
-            )  # fmt: skip
-        elif judged:
-            text = join_names(f"{t.type} {f:.0%}" for t, _, f, _ in judged)
-            yield make_finding(
-                Step.BENCHMARK,
-                GOOD,
-                "speed",
-                _("{named} is as fast as such a card should be: {text} of its limit.", named=gpu_name(run), text=text),
-                subject=run_subject(run),
-            )
-        else:
-            text = join_names(f"{t.type} {f:.0%}" for t, _, f in reached)
-            yield make_finding(
-                Step.BENCHMARK, NOTE, "speed-unjudged",
-                _("{named} reaches these shares of its limit: {text}. It is not known how fast such a card should be.", named=gpu_name(run), text=text),
-                why=_("There is no measurement of what such a card usually reaches. To decide it, run the same benchmark on another card of the same model."),
-                subject=run_subject(run), evidence=[*reasons, *around],
-            )  # fmt: skip
+        if reached := limit_fractions(run):
+            judged = [(t, limit, share) for t, limit, share in reached if limit.typical]
+            low = [
+                (t, limit, share) for t, limit, share in reached if limit.typical and share / limit.typical < SLOW_SHARE
+            ]
+            reasons, around = list(slowness_reasons(run, known)), list(run_circumstances(run, seen))
+            if low:
+                yield _much_slower(run, [_below_typical(*row) for row in low], reasons, around)
+            elif is_busy(run):
+                yield make_finding(
+                    Step.BENCHMARK,
+                    WARNING,
+                    "busy",
+                    _("{named}: another program computes on it, so the figures are not valid.", named=gpu_name(run)),
+                    subject=run_subject(run),
+                    evidence=reasons,
+                )
+            elif judged:
+                yield _as_fast(run, judged)
+            else:
+                yield _not_judged(run, reached, [*reasons, *around])
+
+
+def _below_typical(timing: Timing, limit: RateLimit, share: float) -> Evidence:
+    return observation(
+        f"{timing.type}, {timing.label}",
+        _(
+            "{teraflops} TFLOP/s, {share} of the limit; such a card reaches {typical}",
+            teraflops=format_plain_number(timing.teraflops or 0.0, 0),
+            share=format(share, ".0%"),
+            typical=format(limit.typical, ".0%"),
+        ),
+    )
+
+
+def _much_slower(run: GpuRun, rows: list[Evidence], reasons: list[Evidence], around: list[Evidence]) -> Finding:
+    named = gpu_name(run)
+    if is_busy(run):
+        title = _(
+            "{named} is slower than such a card should be; another program computes on it at the same time.",
+            named=named,
+        )
+        return _slow(run, "busy", WARNING, title, [*rows, *reasons, *around])
+    if reasons:
+        title = _("{named} is slower than such a card should be; observations during the run explain it.", named=named)
+        return _slow(run, "slow", WARNING, title, [*rows, *reasons, *around])
+    title = _("{named} is slower than such a card should be; nothing that was observed explains it.", named=named)
+    return _slow(run, "slow", UNKNOWN, title, [*rows, *around])
+
+
+def _as_fast(run: GpuRun, judged: list[tuple[Timing, RateLimit, float]]) -> Finding:
+    text = join_names(f"{t.type} {share:.0%}" for t, _limit, share in judged)
+    return make_finding(
+        Step.BENCHMARK,
+        GOOD,
+        "speed",
+        _("{named} is as fast as such a card should be: {text} of its limit.", named=gpu_name(run), text=text),
+        subject=run_subject(run),
+    )
+
+
+def _not_judged(run: GpuRun, reached: list[tuple[Timing, RateLimit, float]], rows: list[Evidence]) -> Finding:
+    text = join_names(f"{t.type} {share:.0%}" for t, _limit, share in reached)
+    return make_finding(
+        Step.BENCHMARK,
+        NOTE,
+        "speed-unjudged",
+        _(
+            "{named} reaches these shares of its limit: {text}. It is not known how fast such a card should be.",
+            named=gpu_name(run),
+            text=text,
+        ),
+        why=_(
+            "There is no measurement of what such a card usually reaches. To decide it, run the same benchmark on another card of the same model."
+        ),
+        subject=run_subject(run),
+        evidence=rows,
+    )
 
 
 def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evidence]) -> Finding:

@@ -13,11 +13,11 @@ from core.rules.wording import CONCERNS_LABEL, Concern, manual_fix, observation
 
 GIB = 1 << 30
 NEARLY_FULL_SHARE = 0.06
-"""Share of a card's memory below which little can be done; a desktop's own use leaves more."""
+"""Fraction of a card's memory below which little can run; a desktop leaves more."""
 BUSY_PERCENT = 15
-"""Percent of load before we began, from which somebody else computes; a desktop's own drawing stays below."""
+"""GPU load in percent before the benchmark from which another program is computing; drawing a desktop takes less."""
 WORKING_PERCENT = 50
-"""Percent of load from which a look at the card's state counts as made during the work."""
+"""GPU load in percent from which a sample counts as taken during the work."""
 
 DRIVER_CAUSES: dict[int, Cause] = {
     2: "gpu_memory_exhausted",
@@ -42,7 +42,7 @@ CUDNN_CAUSES: dict[int, Cause] = {
 def cause_of(rung: Rung, run: GpuRun, seen: Snapshot) -> OptionalCause:
     """Return the cause that a failed rung proves; empty if its status leaves several open."""
     if rung.status == 0:
-        # every call succeeded and the result is wrong; below cuDNN only our own kernel and plain copies are at work
+        # Every call succeeded and the result is wrong; below cuDNN only our own kernel and plain copies run.
         return "hardware_fault" if rung.layer == "device" else ""
     if memory_short(run) and (
         rung.status in (2, 4000, 4, 4004) or rung.call.startswith(("cuMemAlloc", "cuDevicePrimary"))

@@ -47,7 +47,7 @@ def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
         Step.CUDNN,
         WARNING
         if usable and not (seen.closures or seen.programs)
-        else NOTE,  # what is here was followed, and asks for none
+        else NOTE,  # Its binaries were examined, and need no cuDNN.
         "none",
         _("There is no cuDNN in the folders that were searched."),
         cause="cudnn_not_installed",
@@ -76,7 +76,7 @@ USUAL_PLACES = {
     "windows": r"C:\Windows\System32, C:\Program Files\NVIDIA\CUDNN, C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA, "
     r"C:\tools\cuda, C:\cuda, C:\cudnn",
 }
-"""The places that are searched for cuDNN on every machine; the cuDNN probe's list in a few words."""
+"""Places that are searched for cuDNN on every machine: a summary of the cuDNN probe's list."""
 SEARCH_VARIABLES = (
     "PATH",
     "LD_LIBRARY_PATH",
@@ -95,7 +95,7 @@ def _searched_places(seen: Snapshot) -> list[Evidence]:
     rows = []
     for name in SEARCH_VARIABLES:
         if name == "PATH" and system == "linux":
-            continue  # no program looks for libraries there
+            continue  # No program searches for libraries there.
         folders = [
             e.expanded or e.text for e in (seen.environment.entries if seen.environment else ()) if e.variable == name
         ]

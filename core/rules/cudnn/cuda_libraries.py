@@ -32,7 +32,7 @@ _CUDA = late_pattern(
     re.IGNORECASE,
 )
 LIBRARY_PACKAGES = {"cudart": "cuda-runtime", "cublas": "cublas", "cublasLt": "cublas", "nvrtc": "cuda-nvrtc"}
-"""Family of library -> middle of the name of NVIDIA's wheel: nvidia-cublas-cu12."""
+"""Library family -> middle of the name of NVIDIA's wheel: nvidia-cublas-cu12."""
 
 
 UNFIT_STATES = (*BROKEN_STATES, "unreadable")
@@ -58,7 +58,7 @@ class AbsentLibrary(msgspec.Struct, frozen=True):
     family: str
     major: int
     by_framework: bool
-    """Wanted by a file that is not cuDNN's, or of the CUDA that the framework was built for."""
+    """Needed by a file other than cuDNN's, or of the CUDA version that the framework was built for."""
 
 
 def absent_libraries(c: ConsumerLoad, *families: str) -> list[AbsentLibrary]:
@@ -141,7 +141,7 @@ def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
         if files_on_disk(c, gone.family, gone.major):
             continue
         others = files_on_disk(c, gone.family, None)
-        outside = not c.load.consumer.prefix or (c.system == "windows" and gone.by_framework)  # imports come from PATH
+        outside = not c.load.consumer.prefix or (c.system == "windows" and gone.by_framework)  # Imports come from PATH.
         mine = [pair for pair in others if is_own(c, pair[0])] or (others if outside else [])
         if not mine:
             continue
@@ -330,7 +330,7 @@ def runtime_not_found(c: ConsumerLoad) -> Iterator[Finding]:
     for one in gone:
         places = files_on_disk(c, one.family, one.major)
         if not places or any(is_own(c, toolkit) for toolkit, _ in places):
-            continue  # the program's own packages: it loads them itself before cuDNN asks
+            continue  # The program's own packages: it loads them itself before cuDNN needs them.
         folder = parent(c.system, places[0][1].path)
         yield make_finding(
             Step.TOOLKIT,

@@ -22,7 +22,7 @@ from core.rules.consumer_loads import describe_copy, true_name
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
 SPOILT_STATES = ("missing", "dangling", "empty", "truncated", "damaged")
-"""States of a file of a set that an identical set can replace."""
+"""States of a file of a set that can be replaced from an identical set."""
 BROKEN_STATES = ("empty", "truncated", "damaged", "not a library")
 LAZY_LOADING_TEXT = N_(
     "cuDNN's main library opens its parts later and by name, so it loads even if a part is broken; "
@@ -34,7 +34,7 @@ MAIN_NAME_TEXT = N_("Programs open cuDNN's main library by this name, but no fil
 
 
 def file_faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
-    """Yield every fault of a copy's files as an error; its importance depends on who loads it, and is decided later."""
+    """Yield every fault of a copy's files as an error; the severity depends on who loads it, and is decided later."""
     kinds = (
         (unreadable_files, other_architecture, damaged_files, unlisted_files)
         if is_beyond_horizon("cudnn", copy.major)
@@ -328,7 +328,7 @@ def missing_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     gone = files_lost(copy)
     dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
-    listed_by_record = copy.origin == "wheel"  # its own list says what was there, even where no file is left to say it
+    listed_by_record = copy.origin == "wheel"  # Its own list shows what it contained, even if no file is left.
     if not names or is_lone_main_library(copy) or not (copy.files or listed_by_record):
         return
     main_gone = any(role_of(name) == "" for name in names)
@@ -382,7 +382,7 @@ def package_remedy(copy: CudnnCopy) -> PutPackageBack | None:
     package = nvidia_package(copy.owner)
     special = any(
         f.state == "not a library" and not f.size for f in copy.files
-    )  # a pipe, say: nothing that can be kept
+    )  # a pipe, for example, which cannot be saved for undo
     if copy.origin != "wheel" or not package or not copy.environment or special:
         return None
     return PutPackageBack(prefix=copy.environment, package=package[0], version=package[1])
@@ -440,4 +440,4 @@ FAULT_KINDS = (
     unlisted_files,
     missing_files,
 )
-"""The surest cause first."""
+"""Functions that find faults, the most certain first."""

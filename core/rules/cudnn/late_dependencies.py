@@ -35,7 +35,8 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
     """NVRTC, which compiles cuDNN's kernels at run time, is missing, or lacks its built-ins of the same version."""
     for gone in absent_libraries(c, "nvrtc"):
         if files_on_disk(c, "nvrtc", gone.major):
-            continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
+            # ``runtime_not_found`` reports a folder that is not searched; a framework loads NVRTC from its own wheel.
+            continue
         yield make_finding(
             Step.TOOLKIT,
             NOTE if is_unimportant(c) else ERROR if gone.by_framework else WARNING,
@@ -71,7 +72,7 @@ def _builtins(c: ConsumerLoad, search: Resolution) -> Iterator[Finding]:
 RENAMED_BUILTINS = late_pattern(
     r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.IGNORECASE
 )
-"""Built-ins with a part of their hash in the name, as a packager's tools write it. The compiler asks for the plain name."""
+"""Built-ins with part of their hash in the name, as packaging tools write it. The compiler requests the plain name."""
 
 
 def plain_name_remedy(system: System, builtins: LibraryFile, compiler_file: LibraryFile) -> GivePlainName | None:
@@ -96,27 +97,11 @@ def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFi
     fits = [f for f in same if not RENAMED_BUILTINS.fullmatch(file_name(c.system, f.path))]
     if fits or (version_tuple(version)[:1] < (11,) and not beside):
         return
-    version_ = version or ""
-    title = (
-        _(
-            "The built-ins of CUDA's runtime compiler {version} have a name that it does not know: {names}.",
-            version=version_,
-            names=join_names(file_name(c.system, f.path) for f in same),
-        )
-        if same
-        else _(
-            "The built-ins of CUDA's runtime compiler {version} have version {others}.",
-            version=version_,
-            others=join_names(f.version or "?" for f in beside),
-        )
-        if beside
-        else _("The built-ins of CUDA's runtime compiler {version} are missing.", version=version_)
-    )
     yield make_finding(
         Step.TOOLKIT,
         ERROR,
         "nvrtc-builtins",
-        title.replace("  ", " "),
+        _builtins_title(c, version or "", beside, same).replace("  ", " "),
         cause="nvrtc_missing_or_mismatch",
         why=_(
             "The compiler opens its built-ins by name, in exactly its own version. Without them, every "
@@ -139,6 +124,23 @@ def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFi
         fix=_compiler_again(c, toolkit, compiler_file),
         remedy=next((r for f in same if (r := plain_name_remedy(c.system, f, compiler_file))), None),
     )
+
+
+def _builtins_title(c: ConsumerLoad, version: str, beside: list[LibraryFile], same: list[LibraryFile]) -> str:
+    """Say what is wrong with the built-ins: their name where they have the right release, else the release, or that there are none."""
+    if same:
+        return _(
+            "The built-ins of CUDA's runtime compiler {version} have a name that it does not know: {names}.",
+            version=version,
+            names=join_names(file_name(c.system, f.path) for f in same),
+        )
+    if beside:
+        return _(
+            "The built-ins of CUDA's runtime compiler {version} have version {others}.",
+            version=version,
+            others=join_names(f.version or "?" for f in beside),
+        )
+    return _("The built-ins of CUDA's runtime compiler {version} are missing.", version=version)
 
 
 def _other_release(one: str | None, two: str | None) -> bool:

@@ -68,7 +68,8 @@ def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
     """The roll call failed, and no observation explains it."""
     rows = load_failures(c)
     roll = c.load.roll_call
-    by_path = roll is not None and file_name(c.system, roll.library) != roll.library  # a wheel's, without any search
+    # a wheel's, loaded without any search
+    by_path = roll is not None and file_name(c.system, roll.library) != roll.library
     if not rows or not (c.winner or by_path):
         return
     yield make_finding(
@@ -201,7 +202,7 @@ def loads_completely(c: ConsumerLoad) -> Iterator[Finding]:
     if roll is None or not (roll.calls or roll.version) or load_failures(c) or calls_waiting_for_driver(c):
         return
     if c.load.changeable:
-        return  # whoever can change it wrote its answers
+        return  # Whoever can change the copy may have written its results.
     yield make_finding(
         Step.CUDNN,
         GOOD,
@@ -250,7 +251,7 @@ REASONS: tuple[Reason, ...] = (
 
 
 NEWER_CUDNN: tuple[Reason, ...] = (copy_faults, untrusted_copy, newer.newer_load)
-"""What is said of a cuDNN that is newer than the tables: what its files' own headers and records say, and no more."""
+"""What is reported of a cuDNN that is newer than the tables: only what its files' headers and records show."""
 OF_CUDA = (
     cuda_libraries.other_cuda,
     cuda_libraries.cublas_mismatch,

@@ -60,7 +60,7 @@ def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
     if same and not broken and not proved and not load_failures(c):
         return
     if home is not None and any(True for _ in file_faults(c.seen, home)) and not proved:
-        return  # the loader came here because the program's own copy is broken
+        return  # The loader reached this file because the program's own copy is broken.
     folders = list(dict.fromkeys(parent(c.system, w.path) for w in outside))
     rows = []
     if other:
@@ -159,7 +159,7 @@ STOP_REASONS: dict[str, tuple[str, Cause, str]] = {
     ),
     "damaged": ("damaged", "corrupt_or_truncated_file", N_("{path} is found first, and it is damaged.")),
 }
-"""Outcome of a candidate -> name of the finding, cause, and the title."""
+"""Outcome of a candidate -> name of the finding, cause, title."""
 
 
 def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
@@ -169,7 +169,7 @@ def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
         if winner is None or winner.outcome not in STOP_REASONS or search.name.startswith(("libcuda.", "nvcuda")):
             continue
         if role_of(search.name) is None and file_at(c.seen, winner.path) is not None:
-            continue  # a toolkit's library: the toolkit's own rule tells it
+            continue  # The toolkit's own rule reports its libraries.
         name, cause, words = STOP_REASONS[winner.outcome]
         later = [a.path for a in search.found]
         yield make_finding(
@@ -207,7 +207,7 @@ def not_found(c: ConsumerLoad) -> Iterator[Finding]:
     )
     if here:
         yield from _off_path(c, here)
-    elif told:  # the loader's cache passes over what is broken, so no candidate leads to it
+    elif told:  # The loader's cache leaves out broken files, so no candidate leads to them.
         yield replace(told, evidence=(*told.evidence, *candidate_evidence(c.main)))
     elif not c.is_requested:
         return
@@ -218,7 +218,7 @@ def not_found(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def _is_opened_by_consumer(c: ConsumerLoad) -> bool:
-    """Whether the framework opens cuDNN by itself where the loader does not find it, as PyTorch does with pip's packages."""
+    """Whether the framework opens cuDNN itself if the loader does not find it, as PyTorch does with pip's packages."""
     name = shipped_name("", c.load.major, c.system)
     its = c.load.consumer
     return any(
@@ -352,7 +352,7 @@ def _behind_another(c: ConsumerLoad) -> tuple[str, ...]:
 
 
 def install_cudnn(c: ConsumerLoad) -> Fix:
-    """Return how to install the wanted cuDNN: the exact package that the environment pins, where it pins one."""
+    """Return how to install the wanted cuDNN: the exact package that the environment pins, if it pins one."""
     prefix = c.load.consumer.prefix
     wish = pinned_package(c.seen, prefix, "nvidia-cudnn")
     if wish and wish[1].startswith(f"{c.load.major}."):

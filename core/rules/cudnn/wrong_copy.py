@@ -33,7 +33,7 @@ from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, o
 
 SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
 FIRST_SEARCHED = (*SYSTEM_FOLDERS, How.APPLICATION)
-"""Where Windows' loader looks before any search path."""
+"""Where Windows' loader searches before any search path."""
 
 
 def shadowed_copy(c: ConsumerLoad) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def _right_copy(c: ConsumerLoad) -> tuple[CudnnCopy, bool] | None:
         if newer:
             return newer[0], True
     whole = [x for x in later if is_whole(x)]
-    if c.winner.how in SYSTEM_FOLDERS:  # no program's own place, and before all of PATH
+    if c.winner.how in SYSTEM_FOLDERS:  # not a program's own folder, and searched before all of PATH
         newer = [x for x in whole if is_older(version, x.version)]
         if newer:
             return newer[0], bool(load_failures(c))
@@ -98,7 +98,7 @@ def foreign_folder_fix(c: ConsumerLoad) -> Fix | None:
 
 def _shadowed_finding(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Finding:
     winner = c.winner
-    assert winner is not None  # shadowed() saw it
+    assert winner is not None  # ``shadowed_copy`` has checked it.
     folder = parent(c.system, winner.path)
     windows = c.system == "windows"
     wanted = (
@@ -301,7 +301,7 @@ def _one_release(c: ConsumerLoad) -> Fix | None:
 
 
 MAX_PATH_CHARACTERS = 260
-"""Characters, the closing NUL included (windef.h)."""
+"""Maximum length in characters, including the final NUL (windef.h)."""
 LONG_PATHS_ON = r'reg add "HKLM\SYSTEM\CurrentControlSet\Control\FileSystem" /v LongPathsEnabled /t REG_DWORD /d 1 /f'
 
 
@@ -340,7 +340,7 @@ def path_too_long(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
-    """Characters in the folder's name with which programs that search for libraries fail."""
+    """The folder's name contains characters that programs which search for libraries cannot handle."""
     copy = c.own or c.copy
     if copy is None:
         return
@@ -350,7 +350,7 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
         return
     what = join_names(f"'{ch}'" for ch in odd) or _("non-ASCII characters")
     failures = load_failures(c)
-    # on Windows PyTorch alone looks for its DLLs by a pattern; that a DLL of such a folder loads is proved by loading it
+    # On Windows only PyTorch searches its DLLs by a pattern; whether a DLL in such a folder loads, loading it shows.
     stumbles = bool(failures) or c.system != "windows" or bool(odd and c.load.consumer.framework.startswith("torch "))
     link = plain_link(copy.environment, c.seen) if copy.environment and not c.seen.machine.other_root else ""
     yield make_finding(

@@ -17,6 +17,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import ConsumerLoad, by_importance, describe_copy
+from core.rules.driver.device_order import use_alone, visible_gpus
 from core.rules.driver.facts import driver_works
 from core.rules.snapshot_queries import capability_number
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
@@ -135,13 +136,16 @@ def machine_code(seen: Snapshot) -> Iterator[Finding]:
     if seen.driver is None:
         return
     told: set[tuple[str, str]] = set()
+    gpus = visible_gpus(seen)
     for c in by_importance(seen):
         copy = c.copy or c.own
-        for gpu in seen.driver.gpus or ():
+        for gpu in gpus:
             key = (copy.folder if copy else "", gpu.compute_capability or "")
             if copy and key not in told:
                 told.add(key)
-                yield from _fits(c, copy, gpu)
+                fit = [g for g in gpus if _is_fit(copy, g, seen)]
+                if gpu not in fit:
+                    yield _without_code(c, copy, gpu, fit if gpus[0] in fit else [])
 
 
 def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, str]:
@@ -158,7 +162,8 @@ def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, st
 
 
 TEGRA_CAPABILITIES = (53, 62, 72, 87, 101, 110)
-"""GPUs of Jetson and its like, for which NVIDIA promises no machine code but their own (10.1 was renamed 11.0)."""
+"""Capabilities of Jetson and other Tegra systems, which run only machine code built for them (10.1 was renamed 11.0).
+"""
 
 
 def is_tegra(seen: Snapshot) -> bool:
@@ -201,33 +206,32 @@ def ptx_compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) ->
     )
 
 
-def _fits(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
-    capability = capability_number(gpu.compute_capability)
+def _is_fit(copy: CudnnCopy, gpu: Gpu, seen: Snapshot) -> bool:
+    """Whether nothing shows that a copy has no machine code for a GPU."""
+    capability, sass = capability_number(gpu.compute_capability), code_of(copy, seen)[0]
+    if capability is None or not sass or is_beyond_horizon("cudnn", copy.major):
+        return True
+    return code_runs(sass, capability, copy.bound) is not False
+
+
+def _without_code(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, fit: list[Gpu]) -> Finding:
+    """``fit``: other GPUs, if programs that name none use one of them."""
+    capability = capability_number(gpu.compute_capability) or 0
     sass, source = code_of(copy, c.seen)
-    newer = is_beyond_horizon("cudnn", copy.major)
-    if capability is None or not sass or newer or code_runs(sass, capability, copy.bound) is not False:
-        return
+    sass = sass or ()
     compiled = ptx_compiles(copy.ptx or (), capability, copy.bound)
     new = capability > min(sass)
     rows = [
-        observation(
-            "GPU",
-            _(
-                "{name}, compute capability {compute_capability}",
-                name=gpu.name,
-                compute_capability=gpu.compute_capability,
-            ),
-            gpu.source,
-        ),
+        _gpu_row(gpu),
         observation(_("Machine code in this cuDNN"), join_names((f"{s // 10}.{s % 10}" for s in sass), 20), source),
     ]
     if copy.ptx:
         rows.append(
             observation(_("PTX in this cuDNN"), join_names(f"{p // 10}.{p % 10}" for p in copy.ptx), _("files"))
         )
-    yield make_finding(
+    return make_finding(
         Step.DRIVER,
-        WARNING if compiled and new else ERROR,
+        WARNING if fit or (compiled and new) else ERROR,
         "gpu-too-new" if new else "gpu-too-old",
         _(
             "{copy} has no machine code for the {name}, which is too new for it.",
@@ -246,10 +250,11 @@ def _fits(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
             _("Here the driver must first compile cuDNN's PTX, which is slow and does not cover every function.")
             if compiled and new
             else "",
+            _("Programs that name no GPU use the {name}, for which it has code.", name=fit[0].name) if fit else "",
         ),
         evidence=[*rows, c.concerns],
         subject=copy.folder,
-        fix=_other_release(c, copy, gpu, capability, new=new),
+        fix=use_alone(fit, c.seen) if fit and not new else _other_release(c, copy, gpu, capability, new=new),
     )
 
 
@@ -324,17 +329,16 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
             break
 
 
+def _gpu_row(gpu: Gpu) -> Evidence:
+    words = _(
+        "{name}, compute capability {compute_capability}", name=gpu.name, compute_capability=gpu.compute_capability
+    )
+    return observation("GPU", words, gpu.source)
+
+
 def _compiler_rows(gpu: Gpu, cuda: str, source: str, nvcc: str) -> list[Evidence]:
     return [
-        observation(
-            "GPU",
-            _(
-                "{name}, compute capability {compute_capability}",
-                name=gpu.name,
-                compute_capability=gpu.compute_capability,
-            ),
-            gpu.source,
-        ),
+        _gpu_row(gpu),
         observation(_("Compiler"), _("{nvcc} of CUDA {cuda}", nvcc=nvcc, cuda=cuda), source),
     ]
 

@@ -19,7 +19,7 @@ from core.rules.wording import ERROR, make_finding, observation
 NVIDIA_VENDOR_ID = "10de"
 """PCI vendor id of NVIDIA."""
 WSL_FOLDER = "/usr/lib/wsl/lib"
-"""Where WSL puts the driver's libraries of Windows (microsoft/WSL issue 8587)."""
+"""Folder in which WSL provides the driver's libraries of Windows (microsoft/WSL issue 8587)."""
 
 
 def has_gpu_on_bus(seen: Snapshot) -> bool | None:
@@ -36,7 +36,7 @@ def has_gpu_on_bus(seen: Snapshot) -> bool | None:
         or cuda_starts(driver.cuda_bare)
     ):
         return True
-    if seen.machine.wsl:  # WSL shows no PCI device for the GPU of Windows; it brings that driver's library instead
+    if seen.machine.wsl:  # WSL has no PCI device for Windows' GPU, but provides that driver's library.
         return True if any(is_inside("linux", lib.path, WSL_FOLDER) for lib in cuda_libraries(driver)) else None
     return None if driver.pci is None else False
 
@@ -56,8 +56,8 @@ def is_unloaded(driver: Driver) -> bool:
 
 
 def answer_unhidden(driver: Driver) -> CudaInit | None:
-    """Return cuInit's result without the variables that hide GPUs: if that is another failure, it is the one to
-    explain.
+    """Return cuInit's result without the variables that hide GPUs, if it is another failure: that one has to be
+    explained.
     """
     changed = judge_cuda(driver.cuda, driver.cuda_unhidden) is CounterOutcome.CHANGED
     return driver.cuda_unhidden if changed else driver.cuda
@@ -96,7 +96,7 @@ def driver_answers(driver: Driver) -> list[Evidence]:
 
 
 def describe_answer(cuda: CudaInit) -> str:
-    """Return the answer of cuInit in words."""
+    """Return cuInit's result in words."""
     if cuda.status is None:
         return translate_fact(cuda.problem) or _("no answer")
     if cuda.status == 0:

@@ -15,39 +15,23 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset, UseSystemTool
 from core.model.steps import Step
 from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
+from core.rules.driver.device_order import hides_all
 from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
 from core.rules.snapshot_queries import effective_variable, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-"""Variables by which CUDA gives a program no GPU. NVIDIA_VISIBLE_DEVICES (heeded when a container starts) and
-GPU_DEVICE_ORDINAL are none of them: cuInit of driver 580.159.04 gave both GPUs with either, whatever it said."""
+"""Variables with which CUDA hides GPUs from a program.
+
+NVIDIA_VISIBLE_DEVICES (read when a container starts) and GPU_DEVICE_ORDINAL do not: cuInit of driver 580.159.04
+returned both GPUs with any value of either.
+"""
 DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
 DEVICE_GROUPS = ("video", "render")
-"""Groups of device files into which a person is taken; any other is the administrator's decision."""
+"""Device groups to which a person may be added; any other is the administrator's decision."""
 MIN_FREE_BYTES = 200 << 20
-"""Bytes of free GPU memory below which cuDNN cannot even start: its kernels alone take about 150 MB from 8.5 on."""
-
-
-def hides_all(value: str, count: int | None) -> bool | None:
-    """Whether this CUDA_VISIBLE_DEVICES hides every GPU; None where that depends on what is not known.
-
-    The driver takes numbers up to the first that does not exist, and no GPU at all if one of them comes twice. What begins
-    with neither a number nor GPU- or MIG- is no GPU: an empty value, -1, quotes, "cuda:0" (driver 580.159.04).
-    """
-    numbers: list[int] = []
-    for word in value.split(","):
-        number = re.match(r"\s*\+?([0-9]{1,9})(?![0-9x])", word)
-        if number is None or (count is not None and int(number[1]) >= count):
-            break
-        numbers.append(int(number[1]))
-    if len(set(numbers)) < len(numbers):
-        return True
-    if numbers:
-        return None if count is None else False
-    first = value.partition(",")[0].strip()
-    return None if first.startswith(("GPU-", "MIG-", "0x")) else True
+"""Bytes of free GPU memory below which cuDNN cannot start: its kernels alone need about 150 MB from 8.5 on."""
 
 
 def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -249,7 +233,7 @@ def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     missing = [row for row in wrong if row.node is None]
     nothing = not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
     if not wrong or (nothing and seen.machine.container):
-        return  # with none at all it is a container without the GPU
+        return  # Without any node, it is a container without the GPU.
     steps = [_("sudo rm -f {path}", path=quote(row.wanted.path)) for row in wrong if row.node is not None]
     if seen.machine.container:
         steps = [
@@ -320,6 +304,14 @@ def _unfit_nodes(driver: Driver) -> Iterator[UnfitNode]:
             yield UnfitNode(wanted, node)
 
 
+def _why_left_out(wanted: ExpectedNode, driver: Driver) -> str:
+    """Return what keeps programs from a GPU's device file; empty if nothing does."""
+    shut = next((n for n in reversed(driver.nodes or ()) if n.opened is False and n.path == wanted.path), None)
+    if shut is not None:
+        return _node_words(shut)
+    return next((row.evidence().value for row in _unfit_nodes(driver) if row.wanted is wanted), "")
+
+
 def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
     """CUDA gives a program fewer GPUs than the machine has: each missing one is named, with the reason."""
     driver = seen.driver
@@ -331,25 +323,20 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
     whole = max(n for n in (managed, len(served), unhidden, 0) if n is not None)
     count = driver.cuda.device_count
     if count >= whole or any(g.mig for g in driver.gpus or ()):
-        return  # a divided GPU is counted by its parts
+        return  # The instances of a partitioned GPU are counted.
     rows = [
         observation(_("GPUs of this machine"), str(whole), "NVML"),
         observation("cuInit", str(count), "CUDA driver"),
     ]
-    shut = {n.path: n for n in driver.nodes or () if n.opened is False}
-    left_out = 0
-    for wanted in served:
-        reason = next((row.evidence().value for row in _unfit_nodes(driver) if row.wanted is wanted), "")
-        if wanted.path in shut:
-            reason = _node_words(shut[wanted.path])
-        if reason:
-            left_out += 1
-            rows.append(observation(f"{wanted.path} ({wanted.gpu})", reason, "/dev"))
+    left_out = [
+        observation(f"{n.path} ({n.gpu})", reason, "/dev") for n in served if (reason := _why_left_out(n, driver))
+    ]
+    rows += left_out
     hidden = (unhidden or count) - count
     for name in HIDING_VARIABLES if hidden else ():
         if (variable := effective_variable(seen, name)) is not None:
             rows.append(observation(name, repr(variable.value), variable.source or variable.scope))
-    explained = left_out + hidden >= whole - count
+    explained = len(left_out) + hidden >= whole - count
     yield make_finding(
         Step.DRIVER,
         NOTE if explained else WARNING,
@@ -419,7 +406,7 @@ def _node_words(node: DeviceNode) -> str:
 
 
 REFUSAL_CODES = {"Permission denied": "EACCES", "Operation not permitted": "EPERM"}
-"""strerror's words in reports from before a node had its errno."""
+"""strerror's messages, in reports from before a node recorded its errno."""
 
 
 def _refusal(node: DeviceNode) -> str:
@@ -537,7 +524,7 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
 
 
 SAID_BY_THE_CARD = ("unknown", "restart_computer", "check_power")
-"""Actions of the catalogue that the steps for every card say already."""
+"""Actions of the catalogue that the steps for every GPU contain already."""
 
 
 def kernel_log(seen: Snapshot) -> Iterator[Finding]:

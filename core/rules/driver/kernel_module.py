@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from core.common.i18n import N_, _
 from core.common.late_pattern import late_pattern
@@ -26,17 +26,19 @@ from core.rules.wording import manual_fix, observation
 REFUSED_MODULE = late_pattern(
     r"key was rejected|loading of unsigned module is rejected|required key not available|lockdown", re.I
 )
-"""What Linux kernels log when Secure Boot refuses a module."""
+"""Messages of Linux kernels when Secure Boot rejects a module."""
 
 
 LOADED_MODULE = late_pattern(r"NVRM: loading NVIDIA")
-"""What the module logs whenever it is loaded; what an earlier one said no longer counts."""
+"""The module logs this whenever it is loaded; messages of an earlier one no longer count."""
 OPEN_WANTED = late_pattern(r"requires use of the NVIDIA open kernel modules", re.I)
 LEGACY_DRIVER = late_pattern(r"supported through the NVIDIA ([\w.-]+) Legacy drivers", re.I)
 TOO_OLD = late_pattern(
     r"is not supported by open nvidia\.ko|is not supported by the (?:NVIDIA )?[\d.]* ?(?:NVIDIA )?driver release", re.I
 )
-"""How NVIDIA's module refuses a GPU (kernel-open/nvidia/nv-pci.c in NVIDIA/open-gpu-kernel-modules, and its closed twin)."""
+"""Messages with which NVIDIA's module rejects a GPU (kernel-open/nvidia/nv-pci.c in NVIDIA/open-gpu-kernel-modules, and
+its closed counterpart).
+"""
 
 
 def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -44,55 +46,62 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     lines = [line for line in driver.kernel_log or () if "NVRM" in line]
     start = max((n for n, line in enumerate(lines) if LOADED_MODULE.search(line)), default=0)
     lines = lines[start:]
-    # the message is one record of several lines, and is written in several forms: joined, without what stands before each line
+    # The message is one record of several lines and has several forms: join the lines without their prefixes.
     said = " ".join(" ".join(re.split(r"(?:\\x0a|^)\s*+(?:\[[^\]]{0,40}\]\s*+)?NVRM:\s*", line)) for line in lines)
     said = " ".join(said.split())
     branch = driver.module_version or (driver.nvml.driver_version if driver.nvml else None) or ""
     rows = [observation(_("Kernel log"), line.strip(), "kernel") for line in lines if not LOADED_MODULE.search(line)][
         :6
     ]
-    if OPEN_WANTED.search(said):
-        yield driver_error(
-            "open-module-required",
-            "open_kernel_module_required",
-            _("This GPU needs NVIDIA's open kernel module, but the proprietary one is installed."),
-            _(
-                "The loaded module says so in the kernel log, and ignores the GPU. The version of the driver "
-                "does not matter."
-            ),
-            evidence=[*rows, *driver_answers(driver)],
-            fix=manual_fix(
-                _("Install the same driver with its open kernel module"),
-                _("Ubuntu: sudo apt install nvidia-driver-{branch}-open", branch=branch.split(".")[0])
-                if branch
-                else _("Ubuntu: take the driver whose name ends with -open."),
-                _("From NVIDIA's package repository: sudo apt install nvidia-open (or: sudo dnf install nvidia-open)"),
-                _("When NVIDIA's installer asks for the type of kernel module, choose MIT/GPL."),
-                restart="computer",
-            ),
-        )
-        return
+    evidence = [*rows, *driver_answers(driver)]
     legacy = LEGACY_DRIVER.search(said)
-    if legacy or TOO_OLD.search(said):
-        yield driver_error(
-            "legacy-driver-required",
-            "legacy_driver_required",
-            _("This GPU is too old for the installed driver: it needs NVIDIA's branch {branch}.", branch=legacy[1])
-            if legacy
-            else _("This GPU is too old for the installed driver's kernel module."),
-            _("The loaded module says so in the kernel log, and ignores the GPU."),
-            evidence=[*rows, *driver_answers(driver)],
-            fix=manual_fix(
-                _("Install the driver that still supports this GPU"),
-                _("Get the branch {branch} from your distribution, or from www.nvidia.com/drivers.", branch=legacy[1])
-                if legacy
-                else _(
-                    "Select this GPU on www.nvidia.com/drivers, and choose a driver with the proprietary kernel module."
-                ),
-                _("Then choose builds of your frameworks for a CUDA that this driver runs."),
-                restart="computer",
+    if OPEN_WANTED.search(said):
+        yield _open_module_required(branch, evidence)
+    elif legacy or TOO_OLD.search(said):
+        yield _legacy_driver_required(legacy[1] if legacy else "", evidence)
+
+
+def _open_module_required(branch: str, evidence: list[Evidence]) -> Finding:
+    return driver_error(
+        "open-module-required",
+        "open_kernel_module_required",
+        _("This GPU needs NVIDIA's open kernel module, but the proprietary one is installed."),
+        _(
+            "The loaded module says so in the kernel log, and ignores the GPU. The version of the driver does not matter."
+        ),
+        evidence=evidence,
+        fix=manual_fix(
+            _("Install the same driver with its open kernel module"),
+            _("Ubuntu: sudo apt install nvidia-driver-{branch}-open", branch=branch.partition(".")[0])
+            if branch
+            else _("Ubuntu: take the driver whose name ends with -open."),
+            _("From NVIDIA's package repository: sudo apt install nvidia-open (or: sudo dnf install nvidia-open)"),
+            _("When NVIDIA's installer asks for the type of kernel module, choose MIT/GPL."),
+            restart="computer",
+        ),
+    )
+
+
+def _legacy_driver_required(branch: str, evidence: list[Evidence]) -> Finding:
+    return driver_error(
+        "legacy-driver-required",
+        "legacy_driver_required",
+        _("This GPU is too old for the installed driver: it needs NVIDIA's branch {branch}.", branch=branch)
+        if branch
+        else _("This GPU is too old for the installed driver's kernel module."),
+        _("The loaded module says so in the kernel log, and ignores the GPU."),
+        evidence=evidence,
+        fix=manual_fix(
+            _("Install the driver that still supports this GPU"),
+            _("Get the branch {branch} from your distribution, or from www.nvidia.com/drivers.", branch=branch)
+            if branch
+            else _(
+                "Select this GPU on www.nvidia.com/drivers, and choose a driver with the proprietary kernel module."
             ),
-        )
+            _("Then choose builds of your frameworks for a CUDA that this driver runs."),
+            restart="computer",
+        ),
+    )
 
 
 NO_MEMORY_WINDOW = late_pattern(r"PCI I/O region assigned to your NVIDIA device is invalid|BAR\d is 0M @ 0x0", re.I)
@@ -133,7 +142,7 @@ def memory_windows(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 SYSTEM_NOT_READY = 802
 """CUDA_ERROR_SYSTEM_NOT_READY (cuda.h)."""
 SWITCHED = late_pattern(r"\bSXM\d?\b|\bHBM3|\bH[128]00\b(?!.*PCIe)|\bB[123]00\b|\bH20\b|\bGB\d{3}\b")
-"""Names of GPUs that are built for boards with NVSwitch."""
+"""Names of GPUs on boards with NVSwitch."""
 
 
 def fabric_not_ready(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -198,26 +207,7 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if missing and driver.secure_boot and refused:
         yield _secure_boot(seen, evidence + [observation(_("Kernel log"), line, "kernel") for line in refused])
         return
-    if windows:
-        title, steps = _("The NVIDIA GPU has no NVIDIA driver."), [_(_WINDOWS_DRIVER)]
-    elif other:
-        title, steps = (
-            _("The driver {other} holds the GPU, so NVIDIA's driver cannot.", other=other),
-            _other_driver(other, seen.machine.release) if installed else _other_driver(other, ""),
-        )
-    elif not missing:
-        title = _("The kernel module nvidia_uvm, which CUDA needs, is not loaded.")
-        steps = ["sudo modprobe nvidia_uvm", _("If that fails, restart the computer.")]
-    elif installed:
-        title, steps = _("The NVIDIA kernel module is not loaded."), _module_steps(driver)
-    else:
-        title = _("The NVIDIA GPU has no NVIDIA driver.")
-        steps = numbered_steps("driver", seen) or [
-            _(
-                "Install the driver that your distribution offers (Ubuntu: sudo ubuntu-drivers install; Debian: "
-                "sudo apt install nvidia-driver)."
-            )
-        ]
+    title, steps = _why_not_loaded(seen, driver, other, missing=missing, installed=installed)
     yield driver_error(
         "module-not-loaded",
         "driver_module_not_loaded",
@@ -234,6 +224,26 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
+def _why_not_loaded(
+    seen: Snapshot, driver: Driver, other: str | None, *, missing: bool, installed: bool
+) -> tuple[str, Sequence[str]]:
+    """Return what holds the driver back, and the steps that get it running."""
+    if seen.machine.system == "windows":
+        return _("The NVIDIA GPU has no NVIDIA driver."), [_(_WINDOWS_DRIVER)]
+    if other:
+        steps = _other_driver(other, seen.machine.release if installed else "")
+        return _("The driver {other} holds the GPU, so NVIDIA's driver cannot.", other=other), steps
+    if not missing:
+        title = _("The kernel module nvidia_uvm, which CUDA needs, is not loaded.")
+        return title, ["sudo modprobe nvidia_uvm", _("If that fails, restart the computer.")]
+    if installed:
+        return _("The NVIDIA kernel module is not loaded."), _module_steps(driver)
+    own = _(
+        "Install the driver that your distribution offers (Ubuntu: sudo ubuntu-drivers install; Debian: sudo apt install nvidia-driver)."
+    )
+    return _("The NVIDIA GPU has no NVIDIA driver."), numbered_steps("driver", seen) or [own]
+
+
 _WINDOWS_DRIVER = N_("Install the driver for this GPU from www.nvidia.com/drivers, then restart the computer.")
 
 
@@ -246,7 +256,7 @@ INITRAMFS = (
     (("fedora", "red hat", "rocky", "alma", "centos", "suse"), "sudo dracut --force"),
     (("arch", "manjaro"), "sudo mkinitcpio -P"),
 )
-"""Words of a distribution's name -> how its initial file system, from which nouveau is loaded, is rebuilt."""
+"""Words of a distribution's name -> the command that rebuilds the initramfs, from which nouveau is loaded."""
 
 
 def _other_driver(other: str, release: str) -> list[str]:

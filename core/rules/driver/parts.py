@@ -21,7 +21,7 @@ from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, 
 NO_COMPILER = 221
 """CUDA_ERROR_JIT_COMPILER_NOT_FOUND (cuda.h)."""
 COMPILES_ALWAYS = ("numba", "numba-cuda")
-"""Distributions that hand every kernel to the driver as PTX (Numba, "CUDA architecture": the driver's linker)."""
+"""Distributions that pass every kernel to the driver as PTX (Numba, "CUDA architecture": the driver's linker)."""
 
 
 def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
@@ -32,9 +32,9 @@ def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
     for part in driver.parts or ():
         other = _other_version(part.version, driver)
         if part.status == 0 or not (part.problem or other):
-            continue  # a kernel in PTX was loaded: libcuda has found a compiler that serves
+            continue  # A kernel in PTX was loaded, so libcuda has found a working compiler.
         if not part.problem and part.status is None:
-            continue  # of another version, and nobody has seen whether that matters
+            continue  # It has another version; whether that matters is not known.
         users = tuple(_compilers(seen))
         yield make_finding(
             Step.DRIVER,
@@ -42,7 +42,7 @@ def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
             if part.status is None and not part.kills
             else ERROR
             if users
-            else WARNING,  # only a kernel in PTX proves that it matters
+            else WARNING,  # Only loading a kernel in PTX proves that it matters.
             "part-missing",
             _("The driver's compiler for PTX, {name}, does not load.", name=part.name)
             if part.problem
@@ -116,7 +116,7 @@ def unfit_files(seen: Snapshot) -> Iterator[Finding]:
         if not library.problem and not _other_version(library.version, driver):
             continue
         if any(file_name(seen.machine.system, o.path) == name and _is_sound(o, driver) for o in driver.libraries or ()):
-            continue  # a sound one is elsewhere: which of them a program finds is not known
+            continue  # An intact one is elsewhere; which of them a program finds is not known.
         yield make_finding(
             Step.DRIVER,
             NOTE,
@@ -260,4 +260,4 @@ def stale_specification(seen: Snapshot) -> Iterator[Finding]:
 
 
 RULES = (stale_specification, lost_compiler, lost_management, unfit_files)
-"""What is said of them where the driver works."""
+"""Rules about these libraries for a working driver."""

@@ -29,7 +29,7 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
         return
     broken = any(lib.problem or lib.stub for lib in cuda_libraries(driver)) or bool(driver.module_version)
     if there is None and not seen.machine.wsl and broken:
-        return  # start() judges what was seen of the driver
+        return  # ``driver_start`` judges the driver.
     where = (
         _("this {container} container", container=seen.machine.container)
         if seen.machine.container
@@ -146,7 +146,7 @@ EXPLANATIONS = (
     kernel_module.stale_uvm,
     user_mode.unexplained_failure,
 )
-"""Reasons for a driver that does not start, the surest first. Only the first that holds is reported."""
+"""Reasons for a driver that does not start, the most certain first. Only the first that applies is reported."""
 
 
 def driver_start(seen: Snapshot) -> Iterator[Finding]:

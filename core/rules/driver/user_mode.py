@@ -46,7 +46,7 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     folder = parent("linux", path)
     named = _entries(seen, folder)
     outcome = judge_cuda(cuda, driver.cuda_clean) if named else CounterOutcome.OPEN
-    if outcome is CounterOutcome.REFUTED and stub and driver.cuda_clean:  # the loader's cache leads to a stub as well
+    if outcome is CounterOutcome.REFUTED and stub and driver.cuda_clean:  # The loader's cache leads to a stub, too.
         folder = parent("linux", driver.cuda_clean.library or path)
         outcome, named = CounterOutcome.OPEN, []
     evidence = [observation(_("File that is found first"), path or _("unknown"), "loader")]
@@ -93,10 +93,10 @@ def damaged_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if first is None or not first.problem or not first.size or first.state == "unreadable":
         return
     if any(cuda_starts(other) for other in (driver.cuda_unhidden, driver.cuda_clean, driver.cuda_bare)):
-        return  # another file serves as soon as a variable is gone
+        return  # Another file is found if a variable is removed.
     own = first.version is not None and first.version == driver.module_version
     if first.stub or (first.source == "LD_LIBRARY_PATH" and not own):
-        return  # wrong_library() tells what is put in its place
+        return  # ``wrong_library`` reports what replaces it.
     yield driver_error(
         "library-damaged",
         "corrupt_or_truncated_file",
@@ -287,7 +287,9 @@ def container_without_compute(seen: Snapshot, driver: Driver) -> Iterator[Findin
 
 
 def lacks_compute(seen: Snapshot, driver: Driver, capabilities: str) -> bool:
-    """Whether a container's NVIDIA_DRIVER_CAPABILITIES left CUDA out, and so it is: its devices are there."""
+    """Whether NVIDIA_DRIVER_CAPABILITIES of a container leaves CUDA out, and CUDA is missing although its devices
+    exist.
+    """
     given = {part.strip() for part in capabilities.split(",")} - {""}
     nodes = any(n.path.startswith("/dev/nvidia") for n in driver.nodes or ())
     inside = bool(seen.machine.container) and not seen.machine.wsl and nodes
@@ -306,7 +308,7 @@ def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not kind or seen.machine.wsl or not (has_gpu_on_bus(seen) or driver.module_version):
         return
     if is_unloaded(driver):
-        return  # the kernel is the host's, and module_not_loaded() tells that
+        return  # The kernel is the host's; ``module_not_loaded`` reports it.
     no_library = driver.libraries is not None and not cuda_libraries(driver)
     no_nodes = driver.nodes is not None and not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
     if not (no_library or no_nodes):

@@ -1,4 +1,4 @@
-"""What a person does about a framework: exact commands for that environment, from the tables; never an invented pair."""
+"""Advice on a framework: exact commands for its environment, from the tables; never an invented combination."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from core.rules.wording import manual_fix
 
 
 def framework_pip_command(seen: Snapshot, python: PythonEnvironment, *arguments: str) -> str:
-    """Return the command that does in one environment what pip does with these arguments."""
+    """Return the command that runs pip, or its equivalent, with these arguments in one environment."""
     interpreter = python.executable or python_of_environment(seen, python.prefix)
     return install_command(python, interpreter, shell_of(seen.machine.system), *arguments)
 
 
 def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: str) -> Fix:
-    """Return how to install the very same release of one distribution once more, from where it came."""
+    """Return how to reinstall the same release of a distribution from its original source."""
     release, index = version.partition("+")[0], index_of_build(version)
     options = ("--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}")
     command = framework_pip_command(seen, python, "install", *options, *(("--index-url", index) if index else ()))
@@ -32,13 +32,13 @@ def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: s
 
 
 def index_of_build(version: str) -> str:
-    """Return the address of PyTorch's own index that has the build a version names ("2.8.0+cu128"); empty where it names none."""
+    """Return PyTorch's own index with the build that a version names ("2.8.0+cu128"); empty if it names none."""
     variant = version.partition("+")[2]
     return f"{framework_tables().torch_index.url}{variant}" if re.fullmatch(r"cu\d+|cpu", variant) else ""
 
 
 def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:
-    """Return how to get the build of PyTorch that suits this driver, this GPU and this Python."""
+    """Return how to install the PyTorch build that fits this driver, GPU and Python."""
     side = gpu_side(seen)
     if is_beyond_horizon("torch", build.version):
         return newer_torch(seen, python, build, side)
@@ -108,14 +108,16 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
 
 
 def fitting_companion(name: str, torch: str) -> str:
-    """Return the requirement on a package that is built for one release of PyTorch: some publish no pin of their own."""
+    """Return the requirement for a package that is built for one release of PyTorch; some of these packages pin no
+    release.
+    """
     rows = (r for r in framework_tables().companions if version_tuple(r.torch) == version_tuple(torch)[:2])
     its = next(({"torchvision": r.torchvision, "torchaudio": r.torchaudio}.get(name) for r in rows), None)
     return f"{name}=={its}.*" if its else name
 
 
 def _beside_torch(python: PythonEnvironment) -> tuple[str, ...]:
-    """Return the packages that are built for one build of PyTorch, and come with it from its own index."""
+    """Return the packages that are built for one build of PyTorch and are in the same index."""
     return tuple(dict.fromkeys(d.name for d in python.distributions if d.name in ("torchvision", "torchaudio")))
 
 
@@ -133,7 +135,7 @@ def _torch_command(seen: Snapshot, python: PythonEnvironment, wanted: str, choic
 
 
 def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
-    """Return where a person finds the build with CUDA of a release that is newer than the tables."""
+    """Return where to find the CUDA build of a release that is newer than the tables."""
     return manual_fix(
         _("Choose the build of {name} {version} with CUDA", name=name, version=version),
         _(
@@ -147,11 +149,13 @@ def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
 
 
 JETSON_INDEX = "https://developer.download.nvidia.com/compute/redist/jp"
-"""NVIDIA's own place for builds of PyTorch for Jetson, a folder for each JetPack (NVIDIA, "Installing PyTorch for Jetson Platform")."""
+"""NVIDIA's index of PyTorch builds for Jetson, one folder for each JetPack (NVIDIA, "Installing PyTorch for Jetson
+Platform").
+"""
 
 
 def for_jetson(release: str) -> Fix:
-    """Return what holds for every framework on a Jetson of this release of NVIDIA's Linux."""
+    """Return the advice for any framework on a Jetson with this release of Linux for Tegra."""
     return manual_fix(
         _("Install the build for Jetson"),
         _("This is a Jetson: builds that use its GPU are made for its JetPack release and come from NVIDIA."),
@@ -163,7 +167,7 @@ def for_jetson(release: str) -> Fix:
 
 
 def no_torch(side: GpuSide) -> Fix:
-    """Return what is left where no known build of PyTorch suits, or where the tables do not reach."""
+    """Return the remaining options if no known build of PyTorch fits, or the tables do not cover it."""
     if side.tegra:
         return for_jetson(side.release)
     if side.is_unlisted or side.processor not in framework_tables().processors:
@@ -195,7 +199,7 @@ def no_torch(side: GpuSide) -> Fix:
 
 
 def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str, ...], version: str) -> Fix:
-    """Return how to have onnxruntime-gpu alone: all of them away first, since they share one folder."""
+    """Return how to have only onnxruntime-gpu: remove all variants first, since they share one folder."""
     if gpu_side(seen).tegra:
         return for_jetson(seen.machine.tegra)
     wanted = f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"
@@ -209,7 +213,7 @@ def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str
 
 
 def tensorflow_on_windows(seen: Snapshot) -> Fix:
-    """Return what is left for TensorFlow on native Windows."""
+    """Return the options for TensorFlow on native Windows."""
     rows = [r for r in framework_tables().tensorflow if r.system == "windows"]
     last = max(rows, key=lambda r: version_tuple(r.tensorflow))
     newest = max(
@@ -245,7 +249,7 @@ def tensorflow_on_windows(seen: Snapshot) -> Fix:
 
 
 def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
-    """Return how to have TensorFlow with the CUDA libraries that it pins."""
+    """Return how to install TensorFlow with the CUDA libraries that it pins."""
     if gpu_side(seen).tegra:
         return for_jetson(seen.machine.tegra)
     if is_beyond_horizon("tensorflow", version):
@@ -277,7 +281,7 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
 
 
 def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
-    """Return how to give JAX its CUDA plugin: the newest whose driver is here."""
+    """Return how to install JAX's CUDA plugin: the newest that the driver supports."""
     side = gpu_side(seen)
     if side.tegra:
         return for_jetson(side.release)
@@ -316,7 +320,7 @@ def _takes_python(capability: str, side: GpuSide) -> bool:
 
 
 def reinstall_requirement(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
-    """Return how to install what was required."""
+    """Return how to install the required packages."""
     return manual_fix(
         _("Install the required packages"),
         framework_pip_command(seen, python, "install", *wanted),
@@ -326,7 +330,7 @@ def reinstall_requirement(seen: Snapshot, python: PythonEnvironment, *wanted: st
 
 
 def install_package(home: EnvironmentView, name: str, releases: str = "") -> Fix:
-    """Return how to install a package; advice alone if nothing here vouches for its name."""
+    """Return how to install a package; only text if nothing on the machine vouches for its name."""
     fix = reinstall_requirement(home.seen, home.python, f"{name}{releases}")
     if is_trusted_name(home, name):
         return fix

@@ -1,4 +1,4 @@
-"""Rules about environments that no longer fit their Python, and about what an interrupted pip left in them."""
+"""Rules about environments that no longer fit their Python, and about leftovers of an interrupted pip."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, o
 
 
 def broken_environments(seen: Snapshot) -> Iterator[Finding]:
-    """An environment whose Python is gone or is another one, or whose scripts lead elsewhere."""
+    """An environment's Python is missing or was replaced, or its scripts name another folder."""
     for home, search in views_with_imports(seen):
         for fault in search.faults:
             yield _broken(home, fault)
@@ -34,7 +34,7 @@ def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
     if fault.kind == "moved":
         severity = min(severity, WARNING)
     elif fault.kind == "copied" and "here" not in home.python.ways:
-        severity = NOTE  # its interpreter works; only its scripts lead elsewhere
+        severity = NOTE  # The interpreter works; only the scripts name another folder.
     elif fault.kind == "copied":
         severity = min(severity, WARNING)
     title, why, fix = _words(home, fault)
@@ -57,7 +57,7 @@ def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
 
 
 def _is_beside(home: EnvironmentView) -> bool:
-    """Whether it is only what runs by default and has no framework, while another environment was named or is active."""
+    """Whether it is only the default environment, without a framework, while another one was named or is active."""
     ours = any(FRAMEWORKS.fullmatch(d.name) for d in home.python.distributions)
     nearest = min((environment_rank(home.seen, p.prefix) for p in home.seen.pythons or ()), default=home.near)
     return home.near > 1 and not ours and nearest <= 1
@@ -143,7 +143,7 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
 
 
 def _look_at(path: str) -> Fix:
-    """Return what to do about start-up code."""
+    """Return the advice on start-up code."""
     return manual_fix(
         _("Correct the start-up code, or remove it"),
         path,
@@ -153,7 +153,7 @@ def _look_at(path: str) -> Fix:
 
 
 def _make_again(home: EnvironmentView) -> Fix:
-    """Return how to recreate an environment beside the old one, with what it has of frameworks."""
+    """Return how to recreate an environment beside the old one, with the same frameworks."""
     wanted = [f"{d.name}=={d.version}" for d in home.python.distributions if FRAMEWORKS.fullmatch(d.name)]
     system = home.seen.machine.system
     fresh = f"{home.python.prefix}-new"
@@ -166,11 +166,11 @@ def _make_again(home: EnvironmentView) -> Fix:
     )
 
 
-# --- what an interrupted pip left ------------------------------------------------------------------------------------
+# --- leftovers of an interrupted pip ----------------------------------------------------------------------------------
 
 
 def interrupted_installations(seen: Snapshot) -> Iterator[Finding]:
-    """Parts of a package that an interrupted installation or removal left behind."""
+    """An interrupted installation or removal left parts of a package behind."""
     for home, search in views_with_imports(seen):
         for name in dict.fromkeys(r.distribution for r in search.remains):
             some = [r for r in search.remains if r.distribution == name]
@@ -223,12 +223,12 @@ def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: l
 
 
 def _reads_release(reader: str, name: str) -> bool:
-    """Whether a package compares the release of another one at its start, and so needs its metadata."""
+    """Whether a package checks the version of another one at its start, and so needs its metadata."""
     return any(re.fullmatch(c.of, reader) and re.fullmatch(c.wanted, name) for c in module_table().checked)
 
 
 def _installed_again(home: EnvironmentView, name: str, version: str, some: list[Remains]) -> InstallPackages | None:
-    """Return the remedy that takes what was left away and installs the release that its names tell; None where none does."""
+    """Return the remedy that removes the leftovers and installs the release in their names; None if they name none."""
     system = home.seen.machine.system
     left = tuple(file_name(system, r.path) for r in some)
     told = version or next((v for n in left for v in re.findall(r"-(\d[\w.+!]*)\.dist-info$", n)), "")

@@ -1,17 +1,21 @@
-"""Rules about how frameworks were built: without CUDA, for other GPUs, or for a system on which no GPU is seen."""
+"""Rules about how frameworks were built: without CUDA, for other GPUs, or for a system on which they find no GPU."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from core.common.i18n import _, join_sentences
 from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.horizon import is_beyond_horizon
-from core.model.facts import FrameworkBuild, Snapshot
-from core.model.findings import Finding
+from core.model.facts import FrameworkBuild, Gpu, Snapshot
+from core.model.findings import Evidence, Finding, Fix
 from core.model.steps import Step
+from core.rules.driver.device_order import use_alone, visible_gpus
 from core.rules.frameworks.advice import (
     another_torch,
     gpu_onnxruntime,
@@ -20,7 +24,7 @@ from core.rules.frameworks.advice import (
     tensorflow_on_windows,
 )
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.fit import build_fits, code_fits, framework_tables, gpu_side, torch_code
+from core.rules.frameworks.fit import PASSES_OVER, build_fits, framework_tables, gpu_side, torch_code
 from core.rules.snapshot_queries import capability_number
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -31,17 +35,17 @@ _GPU_BUILDS = late_pattern(
 
 
 def is_cpu(build: FrameworkBuild) -> bool:
-    """Whether a build has neither CUDA nor another accelerator."""
+    """Whether a build supports neither CUDA nor another accelerator."""
     return build.cuda == "" and not build.other
 
 
 def on_gpu(home: EnvironmentView) -> list[FrameworkBuild]:
-    """Return the builds of an environment that were made for CUDA."""
+    """Return the builds of an environment that support CUDA."""
     return [b for b in home.builds if b.cuda and _GPU_BUILDS.fullmatch(b.distribution)]
 
 
 def cpu_only_build(seen: Snapshot) -> Iterator[Finding]:
-    """A GPU is here, and a framework was installed as its build without CUDA."""
+    """The machine has a GPU, but a framework's build has no CUDA."""
     side = gpu_side(seen)
     if not side.there:
         return
@@ -113,7 +117,7 @@ def _native_tensorflow(home: EnvironmentView, build: FrameworkBuild) -> bool:
 
 
 def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
-    """A TensorFlow that cannot see a GPU on native Windows."""
+    """TensorFlow's build for native Windows does not support GPUs."""
     if not gpu_side(seen).there:
         return
     fact = framework_tables().fact("tf_windows")
@@ -143,21 +147,32 @@ def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
 
 def framework_without_code(seen: Snapshot) -> Iterator[Finding]:
     """A framework's library has no machine code for a GPU of this machine."""
-    side = gpu_side(seen)
-    if not side.gpus:
-        return
-    for home in environment_views(seen):
+    side, gpus = gpu_side(seen), visible_gpus(seen)
+    for home in environment_views(seen) if gpus else ():
         for build in on_gpu(home):
-            if build_fits(build, side) is False:
-                yield _without_code(home, build)
+            unfit = [g for g in gpus if build_fits(build, replace(side, gpus=(g,))) is False]
+            if unfit and gpus[0] in unfit and not (_passes_over(build) and len(unfit) < len(gpus)):
+                yield _without_code(home, build, gpus[0], [g for g in gpus if g not in unfit])
+            elif unfit:
+                yield _without_code_for_another(home, build, unfit[0], [g for g in gpus if g not in unfit])
 
 
-def _without_code(home: EnvironmentView, build: FrameworkBuild) -> Finding:
-    side = gpu_side(home.seen)
-    row = torch_code(build.version, build.cuda or "", side) if build.distribution == "torch" else None
-    sass, source = (build.sass, build.binary) if build.sass else (row.sass if row else (), row.source if row else "")
-    gpu = next(g for g in side.gpus if code_fits(sass or (999,), build.ptx or (), (g,), build.bound) is False)
-    new = bool(sass) and (capability_number(gpu.compute_capability) or 0) > min(sass or ())
+def _passes_over(build: FrameworkBuild) -> bool:
+    return bool(re.fullmatch(PASSES_OVER, build.distribution))
+
+
+def _machine_code(home: EnvironmentView, build: FrameworkBuild) -> tuple[tuple[int, ...], str]:
+    """Return the architectures that a build has machine code for, with the source: its files, else the tables."""
+    row = torch_code(build.version, build.cuda or "", gpu_side(home.seen)) if build.distribution == "torch" else None
+    if build.sass:
+        return build.sass, build.binary
+    return (row.sass, row.source) if row else ((), "")
+
+
+def _without_code(home: EnvironmentView, build: FrameworkBuild, gpu: Gpu, fit: list[Gpu]) -> Finding:
+    """The GPU that programs use first; ``fit``: others, for which the build has code."""
+    sass, _source = _machine_code(home, build)
+    new = bool(sass) and (capability_number(gpu.compute_capability) or 0) > min(sass)
     return make_finding(
         Step.FRAMEWORKS,
         home.severity,
@@ -173,29 +188,75 @@ def _without_code(home: EnvironmentView, build: FrameworkBuild) -> Finding:
         why=join_sentences(
             _("It was built for older GPUs.") if new else _("It was built for newer GPUs."),
             _("Its own message is: no kernel image is available for execution on the device."),
+            _("Programs that name no GPU use this one, although the {name} is fit.", name=fit[0].name) if fit else "",
         ),
-        evidence=[
-            observation(
-                "GPU",
-                _(
-                    "{name}, compute capability {compute_capability}",
-                    name=gpu.name,
-                    compute_capability=gpu.compute_capability,
-                ),
-                gpu.source,
-            ),
-            observation(
-                _("Machine code"), join_names((f"{s // 10}.{s % 10}" for s in sass or ()), 20) or _("not told"), source
-            ),
-            home.concerns(build.distribution),
-        ],
+        evidence=_code_rows(home, build, gpu),
         subject=home.python.prefix,
-        fix=another_torch(home.seen, home.python, build) if build.distribution == "torch" else None,
+        fix=_other_code(home, build, fit, new=new),
     )
 
 
+def _without_code_for_another(home: EnvironmentView, build: FrameworkBuild, gpu: Gpu, fit: list[Gpu]) -> Finding:
+    """A GPU that programs use only if they name it, or use all."""
+    sass, _source = _machine_code(home, build)
+    gpus = visible_gpus(home.seen)
+    new = bool(sass) and (capability_number(gpu.compute_capability) or 0) > min(sass)
+    return make_finding(
+        Step.FRAMEWORKS,
+        NOTE if _passes_over(build) else min(home.severity, WARNING),
+        f"code-{build.distribution}",
+        _(
+            "{distribution} {version} in {prefix} has no machine code for GPU {index}, the {name}.",
+            distribution=build.distribution,
+            version=build.version,
+            prefix=home.python.prefix,
+            index=gpus.index(gpu),
+            name=gpu.name,
+        ),
+        cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
+        why=_("It passes over this GPU and uses the {name}.", name=fit[0].name)
+        if _passes_over(build)
+        else join_sentences(
+            _("Programs that name no GPU use GPU 0, the {name}, and run.", name=gpus[0].name),
+            _(
+                "Those that use this one, or all of them, fail: no kernel image is available for execution on the device."
+            ),
+        ),
+        evidence=[
+            *_code_rows(home, build, gpu),
+            *(observation(_("Fit"), f"{gpus.index(g)} {g.name}", g.source) for g in fit),
+        ],
+        subject=home.python.prefix,
+        fix=_other_code(home, build, fit, new=new),
+    )
+
+
+def _other_code(home: EnvironmentView, build: FrameworkBuild, fit: list[Gpu], *, new: bool) -> Fix | None:
+    """Return what helps: a build for all GPUs, or leaving out one that newer builds no longer have code for."""
+    if fit and not new:
+        return use_alone(fit, home.seen)
+    return another_torch(home.seen, home.python, build) if build.distribution == "torch" else None
+
+
+def _code_rows(home: EnvironmentView, build: FrameworkBuild, gpu: Gpu) -> list[Evidence]:
+    sass, source = _machine_code(home, build)
+    return [
+        observation(
+            "GPU",
+            _(
+                "{name}, compute capability {compute_capability}",
+                name=gpu.name,
+                compute_capability=gpu.compute_capability,
+            ),
+            gpu.source,
+        ),
+        observation(_("Machine code"), join_names((f"{s // 10}.{s % 10}" for s in sass), 20) or _("not told"), source),
+        home.concerns(build.distribution),
+    ]
+
+
 def built_for_newer_cuda(seen: Snapshot) -> Iterator[Finding]:
-    """A framework was built for a CUDA that this driver does not run yet."""
+    """A framework was built for a newer CUDA than this driver supports."""
     side = gpu_side(seen)
     if not side.works:
         return

@@ -1,4 +1,4 @@
-"""Rules about CTranslate2's cuBLAS: its wheel brings none, and opens it by its bare name from wherever the loader looks."""
+"""Rules about CTranslate2's cuBLAS: its wheel has none, and opens it by name on the loader's search path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.rules.frameworks.fit import gpu_side
 from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
 
 SEARCH_SOURCES = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}
-"""What a bare name leads to, in the words of the toolkits' ``named_by``."""
+"""Values of a toolkit's ``named_by`` for folders that the loader searches."""
 
 DEFAULT_FOLDERS = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64"),
@@ -30,13 +30,13 @@ FACT_SOURCE = N_("needed names, RPATH and ctranslate2/__init__.py, read in 4.4.0
 
 
 def cublas_by_name(seen: Snapshot) -> Iterator[Finding]:
-    """A CTranslate2 for CUDA whose cuBLAS is nowhere, or is where a bare name does not lead."""
+    """CTranslate2 for CUDA finds no cuBLAS: none is installed, or none is on the loader's search path."""
     if not gpu_side(seen).there or seen.toolkits is None:
         return
     for home in environment_views(seen):
         build = home.build("ctranslate2")
         if build is None or build not in on_gpu(home) or home.near > 3 or home.python.kind == "conda":
-            continue  # conda's interpreter leads its extension modules to its own lib folder
+            continue  # conda's interpreter has an RPATH to its own lib folder, which its extension modules use.
         if is_beyond_horizon("ctranslate2", build.version) or is_beyond_horizon("cuda", build.cuda):
             continue
         places = list(_places(home, build))
@@ -50,7 +50,7 @@ def _name(seen: Snapshot, build: FrameworkBuild) -> str:
 
 
 def _places(home: EnvironmentView, build: FrameworkBuild) -> Iterator[Toolkit]:
-    """Yield the sets of CUDA libraries with the cuBLAS that is wanted, those of the environment first."""
+    """Yield the sets of CUDA libraries that contain the needed cuBLAS; the environment's own first."""
     wanted = _name(home.seen, build)
     having = [t for t in home.seen.toolkits or () if any(f.name.lower() == wanted for f in t.libraries)]
     yield from sorted(having, key=lambda t: not _is_own(home, t))

@@ -1,4 +1,4 @@
-"""Rules about imports that end: the first thing that the import of a framework does not get, and why it is not there."""
+"""Rules about imports that fail: the first thing that the import of a framework does not get, and the reason."""
 
 from __future__ import annotations
 
@@ -28,33 +28,35 @@ from core.rules.frameworks.packages import FRAMEWORKS, check_of
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
 PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
-"""Modules that Python is built without where a library's development files are not there."""
+"""Modules that Python is built without if a library's development files are missing."""
 
 PUT_BACK = ("corrupt_or_truncated_file", "installation_interrupted", "package_for_another_python")
-"""Causes where the record is there and its files are not, or are wrong: pip and uv take such a release as installed, and do nothing."""
+"""Causes in which the record exists but files are missing or wrong: pip and uv consider the release installed and do
+nothing.
+"""
 
 ENDED_ID = "import-ends-"
-"""Start of the name of every finding of this module; the module that is asked for follows."""
+"""Prefix of the name of every finding of this module; the requested module follows."""
 
 
 def ended_imports(seen: Snapshot) -> Iterator[Finding]:
-    """The import of a framework ends at something that it asks for and does not get."""
+    """The import of a framework fails because it does not get something that it asks for."""
     for home, search in views_with_imports(seen):
         for ended in search.ended:
             if ended.kind == "unfit" or (not ended.owner and ended.wanted in PYTHONS_OWN and not ended.path):
-                continue  # the rules about compiled modules tell it
+                continue  # The rules about compiled modules report it.
             if not _is_told(ended, search) and not _is_checked(home, ended):
                 yield _finding(home, search, ended)
 
 
 def _is_told(ended: EndedImport, search: ImportSearch) -> bool:
-    """Whether the rules about modules that are in the way, or for another Python, tell of this very file."""
+    """Whether the rules about shadowing modules, or modules for another Python, report this file."""
     top = ended.wanted.partition(".")[0]
     return any(m.path == ended.path and (m.foreign or m.hidden) for m in search.modules if m.name == top)
 
 
 def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
-    """Whether the framework compares the release of what it asks for before it comes to this line."""
+    """Whether the framework checks the version of what it imports before it reaches this line."""
     wanted = distribution_of(ended.wanted)
     return ended.kind == "no name" and any(
         b.wanted == wanted
@@ -86,7 +88,7 @@ def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) ->
 
 
 def _concerned(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> Iterator[Concern]:
-    """Yield whose import ends, else the package that lost its files; the whole environment where that is open."""
+    """Yield the consumers whose import fails, else the package that lost its files, else the whole environment."""
     yield from (home.concerns(name) for name in consumers)
     if not consumers:
         whose = ended.owner or ended.hidden_owner
@@ -94,7 +96,7 @@ def _concerned(home: EnvironmentView, ended: EndedImport, consumers: list[str]) 
 
 
 def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[str]:
-    """Return the distributions whose import ends."""
+    """Return the distributions whose import fails."""
     patterns = [row.distributions for row in module_table().modules if row.module in ended.starts]
     found = [d.name for p in patterns for d in home.python.distributions if re.fullmatch(p, d.name)]
     users = [name for s in ended.starts if home.installed(name := distribution_of(s)) and name not in found]
@@ -102,25 +104,28 @@ def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[s
 
 
 def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> Severity:
-    """An import that fails, fails with or without a GPU. What an extension lacks and never asked for, few come to."""
+    """Return the severity: a failing import fails with or without a GPU.
+
+    If an extension lacks something that it does not require, few programs need it.
+    """
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
     undeclared = ended.kind == "absent" and not ended.path and ended.importer and not _asked(home, ended)
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
     if worked or (undeclared and not framework and all(is_asked_for(home, name) for name in consumers)):
         return NOTE
     if undeclared and not framework:
-        return min(home.severity, WARNING)  # installed for its own sake, and yet others work without it
+        return min(home.severity, WARNING)  # It was installed for its own sake, and other packages work without it.
     return home.severity
 
 
 def _asked(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
-    """Return who requires what the import does not get, and in which releases."""
+    """Return the packages that require what the import does not get, with the required versions."""
     wanted = distribution_of(ended.wanted)
     return [(f"{d.name} {d.version}", text) for d in first_of_each(home) for text in asked_of(home, d, wanted)]
 
 
 def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> str:
-    mine = [name for name in consumers if FRAMEWORKS.fullmatch(name)] or consumers  # what imports these ends with them
+    mine = [name for name in consumers if FRAMEWORKS.fullmatch(name)] or consumers  # Whatever imports these fails, too.
     whole = (f"{d.name} {d.version}" for name in mine if (d := home.installed(name)))
     values = {
         "who": join_names(whole) or join_names(ended.starts),
@@ -223,7 +228,7 @@ LEFT = N_("Left by an interrupted installation")
 def _cure(
     home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None, cause: Cause
 ) -> tuple[Fix, Remedy | None]:
-    """Return what to do, and what would do it."""
+    """Return the advice, and the remedy that would carry it out."""
     package = distribution_of(ended.wanted)
     if cause == "module_shadowed" and entry is not None:
         system = home.seen.machine.system

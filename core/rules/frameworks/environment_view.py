@@ -1,4 +1,4 @@
-"""An environment with its frameworks, as the rules about frameworks see it."""
+"""An environment and its frameworks, in the form that the rules about frameworks need."""
 
 from __future__ import annotations
 
@@ -26,40 +26,42 @@ from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern_row
 
 
 class EnvironmentView(msgspec.Struct, frozen=True):
-    """One environment, how its frameworks were built, and what happened when they were tried."""
+    """One environment, how its frameworks were built, and the results of trials."""
 
     seen: Snapshot
     python: PythonEnvironment
     builds: tuple[FrameworkBuild, ...]
     trials: tuple[FrameworkTrial, ...]
     near: int
-    """0 named, 1 active, 2 what runs by default, 3 any other that was examined in full, 4 only listed."""
+    """Rank: 0 named, 1 active, 2 the default, 3 any other that was examined in full, 4 only listed."""
 
     @property
     def severity(self) -> Severity:
-        """How much a fault of it matters: a named or active one most, one that was only listed least."""
+        """Return the severity of a fault: highest for a named or active environment, lowest for one that is only
+        listed.
+        """
         return ERROR if self.near <= 1 else WARNING if self.near <= 3 else NOTE
 
     def concerns(self, name: str = "") -> Concern:
-        """Whom a finding concerns: the whole environment, or a distribution of it."""
+        """Return the concerned consumer: the whole environment, or one of its distributions."""
         its = self.installed(name)
         return concern_row(self.python.consumer(f"{its.name} {its.version}" if its else ""))
 
     def build(self, *names: str) -> FrameworkBuild | None:
-        """Return the first build of these distributions."""
+        """Return the build of the first of these distributions that has one; None if none has."""
         return next((b for n in names for b in self.builds if b.distribution == n), None)
 
     def installed(self, name: str) -> Distribution | None:
-        """Return an installed distribution."""
+        """Return an installed distribution by name; None if it is not installed."""
         return next((d for d in self.python.distributions if d.name == name), None)
 
     def trial(self, distribution: str) -> FrameworkTrial | None:
-        """Return the trial of a framework."""
+        """Return the trial of a framework; None if there was none."""
         return next((t for t in self.trials if t.framework == distribution), None)
 
 
 def environment_views(seen: Snapshot) -> Iterator[EnvironmentView]:
-    """Yield every environment that was read, those that were named or are active first."""
+    """Yield every environment that was read; named and active ones first."""
     system = seen.machine.system
     everything = seen.frameworks
     near = sorted(seen.pythons or (), key=lambda p: environment_rank(seen, p.prefix))
@@ -75,7 +77,7 @@ def environment_views(seen: Snapshot) -> Iterator[EnvironmentView]:
 
 
 def first_of_each(home: EnvironmentView) -> list[Distribution]:
-    """Return the distributions that are found: of two with one name the first on sys.path."""
+    """Return the distributions that Python finds: of two with one name, the first on sys.path."""
     known: dict[str, Distribution] = {}
     for distribution in home.python.distributions:
         known.setdefault(distribution.name, distribution)
@@ -83,24 +85,25 @@ def first_of_each(home: EnvironmentView) -> list[Distribution]:
 
 
 class UnmetRequirement(msgspec.Struct, frozen=True):
-    """A requirement that what is installed does not meet."""
+    """A requirement that the installed packages do not meet."""
 
     of: Distribution
     wanted: str
-    """Name of the distribution that it asks for."""
+    """Name of the required distribution."""
     specifier: str
     installed: str
-    """Its version; empty when it is not installed."""
+    """Its version; empty if it is not installed."""
     optional: bool
-    """It belongs to an extra, so that it counts only if that was asked for."""
+    """It belongs to an extra, so it counts only if that extra was requested."""
 
 
 def unmet_requirements(home: EnvironmentView) -> Iterator[UnmetRequirement]:
-    """Yield the requirements on packages that matter here which are not met, as ``pip check`` would: by versions alone.
+    """Yield the unmet requirements on relevant packages as ``pip check`` would, by versions only.
 
-    Extras may be alternatives (one for CUDA 12, one for 13): where one of them is met, the others were not asked for.
+    Extras may be alternatives (one for CUDA 12, one for 13): if one of them is met, the others were not requested.
     """
-    installed = {d.name: d.version for d in reversed(home.python.distributions)}  # of two the first is found
+    # Of two with one name, Python finds the first.
+    installed = {d.name: d.version for d in reversed(home.python.distributions)}
     for distribution in first_of_each(home):
         wishes = [
             w
@@ -117,7 +120,7 @@ def unmet_requirements(home: EnvironmentView) -> Iterator[UnmetRequirement]:
 
 
 def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> Iterator[str]:
-    """Yield the versions of ``name`` that a distribution requires here, as text; nothing that an extra asks for."""
+    """Yield the versions of ``name`` that a distribution requires, as text, except for extras."""
     for raw in (*distribution.requires, *distribution.pins):
         wish = _applicable_requirement(raw, home)
         if wish is not None and wish[0] == name and not wish[2]:
@@ -125,20 +128,21 @@ def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> It
 
 
 def is_asked_for(home: EnvironmentView, name: str) -> bool:
-    """Whether another distribution here requires this one; else somebody wanted it for its own sake."""
+    """Whether another distribution requires this one; otherwise somebody installed it for its own sake."""
     return any(True for d in first_of_each(home) if d.name != name for _text in asked_of(home, d, name))
 
 
 def is_trusted_name(home: EnvironmentView, name: str) -> bool:
-    """Whether a distribution is installed here, required here, or in the table of modules.
+    """Whether a distribution is installed, required here, or in the table of modules.
 
-    Any other name was guessed from a module's name or taken from an error text: anybody may publish a package under it.
+    Any other name was guessed from a module's name or taken from an error text, and anybody may publish a package under
+    it.
     """
     return home.installed(name) is not None or is_asked_for(home, name) or name in module_table().names
 
 
 def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...]:
-    """Return these requirements, and with them every package of NVIDIA's that the environment's frameworks ask for and lack."""
+    """Return these requirements and those of the environment's frameworks on missing packages of NVIDIA."""
     named = {re.split(r"[^\w.-]", wish, maxsplit=1)[0] for wish in first}
     home = next((h for h in environment_views(seen) if prefix and h.python.prefix == prefix), None)
     lacking = (b for b in (unmet_requirements(home) if home else ()) if not b.installed and not b.optional)
@@ -147,12 +151,12 @@ def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...
 
 
 def _applicable_requirement(raw: str, home: EnvironmentView) -> tuple[str, str, bool] | None:
-    """Return name, versions and whether it is optional; None where it does not apply here or cannot be read."""
+    """Return name, versions and whether it is optional; None if it does not apply here or cannot be parsed."""
     machine = home.seen.machine
     return _applicable(raw, machine.system, home.python.architecture or machine.architecture, home.python.version)
 
 
-@lru_cache(maxsize=4096)  # many rules ask for the same ones, of each way of starting
+@lru_cache(maxsize=4096)  # Cached: many rules ask for the same requirements, for each way of starting.
 def _applicable(raw: str, system: System, architecture: str, version: str) -> tuple[str, str, bool] | None:
     wish = parse_requirement(raw)
     if wish is None:
@@ -169,5 +173,5 @@ def _applicable(raw: str, system: System, architecture: str, version: str) -> tu
 
 
 def _is_met(specifier: str, version: str) -> bool:
-    """Whether a version is within; one that cannot be compared is not held against anybody."""
+    """Whether a version meets a specifier; True if it cannot be parsed."""
     return is_in_specifier(specifier, version) is not False

@@ -1,4 +1,4 @@
-"""Rules about Python environments: what is in them, which one is active, and whether it is the one that was meant."""
+"""Rules about Python environments: their content, which one is active, and whether it is the intended one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FRAMEWORK_NAMES = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2
 
 
 def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
-    """An environment that was named and could not be read."""
+    """A named environment could not be read."""
     told = {s.prefix for s in seen.imports or () if any(f.kind not in ("moved", "copied") for f in s.faults)}
     for python in seen.pythons or ():
         if python.problem and python.is_named and python.prefix not in told:
@@ -62,7 +62,7 @@ def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
 
 
 def environment_contents(seen: Snapshot) -> Iterator[Finding]:
-    """Each environment with what matters in it."""
+    """Each environment with its relevant content."""
     for python in seen.pythons or ():
         frameworks = _frameworks(python)
         if frameworks and not python.problem:
@@ -95,7 +95,7 @@ def _frameworks(python: PythonEnvironment) -> list[str]:
 
 
 def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
-    """An activated environment is not the one whose interpreter starts, or has no framework while another has one."""
+    """The active environment is not the one whose interpreter starts, or has no framework while another one has."""
     active = effective_variable(seen, "VIRTUAL_ENV") or effective_variable(seen, "CONDA_PREFIX")
     started = _other_started(seen, active.name if active else "")
     system = seen.machine.system
@@ -136,14 +136,14 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _other_started(seen: Snapshot, active: str) -> PythonEnvironment | None:
-    """Return what ``python`` starts, or ``python3`` where that is another one than the active environment."""
+    """Return the environment that ``python`` or ``python3`` starts, if it is not the active one."""
     first = next((p for p in seen.pythons or () if "python" in p.ways), None)
     second = next((p for p in seen.pythons or () if "python3" in p.ways), None)
     return second if active == "VIRTUAL_ENV" and first and second and active in first.ways else first
 
 
 def _other_severity(seen: Snapshot, active: str, started: PythonEnvironment) -> Severity:
-    """Return how much it matters: a fault where what runs lacks a framework. conda activates its base by itself."""
+    """Return the severity: a fault if the environment that runs lacks a framework; conda activates its base by default."""
     if active != "VIRTUAL_ENV":
         return NOTE
     mine = next((h for h in environment_views(seen) if active in h.python.ways), None)
@@ -185,7 +185,7 @@ def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
 
 
 def older_variables(seen: Snapshot) -> Iterator[Finding]:
-    """New programs get a folder with CUDA or cuDNN on their search path that this session's programs do not have."""
+    """New programs have a folder with CUDA or cuDNN on their search path that this session's programs do not have."""
     windows = seen.machine.system == "windows"
     variables = seen.environment.variables if seen.environment else ()
     paths = [v for v in variables if v.name.upper() == "PATH"]
@@ -226,7 +226,7 @@ def older_variables(seen: Snapshot) -> Iterator[Finding]:
 
 
 def only_on_path(seen: Snapshot) -> Iterator[Finding]:
-    """On Windows PATH leads any program to a library that Python 3.8 and later does not look for there."""
+    """On Windows, a library is on PATH, where any program finds it, but Python 3.8 and later does not."""
     if seen.machine.system != "windows":
         return
     for load in seen.loads or ():
@@ -236,7 +236,7 @@ def only_on_path(seen: Snapshot) -> Iterator[Finding]:
 
 
 def lost_to_python(seen: Snapshot, load: Load) -> dict[str, str]:
-    """Return the libraries that a Python environment's framework does not find, and the files that PATH leads others to."""
+    """Return the libraries that an environment's framework does not find -> the files that other programs find on PATH."""
     if load.consumer.kind not in ("python", "store") or not load.consumer.framework:
         return {}
     plain = {
@@ -302,7 +302,7 @@ def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
 
 
 def other_compiler(seen: Snapshot) -> Iterator[Finding]:
-    """The nvcc on the search path is of another CUDA major than PyTorch: extensions that are compiled will not fit."""
+    """The nvcc on PATH has another CUDA major version than PyTorch, so that compiled extensions will not fit."""
     nvcc = used_compiler(seen)
     if nvcc is None:
         return

@@ -1,4 +1,6 @@
-"""Rules about a framework that sees fewer GPUs than the driver gives this user: each that it leaves out, or what was looked at."""
+"""Rules about a framework that sees fewer GPUs than the driver offers this user: each missing GPU, with the reason if
+known.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from core.model.facts import FrameworkTrial, Gpu, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.steps import Step
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.fit import code_fits, gpu_side
+from core.rules.frameworks.fit import PASSES_OVER, code_fits, gpu_side
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import NOTE, WARNING, make_finding, observation
 
@@ -18,11 +20,9 @@ CHOOSING = (
     (r"jax", ("JAX_CUDA_VISIBLE_DEVICES",)),
     (r"tensorflow.*|tf-nightly", ("TF_MIN_GPU_MULTIPROCESSOR_COUNT",)),
 )
-"""Variables by which a framework itself leaves GPUs out: jax/_src/xla_bridge.py (jax_cuda_visible_devices), and
-tensorflow/core/common_runtime/gpu/gpu_device.cc (GetMinGPUMultiprocessorCount)."""
-
-PASSES_OVER = r"tensorflow.*|tf-nightly"
-"""GetValidDeviceIds in tensorflow/core/common_runtime/gpu/gpu_device.cc: "Ignoring visible gpu device"."""
+"""Variables with which a framework itself leaves out GPUs: jax/_src/xla_bridge.py (jax_cuda_visible_devices), and
+tensorflow/core/common_runtime/gpu/gpu_device.cc (GetMinGPUMultiprocessorCount).
+"""
 
 
 def fewer_gpus(seen: Snapshot) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def _finding(home: EnvironmentView, trial: FrameworkTrial, given: int) -> Findin
 
 
 def _without_code(home: EnvironmentView, trial: FrameworkTrial) -> list[Gpu]:
-    """Return the GPUs that TensorFlow passes over, since it has no code for them; others count every GPU."""
+    """Return the GPUs that TensorFlow leaves out because it has no code for them; other frameworks count every GPU."""
     build = home.build(trial.framework)
     if build is None or not build.sass or not re.fullmatch(PASSES_OVER, trial.framework):
         return []

@@ -1,4 +1,4 @@
-"""What the rules know of frameworks' releases, and which build of one suits this driver, this GPU and this Python."""
+"""Tables of frameworks' releases, and the build that fits this driver, GPU and Python."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from core.rules.driver.compatibility import code_runs, is_tegra, ptx_compiles
 from core.rules.driver.facts import driver_works, has_gpu_on_bus
 from core.rules.snapshot_queries import capability_number
 
+PASSES_OVER = r"tensorflow.*|tf-nightly"
+"""GetValidDeviceIds in tensorflow/core/common_runtime/gpu/gpu_device.cc: "Ignoring visible gpu device"."""
+
 
 class TorchBuild(SourcedRow, frozen=True, kw_only=True):
-    """One build that a release of PyTorch is published as; ``torch`` is major.minor."""
+    """One build in which a PyTorch release is published; ``torch`` is major.minor."""
 
     torch: str
     cuda: str
     processors: tuple[str, ...] = ("x86_64",)
-    """Those that it is published for on Linux; on Windows it is for x86_64 alone."""
+    """Processors on Linux; on Windows it is x86_64 only."""
     python: str
-    """As PyTorch writes it: ">=3.10, <=(3.14 exp.)"."""
+    """In PyTorch's notation: ">=3.10, <=(3.14 exp.)"."""
     stable: bool
     """False for a build that PyTorch calls experimental."""
 
 
 class TorchCode(SourcedRow, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
-    """The machine code of the builds of some releases."""
+    """The GPU code in the builds of some releases."""
 
     first: str
     last: str
@@ -53,17 +56,17 @@ class TensorFlowBuild(SourcedRow, frozen=True, kw_only=True):
 
 
 class JaxPlugin(SourcedRow, frozen=True, kw_only=True):
-    """What a CUDA plugin of JAX needs."""
+    """The requirements of a CUDA plugin of JAX."""
 
     plugin: str
     first: str = ""
-    """The first release of JAX that it is published for; empty where all have it that are still installed."""
+    """The first release of JAX that it is published for; empty if older releases without it are no longer in use."""
     driver: str
     capability: str
 
 
 class RequiredInstructions(SourcedRow, frozen=True, kw_only=True):
-    """Instruction sets of x86-64 that the published builds of a distribution (a pattern) ask for from a release on."""
+    """x86-64 instruction sets that published builds of a distribution (a pattern) need, from a release on."""
 
     distribution: str
     first: str
@@ -71,7 +74,7 @@ class RequiredInstructions(SourcedRow, frozen=True, kw_only=True):
 
 
 class Companions(SourcedRow, frozen=True, kw_only=True):
-    """The releases of the packages that are built for one release of PyTorch."""
+    """The releases of the packages built for one release of PyTorch."""
 
     torch: str
     torchvision: str
@@ -88,7 +91,7 @@ class FrameworkTables(Frozen, frozen=True, kw_only=True):
     """frameworks.json."""
 
     processors: tuple[str, ...]
-    """Those that it has rows for."""
+    """The processors that the table covers."""
     torch_index: TorchIndex
     torch: tuple[TorchBuild, ...]
     torch_code: tuple[TorchCode, ...]
@@ -99,7 +102,7 @@ class FrameworkTables(Frozen, frozen=True, kw_only=True):
     facts: tuple[QuotedFact, ...]
 
     def fact(self, id: str) -> QuotedFact:
-        """Return the fact of that id; it is there, a test says so."""
+        """Return the fact with that id, which must exist."""
         return next(f for f in self.facts if f.id == id)
 
 
@@ -109,31 +112,31 @@ def framework_tables() -> FrameworkTables:
 
 
 class GpuSide(msgspec.Struct, frozen=True):
-    """What stands on the other side: GPUs and driver."""
+    """The machine's GPUs and driver, as far as frameworks depend on them."""
 
     there: bool | None
-    """Whether the machine has an NVIDIA GPU; None where that could not be seen."""
+    """Whether the machine has an NVIDIA GPU; None if unknown."""
     works: bool
     driver: str
     cuda: str
-    """The newest CUDA that the driver runs."""
+    """The newest CUDA version that the driver supports."""
     gpus: tuple[Gpu, ...]
     system: System
     processor: str = "x86_64"
     tegra: bool = False
-    """Whether this is a Jetson or its like, whose programs come from NVIDIA's own index."""
+    """Whether this is a Jetson or another Tegra system, whose packages are in NVIDIA's own index."""
     release: str = ""
-    """Its release of NVIDIA's Linux, where it tells: "L4T 36.4.0"."""
+    """Its release of Linux for Tegra, if known: "L4T 36.4.0"."""
 
     @property
     def is_unlisted(self) -> bool:
-        """Whether the tables cannot tell which machine code a GPU here runs: it is newer than they are, or a Tegra's."""
+        """Whether the tables cannot tell which machine code a GPU runs: it is newer than they are, or a Tegra's."""
         return self.tegra or any(is_beyond_horizon("gpu", g.compute_capability) for g in self.gpus)
 
     def runs_cuda(self, cuda: str) -> bool | None:
-        """Whether the driver runs programs built for this CUDA version; None where that cannot be determined.
+        """Whether the driver supports programs built for this CUDA version; None if unknown.
 
-        The driver's own answer decides, also about a CUDA that is newer than the tables.
+        The driver's own answer decides, also for a CUDA that is newer than the tables.
         """
         wanted = version_tuple(cuda)
         if not wanted:
@@ -147,7 +150,7 @@ class GpuSide(msgspec.Struct, frozen=True):
 
 
 def gpu_side(seen: Snapshot) -> GpuSide:
-    """Return GPUs and driver as far as they were seen."""
+    """Return the GPUs and the driver, as far as the Snapshot shows them."""
     d = seen.driver
     nvml = d.nvml if d else None
     return GpuSide(
@@ -169,7 +172,7 @@ def minor_version(version: str) -> str:
 
 
 def torch_code(version: str, cuda: str, side: GpuSide) -> TorchCode | None:
-    """Return what is known of the machine code in one build of PyTorch for this system and processor."""
+    """Return the known GPU code of one PyTorch build for this system and processor; None if unknown."""
     its = version_tuple(version)[:2]
     here = (side.system, side.processor, minor_version(cuda))
     for row in framework_tables().torch_code:
@@ -181,7 +184,10 @@ def torch_code(version: str, cuda: str, side: GpuSide) -> TorchCode | None:
 def code_fits(
     sass: tuple[int, ...], ptx: tuple[int, ...], gpus: tuple[Gpu, ...], bound: tuple[str, ...] = ()
 ) -> bool | None:
-    """Whether code runs on every GPU; PTX counts, since the driver compiles it. None where a GPU's kind is not known."""
+    """Whether code runs on every GPU; PTX counts, since the driver compiles it.
+
+    None if a GPU's capability is unknown.
+    """
     answers = [_fits_one(sass, ptx, capability_number(g.compute_capability), bound) for g in gpus]
     if False in answers:
         return False
@@ -194,7 +200,9 @@ def _fits_one(sass: tuple[int, ...], ptx: tuple[int, ...], gpu: int | None, boun
 
 
 def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
-    """Whether a build has code for every GPU here: from its files, else from the tables; None where neither tells."""
+    """Whether a build has code for every GPU of the machine: by its files, else by the tables; None if neither shows
+    it.
+    """
     if build.sass:
         return code_fits(build.sass, build.ptx or (), side.gpus, build.bound)
     if build.distribution == "torch" and build.cuda:
@@ -216,25 +224,25 @@ def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
 
 
 class TorchChoice(msgspec.Struct, frozen=True):
-    """A build of PyTorch that suits."""
+    """A build of PyTorch that fits."""
 
     build: TorchBuild
     version: str
-    """What to ask for: "2.8.0", or "2.8.*" where another release is proposed."""
+    """The version to install: "2.8.0", or "2.8.*" for a release other than the installed one."""
     same_release: bool
     sure: bool
-    """Whether its machine code for these GPUs is in the tables."""
+    """Whether the tables confirm machine code for these GPUs."""
 
     @property
     def variant(self) -> str:
-        """The name of its index: cu128."""
+        """The name of its index, such as cu128."""
         return "cu" + self.build.cuda.replace(".", "")
 
 
 def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> TorchChoice | None:
-    """Return the build that suits driver, GPU and Python: of the installed release, else of the newest that has one.
+    """Return the build that fits driver, GPU and Python: of the installed release, else of the newest that has one.
 
-    Of the installed release a build also counts whose machine code is not in the tables; of another one it does not.
+    The installed release may have a build without known machine code; another release may not.
     """
     mine = side.processor if side.system == "linux" or side.processor == "x86_64" else ""
     rows = [r for r in framework_tables().torch if mine in r.processors]
@@ -252,14 +260,14 @@ def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> Torc
 
 
 def _is_within(row: TorchBuild, side: GpuSide) -> bool:
-    """Whether the driver knows this very CUDA version, so that not even new features are missing."""
+    """Whether the driver knows this very CUDA version, so that no new feature is missing either."""
     return not side.cuda or version_tuple(row.cuda) <= version_tuple(side.cuda)
 
 
 def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
-    """Whether a build has machine code for the GPUs, so that nothing must be compiled first.
+    """Whether a build has machine code for the GPUs, so that nothing has to be compiled first.
 
-    Of a release that was not read, its neighbours for the same CUDA tell, where they agree.
+    For a release that is not in the table, its neighbours for the same CUDA decide if they agree.
     """
     code = torch_code(row.torch, row.cuda, side)
     if code:
@@ -271,7 +279,9 @@ def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
 
 
 def takes_python(wanted: str, version: str) -> bool:
-    """Whether a release takes this Python: ">=3.10, <=(3.14 exp.)", "3.9-3.12"; unknown words never refuse."""
+    """Whether a release supports this Python: ">=3.10, <=(3.14 exp.)", "3.9-3.12"; words that are not understood never
+    exclude it.
+    """
     its = version_tuple(version)[:2]
     if not its:
         return True

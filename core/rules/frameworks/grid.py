@@ -1,4 +1,4 @@
-"""The grid: every environment against every framework, each cell a verdict with its reason. Derived from a report."""
+"""The grid: every environment and every framework, each cell with a verdict and its reason. Derived from a report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.rules.frameworks.fit import GpuSide, build_fits, gpu_side
 from core.rules.frameworks.trials import trial_failed
 
 ONLY_PROCESSOR: tuple[Cause, ...] = ("framework_cpu_only_build", "tf_native_windows_unsupported")
-"""Causes that leave a framework to the processor: it runs, and the cell says so in its own word."""
+"""Causes that leave a framework on the CPU: it runs, and its cell has a verdict of its own."""
 
 GRID_COLUMNS = (
     ("PyTorch", ("torch", "torch-nightly")),
@@ -34,11 +34,11 @@ GRID_COLUMNS = (
     ("MXNet", ("mxnet",)),
     ("OpenCV", ("opencv-python", "opencv-contrib-python", "opencv-python-headless", "opencv-contrib-python-headless")),
 )
-"""Column and the distributions that stand for it; a name that ends a hyphenated word may go on (cupy-cuda12x)."""
+"""Column -> the distributions that count for it; a suffix may follow a name that ends with a hyphen (cupy-cuda12x)."""
 
 
 def make_grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> CompatibilityGrid:
-    """Return the grid of a Snapshot; ``findings`` are those of the same Snapshot."""
+    """Return the grid of a Snapshot; ``findings`` are that Snapshot's."""
     side = gpu_side(seen)
     rows = tuple(
         GridRow(
@@ -127,7 +127,7 @@ def _verdict(
 def _by_files(
     home: EnvironmentView, what: Distribution, build: FrameworkBuild | None, side: GpuSide, against: Finding | None
 ) -> Judged:
-    """Judge by what was read, where nothing was run and no error stands against it."""
+    """Judge by the files that were read, if nothing was run and no error applies."""
     if build is None and home.seen.frameworks is None:
         return "not decided", _("Its build was not examined."), ""
     if build is None or build.cuda is None:
@@ -162,7 +162,7 @@ def _by_files(
 
 
 def _loads_well(home: EnvironmentView, what: Distribution) -> bool:
-    """Whether every library of the cuDNN that it wants answered in a child process."""
+    """Whether every library of the cuDNN that it needs loaded and worked in a child process."""
     system = home.seen.machine.system
     mine = [
         load
@@ -174,7 +174,7 @@ def _loads_well(home: EnvironmentView, what: Distribution) -> bool:
 
 
 def _worst_against(home: EnvironmentView, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:
-    """Return the worst finding that concerns this framework in this environment, warnings and errors only."""
+    """Return the worst finding about this framework in this environment; warnings and errors only."""
     mine = [
         f
         for f in findings
@@ -186,7 +186,7 @@ def _worst_against(home: EnvironmentView, what: Distribution, findings: tuple[Fi
 
 
 def _means(consumer: str, home: EnvironmentView, what: Distribution) -> bool:
-    """Whether a finding's consumer is this framework in this environment, or all of the environment."""
+    """Whether a finding's consumer is this framework in this environment, or the whole environment."""
     its, framework = split_id(consumer)
     return its == full_id(home.python.prefix) and (
         framework in ("", what.name) or framework.startswith(f"{what.name}-")

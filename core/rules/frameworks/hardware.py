@@ -1,4 +1,4 @@
-"""Rules about what a framework asks of the computer beside the GPU: the processor's instructions, and memory on Windows."""
+"""Rules about a framework's needs apart from the GPU: processor instructions, and memory on Windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKAGE_OWNERS = {"jaxlib": "jax"}
 
 
 def without_instructions(seen: Snapshot) -> Iterator[Finding]:
-    """A build uses instructions that this processor does not have: it cannot even be imported."""
+    """A build uses instructions that this processor lacks, so it cannot even be imported."""
     here = seen.machine.instructions
     if here is None or seen.machine.architecture != "x86_64":
         return
@@ -78,7 +78,7 @@ def without_instructions(seen: Snapshot) -> Iterator[Finding]:
 
 
 def page_file(seen: Snapshot) -> Iterator[Finding]:
-    """Windows can promise less memory than PyTorch's libraries ask for when they are loaded."""
+    """Windows can commit less memory than loading PyTorch's libraries needs."""
     left, limit = seen.machine.commit_left, seen.machine.commit_limit
     if left is None or limit is None:
         return

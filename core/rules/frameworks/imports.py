@@ -1,4 +1,4 @@
-"""Rules about Python's own search: another module in the way, packages for another Python, empty ones."""
+"""Rules about Python's module search: shadowing modules, packages for another Python, empty packages."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from core.rules.frameworks.packages import FRAMEWORKS
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
-"""Origins of entries that may lead to something else than the environment's own packages."""
+"""Origins of entries that may precede the environment's own packages."""
 INSTALLED_PTH = ("__", "easy-install.", "easy_install.", "distutils-", "_virtualenv.", "setuptools.")
-"""Starts of the .pth files that installers keep: what one of their lines serves is taken out by an uninstallation."""
+"""Prefixes of the .pth files that installers maintain; uninstalling the package removes their lines."""
 
 
 def views_with_imports(seen: Snapshot) -> Iterator[tuple[EnvironmentView, ImportSearch]]:
-    """Yield every environment whose search was read."""
+    """Yield every environment whose module search was read."""
     system = seen.machine.system
     searches = {normalise(system, s.prefix): s for s in seen.imports or ()}
     for home in environment_views(seen):
@@ -49,7 +49,7 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
             ):
                 continue
             if found.foreign:
-                continue  # it is reported as a package for another Python
+                continue  # The rule about packages for another Python reports it.
             if not found.owner and (found.hidden_owner or found.name == "nvidia"):
                 yield _file_in_the_way(home, search, found, entry)
             elif found.owner and found.hidden_owner:
@@ -57,7 +57,7 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
 
 
 def way_of(entry: SearchEntry) -> str:
-    """Return what put an entry on sys.path, in words."""
+    """Return what added an entry to sys.path, in words."""
     match entry.origin:
         case "start":
             return _("the folder in which the program is started")
@@ -82,7 +82,7 @@ def _rows(found: FoundModule, entry: SearchEntry) -> list[Evidence]:
 
 
 def _importers(home: EnvironmentView, module: str) -> list[str]:
-    """Return the distributions here whose start is known to import a module."""
+    """Return the installed distributions whose start is known to import a module."""
     rows = [r for r in module_table().modules if r.module == module and r.needed_by]
     return [d.name for d in home.python.distributions if any(re.fullmatch(r.needed_by, d.name) for r in rows)]
 
@@ -123,8 +123,8 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
 
 
 def take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
-    """Return the remedy for an installation in the way: its folder off PYTHONPATH, or out of a .pth file; a user's packages
-    off while the environment is active.
+    """Return the remedy for a shadowing installation: take its folder off PYTHONPATH or out of a .pth file, or turn the
+    user's packages off while the environment is active.
     """
     if entry.origin == "pth":
         return _line_out(home, entry)
@@ -136,7 +136,7 @@ def take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine
 
 
 def _line_out(home: EnvironmentView, entry: SearchEntry) -> TakeOutLine | None:
-    """Return the remedy that takes the line of a .pth file out, unless an installer keeps the file."""
+    """Return the remedy that removes the line of a .pth file; None if an installer maintains the file."""
     installed = file_name(home.seen.machine.system, entry.source).startswith(INSTALLED_PTH)
     return (
         None
@@ -146,7 +146,7 @@ def _line_out(home: EnvironmentView, entry: SearchEntry) -> TakeOutLine | None:
 
 
 def _other_names(home: EnvironmentView, some: Sequence[FoundModule], entry: SearchEntry) -> Remedy | None:
-    """Return the remedy for files that nobody installed: other names; never for what a project or an installation needs."""
+    """Return the remedy that renames files that nobody installed; None if a project or an installation needs them."""
     if entry.origin == "pth":
         return _line_out(home, entry)
     if any(f.project or f.owner for f in some):
@@ -156,7 +156,7 @@ def _other_names(home: EnvironmentView, some: Sequence[FoundModule], entry: Sear
 
 
 def _other_name(home: EnvironmentView, found: FoundModule) -> tuple[str, str]:
-    """Return the path of a module in the way and the file name that it could have; a package's folder is put aside."""
+    """Return the path of a shadowing module and a new file name; a package's folder is quarantined."""
     own = _own_path(home, found)
     return own, f"my_{file_name(home.seen.machine.system, own)}" if own == found.path else ""
 
@@ -183,7 +183,7 @@ def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntr
 
 
 def out_of_the_way(home: EnvironmentView, own: str, entry: SearchEntry, *, owner: str, foreign: bool = False) -> Fix:
-    """Return how a file or folder no longer comes before the environment's packages."""
+    """Return how to stop a file or folder from preceding the environment's packages."""
     system = home.seen.machine.system
     if entry.origin == "PYTHONPATH" and (owner or foreign):
         return manual_fix(
@@ -228,7 +228,7 @@ def out_of_the_way(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
 
 
 def _other_installation(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Iterator[Finding]:
-    """A second installation that wins is a fault where the person meant the first: another release, and no deliberate overlay."""
+    """A second installation wins where the person meant the first: it is another release, and no deliberate overlay."""
     same = found.owner == found.hidden_owner
     overlay = entry.origin == "user site" and home.python.kind in ("system", "other", "store")
     framework = bool(FRAMEWORKS.fullmatch(found.owner.partition(" ")[0]))
@@ -260,7 +260,7 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
 
 
 def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
-    """A file of the person's own has the name of a module of Python itself that a framework imports."""
+    """A file of the person's own has the name of a standard-library module that a framework imports."""
     for home, search in views_with_imports(seen):
         for place in dict.fromkeys(f.entry for f in search.hidden_standard):
             some = [f for f in search.hidden_standard if f.entry == place]
@@ -297,7 +297,7 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
 
 
 def packages_for_another_python(seen: Snapshot) -> Iterator[Finding]:
-    """The extension modules of a package that wins are for another Python or another processor."""
+    """The extension modules of the package that wins are for another Python or another processor."""
     for home, search in views_with_imports(seen):
         for found in search.modules:
             if found.foreign or found.wheel_tags:
@@ -354,9 +354,9 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
 
 
 def empty_packages(seen: Snapshot) -> Iterator[Finding]:
-    """Of a framework only a folder without __init__ is there, beside what an interrupted pip left of it.
+    """Of a framework only a folder without ``__init__`` exists, beside leftovers of an interrupted pip.
 
-    Where a RECORD lists the missing file, the rule about records tells it.
+    If a RECORD lists the missing file, the rule about records reports it.
     """
     for home, search in views_with_imports(seen):
         for found in search.modules:

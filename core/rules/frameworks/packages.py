@@ -1,4 +1,4 @@
-"""Rules about packages: packages that overwrite each other, requirements that are broken, retired ones."""
+"""Rules about packages: some overwrite each other, have broken requirements, or are retired."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ SHARED_FOLDERS = (
     ("nvidia/cudnn", re.compile(r"nvidia-cudnn-cu\d+")),
     ("cv2", re.compile(r"opencv-(contrib-)?python(-headless)?")),
 )
-"""A folder of packages, and the distributions that write into it."""
+"""A folder of packages, and the distributions that install into it."""
 
 
 def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
-    """Two distributions that write the same folder are installed beside each other, or one is installed twice."""
+    """Two distributions that write the same folder are both installed, or one is installed twice."""
     for home in environment_views(seen):
         for folder, pattern in SHARED_FOLDERS:
             some = [d for d in home.python.distributions if pattern.fullmatch(d.name)]
@@ -53,7 +53,7 @@ def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
 
 
 def shared_files(seen: Snapshot) -> Iterator[Finding]:
-    """The records of two distributions list the same libraries, and no table knows that they do."""
+    """The records of two distributions list the same libraries, although no table says that they share them."""
     system = seen.machine.system
     for home in environment_views(seen):
         mine = normalise(system, home.python.prefix)
@@ -88,7 +88,7 @@ def shared_files(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _empty_stub(here: list[Distribution]) -> bool:
-    """tensorflow-gpu 2.12.0 is published without any file; beside tensorflow it does no harm."""
+    """Whether one is tensorflow-gpu 2.12.0, which contains no file and does no harm beside tensorflow."""
     real = [d for d in here if not (d.name == "tensorflow-gpu" and version_tuple(d.version) >= (2, 12))]
     return len({d.name for d in real}) < 2
 
@@ -197,20 +197,20 @@ FRAMEWORKS = late_pattern(
     r"torch(-nightly)?|tensorflow(-gpu|-cpu|-intel)?|tf-nightly|jax|onnxruntime(-gpu|-directml)?|ctranslate2"
     r"|cupy-cuda\d+x?|paddlepaddle(-gpu)?"
 )
-"""What a person chose and keeps: where another package does not fit it, that one is changed."""
+"""Packages that a person chose: if another package does not fit, that one is changed."""
 
 _PARTS = late_pattern(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
-"""Parts of frameworks that the rules about libraries examine by themselves: those that lack are reported there."""
+"""Parts of frameworks that the rules about libraries examine; these report what is missing."""
 
 _FOLLOWED = late_pattern(r"nvidia-.*|cuda-.*")
-"""Libraries: what lacks one of them is told where its binaries are followed."""
+"""Libraries: the rules that follow binaries report whatever lacks one."""
 
 _WITHOUT_RECORDS = ("conda",)
-"""Kinds of environment in which a package may be there without a distribution of its name."""
+"""Kinds of environment that may contain a package without a distribution of its name."""
 
 
 def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
-    """What a package requires was replaced by another version, or is not there: one finding for each package that must change."""
+    """A package's requirement has another version or is missing: one finding for each package that must change."""
     examined = {load.consumer.prefix for load in seen.loads or () if load.consumer.framework}
     for home in environment_views(seen):
         if home.near > 3:
@@ -226,7 +226,7 @@ def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _without_parts_of_one(wrong: dict[str, list[UnmetRequirement]]) -> Iterator[list[UnmetRequirement]]:
-    """Yield what is reported together: all that is wrong with one package; and NVIDIA's that matter little, in one."""
+    """Yield what is reported together: all faults of one package; minor ones of NVIDIA's packages in one."""
     mild = [
         name
         for name, its in wrong.items()
@@ -242,7 +242,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
     worst = max(its, key=lambda b: how_bad(b)[0])
     severity, cause = how_bad(worst)
     if loaded and worst.wanted.startswith("nvidia-cudnn") and check_of(worst) is None:
-        severity = NOTE  # what is loaded there was examined, and says more than versions do
+        severity = NOTE  # The libraries loaded there were examined, which shows more than versions do.
     if not gpu_side(home.seen).there and worst.wanted.startswith(("nvidia-", "cuda-")):
         severity = NOTE
     severity = min(severity, home.severity)
@@ -298,13 +298,13 @@ def _found_at(home: EnvironmentView, name: str) -> str:
 
 
 def _concerned(home: EnvironmentView, its: list[UnmetRequirement]) -> list[str]:
-    """Return the packages whose requirement is broken: what they ask for runs without them."""
+    """Return the packages whose requirement is broken; the required ones work without them."""
     names = dict.fromkeys(b.of.name for b in its if home.installed(b.of.name))
     return list(dict.fromkeys((*names, *("jax" for n in names if n.startswith("jax-cuda") and home.installed("jax")))))
 
 
 def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
-    """Return how to change what does not fit the framework, and never the framework itself."""
+    """Return how to change the package that does not fit the framework, never the framework itself."""
     wanted = its[0].wanted
     users = list(dict.fromkeys(b.of.name for b in its if not FRAMEWORKS.fullmatch(b.of.name)))
     anchored = bool(FRAMEWORKS.fullmatch(wanted)) or (wanted in _SHARED and not _framework_minds(its))
@@ -321,7 +321,7 @@ def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
 
 
 _SHARED = ("numpy", "protobuf", "ml-dtypes")
-"""Packages that many others require: where a framework does not mind the release that is there, the others change."""
+"""Packages that many others require: if a framework accepts the installed release, the others change."""
 
 
 def _framework_minds(its: list[UnmetRequirement]) -> bool:
@@ -329,7 +329,7 @@ def _framework_minds(its: list[UnmetRequirement]) -> bool:
 
 
 def _all_specifiers(home: EnvironmentView, name: str) -> str:
-    """Return what the frameworks of an environment together, else all its packages, ask of one package."""
+    """Return the version specifiers for one package of all frameworks in an environment, else of all its packages."""
     asked = [(d.name, text) for d in first_of_each(home) for text in asked_of(home, d, name)]
     mine = [text for by, text in asked if FRAMEWORKS.fullmatch(by) or _PARTS.fullmatch(by)]
     parts = dict.fromkeys(p for text in mine or [t for _by, t in asked] for p in text.split(",") if p)
@@ -343,7 +343,7 @@ def _index_of(version: str) -> tuple[str, ...]:
 
 
 def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[Finding]:
-    """What a framework requires and nobody brings: it says so at its import."""
+    """A requirement of a framework is not installed; its import will fail with that message."""
     if home.python.kind in _WITHOUT_RECORDS:
         return
     followed = [row.distributions for row in module_table().modules if row.follow]
@@ -383,7 +383,7 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
 
 
 def jax_without_its_other_half(seen: Snapshot) -> Iterator[Finding]:
-    """One of the two packages of JAX for CUDA is there and the other is not: JAX uses the processor alone."""
+    """Only one of JAX's two packages for CUDA is installed, so JAX uses the CPU only."""
     for home in environment_views(seen):
         jax = home.installed("jax")
         for d in home.python.distributions if jax and home.near <= 3 else ():
@@ -406,7 +406,7 @@ def jax_without_its_other_half(seen: Snapshot) -> Iterator[Finding]:
 
 
 def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
-    """Extension modules that were built for NumPy 1 are beside NumPy 2, and their metadata does not say so."""
+    """Extension modules built for NumPy 1 are installed beside NumPy 2, although their metadata allows it."""
     for home in environment_views(seen):
         numpy = home.installed("numpy")
         if home.near > 3 or numpy is None or version_tuple(numpy.version)[:1] < (2,):
@@ -432,9 +432,10 @@ def _built_for_numpy_1(
     shown: tuple[BuiltForNumpy1, ...],
     known: list[tuple[Distribution, NumpyTwo]],
 ) -> Finding:
-    """Tell of packages whose own modules show it (``shown``), and of releases that are known to be so.
+    """Return a finding about packages whose own modules show it (``shown``), and releases that are known for it.
 
-    NumPy 2 refuses the first, whoever imports them. Newer releases of them help where they are all; an older NumPy helps both.
+    NumPy 2 rejects the first, whoever imports them. If all are of that kind, newer releases of them help; an older
+    NumPy helps both.
     """
     names = [*(b.distribution for b in shown), *(d.name for d, _row in known)]
     frameworks = [name for name in names if FRAMEWORKS.fullmatch(name)]
@@ -476,7 +477,7 @@ def _built_for_numpy_1(
 
 
 def check_of(b: UnmetRequirement) -> CheckedRequirement | None:
-    """Return the check at a package's own start that this requirement does not pass; None where nothing checks it."""
+    """Return the check at a package's start that this requirement fails; None if nothing checks it."""
     for row in module_table().checked:
         if re.fullmatch(row.of, b.of.name) and re.fullmatch(row.wanted, b.wanted):
             early = row.first and is_older(b.of.version, row.first) is True
@@ -487,11 +488,13 @@ def check_of(b: UnmetRequirement) -> CheckedRequirement | None:
 
 
 def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
-    """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
+    """Return the severity of a broken requirement, and its cause: a newer library of the same major version usually
+    works.
+    """
     if b.installed and check_of(b):
         return ERROR, "requirement_broken"
     if b.installed and "==" in b.specifier and b.wanted.startswith(f"{b.of.name}-"):
-        return WARNING, "requirement_broken"  # a part of its own, of which it takes one release alone
+        return WARNING, "requirement_broken"  # a part of its own, which must have exactly one release
     wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
     same_major = version_tuple(wanted)[:1] == version_tuple(b.installed)[:1]
     if b.optional and same_major:
@@ -516,14 +519,15 @@ def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
         and is_older(minor_version(b.installed), minor_version(wanted)) is True
         and "<" not in b.specifier
     ):
-        return WARNING, "requirement_broken"  # older than the oldest that it was written for
+        return WARNING, "requirement_broken"  # older than the oldest release that it supports
     if FRAMEWORKS.fullmatch(b.of.name) and not same_major:
-        return WARNING, "requirement_broken"  # NumPy's ABI changed with its major, protobuf's with each
+        # NumPy's ABI changed with its major version 2, protobuf's with each major version.
+        return WARNING, "requirement_broken"
     return NOTE, "requirement_broken"
 
 
 def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
-    """The retired distribution pynvml is in an environment that was named or is active."""
+    """The retired distribution pynvml is in a named or active environment."""
     fact = framework_tables().fact("pynvml")
     for home in environment_views(seen):
         old = home.installed("pynvml")

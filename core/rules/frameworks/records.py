@@ -1,4 +1,4 @@
-"""Rules about libraries that are not as the package that installed them recorded them."""
+"""Rules about libraries that differ from the record of the package that installed them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from core.rules.frameworks.libraries.lacks import closures_of, files_told, lacks
 from core.rules.wording import GOOD, NOTE, WARNING, Concern, concern_row, make_finding, observation
 
 LIBRARY_OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
-"""Start of a distribution's name: the framework that it belongs to. NVIDIA's belong to all of an environment."""
+"""First words of a distribution's name -> the framework that it belongs to.
+
+NVIDIA's belong to the whole environment.
+"""
 
 WHOLE_STATE = "good"
 
 
 def damaged_libraries(seen: Snapshot) -> Iterator[Finding]:
-    """Libraries of frameworks and of NVIDIA's packages that are missing, cut short or altered."""
+    """Libraries of frameworks or of NVIDIA's packages are missing, truncated or altered."""
     told = _files_already_reported(seen)
     for home in environment_views(seen):
         record = _records_of(home)
@@ -49,14 +52,14 @@ def _records_of(home: EnvironmentView) -> PackageRecords | None:
 
 
 def _packages_told(home: EnvironmentView) -> set[str]:
-    """Return the packages of which the rules about imports tell that files of theirs are gone: one card, one button."""
+    """Return the packages whose missing files the rules about imports report: one finding and one fix for each."""
     search = next((s for s in home.seen.imports or () if s.prefix == home.python.prefix), None)
     ended = (e for e in search.ended if e.kind == "absent" or (e.kind == "unfit" and e.recorded)) if search else ()
     return {e.owner.partition(" ")[0] for e in ended if e.owner}
 
 
 def _files_already_reported(seen: Snapshot) -> set[str]:
-    """Return the unfit files that cuDNN's own search comes to: the rules about CUDA's libraries tell those as errors."""
+    """Return the unfit files that cuDNN's own search reaches; the rules about CUDA's libraries report those as errors."""
     system = seen.machine.system
     used = {normalise(system, r.winner.path) for load in seen.loads or () for r in load.resolutions if r.winner}
     return files_told(seen) | used & {
@@ -68,12 +71,12 @@ def _files_already_reported(seen: Snapshot) -> set[str]:
 
 
 def _is_broken(file: DamagedFile) -> bool:
-    """Whether a file can be no library that somebody meant: its bytes changed under the same size, or it is cut short."""
+    """Whether a file is surely damaged: it is truncated, or its content changed but not its size."""
     return file.state == "hash differs" or (file.state == "size differs" and file.header not in ("", WHOLE_STATE))
 
 
 def _is_start(home: EnvironmentView, file: DamagedFile) -> bool:
-    """Whether it is a file without which a package itself is nothing: the one that its import runs, or its known extension."""
+    """Whether a package cannot be used without the file: its import runs it, or it is a known extension module."""
     system = home.seen.machine.system
     if file.state == "missing" and _is_extension(home, file):
         return True
@@ -83,7 +86,7 @@ def _is_start(home: EnvironmentView, file: DamagedFile) -> bool:
 
 
 def _is_extension(home: EnvironmentView, file: DamagedFile) -> bool:
-    """Whether it is the extension module that a framework cannot do without."""
+    """Whether it is the extension module that a framework needs."""
     spelt = normalise(home.seen.machine.system, file.path).replace("\\", "/").partition(".so")[0].partition(".pyd")[0]
     rows = (
         row for row in module_table().modules if row.extension and re.fullmatch(row.distributions, file.distribution)
@@ -96,16 +99,16 @@ def _is_extension(home: EnvironmentView, file: DamagedFile) -> bool:
 
 
 def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
-    """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
+    """Return the severity: a file that is missing, or was altered on purpose (by strip, say), may never be needed."""
     if any(_is_broken(f) or _is_start(home, f) or (f.needed_by and not _found_instead(home, f)) for f in files):
         return home.severity
     if all(f.stripped or f.with_folder or _has_substitute(f) or _found_instead(home, f) for f in files):
         return NOTE
     followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
     if followed and all(f.state == "missing" for f in files):
-        return NOTE  # what every framework here asks for was followed, and is there
+        return NOTE  # The probe followed everything that the frameworks of this environment load, and found it.
     if all(f.state == "missing" and _is_program(f) for f in files):
-        return NOTE  # who runs a tool of a package at its start is told by its import, or by the rules about tools
+        return NOTE  # The rules about imports or tools report a package that runs this tool at its start.
     worked = any(t.gpu and t.right and not t.problem and not t.ended for t in home.trials)
     return NOTE if worked else min(home.severity, WARNING)
 
@@ -116,14 +119,14 @@ def _is_program(file: DamagedFile) -> bool:
 
 
 def _has_substitute(file: DamagedFile) -> bool:
-    """Whether it is one of several files of which one is enough: without any the import ends, and that is told instead."""
+    """Whether one of several files is enough. Without any of them the import fails, which another rule reports."""
     inner = file.path.removeprefix(file.location).replace("\\", "/").lstrip("/")
     rows = (row for row in module_table().opened if re.fullmatch(row.distributions, file.distribution))
     return bool(file.location) and any(fnmatchcase(inner, pattern) for row in rows for pattern in row.files)
 
 
 def _found_instead(home: EnvironmentView, file: DamagedFile) -> str:
-    """Return another file of a lost one's name, which a framework here that lacks nothing loads in its place."""
+    """Return another file with the name of a missing one that a complete framework of this environment loads instead."""
     name = file_name(home.seen.machine.system, file.path).lower()
     found = (path for c in closures_of(home) if lacks_nothing(home, c) for path in c.files) if file.needed_by else ()
     return next((p for p in found if file_name(home.seen.machine.system, p).lower() == name), "")
@@ -199,7 +202,9 @@ def _row(file: DamagedFile, instead: str) -> Evidence:
 
 
 def _concerned(home: EnvironmentView, file: DamagedFile) -> Concern:
-    """Whom it concerns: the framework, else the package itself; what is NVIDIA's concerns all of the environment."""
+    """Return the concerned consumer: the framework, else the package itself; for NVIDIA's packages the whole
+    environment.
+    """
     owner = _owner(home, file.distribution)
     if owner or not file.location or file.distribution.startswith("nvidia-"):
         return home.concerns(owner)

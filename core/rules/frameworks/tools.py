@@ -1,4 +1,4 @@
-"""What frameworks run or read by name while they work: compilers' parts that are gone, or that cannot serve."""
+"""Rules about files that frameworks run or read by name at run time, such as parts of compilers: missing or unusable."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CAUSES: dict[ToolState, Cause] = {
 
 
 def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
-    """A framework runs or reads a file by its name, and it cannot serve: one finding a framework."""
+    """A framework runs or reads a file by name that is missing or unusable: one finding for each framework."""
     for home in environment_views(seen):
         mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix]
         for reader in dict.fromkeys(t.reader for t in mine if not t.builds):
@@ -44,7 +44,10 @@ def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
 
 
 def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
-    """What compiles at run time lacks a compiler or a header. A note: most machines never compile, and nothing else needs it."""
+    """A package that compiles at run time lacks a compiler or a header.
+
+    A note: most machines never compile, and nothing else needs it.
+    """
     for home in environment_views(seen):
         mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix and t.builds]
         for one in mine:

@@ -1,4 +1,4 @@
-"""Rules about what happened when a framework was imported and used in its own interpreter: its messages, recognised."""
+"""Rules about trials, in which a framework was imported and used in its own interpreter: known messages and results."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from core.rules.frameworks.advice import another_torch, tensorflow_for_gpu, whol
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import build_fits, gpu_side
-from core.rules.frameworks.tried_imports import NO_GPU, Judged, judge, judged_rows
+from core.rules.frameworks.tried_imports import NO_GPU, ImportDiagnosis, diagnose_import, import_evidence
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 TRIAL_STEP = Step.FRAMEWORKS
 DRIVERS_OWN = late_pattern(r"libcuda\.so|libcudadebugger\.so|libnvidia-")
-"""The driver's libraries, which no framework brings; cluster software names their folder in LD_LIBRARY_PATH."""
+"""Libraries of the driver, which no framework contains; cluster software puts their folder on LD_LIBRARY_PATH."""
 
 
 class KnownMessage(msgspec.Struct, frozen=True):
-    """A framework's or the system's own words, the cause that they tell by themselves, and what it means."""
+    """A message of a framework or the system, the cause that it proves by itself, and what it means."""
 
     pattern: str
     cause: Cause | Literal["gpu_arch", ""]
@@ -115,33 +115,33 @@ KNOWN_MESSAGES = (
         N_("A library is damaged, or was built for another kind of computer."),
     ),
 )
-"""In the order in which they are tried. Sources: the frameworks' own messages, as people quote them in their reports."""
+"""In the order in which they are tried. Sources: the frameworks' own messages, as quoted in people's reports."""
 
 
 def recognise(trial: FrameworkTrial) -> KnownMessage | None:
-    """Return what a failed trial's own words tell; None when they tell no cause by themselves."""
+    """Return the known message in a failed trial's output; None if there is none."""
     words = f"{trial.problem}\n{trial.ended}\n{trial.printed}"
     return next((m for m in KNOWN_MESSAGES if re.search(m.pattern, words, re.IGNORECASE)), None)
 
 
 def trial_failed(trial: FrameworkTrial) -> bool:
-    """Whether a trial went wrong: an exception, a crash, wrong results."""
+    """Whether a trial failed: an exception, a crash, wrong results."""
     return bool(trial.problem or trial.ended or trial.right is False)
 
 
 def _only_without_gpu(home: EnvironmentView, trial: FrameworkTrial) -> bool:
-    """Whether a trial came to its end only because this machine has no NVIDIA GPU: no fault of the environment."""
+    """Whether a trial ended only because this machine has no NVIDIA GPU, which is no fault of the environment."""
     imported = trial.reached != "nothing" and not trial.ended
     return imported and gpu_side(home.seen).there is False and bool(NO_GPU.search(trial.problem))
 
 
 def _waits_for_driver(home: EnvironmentView, trial: FrameworkTrial) -> bool:
-    """Whether a framework cannot even be imported for want of the driver's own library, on a machine without a GPU."""
+    """Whether the import fails only because the driver's own library is missing on a machine without a GPU."""
     return trial.reached == "nothing" and gpu_side(home.seen).there is False and NO_LIBCUDA in trial.problem
 
 
 def trial_results(seen: Snapshot) -> Iterator[Finding]:
-    """What every trial showed."""
+    """The result of every trial."""
     for home in environment_views(seen):
         for trial in home.trials:
             outcome = _counter_test(home, trial)
@@ -162,7 +162,7 @@ def trial_results(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _takes_all(home: EnvironmentView, trial: FrameworkTrial, greedy: FrameworkTrial, growth: Growth) -> Finding:
-    """It works with what it needs of the GPU's memory, and fails as it starts by itself."""
+    """It works with the GPU memory that it needs, and fails with its default allocation."""
     return make_finding(
         TRIAL_STEP,
         ERROR,
@@ -199,7 +199,7 @@ def _name(trial: FrameworkTrial) -> str:
 
 
 def _foreign_files(trial: FrameworkTrial) -> list[str]:
-    """Return the files that came from LD_LIBRARY_PATH and come from elsewhere without it; the driver's are no framework's."""
+    """Return the files mapped through LD_LIBRARY_PATH that come from elsewhere without it, except the driver's."""
     clean = {m.name: m.path for m in trial.clean.mapped} if trial.clean else {}
     return [
         m.path
@@ -248,7 +248,10 @@ def _rows(home: EnvironmentView, trial: FrameworkTrial) -> list[Evidence]:
 
 
 def _counter_test(home: EnvironmentView, trial: FrameworkTrial) -> CounterOutcome:
-    """Return what the trial without LD_LIBRARY_PATH says about it. One that lacks nothing but a GPU has worked as far as it can."""
+    """Return what the trial without LD_LIBRARY_PATH proves about it.
+
+    A trial that lacks nothing but a GPU counts as successful.
+    """
     if trial.clean is None or not trial_failed(trial) or _only_without_gpu(home, trial):
         return CounterOutcome.OPEN
     return (
@@ -325,9 +328,9 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )
-    judged = judge(home, trial.failures) if trial.reached == "nothing" and not trial.ended else None
-    if judged is not None:
-        return _failed_import(home, trial, judged)
+    diagnosis = diagnose_import(home, trial.failures) if trial.reached == "nothing" and not trial.ended else None
+    if diagnosis is not None:
+        return _failed_import(home, trial, diagnosis)
     cause = message.cause if message else ""
     if cause == "gpu_arch":
         cause = "gpu_arch_too_new" if _is_newer(home, trial) else "gpu_arch_too_old"
@@ -346,19 +349,19 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _failed_import(home: EnvironmentView, trial: FrameworkTrial, judged: Judged) -> Finding:
-    """An import whose exception, with what was found about it, names the cause."""
+def _failed_import(home: EnvironmentView, trial: FrameworkTrial, diagnosis: ImportDiagnosis) -> Finding:
+    """An import failed, and its exception and what the process found about it show the cause."""
     return make_finding(
         TRIAL_STEP,
         ERROR,
         f"trial-{trial.framework}",
-        _(judged.title, who=_name(trial), prefix=home.python.prefix, **judged.values),
-        cause=judged.cause,
-        why=judged.why,
-        evidence=[*judged_rows(judged), *_rows(home, trial)],
-        subject=judged.subject or home.python.prefix,
-        fix=judged.fix or _cure(home, trial, None),
-        remedy=judged.remedy,
+        _(diagnosis.title, who=_name(trial), prefix=home.python.prefix, **diagnosis.values),
+        cause=diagnosis.cause,
+        why=diagnosis.why,
+        evidence=[*import_evidence(diagnosis), *_rows(home, trial)],
+        subject=diagnosis.subject or home.python.prefix,
+        fix=diagnosis.cure.fix or _cure(home, trial, None),
+        remedy=diagnosis.cure.remedy,
     )
 
 
@@ -419,7 +422,7 @@ def _passed_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
 
 
 def _without_gpu(home: EnvironmentView, trial: FrameworkTrial, build: FrameworkBuild) -> Finding:
-    """A build for CUDA that computes on the processor, beside a GPU whose driver answers."""
+    """A CUDA build computes on the CPU although the machine has a GPU whose driver works."""
     message = recognise(trial)
     bare = trial.framework == "tensorflow" and not any(
         d.name.startswith("nvidia-cudnn") for d in home.python.distributions

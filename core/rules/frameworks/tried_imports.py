@@ -1,9 +1,12 @@
-"""Rules about imports that really failed: from the exception, and what was found about it in the process, to the cause and the cure."""
+"""Rules about imports that really failed: the cause and the fix, from the exception and from what the process found out
+about it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -41,7 +44,10 @@ NO_GPU = late_pattern(
     r"|CUDA driver version is insufficient|Found no NVIDIA driver|libcuda\.so\.1|nvcuda\.dll",
     re.IGNORECASE,
 )
-"""What frameworks say on a machine without an NVIDIA GPU. The run time library names a missing driver an old one."""
+"""Messages of frameworks on a machine without an NVIDIA GPU.
+
+The CUDA runtime calls a missing driver an insufficient one.
+"""
 
 _NOT_OPENED = late_pattern(
     r"cannot open shared object file|cannot load library|(library|file) not found|could not (find/?|be )?load",
@@ -56,10 +62,12 @@ _NUMPY_1 = late_pattern(
 _CHECKED = late_pattern(
     r"\b([A-Za-z][\w.-]+)((?:[<>=!~]=?[\w.*]+,?)+)[^\n]*?(?:required|need=)[^\n]*?found[ =]*([\w.=-]+)"
 )
-"""What packages say that compare releases when they are imported: "tokenizers>=0.21,<0.22 is required ... but found tokenizers==0.13.3"."""
+"""Messages of packages that check versions at import: "tokenizers>=0.21,<0.22 is required ... but found
+tokenizers==0.13.3".
+"""
 _REMOVED = late_pattern(r"\b(?:np|numpy)\.(\w+)`? was removed in the NumPy 2")
 _WHEELS_OWN = late_pattern(r"-[0-9a-f]{8}\b")
-"""How auditwheel names the libraries that it puts into a wheel."""
+"""The hash that auditwheel adds to the names of libraries that it copies into a wheel."""
 
 
 CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
@@ -78,237 +86,283 @@ CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
         "variable_value_wrong",
     )
 )
-"""Every cause that is named here."""
+"""All causes that this module names."""
 
 
-class Judged(msgspec.Struct, frozen=True):
-    """The cause of a failed import, as its own words and the files show it."""
+class Cure(NamedTuple):
+    """What removes a cause: the words for a person, and what this program can do itself."""
 
-    failure: ImportFailure
-    cause: Cause
-    title: str
-    """A sentence with {who} and {prefix}."""
-    why: str
-    values: dict[str, str] = {}
-    about: str = ""
-    """The file, module or variable that it is about: one fault has one finding."""
-    subject: str = ""
     fix: Fix | None = None
     remedy: Remedy | None = None
 
 
-def judge(home: EnvironmentView, failures: Sequence[ImportFailure]) -> Judged | None:
-    """Return the first cause that can be named, of what began it first; None where the words tell nothing."""
+class ImportDiagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """The cause of a failed import, according to its message and the files."""
+
+    failure: ImportFailure
+    cause: Cause
+    title: str
+    """A sentence with {who} and {prefix}, and the names in ``values``."""
+    values: dict[str, str] = {}
+    why: str
+    about: str
+    """The file, module, requirement or variable that is at fault; each fault gets one finding."""
+    subject: str = ""
+    cure: Cure = Cure()
+
+
+def diagnose_import(home: EnvironmentView, failures: Sequence[ImportFailure]) -> ImportDiagnosis | None:
+    """Return the first cause that can be named, starting with the exception raised first; None if no message names one."""
     for failure in failures:
         for look in (
-            _closed,
-            _library,
-            _symbols,
-            _in_the_way,
-            _checked,
-            _variable,
-            _no_text,
-            _numpy,
-            _absent,
-            _lacking,
+            _unreadable_file,
+            _missing_library,
+            _missing_symbol,
+            _shadowed_module,
+            _refused_release,
+            _bad_variable,
+            _damaged_file,
+            _made_for_numpy_1,
+            _missing_module,
+            _missing_name,
         ):
             if (found := look(home, failure)) is not None:
                 return found
-    return next((j for f in failures if (j := _unmet(home, f)) is not None), None)
+    return next((d for f in failures if (d := _unmet_requirement(home, f)) is not None), None)
 
 
-def _closed(_home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _unreadable_file(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     if not (f.closed or f.kind == "PermissionError" or "Permission denied" in f.text):
         return None
-    return Judged(
-        f,
-        "library_unreadable",
-        N_("{who} in {prefix} cannot be imported: this user may not read {file}."),
-        _("It was installed by another user, or with rights for its owner alone."),
-        {"file": f.path or f.library},
-        f.path,
-        f.path,
-        manual_fix(_("Give this user the right to read {path}", path=f.path), restart="program"),
+    return ImportDiagnosis(
+        failure=f,
+        cause="library_unreadable",
+        title=N_("{who} in {prefix} cannot be imported: this user may not read {file}."),
+        values={"file": f.path or f.library},
+        why=_("It was installed by another user, or with rights for its owner alone."),
+        about=f.path,
+        subject=f.path,
+        cure=Cure(manual_fix(_("Give this user the right to read {path}", path=f.path), restart="program")),
     )
 
 
-def _library(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _missing_library(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     if not f.library or not _NOT_OPENED.search(f.text):
         return None
     name = file_name(home.seen.machine.system, f.library)
-    title = N_("{who} in {prefix} cannot be imported: the library {file} is not found.")
-    values, rest = {"file": name}, (name, f.path)
-    if f.recorded or _WHEELS_OWN.search(name):
-        return Judged(f, "corrupt_or_truncated_file", title, _("The package installed it, but it no longer exists. Whatever needs it fails."),
-                      values, *rest, *_put_back(home, f.owner or f.asker))  # fmt: skip
     its = parse_library_name(name.lower())
-    if its is not None and its.family not in ("framework", "vcruntime", "zlibwapi", "driver"):
-        return Judged(f, "cuda_runtime_missing", title, _("It belongs to CUDA, and no folder that is searched has it."),
-                      values, *rest)  # fmt: skip
-    steps = [shell_command("apt-file", "search", name), shell_command("sudo", "dnf", "install", f"{name}()(64bit)")]
-    return Judged(
-        f,
-        "system_library_missing",
-        title,
-        _("The package leaves this library to the operating system, and it is not installed."),
-        values,
-        *rest,
-        manual_fix(_("Install the system's package with {name}", name=name), *steps, restart="program"),
+    cause: Cause
+    if f.recorded or _WHEELS_OWN.search(name):
+        cause = "corrupt_or_truncated_file"
+        why = _("The package installed it, but it no longer exists. Whatever needs it fails.")
+        cure = _put_back(home, f.owner or f.asker)
+    elif its is not None and its.family not in ("framework", "vcruntime", "zlibwapi", "driver"):
+        cause = "cuda_runtime_missing"
+        why = _("It belongs to CUDA, and no folder that is searched has it.")
+        cure = Cure()
+    else:
+        cause = "system_library_missing"
+        why = _("The package leaves this library to the operating system, and it is not installed.")
+        steps = [shell_command("apt-file", "search", name), shell_command("sudo", "dnf", "install", f"{name}()(64bit)")]
+        cure = Cure(manual_fix(_("Install the system's package with {name}", name=name), *steps, restart="program"))
+    return ImportDiagnosis(
+        failure=f,
+        cause=cause,
+        title=N_("{who} in {prefix} cannot be imported: the library {file} is not found."),
+        values={"file": name},
+        why=why,
+        about=name,
+        subject=f.path,
+        cure=cure,
     )
 
 
-def _symbols(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _missing_symbol(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     symbol = re.search(r"undefined symbol: ?(\S+)", f.text)
     version = re.search(r"version [`'\"]?([A-Z]+_[\w.]+)'? not found", f.text)
     if not symbol and not version:
         return None
     file = f.library if "/" in f.library else f.path or f.library
     if version:
-        return Judged(f, "cxx_runtime_too_old", N_("{who} in {prefix} cannot be imported: {file} requires {symbol}."),
-                      _("No library that is found provides it."), {"file": file, "symbol": version[1]}, file, file)  # fmt: skip
-    own = f.owner or f.asker
-    return Judged(
-        f,
-        "extension_abi_mismatch",
-        N_("{who} in {prefix} cannot be imported: {file} asks for {symbol}, which no library has."),
-        _("It was built for another release of the library that should have it."),
-        {"file": file_name(home.seen.machine.system, file), "symbol": symbol[1] if symbol else ""},
-        file,
-        file,
-        _newer(home, own),
+        return ImportDiagnosis(
+            failure=f,
+            cause="cxx_runtime_too_old",
+            title=N_("{who} in {prefix} cannot be imported: {file} requires {symbol}."),
+            values={"file": file, "symbol": version[1]},
+            why=_("No library that is found provides it."),
+            about=file,
+            subject=file,
+        )
+    return ImportDiagnosis(
+        failure=f,
+        cause="extension_abi_mismatch",
+        title=N_("{who} in {prefix} cannot be imported: {file} asks for {symbol}, which no library has."),
+        values={"file": file_name(home.seen.machine.system, file), "symbol": symbol[1] if symbol else ""},
+        why=_("It was built for another release of the library that should have it."),
+        about=file,
+        subject=file,
+        cure=_upgrade(home, f.owner or f.asker),
     )
 
 
-def _in_the_way(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _shadowed_module(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     if not (f.found and f.outside and (f.hidden or f.standard)):
         return None
     system = home.seen.machine.system
     inner = file_name(system, f.found).startswith("__init__.")
     own = parent(system, f.found) if inner else f.found
     new = "" if inner else f"my_{file_name(system, own)}"
-    return Judged(
-        f,
-        "module_shadowed",
-        N_("{who} in {prefix} cannot be imported: {module} is taken from {file}."),
-        _("Python takes the first module of a name, and this one comes before the one that is meant."),
-        {"module": f.module.partition(".")[0], "file": f.found},
-        f.found,
-        f.found,
-        manual_fix(_("Rename {name}", name=file_name(system, own)), own, restart="program"),
-        GiveOtherName(files=((own, new),)),
+    return ImportDiagnosis(
+        failure=f,
+        cause="module_shadowed",
+        title=N_("{who} in {prefix} cannot be imported: {module} is taken from {file}."),
+        values={"module": f.module.partition(".")[0], "file": f.found},
+        why=_("Python takes the first module of a name, and this one comes before the one that is meant."),
+        about=f.found,
+        subject=f.found,
+        cure=Cure(
+            manual_fix(_("Rename {name}", name=file_name(system, own)), own, restart="program"),
+            GiveOtherName(files=((own, new),)),
+        ),
     )
 
 
-def _checked(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _refused_release(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
+    """A package that compares releases when it is imported, and refuses one."""
     told = _CHECKED.search(f.text)
     if told is None:
         return None
     name = distribution_of(told[1].replace("-", "_")) if home.installed(told[1]) is None else told[1]
-    wanted = f"{name}{told[2].rstrip(',')}"
-    return Judged(
-        f,
-        "requirement_broken",
-        N_("{who} in {prefix} cannot be imported: it requires {wanted}."),
-        _("It compares the releases when it is imported, and ends with another one."),
-        {"wanted": wanted},
-        wanted,
-        "",
-        install_package(home, name, told[2].rstrip(",")),
+    specifier = told[2].rstrip(",")
+    return ImportDiagnosis(
+        failure=f,
+        cause="requirement_broken",
+        title=N_("{who} in {prefix} cannot be imported: it requires {wanted}."),
+        values={"wanted": f"{name}{specifier}"},
+        why=_("It compares the releases when it is imported, and ends with another one."),
+        about=f"{name}{specifier}",
+        cure=Cure(install_package(home, name, specifier)),
     )
 
 
-def _variable(_home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _bad_variable(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     if not f.variable or f.kind in ("ImportError", "ModuleNotFoundError", "AttributeError"):
         return None
-    given = {"variable": f"{f.variable}={f.value}" if f.value else f.variable}
-    return Judged(
-        f,
-        "variable_value_wrong",
-        N_("{who} in {prefix} cannot be imported with the variable {variable}."),
-        _("The line that reads the variable fails with this value."),
-        given,
-        f.variable,
-        f.variable,
-        manual_fix(
-            _("Remove the variable {name}, or correct its value", name=f.variable),
-            _("In this terminal: unset {name}.", name=f.variable),
-            restart="terminal",
+    return ImportDiagnosis(
+        failure=f,
+        cause="variable_value_wrong",
+        title=N_("{who} in {prefix} cannot be imported with the variable {variable}."),
+        values={"variable": f"{f.variable}={f.value}" if f.value else f.variable},
+        why=_("The line that reads the variable fails with this value."),
+        about=f.variable,
+        subject=f.variable,
+        cure=Cure(
+            manual_fix(
+                _("Remove the variable {name}, or correct its value", name=f.variable),
+                _("In this terminal: unset {name}.", name=f.variable),
+                restart="terminal",
+            ),
+            Unset(variable=f.variable),
         ),
-        Unset(variable=f.variable),
     )
 
 
-def _no_text(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _damaged_file(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     if not _NO_TEXT.search(f.text):
         return None
     file = f.path or f.file
-    return Judged(f, "corrupt_or_truncated_file", N_("{who} in {prefix} cannot be imported: {file} is damaged."),
-                  _("The content is not what was installed: a download or a copy was interrupted, or the disk was full."),
-                  {"file": file}, file, file, *_put_back(home, f.owner))  # fmt: skip
+    return ImportDiagnosis(
+        failure=f,
+        cause="corrupt_or_truncated_file",
+        title=N_("{who} in {prefix} cannot be imported: {file} is damaged."),
+        values={"file": file},
+        why=_("The content is not what was installed: a download or a copy was interrupted, or the disk was full."),
+        about=file,
+        subject=file,
+        cure=_put_back(home, f.owner),
+    )
 
 
-def _numpy(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _made_for_numpy_1(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     numpy = home.installed("numpy")
     removed = _REMOVED.search(f.text)
     if numpy is None or not (removed or _NUMPY_1.search(f.text)):
         return None
-    return Judged(
-        f,
-        "requirement_broken" if removed else "numpy_abi_mismatch",
-        N_("{who} in {prefix} cannot be imported: it was made for NumPy 1."),
-        _("NumPy {version} is installed.", version=numpy.version),
-        {},
-        f"numpy {f.asker}",
-        "",
-        reinstall_requirement(home.seen, home.python, "numpy<2"),
+    return ImportDiagnosis(
+        failure=f,
+        cause="requirement_broken" if removed else "numpy_abi_mismatch",
+        title=N_("{who} in {prefix} cannot be imported: it was made for NumPy 1."),
+        why=_("NumPy {version} is installed.", version=numpy.version),
+        about=f"numpy {f.asker}",
+        cure=Cure(reinstall_requirement(home.seen, home.python, "numpy<2")),
     )
 
 
-def _absent(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _missing_module(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     if not f.absent:
         return None
-    title, values, about = (
-        N_("{who} in {prefix} cannot be imported: there is no module {module}."),
-        {"module": f.module},
-        f.module,
-    )
+    cause: Cause
     if f.recorded or (f.owner and f.owner == f.asker):
-        return Judged(f, "corrupt_or_truncated_file", title, _("The package is recorded, but its files are gone."),
-                      values, about, "", *_put_back(home, f.owner))  # fmt: skip
-    if f.standard:
-        return Judged(f, "python_environment_broken", title, _("It belongs to Python itself, which was built without it."),
-                      values, about)  # fmt: skip
-    if f.owner:
-        return Judged(
-            f, "requirement_broken", title, _two_releases(f), values, about, "", _newer(home, f.asker, f.owner)
-        )
-    package = distribution_of(f.module)
-    return Judged(f, "requirement_broken", title, _("The import stops at this line, and nothing after it runs."), values, about,
-                  "", install_package(home, package, _asked(home, package)))  # fmt: skip
+        cause = "corrupt_or_truncated_file"
+        why = _("The package is recorded, but its files are gone.")
+        cure = _put_back(home, f.owner)
+    elif f.standard:
+        cause = "python_environment_broken"
+        why = _("It belongs to Python itself, which was built without it.")
+        cure = Cure()
+    elif f.owner:
+        cause, why, cure = "requirement_broken", _two_releases(f), _upgrade(home, f.asker, f.owner)
+    else:
+        cause = "requirement_broken"
+        why = _("The import stops at this line, and nothing after it runs.")
+        package = distribution_of(f.module)
+        cure = Cure(install_package(home, package, _required_releases(home, package)))
+    return ImportDiagnosis(
+        failure=f,
+        cause=cause,
+        title=N_("{who} in {prefix} cannot be imported: there is no module {module}."),
+        values={"module": f.module},
+        why=why,
+        about=f.module,
+        cure=cure,
+    )
 
 
-def _lacking(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _missing_name(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     if not f.name:
         return None
-    title, values, about = (
-        N_("{who} in {prefix} cannot be imported: {module} has no {name}."),
-        {"module": f.module, "name": f.name},
-        f"{f.module}.{f.name}",
-    )
+    cause: Cause
     if f.owner and f.owner == f.asker:
-        return Judged(f, "installation_interrupted", title, _("Its own files do not fit each other: they are of two releases, or not all are there."),
-                      values, about, "", *_put_back(home, f.owner))  # fmt: skip
-    return Judged(f, "requirement_broken", title, _two_releases(f), values, about, "", _newer(home, f.asker, f.owner))
+        cause = "installation_interrupted"
+        why = _("Its own files do not fit each other: they are of two releases, or not all are there.")
+        cure = _put_back(home, f.owner)
+    else:
+        cause, why, cure = "requirement_broken", _two_releases(f), _upgrade(home, f.asker, f.owner)
+    return ImportDiagnosis(
+        failure=f,
+        cause=cause,
+        title=N_("{who} in {prefix} cannot be imported: {module} has no {name}."),
+        values={"module": f.module, "name": f.name},
+        why=why,
+        about=f"{f.module}.{f.name}",
+        cure=cure,
+    )
 
 
-def _unmet(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _unmet_requirement(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     """A requirement that is not met of the package whose line fails, where the words alone tell nothing."""
     for b in unmet_requirements(home):
         if not b.optional and b.of.name == f.asker.partition(" ")[0].lower().replace("_", "-"):
             wanted = f"{b.wanted}{b.specifier}"
-            return Judged(f, "requirement_broken", N_("{who} in {prefix} cannot be imported: it requires {wanted}."),
-                          _two_releases(f), {"wanted": wanted}, wanted, "",
-                          reinstall_requirement(home.seen, home.python, wanted))  # fmt: skip
+            return ImportDiagnosis(
+                failure=f,
+                cause="requirement_broken",
+                title=N_("{who} in {prefix} cannot be imported: it requires {wanted}."),
+                values={"wanted": wanted},
+                why=_two_releases(f),
+                about=wanted,
+                cure=Cure(reinstall_requirement(home.seen, home.python, wanted)),
+            )
     return None
 
 
@@ -317,36 +371,35 @@ def _two_releases(f: ImportFailure) -> str:
     return _("The import was written for another release of {package} than the installed one.", package=package)
 
 
-def _put_back(home: EnvironmentView, owner: str) -> tuple[Fix | None, Remedy | None]:
+def _put_back(home: EnvironmentView, owner: str) -> Cure:
     name, _space, version = owner.partition(" ")
     if not version:
-        return None, None
+        return Cure()
     name = re.sub(r"[-_.]+", "-", name).lower()
-    back = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
-    return whole_again(home.seen, home.python, name, version), back
+    remedy = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
+    return Cure(whole_again(home.seen, home.python, name, version), remedy)
 
 
-def _newer(home: EnvironmentView, *owners: str) -> Fix | None:
+def _upgrade(home: EnvironmentView, *owners: str) -> Cure:
     names = [o.partition(" ")[0] for o in dict.fromkeys(owners) if o]
     if not names:
-        return None
+        return Cure()
     command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *names)
-    return manual_fix(
-        _("Install releases that fit each other: {names}", names=join_names(names)), command, restart="program"
-    )
+    words = _("Install releases that fit each other: {names}", names=join_names(names))
+    return Cure(manual_fix(words, command, restart="program"))
 
 
-def _asked(home: EnvironmentView, package: str) -> str:
+def _required_releases(home: EnvironmentView, package: str) -> str:
     """Return the releases of a package that are required here; empty for any."""
     parts = [p for d in first_of_each(home) for text in asked_of(home, d, package) for p in text.split(",") if p]
     return ",".join(dict.fromkeys(parts))
 
 
-def judged_rows(judged: Judged | None) -> Iterator[Evidence]:
+def import_evidence(diagnosis: ImportDiagnosis | None) -> Iterator[Evidence]:
     """Yield what the process found about the failure."""
-    if judged is None:
+    if diagnosis is None:
         return
-    f = judged.failure
+    f = diagnosis.failure
     if f.file:
         yield observation(_("Asked for by"), f.asker or f.code[:120], f"{f.file}:{f.line}")
     if f.found:
@@ -358,23 +411,24 @@ def judged_rows(judged: Judged | None) -> Iterator[Evidence]:
 
 
 def failed_packages(seen: Snapshot) -> Iterator[Finding]:
-    """The import of a package that uses a framework fails; what fails for one cause is one finding."""
+    """The import of a package that uses a framework fails; failures with one cause are one finding."""
     for home in environment_views(seen):
         tried = [p for t in home.trials for p in t.packages]
-        faults: dict[str, list[tuple[PackageTrial, Judged | None]]] = {}
+        faults: dict[str, list[tuple[PackageTrial, ImportDiagnosis | None]]] = {}
         for package in tried:
             if package.state in ("failed", "ended") and not _wants_a_gpu(home, package):
-                judged = judge(home, package.failures)
-                faults.setdefault(judged.about if judged else package.distribution, []).append((package, judged))
+                diagnosis = diagnose_import(home, package.failures)
+                about = diagnosis.about if diagnosis else package.distribution
+                faults.setdefault(about, []).append((package, diagnosis))
         for some in faults.values():
-            yield _finding(home, [p for p, _judged in some], some[0][1])
+            yield _finding(home, [p for p, _d in some], some[0][1])
 
 
 def _wants_a_gpu(home: EnvironmentView, package: PackageTrial) -> bool:
     return gpu_side(home.seen).there is False and bool(NO_GPU.search(package.problem))
 
 
-def _finding(home: EnvironmentView, packages: list[PackageTrial], judged: Judged | None) -> Finding:
+def _finding(home: EnvironmentView, packages: list[PackageTrial], diagnosis: ImportDiagnosis | None) -> Finding:
     first = packages[0]
     values = {
         "who": join_names(f"{p.distribution} {p.version}".strip() for p in packages),
@@ -382,31 +436,32 @@ def _finding(home: EnvironmentView, packages: list[PackageTrial], judged: Judged
     }
     rows = [
         observation(_("It said"), translate_fact(first.problem)[-600:], _("run in its own interpreter")),
-        *judged_rows(judged),
+        *import_evidence(diagnosis),
     ]
     if first.ended:
         rows[0] = observation(_("The process"), translate_fact(first.ended), _("run in its own interpreter"))
-    name, _space, version = first.distribution, "", first.version
+    anew = whole_again(home.seen, home.python, first.distribution, first.version)
+    title = diagnosis.title if diagnosis else N_("{who} in {prefix} cannot be imported.")
     return make_finding(
         Step.FRAMEWORKS,
-        _severity(home, packages, judged),
+        _severity(home, packages, diagnosis),
         f"trial-{first.distribution}",
-        _(judged.title, **values, **judged.values) if judged else _("{who} in {prefix} cannot be imported.", **values),
-        cause=judged.cause if judged else "",
-        why=judged.why if judged else _("The text alone shows no cause."),
+        _(title, **values, **(diagnosis.values if diagnosis else {})),
+        cause=diagnosis.cause if diagnosis else "",
+        why=diagnosis.why if diagnosis else _("The text alone shows no cause."),
         evidence=[*rows, *(home.concerns(p.distribution) for p in packages)],
-        subject=(judged.subject if judged else "") or home.python.prefix,
-        fix=(judged.fix if judged else None) or whole_again(home.seen, home.python, name, version),
-        remedy=judged.remedy if judged else None,
+        subject=(diagnosis.subject if diagnosis else "") or home.python.prefix,
+        fix=(diagnosis.cure.fix if diagnosis else None) or anew,
+        remedy=diagnosis.cure.remedy if diagnosis else None,
     )
 
 
-def _severity(home: EnvironmentView, packages: list[PackageTrial], judged: Judged | None) -> Severity:
+def _severity(home: EnvironmentView, packages: list[PackageTrial], diagnosis: ImportDiagnosis | None) -> Severity:
     """What a package lacks that others brought here, and never asked for, few come to. Without a cause another finding leads."""
-    lacking = judged is None or (judged.cause == "requirement_broken" and judged.failure.absent)
+    lacking = diagnosis is None or (diagnosis.cause == "requirement_broken" and diagnosis.failure.absent)
     if lacking and all(is_asked_for(home, p.distribution) for p in packages):
         return NOTE
-    return min(home.severity, WARNING) if judged is None else home.severity
+    return min(home.severity, WARNING) if diagnosis is None else home.severity
 
 
 RULES = (failed_packages,)

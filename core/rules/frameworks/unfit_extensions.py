@@ -1,4 +1,4 @@
-"""Rules about compiled modules that the loader does not take: of packages that are no frameworks, and of Python itself."""
+"""Rules about compiled modules that the loader rejects: of packages other than frameworks, and of Python itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.rules.frameworks.imports import views_with_imports
 from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
 MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
-"""What a wheel for musl asks for: glibc's own file has a number, and libc.so is a text for linkers."""
+"""Libraries that a wheel for musl needs: glibc's own file name has a number, and libc.so is a linker script."""
 
 FFMPEG = late_pattern(r"lib(?:av\w+|swscale|swresample|postproc)\.so\.\d+")
 
@@ -35,13 +35,13 @@ DEBIANS = {
     "libportaudio.so.2": "libportaudio2", "libmagic.so.1": "libmagic1", "libzbar.so.0": "libzbar0", "libcairo.so.2": "libcairo2",
     "libopenslide.so.1": "libopenslide0", "liblzma.so.5": "liblzma5", "libssl.so.3": "libssl3", "libsqlite3.so.0": "libsqlite3-0", "libexpat.so.1": "libexpat1",
 }  # fmt: skip
-"""Library -> package of Debian and Ubuntu; others are searched for by apt-file."""
+"""Library -> package of Debian and Ubuntu; apt-file finds the others."""
 
 
 def unfit_extensions(seen: Snapshot) -> Iterator[Finding]:
     """A compiled module of a package, or of the installed Python, does not load: one finding for each fault.
 
-    What a package brought itself is its own fault; a library that several ask the system for is one, whoever asks.
+    A package's own file is its own fault; a system library that several need is one fault for all.
     """
     for home, search in views_with_imports(seen):
         mine = [e for e in search.ended if is_compiled(e)]
@@ -50,7 +50,7 @@ def unfit_extensions(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _fault(ended: EndedImport) -> tuple[str, str]:
-    """Return what the ends of one fault have in common: their package, or the library outside of it."""
+    """Return what all imports that fail for one reason share: their package, or the library outside it."""
     edge = ended.edge
     if (
         not ended.owner
@@ -64,7 +64,7 @@ def _fault(ended: EndedImport) -> tuple[str, str]:
 
 
 def is_compiled(ended: EndedImport) -> bool:
-    """Whether the rule about compiled modules tells of this end."""
+    """Whether the rule about compiled modules reports this import."""
     return ended.kind == "unfit" or (ended.kind == "absent" and ended.wanted in PYTHONS_OWN)
 
 
@@ -91,7 +91,7 @@ def _finding(home: EnvironmentView, search: ImportSearch, its: list[EndedImport]
 
 
 def _concerned(home: EnvironmentView, owners: list[str], consumers: list[str]) -> Iterator[Concern]:
-    """Yield the frameworks that stop, and the packages themselves; the whole environment for what is Python's own."""
+    """Yield the frameworks that fail and the packages themselves; for Python's own modules the whole environment."""
     yield from (home.concerns(name) for name in consumers)
     yield from (concern_row(home.python.consumer(owner)) for owner in owners)
     if not owners and not consumers:
@@ -99,13 +99,13 @@ def _concerned(home: EnvironmentView, owners: list[str], consumers: list[str]) -
 
 
 def _severity(home: EnvironmentView, consumers: list[str], its: list[EndedImport]) -> Severity:
-    """A package that cannot be imported is an error; what only some module of it comes to may be nobody's."""
+    """Return the severity: an error if the package cannot be imported; less if only some of its modules are affected."""
     certain = bool(consumers) or any(e.starts or _is_indispensable(e) for e in its)
     return home.severity if certain else min(home.severity, WARNING)
 
 
 def _is_indispensable(ended: EndedImport) -> bool:
-    """Whether the table says that a package cannot do without this extension module."""
+    """Whether the table says that a package needs this extension module."""
     owner, dotted = ended.owner.partition(" ")[0], ended.wanted.replace(".", "/")
     return any(
         dotted in row.extension.split("|") for row in module_table().modules if re.fullmatch(row.distributions, owner)
@@ -233,7 +233,7 @@ def _cure(
 
 
 def _other_python(home: EnvironmentView, one: EndedImport) -> Fix:
-    """Return what helps where a module of Python itself does not load."""
+    """Return the advice for a module of Python itself that does not load."""
     headers = {"_lzma": "liblzma-dev", "_bz2": "libbz2-dev", "_ctypes": "libffi-dev", "_ssl": "libssl-dev", "_sqlite3": "libsqlite3-dev",
                "zlib": "zlib1g-dev", "_uuid": "uuid-dev"}  # fmt: skip
     steps = [f"sudo apt-get install {headers[one.wanted]}"] if one.wanted in headers else []

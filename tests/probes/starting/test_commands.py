@@ -58,6 +58,9 @@ COMMANDS = {
     "flock": "flock -n {home}/lock {home}/env/bin/python {file}",
     "flock -c": "flock -n {home}/lock -c 'LD_LIBRARY_PATH=/opt/f {home}/env/bin/python {file}'",
     "another folder": "sh -c 'cd {home}/env/bin && exec ./python {file}'",
+    "a function hands on": "sh -c 'run() {{ \"$@\"; }}; export LD_LIBRARY_PATH=/opt/g; run {home}/env/bin/python {file}'",
+    "a variable of two words": "sh -c 'P=\"{home}/env/bin/python -u\"; LD_LIBRARY_PATH=/opt/v $P {file}'",
+    "an empty variable before": "sh -c 'LD_LIBRARY_PATH=/opt/w $NONE {home}/env/bin/python {file}'",
     "script": "{home}/run.sh {file}",
     "sh script": "sh {home}/run.sh {file}",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.probes.starting.probe import effective_entries
+from core.probes.loading.effective_entries import effective_entries
 from core.probes.sysroot import Sysroot
 
 

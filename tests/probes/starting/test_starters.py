@@ -516,6 +516,21 @@ def test_slurm_hands_on_what_its_option_says(
     assert way.prefix == str(home / "env")
 
 
+@pytest.mark.parametrize(
+    ("comment", "libraries", "home_of_cuda"),
+    [("#PBS -V", "/session", None), ("#PBS -l select=1", None, None), ("#PBS -v CUDA_HOME=/c,LD_LIBRARY_PATH", "/session", "/c"),
+     ("#$ -V", "/session", None), ("#$ -cwd", None, None), ("#$ is what it costs", "/session", None),
+     ("#BSUB -q gpu", "/session", None), ('#BSUB -env "none, CUDA_HOME=/c"', None, "/c"), ('#BSUB -env "all,CUDA_HOME=/c"', "/session", "/c")],
+)  # fmt: skip
+def test_other_batch_systems_hand_on_what_their_options_say(
+    comment: str, libraries: str | None, home_of_cuda: str | None, home: Path
+) -> None:
+    write(home, {"work/train.sh": f"#!/bin/bash\n{comment}\n{{env}}/bin/python main.py\n"})
+    (way,) = script_ways(here(home, LD_LIBRARY_PATH="/session"), pythons(home))
+    env = way.state.environment()
+    assert (env.get(NAME), env.get("CUDA_HOME")) == (libraries, home_of_cuda)
+
+
 def test_a_notebook_server_that_runs_keeps_what_it_was_started_with(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

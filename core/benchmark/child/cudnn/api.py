@@ -58,7 +58,7 @@ class Plan:
     """Start it, given the workspace's address and size."""
     workspace: int
     direct: bool
-    """Neither Winograd nor FFT: whole numbers stay exact."""
+    """Neither Winograd nor FFT, so integers stay exact."""
     repeatable: bool | None
     tensor_cores: bool | None
 

@@ -1,5 +1,6 @@
-"""cuDNN's graph interface (backend descriptors, from 8 on), which frameworks use today and which is often the faster
-one. Child process only.
+"""cuDNN's graph interface (backend descriptors, from 8 on), which frameworks use today and which is often faster.
+
+Child process only.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from core.common.fact_text import fact_text
 from core.model.facts import Direction
 
 MAX_CONFIGURATIONS = 24
-"""Engine configurations that are asked for at most."""
+"""Maximum number of engine configurations requested."""
 
 # cudnnBackendDescriptorType_t
 _CONVOLUTION, _ENGINE, _CONFIGURATION, _HEURISTIC, _PLAN = 1, 2, 3, 4, 5
@@ -86,7 +87,7 @@ class GraphApi:
         self._set(out, 100, _DATA_TYPE, _integers(INT32 if problem.type == "int8" else FLOAT))
         self._set(
             out, 101, _MODE, _integers(0 if turned else 1)
-        )  # convolution: the filter turned round; cross correlation: as it is
+        )  # convolution: flipped filter; cross-correlation: unchanged filter
         self._set(out, 102, _INT64, _longs(1, 1))
         self._set(out, 103, _INT64, _longs(shape.stride, shape.stride))
         self._set(out, 104, _INT64, _longs(shape.pad, shape.pad))
@@ -147,7 +148,7 @@ class GraphApi:
                 failed = failed or e
         if failed is not None and not offers:
             raise failed
-        # in turns, since there is seldom time to try them all
+        # Alternate, since there is seldom time to try all of them.
         yield from (offer for offer in chain.from_iterable(zip_longest(*offers)) if offer is not None)
 
     def plans(self, problem: Problem, buffers: Buffers) -> Iterator[Plan]:
@@ -158,7 +159,7 @@ class GraphApi:
         for turned, configuration in self._offers(problem):
             try:
                 engine, notes, reorders = self._notes(configuration)
-                # on fp32 data tensor cores mean tf32; an engine that wants its filters in another order gets them not
+                # With fp32 data, tensor cores mean tf32. An engine that needs reordered filters is skipped.
                 if reorders or (problem.type == "fp32" and _TENSOR_CORE in notes):
                     continue
                 plan, workspace = self._make_plan(configuration)

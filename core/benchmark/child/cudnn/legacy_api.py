@@ -45,7 +45,7 @@ ALGORITHM_NAMES: dict[Direction, tuple[str, ...]] = {
 """cudnnConvolutionFwdAlgo_t, ...BwdDataAlgo_t and ...BwdFilterAlgo_t."""
 
 DEFAULT_MATH, TENSOR_OP_MATH, FMA_MATH = 0, 1, 3
-"""cudnnMathType_t; FMA_MATH is there from cuDNN 8 on, and only from then on does DEFAULT_MATH allow tf32."""
+"""cudnnMathType_t. FMA_MATH exists from cuDNN 8 on, and only from then on does DEFAULT_MATH allow tf32."""
 
 _SEARCH: dict[Direction, str] = {
     "forward": "cudnnGetConvolutionForwardAlgorithm_v7",
@@ -62,7 +62,7 @@ _ORDER: dict[Direction, tuple[int, int, int]] = {
     "data gradient": (1, 2, 0),
     "weight gradient": (0, 2, 1),
 }
-"""Which of data, filters and result are the two inputs and the output, in the order of the C functions."""
+"""Indexes of the two inputs and the output among data, filters and result, in the order of the C functions."""
 
 
 class _Performance(ctypes.Structure):
@@ -122,7 +122,7 @@ class LegacyApi:
         tensors, convolution = self._make_descriptors(problem)
         a, b, out = (tensors[i] for i in _ORDER[problem.direction])
         found, results = ctypes.c_int(), (_Performance * 8)()
-        # data gradient names the filters before the result, as its order says; the convolution comes third
+        # For the data gradient, the filters come before the result; the convolution is the third argument.
         search = _SEARCH[problem.direction]
         self._cudnn.call(search, self._handle, a, b, convolution, out, 8, ctypes.byref(found), results)
         names = ALGORITHM_NAMES[problem.direction]

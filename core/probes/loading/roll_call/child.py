@@ -1,7 +1,7 @@
 """Roll call, in the child: load cuDNN as a consumer does, call it, open every part; let the parent read what was
 mapped.
 
-Nothing is judged here. Each step is announced (``begin``), because it may crash the child.
+The child judges nothing. It announces each step (``begin``), because the step may crash it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ else:
     RollCallEvent = dict
 
 PLAIN = True
-"""For ``core.host.child``: nothing of msgspec is needed here."""
+"""For ``core.host.child``: this module needs nothing of msgspec."""
 
 CAGED = True
-"""For ``core.host.child_main``: libraries loaded here can start no process, use no network and access no other process."""
+"""For ``core.host.child_main``: libraries loaded here can start no process, use no network and access no other process.
+"""
 
 LOAD_FUNCTION: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
-"""What a Call is named that loads a file instead of calling a function."""
+"""The ``function`` of a Call that loads a file instead of calling a function."""
 
 
 def answer_roll_call(roll: RollCallRequest, emit: Callable[[RollCallEvent | None], None]) -> None:

@@ -1,4 +1,4 @@
-"""The running system's loader as a child uses it: open and call."""
+"""glibc's loader as the roll call's child uses it: open and call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_cuda_file(name: str) -> bool:
 
 
 class Loader:
-    """The operations of both systems' loaders. Handles are integers."""
+    """The operations of both systems' loaders; handles are integers."""
 
     def load(self, path: str) -> tuple[int | None, int | None, str]:
         """Return a handle, or None with the loader's error number (Windows) and message."""
@@ -37,7 +37,7 @@ class _LinkMap(ctypes.Structure):
 
 
 class DynamicLoader(Loader):
-    """glibc's: dlopen, with RTLD_NOW as cuDNN's own shim does."""
+    """glibc's loader: dlopen with RTLD_NOW, as cuDNN's own shim does."""
 
     RTLD_NOW = 2
 

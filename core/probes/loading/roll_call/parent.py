@@ -23,10 +23,13 @@ from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.loading.roll_call.protocol import RollCallEvent, RollCallRequest
 
 MAX_CHILDREN = 5
-"""At most so many children for one roll call: one, and one more for each step that killed its child."""
+"""Maximum number of children for one roll call: one, and one more for each step that crashed its child."""
 
 CHILD_TIMEOUT_SECONDS = {"linux": 20.0, "windows": 60.0}
-"""For one child. A healthy one takes 0.06; a cold disk a few. On Windows a virus scanner reads every library first."""
+"""Seconds for one child.
+
+A healthy one takes 0.06, a cold disk a few. On Windows a virus scanner reads every library first.
+"""
 
 MAX_OUTPUT_BYTES = 8 << 10
 
@@ -56,7 +59,7 @@ def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: Cudn
     child.
     """
     tally, load = _Tally(), LOAD_FUNCTION[roll.system]
-    functions = sorted(roll.functions, key=lambda f: fragile.get(f, 0))  # stable: the healthy ones keep their order
+    functions = sorted(roll.functions, key=lambda f: fragile.get(f, 0))  # Stable sort: healthy ones keep their order.
     parts = sorted(roll.parts, key=lambda p: fragile.get(p.name, 0))
     for _n in range(MAX_CHILDREN):
         said = asking(replace(roll, functions=tuple(functions), parts=tuple(parts)))
@@ -113,7 +116,7 @@ def _count(said: ChildAnswer[RollCallEvent], tally: _Tally, roll: RollCallReques
                 _add(_call(event, roll.major, known), tally)
             case "loaded":
                 tally.loaded = event.name
-    if said.guards is not None:  # of several children only what held for each
+    if said.guards is not None:  # Of several children, only what holds for each.
         tally.guards = tuple(g for g in said.guards if tally.guards is None or g in tally.guards)
     tally.mapped |= {p: None for p in said.mapped if is_cuda_file(file_name(roll.system, p))}
     if said.output and said.output not in tally.output:
@@ -129,7 +132,7 @@ def _count(said: ChildAnswer[RollCallEvent], tally: _Tally, roll: RollCallReques
 
 
 def _add(call: Call, tally: _Tally) -> None:
-    """Keep a call once: each further child loads the main library again."""
+    """Store a call once: each further child loads the main library again."""
     if not any((c.function, c.library) == (call.function, call.library) for c in tally.calls):
         tally.calls.append(call)
     if call.function == "cudnnGetVersion" and call.result is not None:

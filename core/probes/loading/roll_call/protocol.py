@@ -11,7 +11,7 @@ class LaterLibrary(Frozen, frozen=True, kw_only=True):
     """A library to load after the calls: its paths or bare names, of which the first that loads counts."""
 
     name: str
-    """File name, for the answer."""
+    """File name, for the result."""
     tries: tuple[str, ...]
 
 
@@ -25,7 +25,7 @@ class RollCallRequest(Frozen, frozen=True, kw_only=True):
     preload: tuple[str, ...] = ()
     """Full paths that the consumer itself loads before."""
     folders: tuple[str, ...] = ()
-    """Windows: what the consumer gives to add_dll_directory."""
+    """Windows: folders that the consumer passes to add_dll_directory."""
     functions: tuple[str, ...] = ()
     parts: tuple[LaterLibrary, ...] = ()
 
@@ -35,8 +35,10 @@ class RollCallEvent(Frozen, frozen=True, kw_only=True):
 
     kind: Literal["begin", "call", "loaded"]
     name: str = ""
-    """begin: the function, or the file name of a part; call: the function or LOAD's word; else a path."""
+    """begin: the function, or the file name of a part; call: the function, or "dlopen" or "LoadLibraryExW"; else a
+    path.
+    """
     library: str = ""
     result: int | None = None
-    """The function's answer. For a load: 0, or the loader's error number on Windows, or None with ``problem``."""
+    """The function's return value. For a load: 0, or the loader's error number on Windows, or None with ``problem``."""
     problem: str = ""

@@ -1,4 +1,4 @@
-"""The roll call's view of Windows' loader: LoadLibraryExW and its error numbers."""
+"""Windows' loader as the roll call's child uses it: LoadLibraryExW and its error numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WINDOWS_ERRORS = {
     1455: "ERROR_COMMITMENT_LIMIT",
     4551: "ERROR_SYSTEM_INTEGRITY_POLICY_VIOLATION",
 }
-"""Numbers that LoadLibraryExW leaves (Microsoft's system error codes)."""
+"""Error numbers of LoadLibraryExW (Microsoft's system error codes)."""
 
 if sys.platform == "win32":
     from ctypes import wintypes
@@ -30,7 +30,9 @@ if sys.platform == "win32":
     MAX_PATH = 32768
 
     class WindowsLoader(Loader):
-        """A bare name is loaded as any program does; a full path as Python's ctypes and PyTorch do (0x1100)."""
+        """Windows' loader: a bare name is loaded as any program loads it, a full path as Python's ctypes and PyTorch do
+        (0x1100).
+        """
 
         def __init__(self, folders: tuple[str, ...]) -> None:
             self._k = k = ctypes.WinDLL("kernel32", use_last_error=True)
@@ -44,7 +46,7 @@ if sys.platform == "win32":
                 k.AddDllDirectory(folder)
 
         def load(self, path: str) -> tuple[int | None, int | None, str]:
-            """LoadLibraryExW and the number that it leaves."""
+            """Call LoadLibraryExW; return its handle, error number and message."""
             full = ntpath.isabs(path)
             flags = LOAD_LIBRARY_SEARCH_DEFAULT_DIRS | LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR if full else 0
             ctypes.set_last_error(0)
@@ -55,11 +57,11 @@ if sys.platform == "win32":
             return None, number, WINDOWS_ERRORS.get(number, fact_text("error {number}", number=number))
 
         def symbol(self, handle: int, name: str) -> int:
-            """GetProcAddress."""
+            """Call GetProcAddress."""
             return int(self._k.GetProcAddress(handle, name.encode()) or 0)
 
         def path(self, handle: int) -> str:
-            """GetModuleFileNameW."""
+            """Call GetModuleFileNameW."""
             buffer = ctypes.create_unicode_buffer(MAX_PATH)
             self._k.GetModuleFileNameW(handle, buffer, MAX_PATH)
             return buffer.value

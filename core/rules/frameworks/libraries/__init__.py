@@ -1,1 +1,1 @@
-"""What frameworks' own binaries lack: the lack, its finding, its cure, and one card for it."""
+"""Missing dependencies of frameworks' own binaries: what is missing, its finding, its fix, and one finding for all."""

@@ -1,4 +1,4 @@
-"""One cure for everything that a consumer lacks: a line of a search path, a package put back, or packages installed."""
+"""One fix for all missing dependencies of a consumer: a change of a search path, a restored package, or new packages."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ PACKAGE_OF = {
     "cudart": "cuda-runtime", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc", "nvrtc-builtins": "cuda-nvrtc", "cupti": "cuda-cupti",
     "cufftw": "cufft", "cusolvermg": "cusolver", "nvtoolsext": "nvtx", "nvshmem_host": "nvshmem", "nvblas": "cublas",
 }  # fmt: skip
-"""Stem of a library -> middle of the name of NVIDIA's wheel, where they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
+"""Stem of a library -> middle of the name of NVIDIA's wheel, if they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
 
 BEFORE_ALL = (How.APPLICATION, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.DLL_FOLDER)
-"""Where Windows looks before any search path."""
+"""Where Windows searches before any search path."""
 
 
 def _right_place(path: str, attempts: tuple[Attempt, ...], others: tuple[str, ...], system: System) -> tuple[str, str]:
-    """Return how Windows came to an unfit file, and a folder with a sound one that its search does not reach; empty for none."""
+    """Return how Windows finds an unfit file, and a folder with an intact one that its search does not reach; both
+    empty if none.
+    """
     if system != "windows":
         return "", ""
     at = next((a for a in attempts if a.path == path), None)
@@ -49,7 +51,7 @@ def _right_place(path: str, attempts: tuple[Attempt, ...], others: tuple[str, ..
 
 
 def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:  # noqa: PLR0912 - a flat list of cases
-    """Return one cure for everything that is lacking; None where none is known that touches it."""
+    """Return one fix for everything that is missing; (None, None) if none is known."""
     home, prefix = lack.home, lack.home.python.prefix
     if cause == "ld_library_path_override":
         folders = _variable_folders(lack)
@@ -96,17 +98,17 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
     if there := _installed_already(lack, wanted):
         names, exact = tuple(d.name for d in there), [f"{d.name}=={d.version}" for d in there]
         if any(e.state == "dangling" for e in lack.edges):
-            return None, _install(lack, exact, again=True)  # a link out of its folder could not be brought back
+            return None, _install(lack, exact, again=True)  # A link to a file outside the folder could not be restored.
         remedy = PutPackageBack(prefix=prefix, package=names[0], version=there[0].version, more=names[1:])
         return remedy, _install(lack, exact, again=True)
     if cause == "cuda_toolkit_version_mismatch" and wanted:
-        # libraries of a second CUDA beside those of the first: ONNX Runtime 1.18 crashes with them, so nothing is done unasked
+        # Not done unasked: ONNX Runtime 1.18 crashes if libraries of a second CUDA are beside those of the first.
         return None, _install(lack, wanted)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
 
 
 def _release_for_these_libraries(lack: Lack) -> str:
-    """Return the requirement on the releases of a framework that fit the CUDA libraries and the cuDNN of its environment."""
+    """Return the requirement for releases of a framework that fit its environment's CUDA libraries and cuDNN."""
     there = {d.name: d.version for d in lack.home.python.distributions}
     _wanted, packages = cuda_majors(lack, list(lack.edges))
     for cuda in packages:
@@ -116,7 +118,7 @@ def _release_for_these_libraries(lack: Lack) -> str:
 
 
 def _installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
-    """Return the distributions that are wanted, where all of them are there in a fitting release: their files are not."""
+    """Return the wanted distributions if all are installed in a fitting release, so that only their files are missing."""
     there = {d.name: d for d in lack.home.python.distributions}
     wishes = [wish for w in wanted if (wish := parse_requirement(w))]
     found = [d for w in wishes if (d := there.get(w.name)) and is_in_specifier(w.specifier, d.version)]
@@ -124,9 +126,10 @@ def _installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
 
 
 def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
-    """Return the remedy that brings what is lacking, and lets it be found where the consumer does not search for itself.
+    """Return the remedy that installs what is missing, in a place that the consumer searches.
 
-    Of two releases that do not fit, the one without the function is the older: it goes, so that a newer one comes.
+    Of two releases that do not match, the one without the function is older: it is removed, so that a newer one is
+    installed.
     """
     wishes = _requirements(lack, None)
     there = {d.name for d in lack.home.python.distributions}
@@ -146,7 +149,7 @@ def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
 
 
 def _unsearched(lack: Lack) -> Iterator[str]:
-    """Yield the folders in which the consumer does not search by itself, and in which the lacking files will lie.
+    """Yield the folders that will contain the missing files and that the consumer does not search.
 
     NVIDIA's wheels for CUDA 11 and 12 have a folder for each library: nvidia/cublas/lib.
     """
@@ -164,7 +167,7 @@ def _unsearched(lack: Lack) -> Iterator[str]:
 
 
 def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
-    """Return how Windows comes to a sound file instead of the unfit one that it finds first; None where that is not the fault."""
+    """Return how Windows finds an intact file instead of the unfit one; None if that is not the fault."""
     places = [
         (e.path, *_right_place(e.path, e.attempts, e.elsewhere, lack.system)) for e in lack.edges if e.state != "absent"
     ]
@@ -197,7 +200,9 @@ def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
 
 
 def add_dll_directories(folders: list[str]) -> Fix:
-    """Return what a program does before it imports a framework on Windows, where PATH is not searched."""
+    """Return what a program does before it imports a framework on Windows, where DLLs of extension modules are not
+    searched on PATH.
+    """
     lines = (f'os.add_dll_directory(r"{folder}")' for folder in folders)
     return manual_fix(_("Make these folders known to Python before the import"), "import os", *lines, restart="program")
 
@@ -222,7 +227,7 @@ def _system_fix(cause: OptionalCause, lack: Lack) -> Fix:
 
 
 def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
-    """Return how to get the release of an extension that fits its framework: the framework is what the person chose."""
+    """Return how to install the release of an extension that fits its framework, which the person chose."""
     there = {d.name: d for d in lack.home.python.distributions}
     base = next((there[n] for n in ("torch", "tensorflow", "jaxlib", "paddlepaddle-gpu") if n in there), None)
     if base is None or base.name == lack.name:
@@ -247,12 +252,12 @@ def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
 
 
 def _in_packages(path: str) -> bool:
-    r"""Whether a place that was searched is that of one of NVIDIA's packages: site-packages\nvidia\...\bin."""
+    r"""Whether a searched folder is that of one of NVIDIA's packages: site-packages\nvidia\...\bin."""
     return re.search(r"[\\/]site-packages[\\/]nvidia[\\/]", path, re.IGNORECASE) is not None
 
 
 def _wanted_packages(lack: Lack) -> Iterator[str]:
-    """Yield what would bring the lacking files, as the consumer's own requirements name it."""
+    """Yield the packages that contain the missing files, named as in the consumer's requirements."""
     its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
     wishes = _requirements(lack, its)
     for edge in lack.edges:
@@ -264,13 +269,13 @@ def _wanted_packages(lack: Lack) -> Iterator[str]:
 
 
 def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
-    """Return the consumer's requirements, then those of everything else in the environment."""
+    """Return the consumer's requirements, then those of all other packages in the environment."""
     others = (d for d in lack.home.python.distributions if d is not its)
     return [r for d in (*((its,) if its else ()), *others) for r in (*d.requires, *d.pins)]
 
 
 def _middle(library: str) -> str:
-    """Return the middle of the name of the wheel that has a library of NVIDIA's: "cuda-nvrtc" of libnvrtc.so.12."""
+    """Return the middle of the name of the wheel with this library: "cuda-nvrtc" for libnvrtc.so.12."""
     stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
     if stem.endswith(".dll"):
         stem = stem.removesuffix(".dll").rstrip("_0123456789")
@@ -295,7 +300,7 @@ def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator
 
 
 def _cuda_wanted(lack: Lack) -> str:
-    """Return the CUDA whose libraries are lacking: by their own numbers, else the one that the consumer was built for."""
+    """Return the CUDA version of the missing libraries: from their names, else the one that the consumer was built for."""
     return cuda_majors(lack, [e for e in lack.edges if e.state == "absent"] or list(lack.edges))[0]
 
 
@@ -305,7 +310,7 @@ def _cudnn_number(library: str) -> str:
 
 
 def _brings(requirement: str, major: str, number: str) -> bool:
-    """Whether a requirement on one of NVIDIA's wheels can bring a library of this CUDA, and of this release of cuDNN."""
+    """Whether a requirement on one of NVIDIA's wheels can provide a library of this CUDA and this cuDNN."""
     wish = parse_requirement(requirement)
     of = re.search(r"[-_.]cu(\d+)$", wish.name) if wish else None
     if wish is None or (major and (of[1] != major if of else int(major) < 13)):
@@ -315,7 +320,7 @@ def _brings(requirement: str, major: str, number: str) -> bool:
 
 
 def _spelt(requirement: str, lack: Lack) -> str:
-    """Return a requirement without its marker; one that leaves the release open asks for that of the wheels beside it."""
+    """Return a requirement without its marker; if it allows any release, with the release of the other wheels."""
     wish = parse_requirement(requirement)
     if wish is None:
         return requirement.partition(";")[0].strip()

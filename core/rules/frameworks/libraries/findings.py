@@ -1,4 +1,4 @@
-"""What a framework's own binaries lack, or what does not fit them: one finding for each framework or extension."""
+"""Missing or unfit dependencies of a framework's own binaries: one finding for each framework or extension."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from core.rules.frameworks.packages import FRAMEWORKS
 from core.rules.wording import NOTE, UNKNOWN, Concern, concern_row, make_finding, observation
 
 LIBRARIES_ID = "libraries-"
-"""Start of the name of every finding of this module; the distribution follows."""
+"""Prefix of the name of every finding of this module; the distribution follows."""
 
 
 def lacking_libraries(seen: Snapshot) -> Iterator[Finding]:
-    """A framework's or extension's own binaries name libraries that its loader does not find, or that do not fit."""
+    """A framework's or extension's binaries need libraries that its loader does not find, or that do not fit."""
     for home in environment_views(seen):
         for closure in closures_of(home):
             lack = find_lack(home, closure)
@@ -61,7 +61,7 @@ def _finding(lack: Lack) -> Finding:
 
 
 def _importers(lack: Lack) -> Iterator[Concern]:
-    """Yield the frameworks that import what this is about, and fail with it."""
+    """Yield the frameworks that import this package and fail with it."""
     if lack.name in imported_packages():
         for d in lack.home.python.distributions:
             if (
@@ -73,12 +73,12 @@ def _importers(lack: Lack) -> Iterator[Concern]:
 
 
 def imported_packages() -> tuple[str, ...]:
-    """Return the packages that are no frameworks, and whose libraries frameworks cannot do without."""
+    """Return the packages other than frameworks whose libraries frameworks need."""
     return tuple(row.distribution for row in gpu_binaries().frameworks if row.imported)
 
 
 def _severity(lack: Lack) -> Severity:
-    """An import that fails, fails with or without a GPU."""
+    """Return the severity: a failing import fails with or without a GPU."""
     worked = any(
         t.framework == lack.name and t.gpu and t.right and not t.problem and not t.ended for t in lack.home.trials
     )
@@ -97,7 +97,7 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
     ("dangling", "corrupt_or_truncated_file", N_("{who} in {prefix} needs {names}, and the link of that name is broken."),
      N_("The link is there, but the file that it names is not.")),
 )  # fmt: skip
-"""State of an edge: cause, title, why; the first that fits leads."""
+"""State of a dependency -> cause, title, why; the first that applies leads."""
 
 
 def _judged(lack: Lack) -> tuple[OptionalCause, str, str]:
@@ -115,11 +115,11 @@ def _judged(lack: Lack) -> tuple[OptionalCause, str, str]:
     absent = [e for e in lack.edges if e.state == "absent"]
     if absent:
         return _absent(lack, absent)
-    return _misfit(lack, values)
+    return _misfit(lack, values) if lack.gaps else _failed_opening(lack, values)
 
 
 def _by_variable(edge: Edge) -> bool:
-    """Whether LD_LIBRARY_PATH led to an unfit file in the place of a sound one."""
+    """Whether LD_LIBRARY_PATH replaced an intact file by an unfit one."""
     at = next((a for a in edge.attempts if a.path == edge.path), None)
     sound = any(a.outcome == "found" and a.how != "LD_LIBRARY_PATH" for a in edge.attempts)
     return at is not None and at.how == "LD_LIBRARY_PATH" and sound
@@ -163,19 +163,22 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     return "cuda_runtime_missing", title, why
 
 
+def _failed_opening(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
+    """Return what the loader said when a child process opened the libraries. A crash alone shows no cause."""
+    failed = [o for o in lack.closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
+    opening = next((o for o in failed if o.problem), failed[0])
+    words = opening.problem or translate_fact(opening.ended)
+    cause: OptionalCause = ""
+    if opening.number is not None:
+        cause = CAUSE_OF_NUMBER.get(opening.number, "")
+    elif opening.problem:
+        cause = _cause_of_words(opening.problem)
+    title = _("{who} in {prefix} cannot load its own library: {words}", words=words, **values)
+    return cause, title, _("A child process opened it as the framework does.")
+
+
 def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
-    """Return what a gap of symbols tells: everything is there and does not belong together. A crash alone tells no cause."""
-    if not lack.gaps:
-        failed = [o for o in lack.closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
-        opening = next((o for o in failed if o.problem), failed[0])
-        words = opening.problem or translate_fact(opening.ended)
-        title = _("{who} in {prefix} cannot load its own library: {words}", words=words, **values)
-        cause: OptionalCause = ""
-        if opening.number is not None:
-            cause = CAUSE_OF_NUMBER.get(opening.number, "")
-        elif opening.problem:
-            cause = _cause_of_words(opening.problem)
-        return cause, title, _("A child process opened it as the framework does.")
+    """Return what a missing symbol shows: every file exists, but they do not belong together."""
     gap = lack.gaps[0]
     system = lack.home.seen.machine.system
     wants, offers = file_name(system, gap.wanted_by), file_name(system, gap.provider)
@@ -236,7 +239,7 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
 CAUSE_OF_NUMBER: dict[int, OptionalCause] = {
     5: "library_unreadable", 127: "cuda_lib_shadowed", 193: "corrupt_or_truncated_file", 1392: "corrupt_or_truncated_file",
 }  # fmt: skip
-"""What Windows' number tells where every header looks sound. 126 alone tells no cause: what is missing was not seen."""
+"""Windows error number -> cause, if every header is intact. 126 shows no cause: the missing file is not known."""
 
 
 def _cause_of_words(words: str) -> Cause:

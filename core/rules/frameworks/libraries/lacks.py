@@ -1,4 +1,4 @@
-"""What one consumer's own binaries lack: libraries that its loader does not find, and symbols that nothing has."""
+"""Missing dependencies of one consumer's own binaries: libraries that its loader does not find, and undefined symbols."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ COMPILERS = late_pattern(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-lin
 COMPILER_VERSION = late_pattern(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
 
 DRIVERS_OWN = late_pattern(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
-"""A loader's sentence about what comes with the driver: no fault of a framework on a machine without one."""
+"""Loader messages about the driver's libraries, whose absence is no fault of a framework."""
 
 LIBRARY_IN_WORDS = late_pattern(r"(?<![\w+.-])lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
-"""A file in a loader's own sentence."""
+"""A file name in a loader's message."""
 
 FRAMEWORKS_OWN = late_pattern(r"(lib)?(torch\w*|c10\w*|caffe2\w*|shm)\.(so|dll)")
 
 
 class Lack(msgspec.Struct, frozen=True):
-    """One consumer, what it lacks, and what is known of that."""
+    """One consumer, its missing dependencies, and what is known about them."""
 
     home: EnvironmentView
     closure: Closure
     edges: tuple[Edge, ...]
     gaps: tuple[Gap, ...]
     recorded: tuple[DamagedFile, ...]
-    """Files that the packages' records miss or find altered, and that are lacking here."""
+    """Missing or altered files of packages that are among these dependencies."""
 
     @property
     def system(self) -> System:
@@ -55,7 +55,7 @@ def closures_of(home: EnvironmentView) -> list[Closure]:
 
 
 def find_lack(home: EnvironmentView, closure: Closure) -> Lack | None:
-    """Return what a consumer's binaries lack; None for nothing."""
+    """Return the missing dependencies of a consumer's binaries; None if there are none."""
     opened = {o.library for o in closure.openings or () if not o.problem and not o.ended}
     edges = tuple(e for e in closure.edges if not e.optional and (e.by_name or e.wanted_by not in opened))
     gaps = tuple(g for g in closure.gaps if not g.optional and g.wanted_by not in opened)
@@ -74,12 +74,14 @@ def find_lack(home: EnvironmentView, closure: Closure) -> Lack | None:
 
 
 def lacks_nothing(home: EnvironmentView, closure: Closure) -> bool:
-    """Whether everything that these binaries name was found and fits, and loaded where it was loaded."""
+    """Whether everything that these binaries need was found and fits, and loaded if it was tried."""
     return find_lack(home, closure) is None
 
 
 def _with_places(edge: Edge, seen: Snapshot) -> Edge:
-    """Return an absent edge with where the machine has the file: an environment without NVIDIA's packages uses the machine's."""
+    """Return a missing dependency with the machine's files of that name: an environment without NVIDIA's packages uses
+    these.
+    """
     if edge.state != "absent" or edge.elsewhere:
         return edge
     sets = (*(t.libraries for t in seen.toolkits or ()), *(c.files for c in seen.cudnn or ()))
@@ -95,7 +97,9 @@ def _records(home: EnvironmentView) -> tuple[DamagedFile, ...]:
 
 
 def files_told(seen: Snapshot) -> set[str]:
-    """Return the files of packages, normalised, that a finding of this module tells: the records need not."""
+    """Return the package files, normalised, that findings of this module report, so that the rules about records need
+    not.
+    """
     out = set()
     for home in environment_views(seen):
         for closure in closures_of(home):
@@ -105,11 +109,11 @@ def files_told(seen: Snapshot) -> set[str]:
 
 
 CUDA_NUMBERED = late_pattern(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupti)\.so\.(\d+)")
-"""Libraries whose number is that of CUDA."""
+"""Libraries whose major version is CUDA's."""
 
 
 def cuda_majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
-    """Return the CUDA that is asked for, and those that the environment's own packages are of; majors alone.
+    """Return the CUDA major version that is needed, and those of the environment's own packages.
 
     A toolkit elsewhere on the machine was not necessarily meant for it.
     """

@@ -1,4 +1,6 @@
-"""One card for one lack: what several rules or several consumers say of the same library, mount or package is joined."""
+"""Merge findings about one missing dependency: several rules or consumers may report the same library, mount or
+package.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ JOINED: frozenset[str] = frozenset(
         *("requirement_broken", "cuda_lib_shadowed", "extension_abi_mismatch"),
     )
 )
-"""Causes of findings that a card about everything that a consumer lacks says in one."""
+"""Causes of findings that the finding about all missing dependencies of a consumer includes."""
 
 
 def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
-    """Return the findings with one card for each consumer: what other rules say of the same lack goes into it.
+    """Return the findings with one for each consumer, which includes what other rules report of the same dependency.
 
-    Where cuDNN alone is lacking, its own rules know more, and the card goes instead.
+    If only cuDNN is missing, its own rules know more, and their finding stays instead.
     """
     cards = {f.consumers[0]: f for f in found if f.id.partition(".")[2].startswith(LIBRARIES_ID) and f.consumers}
     lacks = {c.consumer.full_id: c for c in seen.closures or ()}
@@ -50,7 +52,7 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
 
 
 def _one_of_a_library(found: list[Finding]) -> list[Finding]:
-    """Return the findings with one for each library that is too old or another one for several consumers of an environment."""
+    """Return the findings with one for each library that is too old, or wrong, for several consumers of an environment."""
 
     def shared(f: Finding) -> tuple[str, ...]:
         mine = f.id.partition(".")[2].startswith(LIBRARIES_ID) and f.cause in SHARED_CAUSES
@@ -70,7 +72,7 @@ SHARED_CAUSES = ("cxx_runtime_too_old", "ld_library_path_override", "cuda_lib_sh
 
 
 def _joined(lead: Finding, same: list[Finding]) -> Finding:
-    """Return a finding with the evidence and the consumers of others that tell of the same."""
+    """Return a finding with the evidence and consumers of others about the same fault."""
     if len(same) == 1:
         return lead
     return replace(
@@ -82,7 +84,9 @@ def _joined(lead: Finding, same: list[Finding]) -> Finding:
 
 
 def _one_of_a_mount(found: list[Finding]) -> Iterator[Finding]:
-    """Yield the findings with one for each environment from whose file system nothing may be run: a framework's leads."""
+    """Yield the findings with one for each environment on a file system from which nothing can run; a framework's
+    finding leads.
+    """
     on_mounts = [f for f in found if f.cause == "noexec_mount" and f.step is Step.FRAMEWORKS]
     for f in found:
         same = [o for o in on_mounts if o.subject == f.subject] if f in on_mounts else [f]

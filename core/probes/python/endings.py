@@ -1,0 +1,152 @@
+"""What is reported of an import that ends: what stands in the module's place, whose it is, and what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from core.knowledge.modules import KnownModule, module_of, module_table
+from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
+from core.probes.python.dotted_modules import NONE, DottedModules, Module
+from core.probes.python.gone_files import module_stem
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.unfit_extensions import Suspects, UnfitExtension
+from core.probes.sysroot import Sysroot
+from core.probes.wheel_record import read_record
+
+
+class Endings:
+    """Describes where imports of one environment end."""
+
+    def __init__(
+        self,
+        search: ModuleSearch,
+        distributions: tuple[Distribution, ...],
+        where: Sysroot,
+        found: DottedModules,
+        suspects: Suspects,
+    ) -> None:
+        self._search, self._distributions, self._where, self._found = search, distributions, where, found
+        self._unfit = {one.path: one for one in suspects.unfit}
+        self._byte_code = {one.source or one.path: one for one in suspects.byte_code}
+        self._gone = {module_stem(one.path): f"{one.distribution} {one.version}" for one in suspects.gone}
+
+    def describe(self, kind: str, importer: str, line: int, wanted: str, its: Module, name: str = "") -> EndedImport:  # noqa: PLR0917 - a row
+        """Return the end of an import at a line of the importer; ``name``: what the module that was found lacks."""
+        top = self._search.find(wanted.partition(".")[0])
+        above, _dot, name_of_it = wanted.rpartition(".")
+        places = self._found.find(above).folders if above else [e.path for e in self._search.search.entries]
+        loser = self.package_that_lost(places, name_of_it) if kind == "absent" else ""
+        owner, hidden = self._owner(wanted), next(iter(top.hidden), "")
+        behind = next(
+            (d for d in self._distributions if module_of(d.name) == wanted.partition(".")[0] and hidden.startswith(d.location)), None
+        )  # fmt: skip
+        ended = EndedImport(
+            starts=(),
+            importer=path_text(importer),
+            line=line,
+            wanted=wanted,
+            kind=kind,  # type: ignore[arg-type]  # one of its words
+            name=name,
+            path=path_text(its.path or (top.path if top.kind != "none" else "")),
+            entry=top.entry,
+            owner=loser or (f"{owner.name} {owner.version}" if owner else ""),
+            hidden=hidden,
+            hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",
+        )
+        byte_code = self._byte_code.get(its.path)
+        if byte_code and (kind == "byte code" or (name and byte_code.state == "other text")):
+            return msgspec.structs.replace(ended, path=path_text(byte_code.path))
+        return _with_reason(ended, self._unfit[its.path]) if its.path in self._unfit else ended
+
+    def at_extension(self, one: UnfitExtension) -> EndedImport:
+        """Return the end at an extension module that no import was seen to come to."""
+        its = Module("extension", one.path)
+        return _with_reason(self.describe("unfit", "", 0, one.dotted, its), one)
+
+    def at_lost_start(self, module: str, one: DamagedFile) -> EndedImport:
+        """Return the end at a package whose own start is lost: the rest of its folder is imported as a namespace, and has nothing."""
+        folder = self._where.parent(one.path)
+        its = Module("namespace", folder) if self._where.is_folder(folder) else NONE
+        ended = self.describe("absent", "", 0, module, its)
+        return msgspec.structs.replace(ended, owner=f"{one.distribution} {one.version}")
+
+    def at_missing_framework(self, row: KnownModule, distribution: Distribution, its: Module) -> EndedImport | None:
+        """Return the end at a recorded framework that is not there; None for one that is recorded without a file: it was never meant to be."""
+        record = read_record(distribution, self._where)
+        editable = re.search(r"(?m)^(__editable__[^,\n]*\.pth|[\w.-]+\.pth),", record)
+        if not editable and not re.search(rf"(?m)^{row.module}[/.]", record):
+            return None
+        gone = self._missing_editable_folder(distribution, editable[1]) if editable else ""
+        if editable and not gone:
+            return None  # its finder is no list of folders: nothing is known of where it leads
+        return EndedImport(
+            starts=(row.module,),
+            importer="",
+            line=0,
+            wanted=row.module,
+            kind="absent",
+            path=path_text(gone or its.path),
+            owner=f"{distribution.name} {distribution.version}",
+        )
+
+    def _missing_editable_folder(self, distribution: Distribution, name: str) -> str:
+        """Return the folder that an editable installation leads to and that is not there."""
+        text = self._where.text(self._where.join(distribution.location, name)) or ""
+        if text.startswith(("import ", "import\t")):
+            return next((p for p in self._search.editable_paths.values() if self._where.stat(p) is None), "")
+        lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+        return next((p for p in lines if self._where.path_module.isabs(p) and not self._where.is_folder(p)), "")
+
+    def package_that_lost(self, folders: Iterable[str], name: str) -> str:
+        """Return name and version of the package that recorded a module of this name in one of the folders, and lost it."""
+        join = self._where.join
+        places = (module_stem(p) for f in folders for p in (join(f, name), join(f, name, "__init__")))
+        return next((self._gone[p] for p in places if p in self._gone), "") if self._gone else ""
+
+    def fault_of_content(self, dotted: str, its: Module, text: str) -> str:
+        """Return in a word why a module's file is no module; empty for one that is."""
+        if "\0" in text:
+            return "damaged"
+        if not text and self._is_unreadable(its):
+            return "unreadable"
+        return "empty" if not text and self._is_truncated(dotted, its) else ""
+
+    def _is_unreadable(self, its: Module) -> bool:
+        """Whether a file has content that this user may not read."""
+        seen = self._where.stat(its.path) if its.path.endswith(".py") else None
+        return seen is not None and seen.st_size > 0 and self._where.text(its.path, 1) is None
+
+    def _is_truncated(self, dotted: str, its: Module) -> bool:
+        """Whether a file of no bytes was recorded with some."""
+        if not self._found.is_empty(its):
+            return False
+        owner = self._owner(dotted)
+        if owner is None:
+            return False
+        spelt = "/".join(dotted.split(".")) + ("/__init__.py" if its.kind == "package" else ".py")
+        record = read_record(owner, self._where)
+        at = 0 if record.startswith(f"{spelt},") else record.find(f"\n{spelt},") + 1  # plain: TensorFlow's has 4 MB
+        row = re.compile(r"[^\n]*,(\d{1,12})\r?(?:\n|\Z)").match(record, at)
+        return bool(record.startswith(f"{spelt},", at) and row and int(row[1]))
+
+    def _owner(self, dotted: str) -> Distribution | None:
+        """Return the distribution that a module is of, by its name; the one that lies beside the module first."""
+        top = dotted.partition(".")[0]
+        mine = [
+            d
+            for d in self._distributions
+            if module_of(d.name) in (top, dotted) or dotted.startswith(module_of(d.name) + ".")
+        ]
+        known = next((row for row in module_table().modules if row.module == top), None)
+        if not mine and known:
+            mine = [d for d in self._distributions if re.fullmatch(known.distributions, d.name)]
+        path = self._found.find(top).path
+        return next((d for d in mine if path.startswith(d.location + self._where.path_module.sep)), None)
+
+
+def _with_reason(ended: EndedImport, one: UnfitExtension) -> EndedImport:
+    """Add why an extension module does not load."""
+    return msgspec.structs.replace(ended, edge=one.edge, recorded=one.recorded, owner=one.owner, path=one.path)

@@ -1,0 +1,227 @@
+"""What a module's own __getattr__ does with one name, and which names code puts into globals(): decided by reading, or left open.
+
+Source: https://peps.python.org/pep-0562/; __getattr__ of numpy/__init__.py from 1.24 on raises for names that were removed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+_SEQUENCES = ("frozenset", "set", "tuple", "list", "dict", "sorted")
+_READS = ("get", "keys", "values", "items", "copy")
+
+
+class OwnGetattr(NamedTuple):
+    """A module's __getattr__, and the tables beside it."""
+
+    function: ast.FunctionDef
+    tables: Mapping[str, frozenset[str]]
+    """Name of a display -> its members, or its keys."""
+
+    def refuses(self, name: str) -> bool:
+        """Whether every way through the function surely raises for this name."""
+        arguments = self.function.args.args
+        return len(arguments) == 1 and _ends(self.function.body, arguments[0].arg, name, self.tables) == {"raise"}
+
+
+def own_getattr(body: Sequence[ast.stmt]) -> OwnGetattr | None:
+    """Return the only __getattr__ that a module defines; None where there is none, or several."""
+    statements = [n for top in body for n in _statements(top)]
+    found = [n for n in statements if isinstance(n, ast.FunctionDef) and n.name == "__getattr__"]
+    return OwnGetattr(found[0], dict(_tables(statements))) if len(found) == 1 else None
+
+
+def exported(body: Sequence[ast.stmt]) -> frozenset[str] | None:
+    """Return the members of __all__ where one statement spells them out."""
+    return dict(_tables([n for top in body for n in _statements(top)])).get("__all__")
+
+
+def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    """Yield a statement, and those of its blocks that run in the module's own frame."""
+    yield node
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.stmt):
+            yield from _statements(inner)
+        elif isinstance(inner, ast.ExceptHandler):
+            for one in inner.body:
+                yield from _statements(one)
+
+
+def _tables(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the displays that one statement assigns to one name, and no other statement names as a target."""
+    found: dict[str, frozenset[str] | None] = {}
+    for node in statements:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found[name] = None if name in found else _members(value, found)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                found[name] = None if name in found else _members(value, found)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                changed = (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+                found.update(dict.fromkeys((n for n in changed if n in found), None))
+            case ast.AugAssign(target=target) | ast.For(target=target):
+                found.update((n.id, None) for n in ast.walk(target) if isinstance(n, ast.Name))
+            case ast.Assign(targets=targets):
+                named = (n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
+                found.update(dict.fromkeys(named, None))
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+                found[name] = None  # update, append: by whatever
+    yield from ((name, members) for name, members in found.items() if members is not None)
+
+
+def _members(value: ast.expr, known: Mapping[str, frozenset[str] | None]) -> frozenset[str] | None:
+    """Return the members of a display, the keys of one with values, or the first parts of tuples; None where they are not spelt."""
+    match value:
+        case ast.Name(id=name):
+            return known.get(name)
+        case ast.List(elts=several) | ast.Set(elts=several) | ast.Tuple(elts=several):
+            words = [_first_word(one) for one in several]
+        case ast.Dict(keys=keys):
+            words = [_first_word(one) if one is not None else None for one in keys]
+        case ast.Call(func=ast.Name(id=called), args=[inner], keywords=[]) if called in _SEQUENCES:
+            return _members(inner, known)
+        case ast.DictComp(key=ast.Name(id=key), generators=[ast.comprehension(target=target, iter=over, ifs=[])]):
+            first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+            return _members(over, known) if isinstance(first, ast.Name) and first.id == key else None
+        case _:
+            return None
+    return frozenset(w for w in words if w is not None) if None not in words else None
+
+
+def _first_word(node: ast.expr) -> str | None:
+    match node:
+        case ast.Constant(value=str(word)) | ast.Tuple(elts=[ast.Constant(value=str(word)), *_]):
+            return word
+    return None
+
+
+# --- one name's way through the function ------------------------------------------------------------------------------
+
+
+def _ends(body: Iterable[ast.stmt], asked: str, name: str, tables: Mapping[str, frozenset[str]]) -> set[str]:
+    """Return how a block may end for a name: "raise", "return" or "on"."""
+    ends: set[str] = set()
+    for node in body:
+        its = _end(node, asked, name, tables)
+        ends |= its - {"on"}
+        if "on" not in its:
+            return ends
+    return ends | {"on"}
+
+
+def _end(node: ast.stmt, asked: str, name: str, tables: Mapping[str, frozenset[str]]) -> set[str]:
+    match node:
+        case ast.Raise():
+            return {"raise"}
+        case ast.If(test=test, body=first, orelse=second):
+            holds = _holds(test, asked, name, tables)
+            ways = [b for b, value in ((first, True), (second, False)) if holds in (value, None)]
+            return set().union(*(_ends(b, asked, name, tables) for b in ways))
+        case ast.With(body=inner):
+            return _ends(inner, asked, name, tables)
+        case ast.Try() | ast.For() | ast.While() | ast.Match():
+            return {"on"} | ({"return"} if any(isinstance(n, ast.Return) for n in ast.walk(node)) else set())
+        case ast.Return():
+            return {"return"}
+        case ast.Global() | ast.Nonlocal():
+            return {"return"}
+        case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
+            changed = any(
+                isinstance(n, ast.Name) and n.id == asked and isinstance(n.ctx, ast.Store) for n in ast.walk(node)
+            )
+            return {"on", "return"} if changed else {"on"}  # another name from here on
+    return {"on"}
+
+
+def _holds(test: ast.expr, asked: str, name: str, tables: Mapping[str, frozenset[str]]) -> bool | None:
+    """Return what a condition comes to for a name; None where that is open."""
+    match test:
+        case ast.Compare(left=ast.Name(id=its), ops=[op], comparators=[other]) if its == asked:
+            if isinstance(other, ast.Call) and isinstance(other.func, ast.Attribute) and other.func.attr == "keys":
+                other = other.func.value
+            if isinstance(op, ast.Eq | ast.NotEq):
+                equal = name == other.value if isinstance(other, ast.Constant) else None
+                return equal if equal is None or isinstance(op, ast.Eq) else not equal
+            members = _members(other, tables) if isinstance(op, ast.In | ast.NotIn) else None
+            return None if members is None else (name in members) == isinstance(op, ast.In)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="startswith"), args=[ast.Constant(value=str(w))]):
+            return name.startswith(w) if its == asked else None
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            found = _holds(inner, asked, name, tables)
+            return None if found is None else not found
+        case ast.BoolOp(op=op, values=several):
+            answers = [_holds(one, asked, name, tables) for one in several]
+            decides = isinstance(op, ast.Or)
+            return decides if decides in answers else None if None in answers else not decides
+    return None
+
+
+# --- what is put into globals() ---------------------------------------------------------------------------------------
+
+
+def put_into_globals(body: Sequence[ast.stmt]) -> frozenset[str] | None:
+    """Return the names that code puts into globals(); None where that is open."""
+    tree = ast.Module(list(body), [])
+    above = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
+    found: set[str] = set()
+    for node in above:
+        match node:
+            case ast.Call(func=ast.Name(id="globals" | "locals"), args=[], keywords=[]):
+                own = isinstance(node.func, ast.Name) and node.func.id == "globals"
+            case ast.Call(func=ast.Name(id="vars"), args=[]):
+                own = False
+            case _:
+                continue
+        if not own and _is_in_function(node, above):
+            continue  # a function's own names
+        names = _put(node, above)
+        if names is None:
+            return None
+        found |= names
+    return frozenset(found)
+
+
+def _is_in_function(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> bool:
+    its: ast.AST | None = node
+    while its is not None:
+        if isinstance(its, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            return True
+        its = above.get(its)
+    return False
+
+
+def _put(call: ast.AST, above: Mapping[ast.AST, ast.AST]) -> frozenset[str] | None:
+    """Return what one use of globals() puts into it."""
+    its = above[call]
+    match its:
+        case ast.Compare() | ast.comprehension() | ast.Subscript(ctx=ast.Load()):
+            return frozenset()
+        case ast.Attribute(attr=attr) if attr in _READS:
+            return frozenset()
+        case ast.Call(func=ast.Name(id=called)) if called in (*_SEQUENCES, "len", "__import__"):
+            return frozenset()
+        case ast.Subscript(slice=ast.Constant(value=str(word))):
+            return frozenset((word,))
+        case ast.Subscript(slice=ast.Name(id=variable)):
+            return _looped_over(variable, its, above)
+        case ast.Attribute(attr="update"):
+            match above[its]:
+                case ast.Call(args=[], keywords=words) if all(w.arg for w in words):
+                    return frozenset(w.arg for w in words if w.arg)
+                case ast.Call(args=[ast.Dict() as given], keywords=[]):
+                    return _members(given, {})
+    return None
+
+
+def _looped_over(variable: str, node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> frozenset[str] | None:
+    """Return the words that a loop around a node gives to its variable, where they are spelt out."""
+    its: ast.AST | None = node
+    while its is not None:
+        if isinstance(its, ast.For) and isinstance(its.target, ast.Name) and its.target.id == variable:
+            return _members(its.iter, {})
+        its = above.get(its)
+    return None

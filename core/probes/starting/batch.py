@@ -1,0 +1,85 @@
+"""What a batch system hands on to a job: Slurm, PBS, Grid Engine and LSF, by the options in the job's own comments.
+
+Sources: sbatch(1), "--export"; qsub of PBS and of Grid Engine, "-V" and "-v"; bsub, "-env".
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from core.host.startup.state import State
+from core.probes.starting.machine import Ground, login_state
+from core.probes.starting.shells import family, read_shell
+
+OF_A_JOB = ("HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD")
+"""What each job has."""
+
+
+class BatchSystem(msgspec.Struct, frozen=True):
+    """How the comments of a job tell its batch system which variables it gets."""
+
+    mark: str
+    """How such a comment begins."""
+    option: str
+    """What stands before names and assignments."""
+    everything: str = ""
+    """Option that hands on every variable; without it a job gets those of a new login."""
+
+
+SYSTEMS = (
+    BatchSystem("#SBATCH", "--export"),
+    BatchSystem("#BSUB", "-env"),
+    BatchSystem("#PBS", "-v", "-V"),
+    BatchSystem("#$", "-v", "-V"),
+)
+
+
+def give_job_variables(text: str, path: str, state: State, ground: Ground) -> None:
+    """Let a state have what the batch system of a job hands on; no change for a script that is no job."""
+    for system in SYSTEMS:
+        rows = [
+            (number, line[len(system.mark) :].strip())
+            for number, line in enumerate(text.splitlines(), 1)
+            if re.match(rf"{re.escape(system.mark)}\s+-", line)
+        ]
+        if rows:
+            _give(system, rows, path, state, ground)
+            return
+
+
+def _give(system: BatchSystem, rows: list[tuple[int, str]], path: str, state: State, ground: Ground) -> None:
+    listed = re.compile(rf"{re.escape(system.option)}[=\s]\s*(\"[^\"]*\"|'[^']*'|\S+)")
+    told = [(number, found[1].strip("\"'")) for number, row in rows if (found := listed.match(row))]
+    number, names = told[-1] if told else (rows[0][0], "")
+    words = [w.strip() for w in names.split(",")]
+    special = {w.upper() for w in words}
+    if system.everything:
+        keeps_all = any(row.split()[0] == system.everything for _number, row in rows)
+        logs_in = not keeps_all
+    else:
+        keeps_all = not told or "ALL" in special
+        logs_in = "NONE" in special and not keeps_all
+    if not keeps_all:
+        kept = {w.partition("=")[0] for w in words}
+        for name in [n for n in state.values if n in state.exported and n not in kept and n not in OF_A_JOB]:
+            state.unset_variable(name, path, number, "posix")
+    if logs_in:
+        _log_in(state, ground)
+    for name, equals, value in (w.partition("=") for w in words):
+        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
+            state.set_variable(name, value, path, number, "posix")
+            state.exported.add(name)
+
+
+def _log_in(state: State, ground: Ground) -> None:
+    """Give the variables of the node's own login shell."""
+    login = login_state(ground)
+    read_shell(ground, login, family(ground.person.shell) or "dash", login=True)
+    for name, value in login.environment().items():
+        if name not in OF_A_JOB:
+            state.values[name] = value
+            state.exported.add(name)
+            state.lines[name] = login.lines.get(name, [])
+    state.files += [f for f in login.files if f not in state.files]

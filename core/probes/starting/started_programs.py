@@ -1,0 +1,254 @@
+"""What programs give themselves when they have started: IPython by its start-up files and settings, pytest by a project's.
+
+Variables of the loader and of Python's own start come too late here; what changes sys.path counts from then on.
+Sources: IPython's documentation, "Introduction to IPython configuration" and "Setting up startup files"; pytest's, "Reference" (pythonpath),
+"pytest import mechanisms and sys.path" and "Initialization: determining rootdir and configfile"; pytest-env's README.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment, StartLine
+from core.probes.python.search_path import SYS_PATH
+from core.probes.python.start_code import path_changes, variable_lines
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+
+TOO_LATE = ("LD_", "PYTHON")
+"""Starts of variables that the loader and Python read before any code of a program runs."""
+MOST_FILES = 40
+MOST_FOLDERS = 24
+"""Folders with tests that are looked at."""
+
+
+def ipython_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield IPython, which runs a person's files in every terminal and notebook of its own."""
+    folder = ground.env.get("IPYTHONDIR") or ground.at_home(".ipython")
+    profile = f"{folder}/profile_default"
+    startup = [
+        f"{profile}/startup/{n}" for n in ground.around.names(f"{profile}/startup") if n.endswith((".py", ".ipy"))
+    ]
+    settings = [
+        f"{place}/{name}"
+        for place in ("/etc/ipython", profile)
+        for name in ("ipython_config.py", "ipython_kernel_config.py")
+    ]
+    found = [f for f in (*settings, *startup[:MOST_FILES]) if ground.around.kind(f) == "file"]
+    if not found or not _having("IPython", ground, pythons):
+        return
+    state = terminal.copy()
+    state.files = list(terminal.files)
+    for path in found:
+        text = ground.read(path) or ""
+        _run(text, path, state, ground)
+        for line, code in _exec_lines(text) if path in settings else ():
+            _run(code, path, state, ground, line)
+    if any(row.file in found for rows in state.lines.values() for row in rows):
+        last = next(f for f in reversed(found) if any(r.file == f for rows in state.lines.values() for r in rows))
+        yield Reached(kind="ipython", at=last, state=state)
+
+
+def _having(package: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> list[PythonEnvironment]:
+    return [p for p in pythons if any(ground.around.kind(f"{s}/{package}") == "folder" for s in p.site_packages)]
+
+
+def _run(text: str, path: str, state: State, ground: Ground, line: int = 0) -> None:
+    """Let a state have what a file's code does to sys.path and to variables that are not too late."""
+    for at, place, number in path_changes(text, path, ground.person.home):
+        add_to_sys_path(state, posixpath.normpath(posixpath.join(ground.folder, place)), path, line or number, at)
+    for name, value, number in variable_lines(text):
+        if re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(TOO_LATE):
+            state.set_variable(name, value, path, line or number, "python")
+            state.exported.add(name)
+
+
+def add_to_sys_path(state: State, place: str, file: str, line: int, at: int | None = 0) -> None:
+    """Note an entry that a program gives sys.path; ``at`` None: at its end."""
+    old = state.values.get(SYS_PATH, "")
+    parts = [place, old] if at is not None else [old, place]
+    state.values[SYS_PATH] = ":".join(p for p in parts if p)
+    state.exported.add(SYS_PATH)
+    row = StartLine(
+        name=SYS_PATH,
+        does="prepend" if at is not None else "append",
+        value=state.values[SYS_PATH],
+        added=place,
+        file=file,
+        line=line,
+        form="python",
+    )
+    state.lines.setdefault(SYS_PATH, []).append(row)
+
+
+def _exec_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of code that settings name (InteractiveShellApp.exec_lines)."""
+    if "exec_lines" not in text:
+        return
+    import ast  # few people have such settings
+
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in body:
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr="exec_lines")], value=ast.List(elts=rows)):
+                told = [r for r in rows if isinstance(r, ast.Constant) and isinstance(r.value, str)]
+                yield from ((row.lineno, str(row.value)) for row in told)
+
+
+# --- pytest --------------------------------------------------------------------------------------------------------------
+
+
+def pytest_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the tests of the project in or above the working folder, where they find other modules than a program does."""
+    if ground.folder in ("/", "", ground.person.home) or not (homes := _having("pytest", ground, pythons)):
+        return
+    file, settings, lines = _settings(ground)
+    root = posixpath.dirname(file) if file else ground.folder
+    state = State(dict(ground.env), set(ground.env))
+    if file:
+        state.files.append(file)
+    for name, value, line in _variables(settings, lines, bool(_having("pytest_env", ground, pythons))):
+        state.set_variable(name, value, file, line, "python")
+        state.exported.add(name)
+    for word in reversed(_words(settings.get("pythonpath"))):
+        add_to_sys_path(state, posixpath.normpath(posixpath.join(root, word)), file, lines.get("pythonpath", 1))
+    options = " ".join(_words(settings.get("addopts")))
+    inserts = not re.search(r"--import-mode[= ](?:importlib|append)", options)
+    tests = [posixpath.normpath(posixpath.join(root, w)) for w in _words(settings.get("testpaths"))]
+    _collect(tests, root, state, ground, inserts=inserts)
+    if any(r.file == file or r.form == "python" for rows in state.lines.values() for r in rows):
+        prefix = homes[0].prefix if len(homes) == 1 else ""
+        yield Reached(kind="task", at=f"{file or root}: pytest", state=state, prefix=prefix)
+
+
+def _collect(tests: list[str], root: str, state: State, ground: Ground, *, inserts: bool) -> None:
+    """Take what pytest finds where it looks for tests: conftest.py is run, and its folder and that of each test is searched."""
+    named = [f"{root}/{n}" for n in ground.around.names(root) if n.startswith("test") and "." not in n]
+    waiting = [*dict.fromkeys((root, *tests, *named))]
+    seen: set[str] = set()
+    while waiting and len(seen) < MOST_FOLDERS:
+        folder = waiting.pop(0)
+        if folder in seen:
+            continue
+        seen.add(folder)
+        names = ground.around.names(folder)
+        own = [n for n in names if re.fullmatch(r"conftest\.py|test_\w*\.py|\w+_test\.py", n)]
+        if own and inserts:
+            top = folder
+            while ground.around.kind(f"{top}/__init__.py") == "file" and top != "/":
+                top = posixpath.dirname(top)
+            if top != ground.folder:  # a program that is started here searches it, too
+                add_to_sys_path(state, top, f"{folder}/{own[0]}", 1)
+        if "conftest.py" in own:
+            path = f"{folder}/conftest.py"
+            state.files.append(path)
+            _run(ground.read(path) or "", path, state, ground)
+        if folder != root:
+            waiting += [f"{folder}/{n}" for n in names if "." not in n and not n.startswith("_")]
+
+
+def _settings(ground: Ground) -> tuple[str, Mapping[str, object], dict[str, int]]:
+    """Return pytest's own settings for the working folder: the file, the settings, and the line of each."""
+    folder = ground.folder
+    while folder not in ("/", ""):
+        for name, section in INI_FILES:
+            path = f"{folder}/{name}"
+            text = ground.read(path) if ground.around.kind(path) == "file" else None
+            if text is None:
+                continue
+            if name == "pyproject.toml":
+                found = _of_toml(text)
+                if found is not None:
+                    return path, found, {k: _line(text, k) for k in found}
+            elif (rows := _of_ini(text, section)) is not None:
+                return path, {k: v for k, (v, _n) in rows.items()}, {k: n for k, (_v, n) in rows.items()}
+            elif name in ("pytest.ini", ".pytest.ini"):
+                return path, {}, {}
+        if ground.around.kind(f"{folder}/.git") != "missing":
+            break  # a project's own folder
+        folder = posixpath.dirname(folder)
+    return "", {}, {}
+
+
+INI_FILES = (
+    ("pytest.ini", "pytest"),
+    (".pytest.ini", "pytest"),
+    ("pyproject.toml", ""),
+    ("tox.ini", "pytest"),
+    ("setup.cfg", "tool:pytest"),
+)
+
+
+def _of_toml(text: str) -> dict[str, object] | None:
+    if "tool.pytest" not in text:
+        return None
+    import tomllib  # few folders have such a file
+
+    try:
+        tool = tomllib.loads(text).get("tool")
+    except tomllib.TOMLDecodeError:
+        return None
+    own = tool.get("pytest") if isinstance(tool, dict) else None
+    inner = own.get("ini_options", own) if isinstance(own, dict) else None
+    variables = tool.get("pytest_env") if isinstance(tool, dict) else None
+    if not isinstance(inner, dict):
+        return None
+    return {**inner, **({"env": variables} if isinstance(variables, dict) else {})}
+
+
+def _of_ini(text: str, section: str) -> dict[str, tuple[str, int]] | None:
+    """Return a section's settings with the line of each, as iniconfig reads them: a further line of one is indented."""
+    found: dict[str, tuple[str, int]] | None = None
+    last = ""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("["):
+            inside = line.strip() == f"[{section}]"
+            found = {} if inside and found is None else found
+        elif not inside or found is None or line.lstrip().startswith(("#", ";")) or not line.strip():
+            continue
+        elif line[0] in " \t" and last:
+            found[last] = (f"{found[last][0]}\n{line.strip()}", found[last][1])
+        elif row := re.match(r"([\w-]+)\s*[=:]\s*(.*)$", line):
+            last = row[1]
+            found[last] = (row[2].strip(), number)
+    return found
+
+
+def _line(text: str, name: str) -> int:
+    found = re.search(rf"(?m)^\s*\"?{re.escape(name)}\"?\s*=", text)
+    return text.count("\n", 0, found.start()) + 1 if found else 1
+
+
+def _words(value: object) -> list[str]:
+    """Return a setting's words: of a list, or of a text that is split as a shell does."""
+    if isinstance(value, list):
+        return [v for v in value if isinstance(v, str)]
+    try:
+        return shlex.split(value) if isinstance(value, str) else []
+    except ValueError:
+        return []
+
+
+def _variables(
+    settings: Mapping[str, object], lines: dict[str, int], by_plugin: bool
+) -> Iterator[tuple[str, str, int]]:
+    """Yield the variables that pytest-env sets before any test is imported, where it is installed."""
+    told = settings.get("env") if by_plugin else None
+    line = lines.get("env", 1)
+    if isinstance(told, dict):
+        rows = [(n, str(v.get("value", "") if isinstance(v, dict) else v), line) for n, v in told.items()]
+    else:
+        texts = told if isinstance(told, list) else told.split("\n") if isinstance(told, str) else []
+        pairs = [(str(t).partition("="), n) for n, t in enumerate(texts)]
+        rows = [(p[0].rpartition(":")[2].strip(), p[2].strip(), line + n) for p, n in pairs if p[1]]
+    for name, value, number in rows:
+        if re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(TOO_LATE):
+            yield name, value, number
