@@ -80,6 +80,29 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
     source: str
 
 
+class PluginGroup(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
+    """Entry points that a framework loads as it is imported: its import ends with theirs."""
+
+    module: str
+    """The framework's."""
+    group: str
+    """Of entry_points.txt."""
+    first: str = ""
+    """First release that does it."""
+    switch: str = ""
+    """The variable that turns it off with any other value than "1"."""
+    source: str
+
+
+class ByteCodeForm(Frozen, frozen=True, kw_only=True):
+    """The form of a release's byte code."""
+
+    python: str
+    magic: int
+    """The number that it begins with."""
+    source: str
+
+
 class ModuleTable(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/modules.json."""
 
@@ -90,6 +113,8 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
     checked: tuple[CheckedRequirement, ...] = ()
     numpy_2: tuple[NumpyTwo, ...] = ()
     opened: tuple[OpenedLibrary, ...] = ()
+    byte_code: tuple[ByteCodeForm, ...] = ()
+    plugins: tuple[PluginGroup, ...] = ()
 
 
 def module_table() -> ModuleTable:

@@ -72,9 +72,10 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     line: int
     wanted: str
     """The module that is asked for: "typing_extensions", "google.protobuf"."""
-    kind: Literal["absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged"]
+    kind: Literal["absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged", "byte code"]
     """absent: no such module, or only folders without __init__. no name: it has no such name. empty: a file of no bytes.
     unreadable: a file that this user may not read. damaged: its bytes are no text, such as zeros.
+    byte code: a .pyc that Python takes, and that is cut off or for another Python.
     foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take."""
     name: str = ""
     """The name that is imported from it, if it lacks that."""
@@ -91,6 +92,17 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     """unfit: why it does not load."""
     recorded: bool = False
     """unfit: whether the package itself contains the missing library."""
+
+
+class ByteCode(Frozen, frozen=True, kw_only=True):
+    """Byte code that Python takes, and that ends an import or hides what its source says."""
+
+    path: str
+    source: str = ""
+    """The source that Python does not read because of it; empty where there is none."""
+    state: Literal["cut", "other text", "other Python"]
+    """cut: its end is missing. other text: it was made from another text than its source, and says that nobody need compare.
+    other Python: without a source, and of a form that this Python refuses."""
 
 
 class BuiltForNumpy1(Frozen, frozen=True, kw_only=True):

@@ -209,6 +209,8 @@ class Walk:
         self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
         self._passed_over: dict[str, Sequence[Edge]] = {}
         """Missing dependencies of libraries whose failure to open the framework ignores."""
+        self._of_others: set[str] = set()
+        """Plug-ins of other packages."""
         self._hosted: set[str] = set()
         """Files that get some of their symbols from the program that opens them."""
         self.steps: list[OpeningStep] = list(base.steps) if base else []
@@ -319,6 +321,7 @@ class Walk:
                 continue
             edges = [*self._first_lacking(edges)]
             self._hosted |= {path} if step.hosted else set()
+            self._of_others |= {path} if step.of_others else set()
             self._add(opened if not edges else [], edges)
             if step.hosted:
                 needed = [self._process.provider(n) for n in read_image(path, root=self._setting.where.root).needed]
@@ -400,6 +403,8 @@ class Walk:
                 one.file.path.startswith(own) and one.file.path not in self._hosted and bool(self.altered_files)
             )
             scope = [*self._process.scope([one]), *self.global_scope]
+            if one.file.path in self._of_others:
+                mine, scope = True, [*scope, *self._process.loaded.values()]
             self.gaps += self._process.unmet_versions(one)
             if one.file.path.startswith(own) or any(one.file.path.startswith(f) for f in self._setting.folders):
                 self.gaps += self._process.unmet_symbols(one, scope, everything=mine)

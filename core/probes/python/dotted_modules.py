@@ -56,6 +56,8 @@ class DottedModules:
         """Extension modules that the installed Python was built without."""
         self.of_python: frozenset[str] = frozenset()
         """Modules of Python itself that are followed like any other."""
+        self.of_other_text: dict[str, str] = {}
+        """Sources that Python does not read -> the byte code that it takes, made from another text."""
         self.texts: dict[str, str] = {}
         self._modules: dict[str, Module] = {}
         self._names: dict[str, BoundNames | None] = {}
@@ -174,6 +176,9 @@ class DottedModules:
     def _is_bound_nowhere(self, dotted: str, its: Module, name: str, depth: int) -> bool:
         if its.kind == "extension":
             return compiled_lacks(its.path, name, self._where)
+        if its.path in self.of_other_text:
+            data = self._where.read(self.of_other_text[its.path], MAX_PACKAGE_BYTES)
+            return data is not None and name.encode() not in data
         text = self.text(its)
         if not text:
             return its.kind in ("module", "package") and its.path.endswith(".py") and self.is_empty(its)

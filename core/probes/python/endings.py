@@ -30,6 +30,7 @@ class Endings:
     ) -> None:
         self._search, self._distributions, self._where, self._found = search, distributions, where, found
         self._unfit = {one.path: one for one in suspects.unfit}
+        self._byte_code = {one.source or one.path: one for one in suspects.byte_code}
         self._gone = {module_stem(one.path): f"{one.distribution} {one.version}" for one in suspects.gone}
 
     def describe(self, kind: str, importer: str, line: int, wanted: str, its: Module, name: str = "") -> EndedImport:  # noqa: PLR0917 - a row
@@ -55,6 +56,9 @@ class Endings:
             hidden=hidden,
             hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",
         )
+        byte_code = self._byte_code.get(its.path)
+        if byte_code and (kind == "byte code" or (name and byte_code.state == "other text")):
+            return msgspec.structs.replace(ended, path=path_text(byte_code.path))
         return _with_reason(ended, self._unfit[its.path]) if its.path in self._unfit else ended
 
     def at_extension(self, one: UnfitExtension) -> EndedImport:

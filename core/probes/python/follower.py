@@ -73,6 +73,7 @@ _ERRORS = {
     "foreign": "ModuleNotFoundError",
     "damaged": "SyntaxError",
     "unreadable": "PermissionError",
+    "byte code": "EOFError",
 }
 
 
@@ -176,6 +177,8 @@ class Follower:
         self._unfit = {one.path for one in suspects.unfit}
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
         self._careful |= {self._top_of(one.path) for one in suspects.gone}
+        self._found.of_other_text = {b.source: b.path for b in suspects.byte_code if b.state == "other text"}
+        self._byte_code = {b.source or b.path for b in suspects.byte_code if b.state != "other text"}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._found.lacking = frozenset(suspects.lacking)
         self._found.of_python = self._importing(wanted) if wanted else frozenset()
@@ -228,7 +231,7 @@ class Follower:
         try:
             self._run(row.module)
             for name in row.code_imports:
-                self._from_code(row, name)
+                self._from_code(row.module, name)
         except _Ended as e:
             return e.what
         return None
@@ -266,10 +269,18 @@ class Follower:
     def _top_of(self, path: str) -> str:
         return self._dotted(path).partition(".")[0]
 
-    def _from_code(self, row: KnownModule, name: str) -> None:
-        """Enter what a framework's compiled code imports."""
+    def imported_by_code(self, framework: str, module: str) -> EndedImport | None:
+        """Return where the import of a module ends whose name a framework has from elsewhere; None where nothing shows that it does."""
+        try:
+            self._from_code(framework, module)
+        except _Ended as e:
+            return e.what
+        return None
+
+    def _from_code(self, framework: str, name: str) -> None:
+        """Enter what a framework imports without a statement of that name."""
         if self._found.find(name).kind in ("none", "namespace", "foreign"):
-            importer = self._found.find(row.module).path
+            importer = self._found.find(framework).path
             ended = self.endings.describe("absent", importer, 0, name, self._found.find(name))
             raise _Ended(ended, "ModuleNotFoundError")
         self._run(name)
@@ -322,8 +333,10 @@ class Follower:
             raise self._end("foreign" if its.kind == "foreign" else "absent", by, dotted, its)
         if its.kind == "none" and by and self._is_surely_absent(dotted) and not self._extends_path(by):
             raise self._end("absent", by, dotted, its)
-        if its.kind not in ("package", "module"):
-            return its.kind == "namespace"
+        if its.path in self._byte_code:
+            raise self._end("byte code", by, dotted, its)
+        if its.kind not in ("package", "module") or its.path in self._found.of_other_text:
+            return its.kind == "namespace" or its.path in self._found.of_other_text
         if self._only and top not in self._only:
             return True
         if top in self._closed and (by is None or by.name.partition(".")[0] in self._closed):

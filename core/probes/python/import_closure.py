@@ -17,6 +17,7 @@ from core.probes.python.distributions import all_requirements, normalise_name, r
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, Follower
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.plugins import Plugin
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -56,6 +57,7 @@ def ended_imports(
     where: Sysroot,
     suspects: Suspects = NOTHING_SUSPECT,
     *,
+    plugins: tuple[Plugin, ...] = (),
     known: dict[str, str] | None = None,
     spent: list[float] | None = None,
     late: Callable[[bool], object] = lambda _frameworks: None,
@@ -77,7 +79,8 @@ def ended_imports(
     spent = [] if spent is None else spent
 
     def ends(its: ModuleSearch, elsewhere: frozenset[str]) -> tuple[EndedImport, ...] | None:
-        of_one = _Ends(its, distributions, where, suspects, elsewhere, {} if known is None else known, spent, late)
+        kept = {} if known is None else known
+        of_one = _Ends(its, distributions, where, suspects, elsewhere, kept, spent, late, plugins)
         return of_one.of_all(starts)
 
     idle = search.idle_entries(STANDARD)
@@ -111,22 +114,24 @@ class _Ends:
         known: dict[str, str],
         spent: list[float],
         late: Callable[[bool], object],
+        plugins: tuple[Plugin, ...],
     ) -> None:
         self._search, self._distributions, self._where, self._suspects = search, distributions, where, suspects
         self._elsewhere, self._known, self._spent, self._late = elsewhere, known, spent, late
+        self._plugins = plugins
 
     def of_all(self, starts: list[tuple[KnownModule, Distribution]]) -> tuple[EndedImport, ...] | None:
         """Return the ends for frameworks and for what uses them; None where there is no answer."""
 
         def look(watched: Sysroot) -> tuple[_Kept, bool]:
             its = self._search.seen_through(watched)
-            found, had_time = _followed(starts, its, self._distributions, watched, self._suspects)
+            found, had_time = _followed(starts, its, self._distributions, watched, self._suspects, self._plugins)
             if not had_time:
                 self._late(True)
             return _Kept(found, tuple(sorted(its.not_found))), had_time
 
         settings = sys.version, sorted(sys.builtin_module_names), self._search.search_settings
-        given = (*settings, self._distributions, starts, self._suspects)
+        given = (*settings, self._distributions, starts, self._suspects, self._plugins)
         kept = kept_look("imports", given, _Kept, look, self._where, known=self._known)
         if not self._elsewhere.isdisjoint(kept.not_found):
             return None
@@ -183,12 +188,13 @@ class _Ends:
         return tuple(_with_starts(ended, names) for ended, names in ends.items())
 
 
-def _followed(
+def _followed(  # noqa: PLR0917 - what a follower is given
     starts: list[tuple[KnownModule, Distribution]],
     search: ModuleSearch,
     distributions: tuple[Distribution, ...],
     where: Sysroot,
     suspects: Suspects,
+    plugins: tuple[Plugin, ...],
 ) -> tuple[tuple[EndedImport, ...], bool]:
     """Return the faults of frameworks and of packages that lost something, and whether there was time for all of them."""
     hint = suspects != NOTHING_SUSPECT or _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
@@ -201,6 +207,8 @@ def _followed(
     for row, distribution in starts:
         if not row.extends and (ended := follower.follow_framework(row, distribution)):
             found.setdefault(ended, []).append(row.module)
+    for plugin, ended in _of_plugins(plugins, search, distributions, where, suspects, end):
+        found.setdefault(ended, []).append(plugin.framework)
     further = Follower(search, distributions, where, PACKAGE_BYTES, suspects=suspects, end=end)
     reported = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
@@ -215,6 +223,24 @@ def _followed(
         if opened := losers.import_that_opens(lost) or follower.import_that_opens(lost):
             found.setdefault(opened[0], []).append(opened[1])
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
+
+
+def _of_plugins(  # noqa: PLR0917 - what a follower is given
+    plugins: tuple[Plugin, ...],
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+    suspects: Suspects,
+    end: tuple[float, float],
+) -> Iterator[tuple[Plugin, EndedImport]]:
+    """Yield where the imports of plug-ins end, of which the frameworks themselves are not followed again."""
+    frameworks = frozenset(p.framework for p in plugins)
+    tops = frozenset(p.module.partition(".")[0] for p in plugins)
+    every = (*distributions, *(p.distribution for p in plugins))
+    follower = Follower(search, every, where, PACKAGE_BYTES, closed=frameworks, whole=tops, suspects=suspects, end=end)
+    for plugin in plugins:
+        if ended := follower.imported_by_code(plugin.framework, plugin.module):
+            yield plugin, ended
 
 
 class _Users(Frozen, frozen=True):

@@ -6,6 +6,7 @@ import time
 
 from core.model.facts import ImportSearch, PythonEnvironment, Unexamined, path_text
 from core.probes.probe import ProbeRequest
+from core.probes.python.byte_code import unfit_byte_code
 from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, remains_of_pip
 from core.probes.python.follower import MOST_WAITING
@@ -14,6 +15,7 @@ from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
 from core.probes.python.modules import ModuleSearch, extension_suffixes, hidden_standard_modules, known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
+from core.probes.python.plugins import framework_plugins
 from core.probes.python.records import unfit_modules
 from core.probes.python.search_path import python_search_path, read_interpreter
 from core.probes.python.shadows import ended_programs, shadowed_packages
@@ -67,18 +69,23 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     known = request.shared.setdefault("identities", {})
     modules = ModuleSearch(interpreter, path, architecture, where)
     hidden = hidden_standard_modules(modules, python.distributions)
-    unfit = unfit_extensions(python, interpreter, extension_suffixes(interpreter, architecture, where), request, where)
+    plugins = framework_plugins(python, request.env, where)
+    unfit = unfit_extensions(
+        python, interpreter, extension_suffixes(interpreter, architecture, where), request, where, plugins=plugins
+    )
     required = frozenset(required_name(r) for d in python.distributions for r in (*d.pins, *d.requires))
     gone = (
         *(d for d in unfit_modules(python, request, where) if d.state == "missing"),
         *gone_files(python, request, where),
     )
-    suspects = Suspects(unfit, lacking_modules(interpreter, where), gone, tuple(f.name for f in hidden))
+    byte_code = unfit_byte_code(python, interpreter, request, where)
+    suspects = Suspects(unfit, lacking_modules(interpreter, where), gone, tuple(f.name for f in hidden), byte_code)
     ended = ended_imports(
         modules,
         python.distributions,
         where,
         suspects,
+        plugins=plugins,
         known=known,
         spent=request.shared.setdefault("seconds for users of frameworks", []),
         late=lambda frameworks: request.miss(_cut_short(python, MOST_WAITING, named=frameworks)),

@@ -12,16 +12,13 @@ import msgspec
 
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import Distribution, EndedImport, FoundModule
-from core.probes.python.distributions import all_requirements, required_name
+from core.probes.python.distributions import BESIDES, all_requirements, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, Follower
 from core.probes.python.module_text import EXTENDS_PATH
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
-
-BESIDES = frozenset(("test", "tests", "docs", "examples", "benchmarks", "scripts", "tools"))
-"""Folders that packages install beside their own by mistake."""
 
 MOST_PROGRAMS, PROGRAM_BYTES, OWN_BYTES = 100, 256 << 10, 4 << 20
 """Programs of one folder that are read, how far each is, and how much of what they import."""

@@ -22,6 +22,7 @@ from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import version_tables
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment, path_text
 from core.model.facts.closure import Edge
+from core.model.facts.imports import ByteCode
 from core.model.path_list import LIBRARY_VARIABLE
 from core.probes.kept_looks import kept_look
 from core.probes.loading.closure import COMPILERS_OWN, DRIVERS_OWN, GPU_LIBRARY
@@ -30,6 +31,7 @@ from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
 from core.probes.python.gone_files import STRIPPED_PATHS
+from core.probes.python.plugins import Plugin
 from core.probes.python.search_path import Interpreter
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
@@ -41,7 +43,7 @@ LEFT_OUT = late_pattern(
 """Distributions whose own binaries the closures examine."""
 
 LIBRARY_ROW = r"\.so(?:\.[\d.]+)*\"?,"
-MAX_MODULES_OF_ONE = 400
+MAX_MODULES_OF_ONE, MAX_TEXT_BYTES = 400, 256 << 10
 WANTED_BY_ALL = ("_ssl",)
 """Modules of Python that package managers and downloads need."""
 
@@ -78,6 +80,8 @@ class Suspects(msgspec.Struct, frozen=True):
     """Files that a package recorded and that are missing."""
     hidden: tuple[str, ...] = ()
     """Standard-library modules that frameworks import and that another file hides."""
+    byte_code: tuple[ByteCode, ...] = ()
+    """What Python takes in the place of a source, or without one."""
 
 
 NOTHING_SUSPECT = Suspects()
@@ -89,6 +93,8 @@ def unfit_extensions(
     suffixes: tuple[str, ...],
     request: ProbeRequest,
     where: Sysroot,
+    *,
+    plugins: tuple[Plugin, ...] = (),
 ) -> tuple[UnfitExtension, ...]:
     """Return the extension modules that do not load; none on Windows, where another loader decides."""
     if where.system != "linux":
@@ -104,22 +110,22 @@ def unfit_extensions(
         program = search.program(python.executable) if python.executable else None
         loader = _Look(search, program if program and program.image.format == "ELF" else None, suffixes, watched)
         loader.preloaded = preloaded
-        found = _unfit(python, interpreter, loader, watched)
+        found = _unfit(python, interpreter, loader, watched, plugins)
         for path in (CACHE_FILE, python.executable, *search.looked_at):
             watched.local_path(path)  # The answer also depends on the files that the loader examines.
         return found, True
 
     places = (python.executable, python.site_packages, interpreter.base, interpreter.library, interpreter.short_version)
-    given = (replace(policy, cache=()), preloaded, suffixes, places, module_table().opened)
+    given = (replace(policy, cache=()), preloaded, suffixes, places, module_table().opened, plugins)
     known = request.shared.setdefault("identities", {})
     return kept_look("unfit", given, tuple[UnfitExtension, ...], look, where, known=known)
 
 
 def _unfit(
-    python: PythonEnvironment, interpreter: Interpreter, look: _Look, where: Sysroot
+    python: PythonEnvironment, interpreter: Interpreter, look: _Look, where: Sysroot, plugins: tuple[Plugin, ...]
 ) -> tuple[UnfitExtension, ...]:
     found = [*look.of_python(interpreter)]
-    opened: list[UnfitExtension] = []
+    opened: list[UnfitExtension] = [one for plugin in plugins for one in look.of_plugin(plugin)]
     table = module_table().opened
     known: set[str] = set()
     for folder in python.site_packages:
@@ -196,6 +202,18 @@ class _Look:
         if unfit:
             owner = f"{what.name} {what.version}"
             yield UnfitExtension(asker, owner, what.location, unfit[0], recorded=bool(lost), ends=row.module)
+
+    def of_plugin(self, plugin: Plugin) -> Iterator[UnfitExtension]:
+        """Yield the libraries of a plug-in's package that its first modules spell and that do not load, as the end of the framework's import."""
+        what = plugin.distribution
+        package = self._where.join(what.location, *plugin.module.split(".")[:1])
+        names = [n for n in self._where.names(package) or () if n.endswith(".py")][:MAX_MODULES_OF_ONE]
+        texts = "\n".join(self._where.text(self._where.join(package, n), MAX_TEXT_BYTES) or "" for n in names)
+        rows = record_rows(what, LIBRARY_ROW, self._where)
+        recorded = {self._where.name(path): path for path in rows}
+        for path in [p for p in rows if re.search(rf"{re.escape(self._where.name(p))}[\"']", texts)]:
+            for one in self._one(path, f"{what.name} {what.version}", what.location, recorded, self._process()):
+                yield msgspec.structs.replace(one, ends=plugin.framework)
 
     def _named(self, pattern: str, folder: str) -> list[str]:
         *inner, name = pattern.split("/")

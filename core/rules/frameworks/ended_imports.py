@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _
+from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import distribution_of, module_table
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
-from core.model.remedies import PutPackageBack, Remedy
+from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import install_package, reinstall_requirement, whole_again
 from core.rules.frameworks.environment_view import (
@@ -131,6 +132,8 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         "prefix": home.python.prefix,
         "module": ended.wanted,
     }
+    if ended.kind == "byte code":
+        return _("{who} in {prefix} cannot be imported: the byte code of {module} is damaged.", **values)
     if not ended.importer:
         return _("{who} is recorded in {prefix}, but there is no module {module}.", **values)
     if ended.kind == "no name":
@@ -166,6 +169,8 @@ def _judged(
         return "corrupt_or_truncated_file", _(
             "The package installed it with content: a copy or a download was interrupted, or the disk was full."
         )
+    if ended.path.endswith(".pyc"):
+        return "corrupt_or_truncated_file", _why_byte_code(ended)
     if ended.kind == "no name":
         return "requirement_broken", _(
             "The import was written for another release of {package} than the installed one.", package=package
@@ -186,6 +191,17 @@ def _judged(
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
     return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
+
+
+def _why_byte_code(ended: EndedImport) -> str:
+    if ended.kind == "no name":
+        return _(
+            "Python takes {path} without comparing it with the source, and it was made from another text.",
+            path=ended.path,
+        )
+    if "__pycache__" in ended.path:
+        return _("Python takes {path} instead of the source, and it is cut off.", path=ended.path)
+    return _("{path} is cut off, or was made by another Python.", path=ended.path)
 
 
 def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) -> Iterator[Evidence]:
@@ -219,6 +235,8 @@ def _cure(
         inner = file_name(system, ended.path).startswith("__init__.")
         own = parent(system, ended.path) if inner else ended.path
         return out_of_the_way(home, own, entry, owner=ended.owner), take_out(home, entry)
+    if "__pycache__" in ended.path and ended.path.endswith(".pyc"):
+        return _other_byte_code(home, ended.path)
     if ended.kind == "unreadable":
         return manual_fix(_("Give this user the right to read {path}", path=ended.path), restart="program"), None
     if not ended.importer and cause == "python_environment_broken":
@@ -236,6 +254,22 @@ def _cure(
         return whole_again(home.seen, home.python, name, version), back
     asked = ",".join(dict.fromkeys(p for _who, text in _asked(home, ended) for p in text.split(",") if p))
     return install_package(home, name or package, asked), None
+
+
+def _other_byte_code(home: EnvironmentView, path: str) -> tuple[Fix, Remedy]:
+    """Return how Python makes byte code anew: it does where none is there."""
+    system = home.seen.machine.system
+    name = f"{file_name(system, path)}.damaged"
+    command = "ren" if system == "windows" else "mv"
+    target = name if system == "windows" else f"{parent(system, path)}/{name}"
+    return (
+        manual_fix(
+            _("Rename {name}", name=file_name(system, path)),
+            shell_command(command, path, target, of=shell_of(system)),
+            restart="program",
+        ),
+        GiveOtherName(files=((path, name),)),
+    )
 
 
 RULES = (ended_imports,)

@@ -206,6 +206,14 @@ def _cure(
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
         return whole_again(home.seen, home.python, name, version), back
     library = one.edge.name if one.edge else ""
+    plugged = next((row for row in module_table().plugins if row.module in one.starts), None)
+    if plugged and plugged.module not in (one.wanted.partition(".")[0], name):
+        return manual_fix(
+            _("Remove {name}, or switch plug-ins off", name=name),
+            framework_pip_command(home.seen, home.python, "uninstall", "-y", name),
+            f"export {plugged.switch}=0",
+            restart="program",
+        ), None
     if cause == "system_library_missing":
         known = DEBIANS.get(library) or ("ffmpeg" if FFMPEG.fullmatch(library) else None)
         steps = [

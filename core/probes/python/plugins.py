@@ -1,0 +1,47 @@
+"""Plug-ins that a framework loads as it is imported, by the entry points of installed packages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from core.common.versions import is_older
+from core.knowledge.modules import PluginGroup, module_table
+from core.model.facts import Distribution, Frozen, PythonEnvironment
+from core.probes.python.gone_files import every_distribution
+from core.probes.sysroot import Sysroot
+
+MAX_BYTES = 64 << 10
+"""Of an entry_points.txt."""
+
+
+class Plugin(Frozen, frozen=True):
+    """What a framework imports of another package."""
+
+    framework: str
+    """The framework's module."""
+    module: str
+    distribution: Distribution
+
+
+def framework_plugins(python: PythonEnvironment, env: Mapping[str, str], where: Sysroot) -> tuple[Plugin, ...]:
+    """Return the plug-ins that the frameworks of an environment load, unless a variable turns that off."""
+    groups = [row for row in module_table().plugins if _is_on(row, python, env)]
+    if not groups:
+        return ()
+    return tuple(p for what in every_distribution(python, where) for p in _of_distribution(what, groups, where))
+
+
+def _is_on(row: PluginGroup, python: PythonEnvironment, env: Mapping[str, str]) -> bool:
+    patterns = [m.distributions for m in module_table().modules if m.module == row.module]
+    its = next((d for d in python.distributions for p in patterns if re.fullmatch(p, d.name)), None)
+    return its is not None and is_older(its.version, row.first) is False and env.get(row.switch, "1") == "1"
+
+
+def _of_distribution(what: Distribution, groups: list[PluginGroup], where: Sysroot) -> Iterator[Plugin]:
+    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
+    text = where.text(where.join(what.location, folder, "entry_points.txt"), MAX_BYTES) or ""
+    for row in groups:
+        section = re.search(rf"(?ms)^\[{re.escape(row.group)}\][ \t]*$(.*?)(?=^\[|\Z)", text)
+        for module in re.findall(r"(?m)^[^#=\n]+=[ \t]*([\w.]+)", section[1] if section else ""):
+            yield Plugin(row.module, module, what)

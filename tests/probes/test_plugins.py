@@ -1,0 +1,86 @@
+"""Plug-ins that a framework loads at its import: what is read against importlib.metadata, and where their imports end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import Distribution, PythonEnvironment, SearchEntry
+from core.probes.python.import_closure import ended_imports
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.plugins import framework_plugins
+from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.sysroot import Sysroot
+
+VERSION = sys.version_info[:2]
+HERE = Sysroot(system="linux")
+ENTRIES = "[console_scripts]\nown = own.main:run\n\n[torch.backends]\n# a device\nown = torch_own:start [extra]\nsecond=torch_own.second : go\n[other]\nx = y\n"
+ASKS = (
+    "import json, sys, importlib.metadata as m; "
+    "print(json.dumps([e.module for e in m.entry_points(group='torch.backends')]))"
+)
+
+
+def environment(site: Path, release: str) -> PythonEnvironment:
+    torch = Distribution(name="torch", version=release, location=str(site))
+    return PythonEnvironment(prefix=str(site), site_packages=(str(site),), distributions=(torch,))
+
+
+def plant(site: Path, text: str | None) -> None:
+    info = site / "torch_own-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: torch-own\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRIES)
+    (site / "torch").mkdir()
+    (site / "torch" / "__init__.py").write_text("x = 1\n")
+    if text is not None:
+        (site / "torch_own").mkdir()
+        (site / "torch_own" / "__init__.py").write_text(text)
+        (site / "torch_own" / "second.py").write_text("")
+
+
+def test_entry_points_are_those_that_python_finds(tmp_path: Path):
+    plant(tmp_path, "")
+    found = [p.module for p in framework_plugins(environment(tmp_path, "2.6.0"), {}, HERE)]
+    done = subprocess.run([sys.executable, "-c", ASKS], cwd=tmp_path, capture_output=True, check=True)
+    assert sorted(found) == sorted(json.loads(done.stdout)) == ["torch_own", "torch_own.second"]
+
+
+@pytest.mark.parametrize(("release", "value"), [("2.4.1", None), ("2.6.0", "0")])
+def test_an_older_release_and_a_switch_load_none(tmp_path: Path, release: str, value: str | None):
+    plant(tmp_path, "")
+    env = {"TORCH_DEVICE_BACKEND_AUTOLOAD": value} if value else {}
+    assert framework_plugins(environment(tmp_path, release), env, HERE) == ()
+    assert framework_plugins(environment(tmp_path, "2.6.0"), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "1"}, HERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("import torch\nfrom torch import x\n", None),
+        (None, ("absent", "torch_own")),
+        ("from torch import gone\n", ("no name", "torch")),
+        ("try:\n    from torch import gone\nexcept ImportError:\n    gone = None\n", None),
+        ("import gone_too\n", ("absent", "gone_too")),
+    ],
+)
+def test_a_framework_ends_where_its_plugin_does(tmp_path: Path, text: str | None, ends: tuple[str, str] | None):
+    plant(tmp_path, text)
+    python = environment(tmp_path, "2.6.0")
+    search = ModuleSearch(
+        Interpreter("/env", "/env", VERSION),
+        PythonSearch((SearchEntry(path=str(tmp_path), origin="site-packages"),)),
+        "x86_64",
+        HERE,
+    )
+    plugins = framework_plugins(python, {}, HERE)
+    told = ended_imports(search, python.distributions, HERE, plugins=plugins)
+    assert [(e.kind, e.wanted) for e in told][:1] == ([ends] if ends else [])
+    assert all(e.starts == ("torch",) for e in told)
+    code = "import torch_own, torch_own.second"
+    done = subprocess.run([sys.executable, "-B", "-c", code], cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode != 0) == bool(ends)
