@@ -131,7 +131,7 @@ def _closed(_home: EnvironmentView, f: ImportFailure) -> Judged | None:
         f,
         "library_unreadable",
         N_("{who} in {prefix} cannot be imported: this user may not read {file}."),
-        _("It was installed by another user, or with rights for its owner alone."),
+        _("It was installed by another user, or only its owner has access."),
         {"file": f.path or f.library},
         f.path,
         f.path,
@@ -150,7 +150,7 @@ def _library(home: EnvironmentView, f: ImportFailure) -> Judged | None:
                       values, *rest, *_put_back(home, f.owner or f.asker))  # fmt: skip
     its = parse_library_name(name.lower())
     if its is not None and its.family not in ("framework", "vcruntime", "zlibwapi", "driver"):
-        return Judged(f, "cuda_runtime_missing", title, _("It belongs to CUDA, and no folder that is searched has it."),
+        return Judged(f, "cuda_runtime_missing", title, _("It belongs to CUDA, and no searched folder contains it."),
                       values, *rest)  # fmt: skip
     steps = [shell_command("apt-file", "search", name), shell_command("sudo", "dnf", "install", f"{name}()(64bit)")]
     return Judged(
@@ -177,7 +177,7 @@ def _symbols(home: EnvironmentView, f: ImportFailure) -> Judged | None:
     return Judged(
         f,
         "extension_abi_mismatch",
-        N_("{who} in {prefix} cannot be imported: {file} asks for {symbol}, which no library has."),
+        N_("{who} in {prefix} cannot be imported: {file} needs {symbol}, which no library provides."),
         _("It was built for another release of the library that should have it."),
         {"file": file_name(home.seen.machine.system, file), "symbol": symbol[1] if symbol else ""},
         file,
@@ -196,8 +196,8 @@ def _in_the_way(home: EnvironmentView, f: ImportFailure) -> Judged | None:
     return Judged(
         f,
         "module_shadowed",
-        N_("{who} in {prefix} cannot be imported: {module} is taken from {file}."),
-        _("Python takes the first module of a name, and this one comes before the one that is meant."),
+        N_("{who} in {prefix} cannot be imported: {module} is imported from {file}."),
+        _("Python imports the first module of a name that it finds, and this one comes before the intended one."),
         {"module": f.module.partition(".")[0], "file": f.found},
         f.found,
         f.found,
@@ -216,7 +216,7 @@ def _checked(home: EnvironmentView, f: ImportFailure) -> Judged | None:
         f,
         "requirement_broken",
         N_("{who} in {prefix} cannot be imported: it requires {wanted}."),
-        _("It compares the releases when it is imported, and ends with another one."),
+        _("It checks versions when it is imported, and stops if this one is wrong."),
         {"wanted": wanted},
         wanted,
         "",
@@ -262,7 +262,7 @@ def _numpy(home: EnvironmentView, f: ImportFailure) -> Judged | None:
     return Judged(
         f,
         "requirement_broken" if removed else "numpy_abi_mismatch",
-        N_("{who} in {prefix} cannot be imported: it was made for NumPy 1."),
+        N_("{who} in {prefix} cannot be imported: it was built for NumPy 1."),
         _("NumPy {version} is installed.", version=numpy.version),
         {},
         f"numpy {f.asker}",
@@ -355,7 +355,7 @@ def judged_rows(judged: Judged | None) -> Iterator[Evidence]:
         return
     f = judged.failure
     if f.file:
-        yield observation(_("Asked for by"), f.asker or f.code[:120], f"{f.file}:{f.line}")
+        yield observation(_("Requested by"), f.asker or f.code[:120], f"{f.file}:{f.line}")
     if f.found:
         yield observation(_("import {name} finds", name=f.module.partition(".")[0]), f.found, f.owner)
     if f.hidden:
