@@ -45,15 +45,15 @@ def read_layers(data: bytes) -> tuple[Shape, ...]:
         LayersError: it is not TOML, has an unknown key, or a layer that is no valid convolution.
     """
     if len(data) > LARGEST_FILE:
-        raise LayersError(_("The list of layers is larger than any real one (1 MiB)."))
+        raise LayersError(_("The list of layers is too large (more than 1 MiB)."))
     try:
         layers = msgspec.toml.decode(data, type=_Layers).layer
     except RecursionError:
-        raise LayersError(_("The list of layers is nested more deeply than any real one.")) from None
+        raise LayersError(_("The list of layers is nested too deeply.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as e:
         raise LayersError(_("The list of layers cannot be read: {e}.", e=str(e).rstrip("."))) from None
     if not 0 < len(layers) <= MOST_LAYERS:
-        raise LayersError(_("Name 1 to {most} layers, each as [[layer]].", most=MOST_LAYERS))
+        raise LayersError(_("List 1 to {most} layers, each as [[layer]].", most=MOST_LAYERS))
     return tuple(_shape(number, layer) for number, layer in enumerate(layers, 1))
 
 

@@ -140,8 +140,7 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
         )
     if over:
         yield " " * 9 + _(
-            "More than all of it: a Winograd or FFT algorithm performs fewer multiplications than the direct "
-            "method that is counted."
+            "More than 100 %: a Winograd or FFT algorithm performs fewer multiplications than the direct method, which is counted."
         )
 
 

@@ -49,7 +49,9 @@ def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
     check.add_argument("--quiet", action="store_true", help=_("write nothing to standard error"))
     check.add_argument("--python", action="append", default=[], metavar="PATH")
     check.add_argument("--only", default="", metavar="STEP,...")
-    check.add_argument("--try", action="store_true", dest="trials", help=_("also import the frameworks and convolve"))
+    check.add_argument(
+        "--try", action="store_true", dest="trials", help=_("also import the frameworks and run a convolution")
+    )
     check.add_argument(
         "--root",
         type=Path,

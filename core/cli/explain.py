@@ -133,4 +133,4 @@ def _text_of(data: bytes, name: str) -> str:
 
 def _without_text(name: str) -> UsageError:
     told = _("{given} is empty.", given=name) if name else _("The text is empty.")
-    return UsageError(told + " " + _("Give the whole message, from its first line to its last."))
+    return UsageError(told + " " + _("Specify the whole message, from its first line to its last."))

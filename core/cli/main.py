@@ -200,7 +200,7 @@ def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--try",
         action="store_true",
         dest="trials",
-        help=_("also import the frameworks and what uses them, and convolve, in their interpreters"),
+        help=_("also import the frameworks and packages that use them, and run a convolution, in their interpreters"),
     )
     scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     scan.add_argument(
@@ -226,7 +226,7 @@ def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--try",
         action="store_true",
         dest="trials",
-        help=_("also import the frameworks and what uses them, and convolve, in their interpreters"),
+        help=_("also import the frameworks and packages that use them, and run a convolution, in their interpreters"),
     )
     fix.add_argument(
         "--cudnn",

@@ -163,8 +163,8 @@ def _suspects(options: argparse.Namespace) -> int:
     if options.json:
         terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
         return OK
-    head = _("What sets this machine apart from the healthy ones, the least usual first")
-    lines = difference_lines(found) or ["  " + _("Nothing: it is like its peers, or there is no healthy one.")]
+    head = _("What sets this machine apart from the healthy ones, the most unusual first")
+    lines = difference_lines(found) or ["  " + _("Nothing: it is like the other machines, or none of them is healthy.")]
     terminal.say_result("\n".join((head, *lines)) + "\n")
     return OK
 

@@ -111,7 +111,7 @@ def read_report(path: Path) -> Report:
                 raise UsageError(_("{path} is not a file.", path=path))
             data = file.read(MAX_REPORT_BYTES + 1) if 0 < found.st_size <= MAX_REPORT_BYTES else b""
         if max(len(data), found.st_size) > MAX_REPORT_BYTES:
-            raise UsageError(_("{path} is larger than any report (64 MiB).", path=path))
+            raise UsageError(_("{path} is too large for a report (more than 64 MiB).", path=path))
         return from_json(data)
     except OSError as e:
         raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None

@@ -287,13 +287,15 @@ def headline_detail(head: Headline, report: Report) -> str:
         return head.seen
     if head.kind == "works":
         proof = _("Nothing was started yet.") if head.framework else ""
-        return _("Tried: imported, and convolved.") if head.proved else proof
+        return _("Tried: imported, and ran a convolution.") if head.proved else proof
     if head.kind == "fixed":
         if head.partly:
             return head.seen
         if head.proved:
             who = who_text(head.who)
-            return _("{framework} in {who} convolved on your {gpu}.", framework=head.framework, who=who, gpu=head.gpu)
+            return _(
+                "{framework} in {who} ran a convolution on your {gpu}.", framework=head.framework, who=who, gpu=head.gpu
+            )
         return head.seen or _("A new scan confirmed it.")
     if head.kind == "no gpu":
         return _("For more speed, use a computer or a cloud service that has one.")

@@ -124,7 +124,7 @@ def import_in_place(
     names = join_names(dict.fromkeys(f"{t.framework} {t.version}" for t in proved))
     convolved = join_names(dict.fromkeys(f"{t.framework} {t.version}" for t in proved if t.gpu and t.right))
     imported = (_("Imported: {names}.", names=names),) if names else ()
-    return "", (*imported, *((_("Convolved on the GPU: {names}.", names=convolved),) if convolved else ()))
+    return "", (*imported, *((_("Ran a convolution on the GPU: {names}.", names=convolved),) if convolved else ()))
 
 
 def twin_bytes(entry: Entry) -> int:

@@ -231,8 +231,8 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
     "desktop": (
         N_("Started as a new desktop session does: the fault is gone. Sign out and back in."),
         N_("Started as a new desktop session does: the fault is still there."),
-        N_("For programs of the desktop: undecided."),
-        N_("For programs of the desktop, according to its files: the fault is gone. Sign out and back in."),
+        N_("For desktop programs: undecided."),
+        N_("For desktop programs, according to the session's files: the fault is gone. Sign out and back in."),
     ),
     "ssh": (
         N_("Started as a new command over ssh ({at}): the fault is gone."),

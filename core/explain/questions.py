@@ -46,8 +46,7 @@ def ask_what_decides(causes: tuple[RankedCause, ...], asked: Question | None) ->
     pointed = [r for r in causes if r.because or r.may or r.verdict == "proved"]
     if pointed and all(r.verdict == "refuted" for r in pointed):
         return _(
-            "If the text comes from another machine: run convalesce explain there, or give its report with --report. If "
-            "it comes from this one: run the program again; if the message comes back, name its Python with --python."
+            "If the text comes from another machine: run convalesce explain there, or pass its report with --report. If it comes from this one: run the program again; if the message comes back, pass its Python with --python."
         )
     if is_settled(causes):
         return ""

@@ -182,7 +182,7 @@ class _Limited(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         if not 0 <= size <= MAX_READ_BYTES:
-            raise ArchiveError(_("The archive's headers are larger than any real ones; nothing is taken from it."))
+            raise ArchiveError(_("The archive's headers are too large; nothing is taken from it."))
         self._room.watch.check()
         return self._stream.read(size)
 
@@ -239,9 +239,7 @@ def _in_tar(path: str, wanted: Callable[[str], bool], room: _ExtractionBudget) -
                     _("{name} in the archive is a link or a device; nothing is taken from it.", name=name)
                 )
             if info.size > MAX_BYTES or info.size < 0:
-                raise ArchiveError(
-                    _("{name} in the archive is larger than any real one; nothing is taken from it.", name=name)
-                )
+                raise ArchiveError(_("{name} in the archive is too large; nothing is taken from it.", name=name))
             content = archive.extractfile(info) if wanted(name) else None
             if content is not None:
                 yield room.write(name, content, info.size)

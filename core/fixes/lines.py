@@ -119,7 +119,7 @@ def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str
                       file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
             said[words] = None
         for row in () if rows else [r for r in start.taken if r.name == SEARCH_PATH][-1:]:
-            words = _("In {file}, line {line}: it unsets {name}. Remove that, or set {name} to {folders} here",
+            words = _("Line {line} of {file} unsets {name}. Remove that line, or set {name} to {folders} there",
                       file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
             said[words] = None
     return "\n".join(said)

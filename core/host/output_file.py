@@ -62,7 +62,9 @@ def refuse_planted(path: Path) -> None:
         if strange or hers or _may_be_their_hard_link(way, there, trusted):
             foreign.append(end.path)
     if foreign:
-        raise ChangeError(_("Another account chose where {path} leads, so nothing is written there.", path=foreign[0]))
+        raise ChangeError(
+            _("Another account controls where {path} leads, so nothing is written there.", path=foreign[0])
+        )
 
 
 def _way_above(path: Path) -> tuple[ownership.PathPart, ...]:

@@ -96,7 +96,7 @@ class SafeFolder:
         with os.fdopen(fd, "rb") as file:
             data = file.read(limit + 1)
         if len(data) > limit:
-            raise ChangeError(_("{path} is larger than such a file ever is.", path=self.path + os.sep + name))
+            raise ChangeError(_("{path} is too large for such a file.", path=self.path + os.sep + name))
         return data
 
     def write(self, name: str, data: bytes) -> None:
@@ -249,7 +249,7 @@ def split_parts(path: str) -> tuple[str, tuple[str, ...]]:
         raise ChangeError(_("{path} is not an absolute path.", path=repr(path)))
     names = path[len(pure.anchor) :].replace("\\" if os.sep == "\\" else "/", "/").split("/")
     if ".." in names or "." in names:
-        raise ChangeError(_("{path} has dots in it; a plan names every folder plainly.", path=repr(path)))
+        raise ChangeError(_("{path} contains . or ..; a plan must name every folder.", path=repr(path)))
     return pure.anchor, tuple(n for n in names if n)
 
 

@@ -70,7 +70,7 @@ def step_words(step: SystemStep) -> tuple[str, ...]:
             words = (
                 _("Unload the kernel module nvidia_uvm and load it again, if no program uses it.")
                 if on
-                else _("Nothing: a module that was loaded again stays.")
+                else _("Nothing: the reloaded module stays loaded.")
             )
         case "nouveau-off":
             words = (

@@ -237,12 +237,11 @@ def rehearse_removal(changes: tuple[Change, ...], snapshot: Snapshot, host: Host
         if any(normalise(system, m.path) in gone for m in roll.mapped):
             return Rehearsal(
                 works=None,
-                sentence=_("It could not be rehearsed: the files are in the way; it is verified afterwards."),
+                sentence=_("It could not be rehearsed because existing files prevent it; it is verified afterwards."),
             )
         loaded += roll.mapped
     how = _(
-        "It was loaded by full paths, because the other files are still there; the loader's order "
-        "decides that it is then found first."
+        "It was loaded by full path, because the other files still exist. Once they are gone, the loader finds it first."
     )
     return successful_rehearsal(tuple(dict.fromkeys(loaded)), {}, how)
 

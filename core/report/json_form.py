@@ -100,7 +100,7 @@ def from_json(data: bytes) -> Report:
             )
         form = msgspec.json.decode(data, type=_ReportForm)
     except RecursionError:
-        raise BadReportError(_("This report is nested more deeply than any real one.")) from None
+        raise BadReportError(_("This report is nested too deeply.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
         raise BadReportError(_("This report cannot be read: {e}.", e=e)) from None
     for text in form.texts[:MOST_TEXTS]:

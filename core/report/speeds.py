@@ -68,7 +68,7 @@ def speeds_text(here: Report, there: Report) -> str:
     """Return the comparison for a terminal: what differs, row by row, and how many are the same."""
     ratios = speed_ratios(here, there)
     if not ratios:
-        return _("Neither report measured a convolution that the other one did, on a card of the same name.") + "\n"
+        return _("The reports have no convolution in common that was measured on a card of the same name.") + "\n"
     lines = [_("Speeds, beside those of the other report (milliseconds)")]
     for r in ratios:
         if not r.is_within_noise:

@@ -27,7 +27,7 @@ def step_standing(report: Report, step: Step) -> tuple[Severity, str]:
     if step is Step.BENCHMARK and not findings:
         return Severity.NOTE, _("Not run yet; press the button to get this last proof.")
     if not looked_at(report.snapshot, step):
-        return Severity.UNKNOWN, join_sentences(_("This was not examined."), _("Another scan will tell."))
+        return Severity.UNKNOWN, join_sentences(_("This was not examined."), _("Scan again to find out."))
     # a note alone does not mean good: there may be nothing that could be good
     for severity in (Severity.GOOD, Severity.NOTE):
         titles = [f.title for f in findings if f.severity is severity]

@@ -240,7 +240,7 @@ def _finding(
         cause=("driver_too_old" if contract.kind == "requirement" else "container_no_gpu_runtime")
         if container
         else "variable_value_wrong",
-        why=_("The container was started with this request, and the driver that it got does not meet it.")
+        why=_("The container was started with this request, which the host's driver does not meet.")
         if container
         else _("Programs that read the variable fail with this value.")
         if contract.fails
@@ -506,7 +506,7 @@ def _without_backend(home: EnvironmentView, contract: Contract, value: Variable,
             prefix=home.python.prefix,
         ),
         cause="variable_value_wrong",
-        why=_("With this variable it does not fall back to another one: it fails at the first use."),
+        why=_("With this variable, it does not fall back to another backend: it fails at the first use."),
         evidence=[
             observation(value.name, repr(value.value), value.source or value.scope),
             observation(

@@ -96,7 +96,7 @@ def _imports(one: Unexamined, evidence: list[Evidence]) -> Finding:
         UNKNOWN if one.wanted_by else NOTE,
         "not-examined" if one.wanted_by else "left-alone",
         _("There was no time to follow everything that is imported in {path}.", path=one.path),
-        why=_("What was followed until then is judged. Nothing is said about the rest, neither good nor bad."),
+        why=_("The imports followed until then are judged; the others were not examined."),
         evidence=evidence,
         subject=one.path,
         fix=manual_fix(_("Scan again when the computer is less busy"), "convalesce scan"),

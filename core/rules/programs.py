@@ -40,7 +40,7 @@ def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
                 subject=program.named,
                 fix=manual_fix(
                     _("Name the program itself"),
-                    _("Give the path of the executable that runs in the end, or the number of the running process."),
+                    _("Specify the path of the executable that finally runs, or the number of the running process."),
                 ),
             )
 
@@ -190,7 +190,7 @@ def _cure(there: dict[str, str], names: list[str], seen: Snapshot) -> Fix:
     return manual_fix(
         _("Install what the program asks for"),
         _(
-            "Install the release that has {names}, or reinstall the program: its own package may bring it.",
+            "Install the release that contains {names}, or reinstall the program: its own package may include it.",
             names=join_names(names),
         ),
         restart="program",
@@ -232,7 +232,7 @@ def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 ERROR,
                 "program-library-misfit",
                 _(
-                    "{offers} does not have {what}, which {wants} of {who} needs.",
+                    "{offers} does not provide {what}, which {wants} of {who} needs.",
                     offers=name,
                     what=gap.name,
                     wants=file_name(system, gap.wanted_by),
@@ -319,7 +319,7 @@ def older_process(seen: Snapshot) -> Iterator[Finding]:
                     program=_name(program, seen),
                 ),
                 cause="process_env_not_inherited",
-                why=_("It was started before the change. It keeps its files until it is started again."),
+                why=_("It was started before the change. It keeps its files until it is restarted."),
                 evidence=[*_way(program), *rows],
                 subject=program.named,
                 fix=manual_fix(_("Start the program again"), restart="program"),

@@ -39,7 +39,7 @@ MOST_LINES = 4
 WAY_WORDS: dict[StartKind, str] = {
     "login": N_("login shells ({at})"),
     "terminal": N_("terminals ({at})"),
-    "desktop": N_("programs of the desktop"),
+    "desktop": N_("desktop programs"),
     "ssh": N_("commands over ssh ({at})"),
     "cron": N_("cron jobs"),
     "notebook": N_("notebooks ({at})"),

@@ -43,7 +43,7 @@ def _finding(
     if one.path:
         title = _("{path} runs, which is not the Python of {prefix}.", path=one.path, prefix=one.seems)
         why = (
-            _("It lacks what that environment has: {names}.", names=join_names(lacking))
+            _("It lacks packages of that environment: {names}.", names=join_names(lacking))
             if lacking
             else _("The program does not run in the environment that it seems to.")
         )

@@ -75,7 +75,7 @@ def describe_order(order: ElevationOrder, machine: Journal) -> tuple[str, str]:
             break
         rows.append(row)
     if more := len(closed_list.describe_changes(changes)) - len(rows):
-        rows.append(n_("And {n} step more.", "And {n} steps more.", more))
+        rows.append(n_("And {n} more step.", "And {n} more steps.", more))
     return closed_list.consent_action(changes, back=order.plan is None), " ".join(rows)
 
 
@@ -252,7 +252,7 @@ def _read_order(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrd
     try:
         order = msgspec.json.decode(data, type=ElevationOrder)
     except RecursionError:
-        raise ChangeError(_("This plan is nested more deeply than any real one.")) from None
+        raise ChangeError(_("This plan is nested too deeply.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
         raise ChangeError(_("This plan cannot be read: {e}.", e=e)) from None
     i18n.use_language(order.language)

@@ -376,7 +376,7 @@ def let_go(id: str, *, journal: Journal) -> Outcome:
         with journal.lock():
             entry = journal.entry(id)
             if not entry.undoable:
-                return _refusal((_("Entry {id} is {state}; it keeps nothing.", id=id, state=_(entry.state)),))
+                return _refusal((_("Entry {id} is {state}; it has no backup.", id=id, state=_(entry.state)),))
             journal.change_state(entry, "let go")
             journal.forget_unneeded()
             package_exchange.clear_twins(journal)

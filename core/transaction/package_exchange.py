@@ -171,7 +171,7 @@ def put_in_place(change: ExchangePackages) -> None:
             raise
         raise ChangeError(
             _(
-                "Windows does not exchange {folder} while a program has a file in it open: close the programs that use {prefix}.",
+                "Windows cannot replace {folder} while a program has one of its files open: close the programs that use {prefix}.",
                 folder=change.folder,
                 prefix=change.prefix,
             )

@@ -148,7 +148,7 @@ class LinuxVariables:
         machine = str(Path(self._root) / MACHINE_FILE.lstrip("/"))
         path = at or (own if scope == "user" else machine)
         if ".." in Path(path).parts:
-            raise ChangeError(_("{path} has dots in it; a plan names every folder plainly.", path=repr(path)))
+            raise ChangeError(_("{path} contains . or ..; a plan must name every folder.", path=repr(path)))
         places = (Path(own).parent,) if scope == "user" else (Path(machine).parent / "environment.d",)
         if path == machine and scope == "machine":
             return path

@@ -26,7 +26,7 @@ class LeavingDialog(QDialog):
         outer.setSpacing(8)
         outer.addWidget(heading_label(_("What leaves this machine"), 1.3))
         self.replaced = self._add_list(outer, _("Replaced by placeholders:"), replaced_kinds(clean))
-        self.stays = self._add_list(outer, _("As it is:"), kept_kinds())
+        self.stays = self._add_list(outer, _("Kept as is:"), kept_kinds())
         row = QHBoxLayout()
         self.act_button, self.cancel_button = (
             push_button(act, self.accept, primary=True),

@@ -335,7 +335,7 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, capsys: pytest
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(1 << 34)
     assert run("replay", tmp_path / "huge.json") == USAGE
-    assert "larger than any report" in capsys.readouterr().err
+    assert "too large for a report" in capsys.readouterr().err
 
 
 def test_a_report_that_may_not_be_read_is_told(

@@ -33,7 +33,7 @@ def test_an_empty_file_is_told_as_one(content: bytes, tmp_path: Path, capsys: py
     file = tmp_path / "message.txt"
     file.write_bytes(content)
     assert main(["explain", "--text-only", str(file)]) == 2
-    assert "message.txt is empty. Give the whole message" in capsys.readouterr().err
+    assert "message.txt is empty. Specify the whole message" in capsys.readouterr().err
 
 
 def test_an_empty_argument_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,11 +90,11 @@ PATHS: dict[str, tuple[Callable[[Box], Change], str]] = {
     "letters that turn the line": (lambda _: entry("/opt/\u202egnihton"), "not the absolute, plain path"),
     "two slashes": (lambda _: entry("//server/share"), "not the absolute, plain path"),
     "the libraries' path": (lambda b: entry(b.eve, "LD_LIBRARY_PATH"), "home/eve can be changed"),
-    "Python's path": (lambda b: entry(b.root / "opt/cuda", "PYTHONPATH"), "not a search path"),
-    "PATH in small letters": (lambda b: entry(b.root / "opt/cuda", "Path"), "not a search path"),
+    "Python's path": (lambda b: entry(b.root / "opt/cuda", "PYTHONPATH"), "does not edit the search path"),
+    "PATH in small letters": (lambda b: entry(b.root / "opt/cuda", "Path"), "does not edit the search path"),
     "the system's own entry": (
         lambda _: changes.remove_entry(OLD, 0, "linux", name="PATH", scope="machine"),
-        "is in PATH once",
+        "is in PATH only once",
     ),
 }
 
@@ -133,7 +133,7 @@ def test_the_machine_s_search_path_gets_no_folder_that_others_can_change(box: Bo
 )
 def test_no_variable_is_set_that_makes_programs_load_or_write(box: Box, name: str, value: str | None) -> None:
     [row] = box.allowed(variable(name, value))
-    assert "not a variable that is set with administrator rights" in row
+    assert "does not set the variable" in row
     assert "\n" not in row
 
 
@@ -157,16 +157,16 @@ FILES: dict[str, tuple[Callable[[Box], Change], str]] = {
     "a secret": (lambda b: place(b.root / "opt/spare/libcudnn.so", "/etc/shadow"), "shadow is not one of NVIDIA's"),
     "the system's library": (lambda b: place(b.root / "opt/spare/libc.so.6", b.root / "opt/spare" / LIB), "not one of"),
     "a name that only begins so": (lambda b: place(b.root / "opt/spare/libcudnn.so.9\n", b.root / "opt/spare" / LIB), "not one of"),
-    "out of the listed folders": (lambda b: place(b.root / "etc/libcudnn.so.9", b.root / "opt/spare" / LIB), "not a folder that is changed"),
-    "out by dots": (lambda b: place(f"{b.root}/opt/../etc/libcudnn.so.9", b.root / "opt/spare" / LIB), "dots"),
-    "a neighbour of them": (lambda b: place(f"{b.root}/optional/libcudnn.so.9", b.root / "opt/spare" / LIB), "not a folder that is changed"),
+    "out of the listed folders": (lambda b: place(b.root / "etc/libcudnn.so.9", b.root / "opt/spare" / LIB), "does not change"),
+    "out by dots": (lambda b: place(f"{b.root}/opt/../etc/libcudnn.so.9", b.root / "opt/spare" / LIB), "contains . or .."),
+    "a neighbour of them": (lambda b: place(f"{b.root}/optional/libcudnn.so.9", b.root / "opt/spare" / LIB), "does not change"),
     "a link to another name": (lambda b: place(b.root / "opt/spare/libcudnn.so", after="-> passwd"), "passwd is not one of"),
     "a whole folder aside": (lambda b: FileSet(title="t", items=(FileItem(path=f"{b.root}/opt/libcuda.so", before="folder", after=""),)), "which file"),
-    "a folder for nothing": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/systemd",), items=()), "not a folder that is created"),
-    "a folder taken away": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/spare",), items=(), unmake=True), "not a folder that is created"),
+    "a folder for nothing": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/systemd",), items=()), "does not create"),
+    "a folder taken away": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/spare",), items=(), unmake=True), "does not create"),
     "a folder that is taken away though files go into it": (
         lambda b: FileSet(title="t", folders=(f"{b.root}/opt/new",), items=place(f"{b.root}/opt/new/libcudnn.so", b.root / "opt/spare" / LIB).items, unmake=True),
-        "not a folder that is created",
+        "does not create",
     ),
     "a folder below a user's": (
         lambda b: FileSet(
@@ -197,26 +197,26 @@ STEPS: dict[str, tuple[Callable[[Box], Change], str]] = {
         lambda b: step("library-folder", mode(b.root / "opt/cuda", 0o777)),
         "opt/cuda can be",
     ),
-    "one outside the folders of programs": (lambda _: step("library-folder", "/etc"), "not a folder that is changed"),
+    "one outside the folders of programs": (lambda _: step("library-folder", "/etc"), "does not change"),
     "a second line": (lambda _: step("library-folder", "/opt\ninclude /tmp/*"), "not the absolute, plain path"),
     "an argument for ldconfig": (lambda _: step("library-folder", "-r/tmp"), "not the absolute, plain path"),
-    "a folder and more": (lambda b: step("library-folder", b.root / "opt/cuda", "x"), "not one that is made"),
-    "root in a group": (lambda _: step("device-group", "root", "video"), "is not added to the group"),
-    "a service in a group": (lambda _: step("device-group", "daemon", "video"), "is not added to the group"),
-    "nobody in a group": (lambda _: step("device-group", "nobody", "video"), "is not added to the group"),
-    "an account that is not there": (lambda _: step("device-group", "no-such-account", "video"), "is not added to"),
+    "a folder and more": (lambda b: step("library-folder", b.root / "opt/cuda", "x"), "does not carry out"),
+    "root in a group": (lambda _: step("device-group", "root", "video"), "does not add"),
+    "a service in a group": (lambda _: step("device-group", "daemon", "video"), "does not add"),
+    "nobody in a group": (lambda _: step("device-group", "nobody", "video"), "does not add"),
+    "an account that is not there": (lambda _: step("device-group", "no-such-account", "video"), "does not add"),
     "a user who becomes an administrator": (lambda _: step("device-group", "ada", "sudo"), "to the group sudo"),
     "the disks' group": (lambda _: step("device-group", "ada", "disk"), "to the group disk"),
-    "two groups": (lambda _: step("device-group", "ada", "video,docker"), "is not added to the group"),
-    "an argument for usermod": (lambda _: step("device-group", "-o", "video"), "is not added to the group"),
-    "a second row of the list": (lambda _: step("device-group", "ada\nroot", "video"), "is not added to the group"),
-    "another module": (lambda _: step("reload-uvm", "kvm"), "not one that is made"),
-    "options for the module": (lambda _: step("reload-uvm", "", "uvm_debug=1"), "not one that is made"),
-    "another file than nouveau's": (lambda _: step("nouveau-off", "/etc/modprobe.d/x.conf"), "not one that is made"),
-    "another place for the specification": (lambda _: step("cdi", "/etc/cron.d/x"), "not one that is made"),
-    "a link of root's": (lambda b: step("short-path", "/etc/cron.d/x", str(b.eve)), "not one that is made"),
-    "a way back that is none": (lambda _: step("nouveau-off", back=True), "not one that is made"),
-    "nothing at all": (lambda _: SystemStep(kind="cdi", before="present"), "not one that is made"),
+    "two groups": (lambda _: step("device-group", "ada", "video,docker"), "does not add"),
+    "an argument for usermod": (lambda _: step("device-group", "-o", "video"), "does not add"),
+    "a second row of the list": (lambda _: step("device-group", "ada\nroot", "video"), "does not add"),
+    "another module": (lambda _: step("reload-uvm", "kvm"), "does not carry out"),
+    "options for the module": (lambda _: step("reload-uvm", "", "uvm_debug=1"), "does not carry out"),
+    "another file than nouveau's": (lambda _: step("nouveau-off", "/etc/modprobe.d/x.conf"), "does not carry out"),
+    "another place for the specification": (lambda _: step("cdi", "/etc/cron.d/x"), "does not carry out"),
+    "a link of root's": (lambda b: step("short-path", "/etc/cron.d/x", str(b.eve)), "does not carry out"),
+    "a way back that is none": (lambda _: step("nouveau-off", back=True), "does not carry out"),
+    "nothing at all": (lambda _: SystemStep(kind="cdi", before="present"), "does not carry out"),
 }
 
 

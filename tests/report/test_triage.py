@@ -90,7 +90,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     [(_name, found)] = read_all(tmp_path)
     assert isinstance(found, BadFile)
-    assert "larger" in found.problem
+    assert "too large" in found.problem
 
 
 def test_a_machine_unlike_the_others_is_an_outlier(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def after_a_sleep(reading: ParsedText, about: FaultFacts) -> str:
     driver = about.seen.driver
     if "suspend" not in reading.marks or driver is None or driver.resumed != 0.0 or not _is_about_start(about):
         return ""
-    return _("The message came after a sleep; this machine has not slept since it was started.")
+    return _("The message came after a suspend; this machine has not been suspended since it was started.")
 
 
 def _is_about_start(about: FaultFacts) -> bool:

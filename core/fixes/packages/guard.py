@@ -53,7 +53,7 @@ def _configuration(prefix: str, file: str) -> FileItem:
     path = Path(prefix) / CONFIGURATION
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     if re.search(r"^\s*constraint\s*[=:]", old, re.MULTILINE):
-        raise ChangeError(_("{path} names constraints of its own already.", path=path))
+        raise ChangeError(_("{path} already sets its own constraints.", path=path))
     line = f"constraint = {file}\n"
     new, count = re.subn(r"^\[install\][ \t]*\n", lambda m: m[0] + line, old, count=1, flags=re.MULTILINE)
     if not count:

@@ -415,5 +415,5 @@ def trial_summary(prepared: Prepared) -> str:
     convolved = [f"{t.framework} {t.version}" for t in prepared.trials if t.gpu and t.right]
     return join_sentences(
         _("Imported in a copy of the environment: {names}.", names=join_names(worked)) if worked else "",
-        _("Convolved there on the GPU: {names}.", names=join_names(convolved)) if convolved else "",
+        _("Ran a convolution there on the GPU: {names}.", names=join_names(convolved)) if convolved else "",
     )

@@ -100,11 +100,11 @@ def read_policy(data: bytes) -> Policy:
         PolicyError: it is no TOML, or has a key or a value that a policy does not have.
     """
     if len(data) > LARGEST_POLICY:
-        raise PolicyError(_("The policy is larger than any real one (1 MiB)."))
+        raise PolicyError(_("The policy is too large (more than 1 MiB)."))
     try:
         return msgspec.toml.decode(data, type=Policy)
     except RecursionError:
-        raise PolicyError(_("The policy is nested more deeply than any real one.")) from None
+        raise PolicyError(_("The policy is nested too deeply.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as e:
         raise PolicyError(_("The policy cannot be read: {e}.", e=str(e).rstrip("."))) from None
 

@@ -179,7 +179,7 @@ def _read_file(path: Path, name: str) -> Iterator[Item]:
             with path.open("rb") as stream:
                 yield from read_stream(stream, name)
         elif seen.st_size > MAX_REPORT_BYTES:
-            yield name, BadFile(file=name, problem=_("is larger than any report (64 MiB)"))
+            yield name, BadFile(file=name, problem=_("is too large for a report (more than 64 MiB)"))
         else:
             yield name, decode_report(path.read_bytes(), name)
     except OSError as e:
@@ -197,7 +197,7 @@ def decode_report(data: bytes, name: str) -> ReadReport | BadFile:
     try:
         report = msgspec.json.decode(data, type=ReadReport)
     except RecursionError:
-        return BadFile(file=name, problem=_("is nested more deeply than any report"))
+        return BadFile(file=name, problem=_("is nested too deeply for a report"))
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
         return BadFile(file=name, problem=_("is not a report: {e}", e=e))
     if report.schema != SCHEMA_VERSION:

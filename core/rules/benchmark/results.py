@@ -54,7 +54,7 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
                 severity,
                 f"ladder-{rung.layer}",
                 _(
-                    "{named}: it fails where {lower}{name}.",
+                    "{named}: the first step that fails: {lower}{name}.",
                     named=gpu_name(run),
                     lower=rung.name[0].lower(),
                     name=rung.name[1:],
@@ -100,7 +100,7 @@ def _why(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool) -> str:
         return _("CUDA_VISIBLE_DEVICES hides this GPU from programs, so it was not measured.")
     if cause == "gpu_memory_exhausted":
         return below + _(
-            "Nearly all of the GPU's memory was in use before the benchmark began, so the failure says little else."
+            "Nearly all of the GPU's memory was in use before the benchmark began, so the failure shows little else."
         )
     return below + layer
 
@@ -150,19 +150,18 @@ def one_way(seen: Snapshot) -> Iterator[Finding]:
                     WARNING,
                     "one-way",
                     _(
-                        "{named}: cuDNN convolves through one of its interfaces only; the {way} do not work.",
+                        "{named}: cuDNN computes convolutions through only one of its interfaces; the {way} do not work.",
                         named=gpu_name(run),
                         way=way,
                     )
                     if way.endswith("s")
                     else _(
-                        "{named}: cuDNN convolves through one of its interfaces only; the {way} interface does not work.",
+                        "{named}: cuDNN computes convolutions through only one of its interfaces; the {way} interface does not work.",
                         named=gpu_name(run),
                         way=way,
                     ),
                     why=_(
-                        "Programs call cuDNN in either of two ways: PyTorch through the graph interface, others through "
-                        "the older convolution functions. So one program works and the next one fails."
+                        "Programs call cuDNN in one of two ways: PyTorch through the graph interface, others through the older convolution functions. So one program works and another one fails."
                     ),
                     subject=run_subject(run),
                     evidence=[observation(_("It responds"), said), *run_concerns(run)],
@@ -263,8 +262,7 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 "other-files",
                 _("{named}: other library files were used than the search predicts.", named=gpu_name(run)),
                 why=_(
-                    "Only the files that a program really maps decide it. Something besides search paths is at work: "
-                    "a preloaded library, a file that was replaced, or a loader's cache."
+                    "Only the files that a program really maps decide it. Something other than search paths is involved: a preloaded library, a file that was replaced, or a loader's cache."
                 ),
                 subject=run_subject(run),
                 evidence=[observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]

@@ -150,7 +150,7 @@ def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
         majors = join_names(sorted({str((family_and_major(f.name) or ("", 0))[1]) for _, f in mine}))
         rows = [
             dependent_evidence(c, gone),
-            *(observation(_("There instead"), f.path, f.version_source) for _copy, f in mine[:3]),
+            *(observation(_("Found instead"), f.path, f.version_source) for _copy, f in mine[:3]),
         ]
         if gone.by_framework:
             yield _other_toolkit(c, gone, majors, rows)
@@ -293,7 +293,7 @@ def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
             ],
             subject=c.load.consumer.id,
             fix=manual_fix(
-                _("Make both available in one folder"),
+                _("Put both into one folder"),
                 _(
                     "Remove {one} or {other} from the search path (LD_LIBRARY_PATH or PATH), whichever does not "
                     "belong to this program.",

@@ -91,7 +91,7 @@ def foreign_folder_fix(c: ConsumerLoad) -> Fix | None:
     return manual_fix(
         _("Make sure that {folder} is found before {other}", folder=right.folder, other=wrong),
         _("Move {folder} before {other} in PATH.", folder=right.folder, other=wrong),
-        _("Programs of the other kind still find their own there."),
+        _("Programs for the other architecture still find their own files there."),
         restart="program",
     )
 
@@ -111,7 +111,7 @@ def _shadowed_finding(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Fi
         ERROR if certain else WARNING,
         "shadowed",
         _(
-            "{copy} is found first and hides {better}, the right one.",
+            "{copy} is found first and hides {better}, which is the right one.",
             copy=describe_copy(c.copy),
             better=describe_copy(right),
         ),

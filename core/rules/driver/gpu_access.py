@@ -90,7 +90,7 @@ def _hidden_finding(seen: Snapshot, names: list[Variable], evidence: list[Eviden
         cause="gpu_hidden_by_env",
         why=join_sentences(
             _(
-                "CUDA knows two values of this variable, {orders}. With any other value, programs get no GPU.",
+                "CUDA accepts two values of this variable, {orders}. With any other value, programs get no GPU.",
                 orders=join_names(DEVICE_ORDERS),
             )
             if name == HIDING_VARIABLES[1]
@@ -257,8 +257,7 @@ def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         ),
         cause="device_node_wrong",
         why=_(
-            "Programs reach the driver through these files. The loaded kernel module serves them under numbers of its own; "
-            "a file without them, or with others, leads nowhere or to another device."
+            "Programs reach the driver through these files. The loaded kernel module assigns their device numbers. A file without these numbers, or with others, leads nowhere or to another device."
         ),
         evidence=[*(row.evidence() for row in wrong), *driver_answers(driver)],
         fix=manual_fix(_("Let the driver create its device files"), *steps),

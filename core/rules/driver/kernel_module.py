@@ -376,7 +376,7 @@ def stale_uvm(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     yield driver_error(
         "stale-after-suspend",
         "uvm_stale_after_suspend",
-        _("CUDA has not started since the computer slept."),
+        _("CUDA has not started since the computer was suspended."),
         _(
             "The GPU responds, but CUDA's memory module (nvidia_uvm) did not survive the suspend. Reload it "
             "to fix that."

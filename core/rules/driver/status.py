@@ -51,7 +51,7 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
     bus = (
         _("no NVIDIA driver library, which WSL would bring")
         if driver.pci is None
-        else _("{count}, none of NVIDIA", count=len(driver.pci))
+        else _("{count}, none from NVIDIA", count=len(driver.pci))
     )
     yield make_finding(
         Step.DRIVER,

@@ -273,7 +273,7 @@ def container_without_compute(seen: Snapshot, driver: Driver) -> Iterator[Findin
         "container-without-compute",
         "container_no_gpu_runtime",
         _("The container got the driver without CUDA: {name} is {value}.", name=asked.name, value=repr(asked.value)),
-        _("The container was started with this request, and the driver that it got does not meet it."),
+        _("The container was started with this request, which the host's driver does not meet."),
         evidence=[
             observation(asked.name, repr(asked.value), asked.source or asked.scope),
             observation(_("libcuda.so.1"), _("not in this container"), "loader"),

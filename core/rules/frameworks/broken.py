@@ -112,19 +112,19 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
         case "no configuration":
             return (
                 _("The environment {prefix} has lost its pyvenv.cfg.", prefix=prefix),
-                _("Its python is a link to {path}, and without that file it starts as that one: the environment's packages are not found.",
+                _("Its python is a link to {path}. Without pyvenv.cfg, that Python starts on its own and does not find the environment's packages.",
                   path=fault.detail),
                 anew,
             )  # fmt: skip
         case "ended at its start":
             return (
                 _("The Python of {prefix} exits at start-up: {words}", prefix=prefix, words=fault.detail),
-                _("Start-up code runs before every program, and this one ends it."),
+                _("Start-up code runs before every program, and this code ends the program."),
                 _look_at(fault.path),
             )
         case "packages taken away":
             return (
-                _("Start-up code takes the packages of {prefix} from the search path.", prefix=prefix),
+                _("Start-up code removes the packages of {prefix} from the search path.", prefix=prefix),
                 _("A child process started this Python, and {folder} is not on its sys.path.", folder=fault.detail),
                 _look_at(fault.path),
             )
@@ -140,7 +140,7 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
             prefix=prefix,
             path=fault.path,
         ),
-        _("Its activation and scripts such as pip lead to a folder that is not there any more."),
+        _("Its activation and scripts such as pip point to a folder that no longer exists."),
         anew,
     )
 
@@ -162,7 +162,7 @@ def _make_again(home: EnvironmentView) -> Fix:
     fresh = f"{home.python.prefix}-new"
     python = f"{fresh}\\Scripts\\python.exe" if system == "windows" else f"{fresh}/bin/python"
     return manual_fix(
-        _("Make a new environment, and install the packages there"),
+        _("Create a new environment, and install the packages there"),
         shell_command("python" if system == "windows" else "python3", "-m", "venv", fresh, of=shell_of(system)),
         shell_command(python, "-m", "pip", "install", *wanted, of=shell_of(system)) if wanted else "",
         restart="terminal",

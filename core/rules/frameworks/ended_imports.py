@@ -141,7 +141,7 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
     if ended.kind == "empty":
         return _("{who} in {prefix} cannot be imported: the file of {module} is empty.", **values)
     if ended.kind == "foreign":
-        return _("{who} in {prefix} cannot be imported: {module} is there for another Python only.", **values)
+        return _("{who} in {prefix} cannot be imported: {module} exists only for another Python.", **values)
     if ended.kind == "unreadable":
         return _("{who} in {prefix} cannot be imported: this user may not read the file of {module}.", **values)
     if ended.kind == "damaged":
@@ -157,14 +157,14 @@ def _judged(
     package = distribution_of(ended.wanted)
     if entry is not None and entry.origin in BEFORE_THE_PACKAGES and ended.kind != "foreign" and ended.path:
         why = _(
-            "Python takes the first module of a name, and {way} comes before the environment's packages.",
+            "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
             way=way_of(entry),
         )
         return "module_shadowed", why
     if ended.kind == "foreign":
         return "package_for_another_python", _("Its compiled parts cannot be imported by this interpreter.")
     if ended.kind == "unreadable":
-        return "library_unreadable", _("It was installed by another user, or with rights for its owner alone.")
+        return "library_unreadable", _("It was installed by another user, or only its owner has access.")
     if ended.kind in ("empty", "damaged"):
         return "corrupt_or_truncated_file", _(
             "The package installed it with content: a copy or a download was interrupted, or the disk was full."
@@ -207,7 +207,7 @@ def _why_byte_code(ended: EndedImport) -> str:
 def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) -> Iterator[Evidence]:
     if ended.importer:
         what = f"from {ended.wanted} import {ended.name}" if ended.name else f"import {ended.wanted}"
-        yield observation(_("Asked for by"), what, f"{ended.importer}:{ended.line}" if ended.line else ended.importer)
+        yield observation(_("Requested by"), what, f"{ended.importer}:{ended.line}" if ended.line else ended.importer)
     if ended.path:
         way = way_of(entry) if entry else ""
         yield observation(_("import {name} finds", name=ended.wanted), ended.path, way)

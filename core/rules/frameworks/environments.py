@@ -55,7 +55,9 @@ def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
                 if python.executable
                 else manual_fix(
                     _("Name the environment itself"),
-                    _("Give the folder of an environment, as python -m venv or conda made it, or its Python."),
+                    _(
+                        "Specify the folder of an environment made by python -m venv or conda, or its Python interpreter."
+                    ),
                     _("To list what is there: {command}", command="convalesce scan"),
                 ),
             )

@@ -107,12 +107,12 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
         _("import {name} takes {path} instead of the installed package.", name=found.name, path=found.path),
         cause="module_shadowed",
         why=_(
-            "Python takes the first module of a name. Programs that are started in {folder} get this one.",
+            "Python imports the first module of a name that it finds. Programs that start in {folder} get this one.",
             folder=entry.path,
         )
         if entry.origin == "start"
         else _(
-            "Python takes the first module of a name, and {way} comes before the environment's packages.",
+            "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
             way=way_of(entry),
         ),
         evidence=[*_rows(found, entry), *concerned],
@@ -172,7 +172,7 @@ def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntr
         return manual_fix(
             _("Start programs in another folder"),
             _(
-                "{folder} holds the source of a project ({file}), and Python takes its {name} there.",
+                "{folder} contains the source of a project ({file}), and Python imports {name} from there.",
                 folder=entry.path,
                 file=file_name(system, found.project),
                 name=found.name,
@@ -249,7 +249,7 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
         ),
         cause="module_shadowed",
         why=_(
-            "Python takes the first module of a name, and {way} comes before the environment's packages.",
+            "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
             way=way_of(entry),
         ),
         evidence=[*_rows(found, entry), home.concerns(found.owner.partition(" ")[0] if framework else "")],

@@ -79,7 +79,7 @@ def shared_files(seen: Snapshot) -> Iterator[Finding]:
                 ],
                 subject=home.python.prefix,
                 fix=manual_fix(
-                    _("Keep {name} alone", name=names[-1]),
+                    _("Keep only {name}", name=names[-1]),
                     framework_pip_command(seen, home.python, "uninstall", "-y", *names),
                     framework_pip_command(seen, home.python, "install", names[-1]),
                     restart="program",
@@ -109,7 +109,7 @@ def _duplicates(home: EnvironmentView, folder: str, here: list[Distribution]) ->
         rows.insert(
             1,
             observation(
-                _("The files there have version, instead of {distribution}", distribution=really.distribution),
+                _("Owner of the files, instead of {distribution}", distribution=really.distribution),
                 really.really,
                 really.cuda_source,
             ),
@@ -144,7 +144,7 @@ def _one_of(home: EnvironmentView, folder: str, here: list[Distribution]) -> Fix
         keep = next((d for d in here if re.search(rf"\b{d.name}\b", wanted)), keep)
     wanted = f"{keep.name}=={keep.version.partition('+')[0]}"
     return manual_fix(
-        _("Keep {name} alone", name=keep.name),
+        _("Keep only {name}", name=keep.name),
         framework_pip_command(home.seen, home.python, "uninstall", "-y", *names),
         framework_pip_command(home.seen, home.python, "install", wanted),
         restart="program",
@@ -265,9 +265,9 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
             _("Something that was installed later brought another version."),
             _("The loaded library decides whether it matters.")
             if severity <= NOTE
-            else _("It compares the releases when it starts, and stops with this one.")
+            else _("It checks versions when it starts, and stops with this one.")
             if checked is not None and checked.ends == "import"
-            else _("It compares the releases when it starts, and uses no GPU with this one.")
+            else _("It checks versions when it starts, and does not use the GPU with this one.")
             if checked is not None
             else _("The two were not built for each other."),
         ),
@@ -284,7 +284,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
                 observation(_("Installed"), f"{name} {b.installed}", _found_at(home, name))
                 for name, b in {b.wanted: b for b in its}.items()
             ),
-            *([observation(_("Compared at its start"), checked.wanted, checked.source)] if checked else []),
+            *([observation(_("Checked at its start"), checked.wanted, checked.source)] if checked else []),
             *(home.concerns(name) for name in _concerned(home, its)),
         ],
         subject=home.python.prefix,

@@ -140,7 +140,7 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
     other = next((f.release for f in files if f.release), "")
     if other:
         title = _("{package} in {prefix} is mixed with release {release}: {names}.", release=other, **values)
-        why = _("An installation of the other release did not come to its end, or it was copied over this one.")
+        why = _("An installation of the other release was interrupted, or its files were copied over this one's.")
     elif broken:
         title = _("Damaged in {prefix}: {names} of {package}.", **values)
         why = _(

@@ -16,7 +16,7 @@ from core.rules.frameworks.environment_view import EnvironmentView, environment_
 from core.rules.wording import NOTE, make_finding, manual_fix, observation
 
 SENTENCES: dict[ToolState, str] = {
-    "absent": N_("{reader} in {prefix} needs {name}, which is not there."),
+    "absent": N_("{reader} in {prefix} needs {name}, which is missing."),
     "dangling": N_("{reader} in {prefix} needs {name}, which is a broken link."),
     "unreadable": N_("{reader} in {prefix} needs {name}, which this user may not read."),
     "not executable": N_("{reader} in {prefix} runs {name}, which this user may not run."),
@@ -57,9 +57,9 @@ def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
                 Step.FRAMEWORKS,
                 NOTE,
                 f"build-{one.reader.partition(' ')[0]}-{one.name}",
-                _("{reader} in {prefix} cannot compile: {name} is not there.", reader=one.reader, prefix=home.python.prefix, name=one.name),
+                _("{reader} in {prefix} cannot compile: {name} is missing.", reader=one.reader, prefix=home.python.prefix, name=one.name),
                 cause="build_tools_missing",
-                why=_("Only what makes kernels while it runs needs it, as torch.compile does; everything else works without."),
+                why=_("Only code that compiles kernels at run time needs it, such as torch.compile; everything else works without it."),
                 evidence=[
                     *(observation(_("Looked for in"), p) for p in one.looked[:6]),
                     observation(_("Known from"), one.source),

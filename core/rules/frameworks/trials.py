@@ -324,7 +324,7 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             UNKNOWN,
             f"trial-{trial.framework}",
             _("{name} in {prefix} did not respond in time.", name=_name(trial), prefix=home.python.prefix),
-            why=_("It is not known whether it works. A first start can take long on a slow disk: scan again."),
+            why=_("Whether it works is not known. A first start can take long on a slow disk: scan again."),
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )

@@ -401,7 +401,7 @@ def import_evidence(diagnosis: ImportDiagnosis | None) -> Iterator[Evidence]:
         return
     f = diagnosis.failure
     if f.file:
-        yield observation(_("Asked for by"), f.asker or f.code[:120], f"{f.file}:{f.line}")
+        yield observation(_("Requested by"), f.asker or f.code[:120], f"{f.file}:{f.line}")
     if f.found:
         yield observation(_("import {name} finds", name=f.module.partition(".")[0]), f.found, f.owner)
     if f.hidden:

@@ -132,7 +132,7 @@ def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers
         return _("{who} in {prefix} cannot be imported: {name} does not load.", who=who, prefix=its, name=name)
     if one.edge.state == "absent":
         return _(
-            "{who} in {prefix} cannot be imported: {module} needs {name}, which is not there.",
+            "{who} in {prefix} cannot be imported: {module} needs {name}, which is missing.",
             who=who, prefix=its, module=module, name=file_name(home.seen.machine.system, one.edge.name),
         )  # fmt: skip
     return _(
@@ -187,7 +187,7 @@ def _is_too_old(edge: Edge) -> bool:
 
 def _rows(one: EndedImport) -> Iterator[Evidence]:
     if one.importer:
-        yield observation(_("Asked for by"), f"import {one.wanted}", f"{one.importer}:{one.line}")
+        yield observation(_("Requested by"), f"import {one.wanted}", f"{one.importer}:{one.line}")
     if one.edge is None:
         return
     wanted = _("is not there") if one.edge.state == "absent" else one.edge.detail or one.edge.state

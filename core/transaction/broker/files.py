@@ -38,7 +38,7 @@ def _file(item: FileItem, ground: Ground, back: bool) -> str:
                 name=visible_text(each),
             )
     if not lies_below_base(folder, ground):
-        return _("{folder} is not a folder that is changed with administrator rights.", folder=visible_text(folder))
+        return _("Convalesce does not change {folder} with administrator rights.", folder=visible_text(folder))
     bytes_come = bool(item.after) and not linked
     if "folder" in (item.before, item.after) or item.text is not None or (bytes_come and not back and not item.source):
         return _("The plan does not say which file the bytes of {path} come from.", path=item.path)
@@ -61,7 +61,7 @@ def _folder(folder: str, change: FileSet, ground: Ground, back: bool) -> str:
     except ChangeError as e:
         return str(e)
     if not lies_below_base(folder, ground) or not inside or change.unmake != back or ground.changeable_part(folder):
-        return _("{folder} is not a folder that is created with administrator rights.", folder=visible_text(folder))
+        return _("Convalesce does not create {folder} with administrator rights.", folder=visible_text(folder))
     return ""
 
 

@@ -36,9 +36,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
     assert isinstance(change, EditLine)
     form = next((form for pattern, form in editable_files(ground) if re.fullmatch(pattern, change.path)), None)
     if form is None or form != change.form or not change.path.isascii():
-        return _(
-            "{path} is not a file of which a line is edited with administrator rights.", path=visible_text(change.path)
-        )
+        return _("Convalesce does not edit lines of {path} with administrator rights.", path=visible_text(change.path))
     toolkit = bool(TOOLKIT_VARIABLE.fullmatch(change.name))
     if change.name not in LINE_VARIABLES and not toolkit:
         return _odd_line(change)
@@ -73,7 +71,7 @@ def editable_files(ground: Ground) -> tuple[tuple[str, LineForm], ...]:
 
 def _odd_line(change: EditLine) -> str:
     return _(
-        "The plan for line {line} of {path} is not one that is carried out with administrator rights.",
+        "Convalesce does not carry out the plan for line {line} of {path} with administrator rights.",
         line=change.line,
         path=visible_text(change.path),
     )

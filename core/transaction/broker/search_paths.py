@@ -17,7 +17,7 @@ def _no_search_path(change: EditPath, ground: Ground) -> str:
     if change.scope == "machine" and name in SEARCH_PATHS[ground.system]:
         return ""
     return _(
-        "{name} ({scope}) is not a search path that is edited with administrator rights.",
+        "Convalesce does not edit the search path {name} ({scope}) with administrator rights.",
         name=visible_text(change.name),
         scope=change.scope,
     )
@@ -43,7 +43,7 @@ def leave_refusal(change: Change, ground: Ground, back: bool) -> str:
     if len(same) > 1 or not Path(folder).is_absolute() or ground.kind(folder) != "folder":
         return ""
     return _(
-        "{folder} exists and is in {name} once; such an entry is not removed with administrator rights.",
+        "{folder} exists and is in {name} only once; Convalesce does not remove such an entry with administrator rights.",
         folder=visible_text(folder),
         name=change.name,
     )

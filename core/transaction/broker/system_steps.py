@@ -23,7 +23,7 @@ NOBODY = 65534
 def refusal(change: Change, ground: Ground, back: bool) -> str:
     """Each kind with the arguments that it takes and no other, on Linux; a short path needs no administrator."""
     assert isinstance(change, SystemStep)
-    odd = _("The plan's system step is not one that is made with administrator rights.")
+    odd = _("Convalesce does not carry out the plan's system step with administrator rights.")
     if ground.system != "linux" or change.kind == "short-path" or change.before == change.after:
         return odd
     if (change.after == "absent") != back:
@@ -39,7 +39,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
         person = ground.account_number(change.subject)
         if not known or (not back and (person < FIRST_PERSON or person == NOBODY)):
             return _(
-                "{user} is not added to the group {group} with administrator rights.",
+                "Convalesce does not add {user} to the group {group} with administrator rights.",
                 user=visible_text(change.subject),
                 group=visible_text(change.value),
             )
@@ -50,7 +50,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
 def _not_for_the_loader(change: SystemStep, ground: Ground) -> str:
     if lies_below_base(change.subject, ground):
         return ""
-    return _("{folder} is not a folder that is changed with administrator rights.", folder=visible_text(change.subject))
+    return _("Convalesce does not change {folder} with administrator rights.", folder=visible_text(change.subject))
 
 
 def words(change: Change) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
 
 def _odd(change: SetVariable) -> str:
     return _(
-        "{name} ({scope}) is not a variable that is set with administrator rights.",
+        "Convalesce does not set the variable {name} ({scope}) with administrator rights.",
         name=visible_text(change.name),
         scope=change.scope,
     )

@@ -146,7 +146,7 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     wanted, there = cuda_majors(lack, absent)
     if wanted and there and wanted not in there:
         why = _(
-            "It was built for CUDA {wanted}. What is installed is of CUDA {there}, whose libraries have other names and functions.",
+            "It was built for CUDA {wanted}. CUDA {there} is installed, whose libraries have other names and functions.",
             wanted=wanted,
             there=join_names(there),
         )
@@ -185,7 +185,7 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
     what = gap.name or gap.version
     if gap.provider:
         title = _(
-            "{offers} does not have {what}, which {wants} of {who} needs.",
+            "{offers} does not provide {what}, which {wants} of {who} needs.",
             offers=offers,
             what=what,
             wants=wants,
@@ -193,7 +193,10 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
         )
     else:
         title = _(
-            "No loaded library has {what}, which {wants} of {who} needs.", what=what, wants=wants, who=values["who"]
+            "No loaded library provides {what}, which {wants} of {who} needs.",
+            what=what,
+            wants=wants,
+            who=values["who"],
         )
     if {d.path for d in lack.recorded} & {gap.wanted_by, gap.provider}:
         why = _(
