@@ -139,7 +139,7 @@ def _unreadable_file(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosi
         cause="library_unreadable",
         title=N_("{who} in {prefix} cannot be imported: this user may not read {file}."),
         values={"file": f.path or f.library},
-        why=_("It was installed by another user, or with rights for its owner alone."),
+        why=_("It was installed by another user, or only its owner has access."),
         about=f.path,
         subject=f.path,
         cure=Cure(manual_fix(_("Give this user the right to read {path}", path=f.path), restart="program")),
@@ -158,7 +158,7 @@ def _missing_library(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis
         cure = _put_back(home, f.owner or f.asker)
     elif its is not None and its.family not in ("framework", "vcruntime", "zlibwapi", "driver"):
         cause = "cuda_runtime_missing"
-        why = _("It belongs to CUDA, and no folder that is searched has it.")
+        why = _("It belongs to CUDA, and no searched folder contains it.")
         cure = Cure()
     else:
         cause = "system_library_missing"
@@ -196,7 +196,7 @@ def _missing_symbol(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis 
     return ImportDiagnosis(
         failure=f,
         cause="extension_abi_mismatch",
-        title=N_("{who} in {prefix} cannot be imported: {file} asks for {symbol}, which no library has."),
+        title=N_("{who} in {prefix} cannot be imported: {file} needs {symbol}, which no library provides."),
         values={"file": file_name(home.seen.machine.system, file), "symbol": symbol[1] if symbol else ""},
         why=_("It was built for another release of the library that should have it."),
         about=file,
@@ -215,9 +215,9 @@ def _shadowed_module(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis
     return ImportDiagnosis(
         failure=f,
         cause="module_shadowed",
-        title=N_("{who} in {prefix} cannot be imported: {module} is taken from {file}."),
+        title=N_("{who} in {prefix} cannot be imported: {module} is imported from {file}."),
         values={"module": f.module.partition(".")[0], "file": f.found},
-        why=_("Python takes the first module of a name, and this one comes before the one that is meant."),
+        why=_("Python imports the first module of a name that it finds, and this one comes before the intended one."),
         about=f.found,
         subject=f.found,
         cure=Cure(
@@ -239,7 +239,7 @@ def _refused_release(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis
         cause="requirement_broken",
         title=N_("{who} in {prefix} cannot be imported: it requires {wanted}."),
         values={"wanted": f"{name}{specifier}"},
-        why=_("It compares the releases when it is imported, and ends with another one."),
+        why=_("It checks versions when it is imported, and stops if this one is wrong."),
         about=f"{name}{specifier}",
         cure=Cure(install_package(home, name, specifier)),
     )
@@ -291,7 +291,7 @@ def _made_for_numpy_1(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosi
     return ImportDiagnosis(
         failure=f,
         cause="requirement_broken" if removed else "numpy_abi_mismatch",
-        title=N_("{who} in {prefix} cannot be imported: it was made for NumPy 1."),
+        title=N_("{who} in {prefix} cannot be imported: it was built for NumPy 1."),
         why=_("NumPy {version} is installed.", version=numpy.version),
         about=f"numpy {f.asker}",
         cure=Cure(reinstall_requirement(home.seen, home.python, "numpy<2")),
