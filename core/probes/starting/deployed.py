@@ -73,7 +73,7 @@ def _accelerate(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
     )
     for path in (f"{cache}/accelerate/default_config.yaml", f"{cache}/accelerate/default_config.json"):
         text = ground.read(path)
-        row = re.search(r"(?m)^\s*\"?gpu_ids\"?:\s*[\"']?([\d, ]+)[\"']?,?\s*$", text) if text else None
+        row = re.search(r"(?m)^[ \t]*\"?gpu_ids\"?:[ \t]*[\"']?(\d[\d, ]*)[\"']?,?[ \t]*$", text) if text else None
         having = [p for p in pythons if any(ground.around.kind(f"{s}/accelerate") == "folder" for s in p.site_packages)]
         if text is None or row is None or not having:
             continue

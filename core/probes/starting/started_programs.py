@@ -222,7 +222,7 @@ def _of_ini(text: str, section: str) -> dict[str, tuple[str, int]] | None:
 
 
 def _line(text: str, name: str) -> int:
-    found = re.search(rf"(?m)^\s*\"?{re.escape(name)}\"?\s*=", text)
+    found = re.search(rf"(?m)^[ \t]*\"?{re.escape(name)}\"?[ \t]*=", text)
     return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
