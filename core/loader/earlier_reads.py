@@ -125,7 +125,7 @@ store to each, a hundred functions that only pass it on would have to name it.""
 
 
 @contextmanager
-def reuse_reads(store: EarlierReads) -> Iterator[None]:
+def using(store: EarlierReads) -> Iterator[None]:
     """Within the block, let readers reuse the store's results, and add new ones to it."""
     _store.append(store)
     try:
