@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from core.host.own_cache import read_kept, write_kept
-from core.loader.earlier_reads import MAX_KEPT_BYTES, EarlierReads, reuse_reads
+from core.loader.earlier_reads import MAX_KEPT_BYTES, EarlierReads, using
 
 NAME = "files"
 
@@ -18,7 +18,7 @@ def with_earlier_reads(*, wanted: bool = True) -> Iterator[None]:
         yield
         return
     store = EarlierReads(read_kept(NAME, MAX_KEPT_BYTES))
-    with reuse_reads(store):
+    with using(store):
         yield
     if store.has_news:
         write_kept(NAME, store.to_bytes())

@@ -128,7 +128,7 @@ would add a parameter to a hundred functions.
 
 
 @contextmanager
-def reuse_reads(store: EarlierReads) -> Iterator[None]:
+def using(store: EarlierReads) -> Iterator[None]:
     """Within the block, let readers reuse the store's results, and add new ones to it."""
     _store.append(store)
     try:

@@ -11,7 +11,7 @@ import pytest
 
 from core.common import fact_text
 from core.loader import earlier_reads
-from core.loader.earlier_reads import EarlierReads, cached_by_file, reuse_reads
+from core.loader.earlier_reads import EarlierReads, cached_by_file, using
 from core.loader.image import Image
 from core.loader.read_image import read_image
 
@@ -124,11 +124,11 @@ def test_what_a_run_read_the_next_one_knows(tmp_path: Path, monkeypatch):
     path.write_text("one")
     settle(monkeypatch, path)
     first = EarlierReads()
-    with reuse_reads(first):
+    with using(first):
         assert typed_reader(calls)(str(path)) == ("one",)
     assert first.has_news
     second = EarlierReads(first.to_bytes())
-    with reuse_reads(second):
+    with using(second):
         assert typed_reader(calls)(str(path)) == ("one",)
     assert len(calls) == 1
     assert not second.has_news
@@ -141,7 +141,7 @@ def test_a_file_of_another_identity_is_read(change, tmp_path: Path, monkeypatch)
     path, calls = tmp_path / "a", []
     path.write_text("one")
     settle(monkeypatch, path)
-    with reuse_reads(store := EarlierReads()):
+    with using(store := EarlierReads()):
         typed_reader(calls)(str(path))
     match change:
         case "bytes":
@@ -154,7 +154,7 @@ def test_a_file_of_another_identity_is_read(change, tmp_path: Path, monkeypatch)
         case "mode":
             path.chmod(0o400)
     settle(monkeypatch, path)
-    with reuse_reads(EarlierReads(store.to_bytes())):
+    with using(EarlierReads(store.to_bytes())):
         assert typed_reader(calls)(str(path)) == (path.read_text(),)
     assert len(calls) == 2
 
@@ -162,7 +162,7 @@ def test_a_file_of_another_identity_is_read(change, tmp_path: Path, monkeypatch)
 def test_nothing_is_kept_of_another_system_s_files_nor_of_what_was_not_read(tmp_path: Path, monkeypatch):
     (tmp_path / "a").write_text("")
     settle(monkeypatch, tmp_path / "a")
-    with reuse_reads(store := EarlierReads()):
+    with using(store := EarlierReads()):
         read = typed_reader([])
         assert read(str(tmp_path / "a")) is None
         read_image("/a", root=str(tmp_path))
@@ -174,12 +174,12 @@ def test_the_sentences_of_what_was_kept_can_be_translated(tmp_path: Path, monkey
     path = tmp_path / "lib.so"
     path.write_bytes(b"\x7fELF" + bytes(40))
     settle(monkeypatch, path)
-    with reuse_reads(store := EarlierReads()):
+    with using(store := EarlierReads()):
         problem = read_image(str(path)).problem
     data = store.to_bytes()
     fact_text.take_forms()
     assert fact_text.form_of(problem) is None
-    with reuse_reads(later := EarlierReads(data)):
+    with using(later := EarlierReads(data)):
         assert earlier_reads.earlier_or_new(next(iter(later._kept)), identity_of(later), Image, dict).problem == problem
     assert fact_text.form_of(problem)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.loader.earlier_reads import EarlierReads, reuse_reads
+from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import CudnnCopy, LibraryFile, PythonEnvironment
 from core.probes.cudnn import contents, probe
 from core.probes.probe import ProbeRequest
@@ -337,7 +337,7 @@ def test_a_look_for_zeroed_code_that_came_to_its_end_is_kept_and_another_is_not(
     monkeypatch.setattr(contents, "_zeroed_page", lambda *given: looks.append(given[0]) or real(*given))
 
     def look(store: EarlierReads, until: float = float("inf")) -> str:
-        with reuse_reads(store):
+        with using(store):
             return contents.find_zeroed_page(str(path), until=until)
 
     cut_short = EarlierReads()

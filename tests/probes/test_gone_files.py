@@ -10,7 +10,7 @@ import pytest
 
 from core.common.progress import Progress
 from core.host.this_host import this_host
-from core.loader.earlier_reads import EarlierReads, reuse_reads
+from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import every_distribution, gone_files
@@ -45,7 +45,7 @@ def gone(site: Path, kind: str = "venv", store: EarlierReads | None = None) -> l
     """Return what is missing below the packages, each with whether its folder went with it."""
     host = this_host()
     its = ProbeRequest(host=host, seen=Snapshot(machine=host.machine()), env={}, watch=Progress())
-    with reuse_reads(store or EarlierReads()):
+    with using(store or EarlierReads()):
         found = gone_files(environment(site, kind), its, Sysroot("linux"))
     return sorted((one.path.removeprefix(f"{site}/"), one.with_folder) for one in found)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.common.fact_text import fact_text, form_of, take_forms
-from core.loader.earlier_reads import EarlierReads, reuse_reads
+from core.loader.earlier_reads import EarlierReads, using
 from core.probes.kept_looks import kept_look
 from core.probes.sysroot import Sysroot
 
@@ -33,7 +33,7 @@ def settled(monkeypatch: pytest.MonkeyPatch):
 
 
 def asked(store: EarlierReads, looker: Looker, given: object = 1) -> tuple[str, ...]:
-    with reuse_reads(store):
+    with using(store):
         return kept_look("test", given, tuple[str, ...], looker, Sysroot("linux"))
 
 
@@ -90,7 +90,7 @@ def test_a_sentence_that_was_kept_can_still_be_translated(tmp_path: Path):
     store = EarlierReads()
     for _run in range(2):
         take_forms()
-        with reuse_reads(store):
+        with using(store):
             found = kept_look("test", 1, tuple[str, ...], look, Sysroot("linux"))
         store = EarlierReads(store.to_bytes())
         assert found == ("libx.so is whole",)

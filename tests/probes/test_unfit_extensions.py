@@ -11,7 +11,7 @@ import pytest
 from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.knowledge.modules import ModuleTable, OpenedLibrary
-from core.loader.earlier_reads import EarlierReads, reuse_reads
+from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import Distribution, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python import unfit_extensions as unfit_extensions_module
@@ -85,7 +85,7 @@ def unfit(root: Path, store: EarlierReads | None = None, searched: str = "") -> 
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(root), "LD_LIBRARY_PATH": searched})
     python = PythonEnvironment(prefix=str(root), executable=sys.executable, site_packages=(str(site),))
     its = ProbeRequest(host=host, seen=Snapshot(machine=host.machine()), env=host.fresh_environment(), watch=Progress())
-    with reuse_reads(store or EarlierReads()):
+    with using(store or EarlierReads()):
         found = unfit_extensions(
             python, Interpreter(str(root), str(root), (3, 11)), (SUFFIX, ".so"), its, Sysroot("linux")
         )
