@@ -21,6 +21,7 @@ ContractKind = Literal[
     "folder",
     "file",
     "files",
+    "path",
     "writable",
     "program",
     "interfaces",
@@ -30,7 +31,7 @@ ContractKind = Literal[
     "devices",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
-or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. writable: a folder that is there or
+or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
 can be made. program: a command, by its path or by its name on PATH. interfaces: starts of names of network interfaces.
 encoding: a name of Python's codecs, and perhaps how errors are handled.
 requirement, capabilities and devices: what a container asked of its driver, against what it got."""
@@ -96,6 +97,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     """For writable: an existing read-only folder is accepted, too."""
     fails_on_folder: str = ""
     """Of program: the reader's release from which on a folder in its place makes it fail; others pass it over."""
+    until: str = ""
+    """The reader's release from which on it does not read the variable any more."""
     readers_only: bool = False
     """The value is right for everything else: where no reader is installed, nothing is said."""
     fails: bool = False
@@ -209,5 +212,5 @@ def named_places(contract: Contract, value: str, system: System) -> Iterator[str
         yield from [w.strip("\"'") for w in value.split()[:1]]
     elif contract.kind == "interfaces" and value.strip() and system == "linux":
         yield INTERFACES
-    elif contract.kind in ("folder", "file", "writable") and value.strip():
+    elif contract.kind in ("folder", "file", "path", "writable") and value.strip():
         yield value.strip()

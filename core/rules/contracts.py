@@ -194,7 +194,11 @@ def unknown_words(contract: Contract, value: str, seen: Snapshot) -> dict[str, V
 
 
 def _reader(home: EnvironmentView, contract: Contract) -> str:
-    return next((d.name for d in home.python.distributions if re.fullmatch(contract.readers, d.name)), "")
+    """Return the distribution of an environment that reads the variable; empty for none."""
+    its = [d for d in home.python.distributions if re.fullmatch(contract.readers, d.name)]
+    return next(
+        (d.name for d in its if not contract.until or version_tuple(d.version) < version_tuple(contract.until)), ""
+    )
 
 
 def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
@@ -289,7 +293,7 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
         ]
     if contract.kind == "flags":
         return [observation(label, _("flags that begin with --, or a file that has such flags"), source)]
-    if contract.kind in ("folder", "file", "files"):
+    if contract.kind in ("folder", "file", "files", "path"):
         holds = join_names(contract.holds) if contract.holds else ""
         text = _("a folder that has one of: {names}", names=holds) if holds else _("a file that is there")
         return [observation(label, text, source)]
@@ -490,7 +494,7 @@ def absent_backends(seen: Snapshot) -> Iterator[Finding]:
                     and pattern
                     and not any(re.fullmatch(pattern, f"{d.name}=={d.version}") for d in home.python.distributions)
                 ):
-                    yield _without_backend(home, contract, value, reader, word)
+                    yield _without_backend(home, contract, value, reader, contract.means or word)
 
 
 def _without_backend(home: EnvironmentView, contract: Contract, value: Variable, reader: str, word: str) -> Finding:

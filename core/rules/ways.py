@@ -24,7 +24,7 @@ MARKS = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT")
 """Prefixes of variables that show what is active and cause no fault."""
 JUDGED = (
     *OF_LOADERS, "sys.path", "CUDA", "CUDNN", "TF_", "XLA_", "JAX_", "NVIDIA_", "TORCH", "PYTORCH", "NUMBA", "KERAS_", "TRITON_", "CUPY_", "NCCL_",
-    "HF_", "TRANSFORMERS_", "ACCELERATE_", "DS_", "VLLM_", "BNB_", "OMP_", "MKL_", "KMP_", "NPY_", "ORT_", "PROTOCOL_BUFFERS_",
+    "HF_", "TRANSFORMERS_", "ACCELERATE_", "DS_", "VLLM_", "BNB_", "OMP_", "MKL_", "KMP_", "NPY_", "ORT_", "USE_TF", "PROTOCOL_BUFFERS_",
 )  # fmt: skip
 """Prefixes of variables that can cause a fault which this session does not have."""
 

@@ -70,6 +70,29 @@ def test_a_switch_that_imports_what_is_not_there():
     assert not found(machine("HF_HUB_ENABLE_HF_TRANSFER", "0", hub, vocabularies=(told,)))
 
 
+@pytest.mark.parametrize(
+    ("value", "installed", "wrong"),
+    [("1", (), True), ("TRUE", (), True), ("0", (), False), ("AUTO", (), False), ("1", ("tensorflow",), False), ("1", ("new",), False)],
+)  # fmt: skip
+def test_a_switch_for_a_framework_that_is_not_there(value: str, installed: tuple[str, ...], wrong: bool):
+    version = "5.0.0" if "new" in installed else "4.51.3"
+    here = [Distribution(name="transformers", version=version, location=SITE), *TORCH]
+    here += [Distribution(name=n, version="2.20.0", location=SITE) for n in installed if n != "new"]
+    its = found(machine("USE_TF", value, *here))
+    assert [f.cause for f in its] == ["variable_value_wrong"] * wrong
+    assert all("TensorFlow" in f.title for f in its)
+
+
+@pytest.mark.parametrize(("state", "wrong"), [("missing", True), ("file", False), ("folder", False)])
+def test_certificates_that_are_gone(state: str, wrong: bool):
+    hub = Distribution(name="huggingface-hub", version="0.30.0", location=SITE)
+    place = NamedPlace(variable="REQUESTS_CA_BUNDLE", path="/opt/gone.pem", state=state)
+    its = found(machine("REQUESTS_CA_BUNDLE", "/opt/gone.pem", hub, places=(place,)))
+    assert [f.subject for f in its] == ["REQUESTS_CA_BUNDLE"] * wrong
+    later = Distribution(name="huggingface-hub", version="1.0.1", location=SITE)  # it reads others
+    assert not found(machine("REQUESTS_CA_BUNDLE", "/opt/gone.pem", later, places=(place,)))
+
+
 def test_a_user_without_a_name():
     told = Vocabulary(
         variable="USER", prefix=PREFIX, files=("/env/a.py",), unknown=("12345",), takes="account", line=19, reader="torch", sure=False

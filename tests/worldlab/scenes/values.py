@@ -24,6 +24,12 @@ HUB = runs("import os, torch; os.makedirs(os.path.join(torch.hub.get_dir(), 'che
 """What ``torch.hub.load_state_dict_from_url`` does before it fetches."""
 
 
+HUGGING = installs("transformers==4.51.3", "numpy==2.2.6")
+FETCHES = runs(
+    "import requests\ntry:\n    requests.get('https://127.0.0.1:9/model', timeout=5)\nexcept requests.ConnectionError:\n    print('nobody answers there')"
+)
+
+
 def read_only(name: str):
     """A folder of the home that this person may only read."""
 
@@ -74,4 +80,8 @@ SCENES: tuple[Scene, ...] = (
     Scene("opencv-switch-by-another-word", "E", "torch-2.6", imports("torch", "cv2"), then(installs("opencv-python-headless==4.11.0.86", "numpy==2.2.6"), sets(OPENCV_DUMP_CONFIG="yes")), VALUE, "", "OPENCV_DUMP_CONFIG", "OPENCV_DUMP_CONFIG"),
     Scene("odd-flags-with-values", "healthy", "jax", JAX, sets(XLA_FLAGS="--xla_gpu_enable_latency_hiding_scheduler=True --xla_gpu_enable_triton_gemm --xla_gpu_autotune_level=2 --xla_force_host_platform_device_count=2")),
     Scene("odd-words-of-opencv", "healthy", "torch-2.6", imports("torch", "cv2"), then(installs("opencv-python-headless==4.11.0.86", "numpy==2.2.6"), sets(OPENCV_IO_MAX_IMAGE_PIXELS="20MB", OPENCV_LOG_LEVEL="loud", OPENCV_FOR_THREADS_NUM="many", OPENCV_TRACE="FALSE", OPENCV_VIDEOIO_PRIORITY_LIST="x,y"))),
+    # --- what downloads models, and what is asked for and absent
+    Scene("hub-certificates-that-are-gone", "E", "torch-2.6", FETCHES, then(HUGGING, sets(REQUESTS_CA_BUNDLE="{home}/old/ca.pem")), VALUE, "", "REQUESTS_CA_BUNDLE", "CA certificate bundle"),
+    Scene("transformers-with-tensorflow-asked-for", "E", "torch-2.6", runs("import torch; from transformers import BertModel; BertModel.from_pretrained"), then(HUGGING, sets(USE_TF="1")), VALUE, "", "USE_TF", "requires the PyTorch"),
+    Scene("odd-words-for-transformers", "healthy", "torch-2.6", runs("import torch; from transformers import BertModel; BertModel.from_pretrained"), then(HUGGING, writes({"ca/own.pem": ""}), sets(USE_TF="0", USE_TORCH="1", REQUESTS_CA_BUNDLE="{home}/ca", HF_HUB_ENABLE_HF_TRANSFER="0", HF_HUB_DISABLE_TELEMETRY="1"))),
 )  # fmt: skip
