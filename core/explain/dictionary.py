@@ -126,7 +126,8 @@ def look_up(term: str) -> tuple[CodeMeaning, ...]:
     named = _by_name().get(term.lower())
     if named:
         return tuple(_code_meaning(c) for c in named)
-    library = parse_library_name(re.split(r"[\\/]", term)[-1].lower())
+    name = re.split(r"[\\/]", term)[-1].lower()
+    library = parse_library_name(name) if " " not in name else None  # a sentence is no name
     return (library_meaning(library),) if library else ()
 
 

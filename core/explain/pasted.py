@@ -316,22 +316,23 @@ def paired_packages(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
         yield _say("requirement_broken", "proved", _("Packages that are not of one release"), value, PIP)
 
 
+CUDAS_OWN = {"cudart": "cuda-runtime", "cublas": "cublas", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc"}
+"""Families of libraries whose major version is CUDA's, and what pip's package for them is called after."""
+
+
 def runtime_of_another_major(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """A library of CUDA's run time is missed by a name with one major, and pip brought it for another one alone."""
-    wanted = {x.major for x in reading.blamed if x.family == "cudart" and x.major}
-    if not wanted or "missing:cudart" not in reading.marks:
-        return
-    had = {
-        n: v for n, v in seen.packages.items() if re.fullmatch(r"nvidia-cuda-runtime(-cu\d\d)?", n) and version_tuple(v)
-    }
-    if not had:
-        return
-    value = ", ".join(f"{n} {v}" for n, v in had.items())
-    if wanted & {version_tuple(v)[0] for v in had.values()}:
-        yield _say("cuda_runtime_missing", "refuted", _("CUDA's run time that pip installed"), value, PIP)
-    else:
-        label = _("CUDA's run time that pip installed")
-        yield _say("cuda_toolkit_version_mismatch", "proved", label, value, PIP)
+    """A library of CUDA is missed by a name with one major, and pip brought it for another one alone."""
+    for library in reading.blamed:
+        package = CUDAS_OWN.get(library.family.lower())
+        if package is None or library.major is None or f"missing:{library.family}" not in reading.marks:
+            continue
+        form = re.compile(rf"nvidia-{package}(-cu\d\d)?")
+        had = {n: v for n, v in seen.packages.items() if form.fullmatch(n) and version_tuple(v)}
+        label, value = _("CUDA library that pip installed"), ", ".join(f"{n} {v}" for n, v in had.items())
+        if library.major in {version_tuple(v)[0] for v in had.values()}:
+            yield _say("cuda_runtime_missing", "refuted", label, value, PIP)
+        elif had:
+            yield _say("cuda_toolkit_version_mismatch", "proved", label, value, PIP)
 
 
 _BUILT_FOR = re.compile(

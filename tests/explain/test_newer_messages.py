@@ -19,6 +19,16 @@ TAKEN_FOR = {
     "RuntimeError: CUDA driver error: file not found": ("install_path_characters", ""),
     "ERROR: No matching distribution found for torch": ("package_for_another_python", "installation_interrupted"),
     "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)": ("gpu_arch_too_new", ""),
+    "[rank0]:[W ProcessGroupNCCL.cpp:1538] Warning: destroy_process_group() was not called before program exit": (
+        "harmless_message",
+        "nccl_failed",
+    ),
+    "ptxas fatal   : Unresolved extern function '__nv_expf'": ("libdevice_not_found", ""),
+    "RuntimeError: address already in use\ntorch.distributed.DistNetworkError: EADDRINUSE": ("program_error", ""),
+    "ValueError: FP8 is only supported on GPUs with compute capability >= 8.9": (
+        "gpu_arch_too_old",
+        "training_numerics",
+    ),
     "CUDA error: the launch timed out and was terminated": ("program_error", ""),
     "bin E:\\envs\\ai\\lib\\site-packages\\bitsandbytes\\libbitsandbytes_cpu.so\nlibcudart.so not found in any path\n"
     "CUDA Setup failed despite GPU being available": ("extension_abi_mismatch", "cuda_not_on_search_path"),
@@ -40,6 +50,12 @@ def test_memory_that_fails_when_cuda_starts_is_no_sure_sign_of_a_full_gpu() -> N
     )
     assert told.causes[0].score < 0.5
     assert explain("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB").causes[0].score > 0.8
+
+
+def test_a_sentence_that_names_a_library_is_no_name() -> None:
+    told = explain("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.")
+    assert told.causes
+    assert "NVIDIA-SMI couldn't find" not in told.sentence
 
 
 def test_the_same_words_are_explained_once() -> None:

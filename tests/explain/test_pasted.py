@@ -62,6 +62,8 @@ PROVED = {
     "    PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.0.1+cu118)": "extension_abi_mismatch",
     "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"
     + pip("nvidia-cuda-runtime==13.0.96", "torch==2.9.1"): "cuda_toolkit_version_mismatch",
+    "OSError: libcublas.so.13: cannot open shared object file: No such file or directory\n"
+    + pip("nvidia-cublas-cu12==12.8.4.1", "torch==2.9.1"): "cuda_toolkit_version_mismatch",
     "Mismatched PJRT plugin PJRT API version (0.54) and framework PJRT API version 0.51)\n"
     + pip("jax==0.4.38", "jaxlib==0.4.38", "jax-cuda12-plugin==0.5.0"): "requirement_broken",
     "Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file\n"
