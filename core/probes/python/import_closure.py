@@ -207,13 +207,16 @@ def _followed(  # noqa: PLR0917 - what a follower is given
     for row, distribution in starts:
         if not row.extends and (ended := follower.follow_framework(row, distribution)):
             found.setdefault(ended, []).append(row.module)
+    plugged = {p.owner for p in plugins}
     for plugin, ended in _of_plugins(plugins, search, distributions, where, suspects, end):
         found.setdefault(ended, []).append(plugin.framework)
     further = Follower(search, distributions, where, PACKAGE_BYTES, suspects=suspects, end=end)
     reported = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
         if one.ends:
-            found.setdefault(further.endings.at_extension(one), []).append(one.ends)
+            its_end = further.endings.at_extension(one)
+            its_end = msgspec.structs.replace(its_end, plugin=one.owner if one.owner in plugged else "")
+            found.setdefault(its_end, []).append(one.ends)
             reported |= {one.owner}
         elif one.owner not in reported and (its := _of_package(one, further, where)):
             found.setdefault(its, []).extend(_own_start(its, one, further))
@@ -240,7 +243,7 @@ def _of_plugins(  # noqa: PLR0917 - what a follower is given
     follower = Follower(search, every, where, PACKAGE_BYTES, closed=frameworks, whole=tops, suspects=suspects, end=end)
     for plugin in plugins:
         if ended := follower.imported_by_code(plugin.framework, plugin.module):
-            yield plugin, ended
+            yield plugin, msgspec.structs.replace(ended, plugin=plugin.owner)
 
 
 class _Users(Frozen, frozen=True):
