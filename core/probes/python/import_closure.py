@@ -151,7 +151,8 @@ class _Ends:
         whole = frozenset(users.whole)
         extensions = {row.module: (row, d) for row, d in starts if row.extends}
         rest, ends = users.modules, {_with_starts(ended, ()): list(ended.starts) for ended in found}
-        first, begun, followed = frozenset(ends), time.thread_time(), 0
+        first = frozenset((*ends, *(msgspec.structs.replace(ended, plugin="") for ended in ends)))
+        begun, followed = time.thread_time(), 0
         last_begin = begun + (MOST_SECONDS if users.in_doubt or broken else USER_SECONDS) - sum(self._spent)
         end = begun + MOST_SECONDS, time.monotonic() + MOST_WAITING
         while rest:
