@@ -92,6 +92,8 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     """unfit: why it does not load."""
     recorded: bool = False
     """unfit: whether the package itself contains the missing library."""
+    plugin: str = ""
+    """Name and version of the package with a plug-in that the framework loads by itself, if the import ends there."""
 
 
 class ByteCode(Frozen, frozen=True, kw_only=True):

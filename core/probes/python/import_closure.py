@@ -151,7 +151,8 @@ class _Ends:
         whole = frozenset(users.whole)
         extensions = {row.module: (row, d) for row, d in starts if row.extends}
         rest, ends = users.modules, {_with_starts(ended, ()): list(ended.starts) for ended in found}
-        first, begun, followed = frozenset(ends), time.thread_time(), 0
+        first = frozenset((*ends, *(msgspec.structs.replace(ended, plugin="") for ended in ends)))
+        begun, followed = time.thread_time(), 0
         last_begin = begun + (MOST_SECONDS if users.in_doubt or broken else USER_SECONDS) - sum(self._spent)
         end = begun + MOST_SECONDS, time.monotonic() + MOST_WAITING
         while rest:
@@ -207,13 +208,16 @@ def _followed(  # noqa: PLR0917 - what a follower is given
     for row, distribution in starts:
         if not row.extends and (ended := follower.follow_framework(row, distribution)):
             found.setdefault(ended, []).append(row.module)
+    plugged = {p.owner for p in plugins}
     for plugin, ended in _of_plugins(plugins, search, distributions, where, suspects, end):
         found.setdefault(ended, []).append(plugin.framework)
     further = Follower(search, distributions, where, PACKAGE_BYTES, suspects=suspects, end=end)
     reported = {ended.owner for ended in found if ended.kind == "unfit"}
     for one in suspects.unfit:
         if one.ends:
-            found.setdefault(further.endings.at_extension(one), []).append(one.ends)
+            its_end = further.endings.at_extension(one)
+            its_end = msgspec.structs.replace(its_end, plugin=one.owner if one.owner in plugged else "")
+            found.setdefault(its_end, []).append(one.ends)
             reported |= {one.owner}
         elif one.owner not in reported and (its := _of_package(one, further, where)):
             found.setdefault(its, []).extend(_own_start(its, one, further))
@@ -240,7 +244,7 @@ def _of_plugins(  # noqa: PLR0917 - what a follower is given
     follower = Follower(search, every, where, PACKAGE_BYTES, closed=frameworks, whole=tops, suspects=suspects, end=end)
     for plugin in plugins:
         if ended := follower.imported_by_code(plugin.framework, plugin.module):
-            yield plugin, ended
+            yield plugin, msgspec.structs.replace(ended, plugin=plugin.owner)
 
 
 class _Users(Frozen, frozen=True):

@@ -23,6 +23,11 @@ class Plugin(Frozen, frozen=True):
     module: str
     distribution: Distribution
 
+    @property
+    def owner(self) -> str:
+        """Name and version of the distribution."""
+        return f"{self.distribution.name} {self.distribution.version}"
+
 
 def framework_plugins(python: PythonEnvironment, env: Mapping[str, str], where: Sysroot) -> tuple[Plugin, ...]:
     """Return the plug-ins that the frameworks of an environment load, unless a variable turns that off."""

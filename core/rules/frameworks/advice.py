@@ -8,7 +8,8 @@ from core.common.i18n import _
 from core.common.shell import shell_of
 from core.common.versions import is_older, version_tuple
 from core.knowledge.horizon import Family, horizon_of, is_beyond_horizon
-from core.model.facts import FrameworkBuild, PythonEnvironment, Snapshot
+from core.knowledge.modules import module_table
+from core.model.facts import EndedImport, FrameworkBuild, PythonEnvironment, Snapshot
 from core.model.findings import Fix
 from core.model.remedies import InstallPackages
 from core.rules.advice import install_command, python_of_environment
@@ -29,6 +30,17 @@ def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: s
     options = ("--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}")
     command = framework_pip_command(seen, python, "install", *options, *(("--index-url", index) if index else ()))
     return manual_fix(_("Reinstall {name} {version}", name=name, version=version), command, restart="program")
+
+
+def without_plugin(home: EnvironmentView, ended: EndedImport) -> Fix:
+    """Return how a framework is imported without a plug-in that ends its import."""
+    seen, name = home.seen, ended.plugin.partition(" ")[0]
+    command = framework_pip_command(seen, home.python, "uninstall", "-y", name)
+    switch = next((row.switch for row in module_table().plugins if row.switch and row.module in ended.starts), "")
+    if not switch:
+        return manual_fix(_("Remove {name}", name=name), command, restart="program")
+    off = f"{'set' if seen.machine.system == 'windows' else 'export'} {switch}=0"
+    return manual_fix(_("Remove {name}, or switch plug-ins off", name=name), command, off, restart="program")
 
 
 def index_of_build(version: str) -> str:

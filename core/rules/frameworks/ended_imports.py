@@ -15,7 +15,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import install_package, reinstall_requirement, whole_again
+from core.rules.frameworks.advice import install_package, reinstall_requirement, whole_again, without_plugin
 from core.rules.frameworks.environment_view import (
     EnvironmentView,
     asked_of,
@@ -235,6 +235,8 @@ def _cure(
         inner = file_name(system, ended.path).startswith("__init__.")
         own = parent(system, ended.path) if inner else ended.path
         return out_of_the_way(home, own, entry, owner=ended.owner), take_out(home, entry)
+    if ended.plugin:
+        return without_plugin(home, ended), None
     if "__pycache__" in ended.path and ended.path.endswith(".pyc"):
         return _other_byte_code(home, ended.path)
     if ended.kind == "unreadable":

@@ -16,7 +16,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name
 from core.model.remedies import PutPackageBack, Remedy
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import framework_pip_command, whole_again
+from core.rules.frameworks.advice import framework_pip_command, whole_again, without_plugin
 from core.rules.frameworks.ended_imports import PYTHONS_OWN, framework_distributions
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
@@ -206,14 +206,8 @@ def _cure(
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
         return whole_again(home.seen, home.python, name, version), back
     library = one.edge.name if one.edge else ""
-    plugged = next((row for row in module_table().plugins if row.module in one.starts), None)
-    if plugged and plugged.module not in (one.wanted.partition(".")[0], name):
-        return manual_fix(
-            _("Remove {name}, or switch plug-ins off", name=name),
-            framework_pip_command(home.seen, home.python, "uninstall", "-y", name),
-            f"export {plugged.switch}=0",
-            restart="program",
-        ), None
+    if one.plugin:
+        return without_plugin(home, one), None
     if cause == "system_library_missing":
         known = DEBIANS.get(library) or ("ffmpeg" if FFMPEG.fullmatch(library) else None)
         steps = [
