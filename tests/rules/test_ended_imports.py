@@ -89,14 +89,14 @@ def test_the_cause_and_what_was_seen(
     found = card(seen(ended(**fields), remains=remains))
     assert found.cause == cause
     assert row in said(found)
-    assert ("Asked for by" in said(found)) == bool(fields.get("importer", TORCH))
+    assert ("Requested by" in said(found)) == bool(fields.get("importer", TORCH))
     assert ("import  " in said(found), " import  |" in said(found)) == (False, False)
 
 
 def test_a_plain_import_names_no_name_and_the_other_does() -> None:
-    assert "Asked for by | import typing_extensions |" in said(card(seen(ended())))
+    assert "Requested by | import typing_extensions |" in said(card(seen(ended())))
     named = ended(kind="no name", name="TypeIs", path=OWN, entry=3, owner="typing-extensions 4.5")
-    assert "Asked for by | from typing_extensions import TypeIs |" in said(card(seen(named)))
+    assert "Requested by | from typing_extensions import TypeIs |" in said(card(seen(named)))
 
 
 def test_the_title_names_the_framework_or_else_the_extension_that_ends() -> None:
