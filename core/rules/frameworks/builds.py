@@ -13,8 +13,8 @@ from core.model.facts import FrameworkBuild, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
 from core.rules.frameworks.advice import (
-    another_torch,
     gpu_onnxruntime,
+    install_fitting_torch,
     jax_for_gpu,
     tensorflow_for_gpu,
     tensorflow_on_windows,
@@ -62,7 +62,7 @@ def _cpu_only(home: EnvironmentView, build: FrameworkBuild) -> Finding:
         severity = WARNING
     seen, python = home.seen, home.python
     fix = {
-        "torch": lambda: another_torch(seen, python, build),
+        "torch": lambda: install_fitting_torch(seen, python, build),
         "onnxruntime": lambda: gpu_onnxruntime(seen, python, ("onnxruntime",), ""),
         "jax": lambda: jax_for_gpu(seen, python, build.version),
         "tensorflow": lambda: tensorflow_for_gpu(seen, python, build.version),
@@ -190,7 +190,7 @@ def _without_code(home: EnvironmentView, build: FrameworkBuild) -> Finding:
             home.concerns(build.distribution),
         ],
         subject=home.python.prefix,
-        fix=another_torch(home.seen, home.python, build) if build.distribution == "torch" else None,
+        fix=install_fitting_torch(home.seen, home.python, build) if build.distribution == "torch" else None,
     )
 
 
@@ -208,7 +208,7 @@ def built_for_newer_cuda(seen: Snapshot) -> Iterator[Finding]:
 def _newer_cuda(home: EnvironmentView, build: FrameworkBuild) -> Finding:
     side = gpu_side(home.seen)
     cures = {
-        "torch": lambda: another_torch(home.seen, home.python, build),
+        "torch": lambda: install_fitting_torch(home.seen, home.python, build),
         "jax": lambda: jax_for_gpu(home.seen, home.python, build.version),
     }
     newer = manual_fix(

@@ -23,11 +23,11 @@ from core.rules.advice import without_variable
 from core.rules.consumer_loads import NO_LIBCUDA
 from core.rules.counter import CounterOutcome
 from core.rules.cudnn.not_found import all_overriding
-from core.rules.frameworks.advice import another_torch, tensorflow_for_gpu, whole_again
+from core.rules.frameworks.advice import install_fitting_torch, reinstall_package, tensorflow_for_gpu
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import build_fits, gpu_side
-from core.rules.frameworks.tried_imports import NO_GPU, Judged, judge, judged_rows
+from core.rules.frameworks.tried_imports import NO_GPU, ImportVerdict, find_cause, verdict_rows
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 TRIAL_STEP = Step.FRAMEWORKS
@@ -328,7 +328,7 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )
-    judged = judge(home, trial.failures) if trial.reached == "nothing" and not trial.ended else None
+    judged = find_cause(home, trial.failures) if trial.reached == "nothing" and not trial.ended else None
     if judged is not None:
         return _failed_import(home, trial, judged)
     cause = message.cause if message else ""
@@ -349,7 +349,7 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _failed_import(home: EnvironmentView, trial: FrameworkTrial, judged: Judged) -> Finding:
+def _failed_import(home: EnvironmentView, trial: FrameworkTrial, judged: ImportVerdict) -> Finding:
     """An import failed, and its exception and what the process found about it show the cause."""
     return make_finding(
         TRIAL_STEP,
@@ -358,7 +358,7 @@ def _failed_import(home: EnvironmentView, trial: FrameworkTrial, judged: Judged)
         _(judged.title, who=_name(trial), prefix=home.python.prefix, **judged.values),
         cause=judged.cause,
         why=judged.why,
-        evidence=[*judged_rows(judged), *_rows(home, trial)],
+        evidence=[*verdict_rows(judged), *_rows(home, trial)],
         subject=judged.subject or home.python.prefix,
         fix=judged.fix or _cure(home, trial, None),
         remedy=judged.remedy,
@@ -377,9 +377,9 @@ def _cure(home: EnvironmentView, trial: FrameworkTrial, message: KnownMessage | 
     if message and message.advice:
         return manual_fix(_("Fix it"), *_(message.advice).splitlines(), restart="program")
     if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
-        return another_torch(home.seen, home.python, build)
+        return install_fitting_torch(home.seen, home.python, build)
     if trial.reached == "nothing" and (its := home.installed(trial.framework)):
-        return whole_again(home.seen, home.python, its.name, its.version)
+        return reinstall_package(home.seen, home.python, its.name, its.version)
     return None
 
 

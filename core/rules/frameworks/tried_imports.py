@@ -24,8 +24,8 @@ from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import (
     framework_pip_command,
     install_package,
+    reinstall_package,
     reinstall_requirement,
-    whole_again,
 )
 from core.rules.frameworks.environment_view import (
     EnvironmentView,
@@ -88,7 +88,7 @@ CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
 """All causes that this module names."""
 
 
-class Judged(msgspec.Struct, frozen=True):
+class ImportVerdict(msgspec.Struct, frozen=True):
     """The cause of a failed import, according to its message and the files."""
 
     failure: ImportFailure
@@ -104,7 +104,7 @@ class Judged(msgspec.Struct, frozen=True):
     remedy: Remedy | None = None
 
 
-def judge(home: EnvironmentView, failures: Sequence[ImportFailure]) -> Judged | None:
+def find_cause(home: EnvironmentView, failures: Sequence[ImportFailure]) -> ImportVerdict | None:
     """Return the first cause that can be named, starting with the exception raised first; None if no message names one."""
     for failure in failures:
         for look in (
@@ -124,10 +124,10 @@ def judge(home: EnvironmentView, failures: Sequence[ImportFailure]) -> Judged | 
     return next((j for f in failures if (j := _unmet(home, f)) is not None), None)
 
 
-def _closed(_home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _closed(_home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     if not (f.closed or f.kind == "PermissionError" or "Permission denied" in f.text):
         return None
-    return Judged(
+    return ImportVerdict(
         f,
         "library_unreadable",
         N_("{who} in {prefix} cannot be imported: this user may not read {file}."),
@@ -139,21 +139,21 @@ def _closed(_home: EnvironmentView, f: ImportFailure) -> Judged | None:
     )
 
 
-def _library(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _library(home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     if not f.library or not _NOT_OPENED.search(f.text):
         return None
     name = file_name(home.seen.machine.system, f.library)
     title = N_("{who} in {prefix} cannot be imported: the library {file} is not found.")
     values, rest = {"file": name}, (name, f.path)
     if f.recorded or _WHEELS_OWN.search(name):
-        return Judged(f, "corrupt_or_truncated_file", title, _("The package installed it, but it no longer exists. Whatever needs it fails."),
+        return ImportVerdict(f, "corrupt_or_truncated_file", title, _("The package installed it, but it no longer exists. Whatever needs it fails."),
                       values, *rest, *_put_back(home, f.owner or f.asker))  # fmt: skip
     its = parse_library_name(name.lower())
     if its is not None and its.family not in ("framework", "vcruntime", "zlibwapi", "driver"):
-        return Judged(f, "cuda_runtime_missing", title, _("It belongs to CUDA, and no searched folder contains it."),
+        return ImportVerdict(f, "cuda_runtime_missing", title, _("It belongs to CUDA, and no searched folder contains it."),
                       values, *rest)  # fmt: skip
     steps = [shell_command("apt-file", "search", name), shell_command("sudo", "dnf", "install", f"{name}()(64bit)")]
-    return Judged(
+    return ImportVerdict(
         f,
         "system_library_missing",
         title,
@@ -164,17 +164,17 @@ def _library(home: EnvironmentView, f: ImportFailure) -> Judged | None:
     )
 
 
-def _symbols(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _symbols(home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     symbol = re.search(r"undefined symbol: ?(\S+)", f.text)
     version = re.search(r"version [`'\"]?([A-Z]+_[\w.]+)'? not found", f.text)
     if not symbol and not version:
         return None
     file = f.library if "/" in f.library else f.path or f.library
     if version:
-        return Judged(f, "cxx_runtime_too_old", N_("{who} in {prefix} cannot be imported: {file} requires {symbol}."),
+        return ImportVerdict(f, "cxx_runtime_too_old", N_("{who} in {prefix} cannot be imported: {file} requires {symbol}."),
                       _("No library that is found provides it."), {"file": file, "symbol": version[1]}, file, file)  # fmt: skip
     own = f.owner or f.asker
-    return Judged(
+    return ImportVerdict(
         f,
         "extension_abi_mismatch",
         N_("{who} in {prefix} cannot be imported: {file} needs {symbol}, which no library provides."),
@@ -186,14 +186,14 @@ def _symbols(home: EnvironmentView, f: ImportFailure) -> Judged | None:
     )
 
 
-def _in_the_way(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _in_the_way(home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     if not (f.found and f.outside and (f.hidden or f.standard)):
         return None
     system = home.seen.machine.system
     inner = file_name(system, f.found).startswith("__init__.")
     own = parent(system, f.found) if inner else f.found
     new = "" if inner else f"my_{file_name(system, own)}"
-    return Judged(
+    return ImportVerdict(
         f,
         "module_shadowed",
         N_("{who} in {prefix} cannot be imported: {module} is imported from {file}."),
@@ -206,13 +206,13 @@ def _in_the_way(home: EnvironmentView, f: ImportFailure) -> Judged | None:
     )
 
 
-def _checked(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _checked(home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     told = _CHECKED.search(f.text)
     if told is None:
         return None
     name = distribution_of(told[1].replace("-", "_")) if home.installed(told[1]) is None else told[1]
     wanted = f"{name}{told[2].rstrip(',')}"
-    return Judged(
+    return ImportVerdict(
         f,
         "requirement_broken",
         N_("{who} in {prefix} cannot be imported: it requires {wanted}."),
@@ -224,11 +224,11 @@ def _checked(home: EnvironmentView, f: ImportFailure) -> Judged | None:
     )
 
 
-def _variable(_home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _variable(_home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     if not f.variable or f.kind in ("ImportError", "ModuleNotFoundError", "AttributeError"):
         return None
     given = {"variable": f"{f.variable}={f.value}" if f.value else f.variable}
-    return Judged(
+    return ImportVerdict(
         f,
         "variable_value_wrong",
         N_("{who} in {prefix} cannot be imported with the variable {variable}."),
@@ -245,21 +245,21 @@ def _variable(_home: EnvironmentView, f: ImportFailure) -> Judged | None:
     )
 
 
-def _no_text(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _no_text(home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     if not _NO_TEXT.search(f.text):
         return None
     file = f.path or f.file
-    return Judged(f, "corrupt_or_truncated_file", N_("{who} in {prefix} cannot be imported: {file} is damaged."),
+    return ImportVerdict(f, "corrupt_or_truncated_file", N_("{who} in {prefix} cannot be imported: {file} is damaged."),
                   _("The content is not what was installed: a download or a copy was interrupted, or the disk was full."),
                   {"file": file}, file, file, *_put_back(home, f.owner))  # fmt: skip
 
 
-def _numpy(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _numpy(home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     numpy = home.installed("numpy")
     removed = _REMOVED.search(f.text)
     if numpy is None or not (removed or _NUMPY_1.search(f.text)):
         return None
-    return Judged(
+    return ImportVerdict(
         f,
         "requirement_broken" if removed else "numpy_abi_mismatch",
         N_("{who} in {prefix} cannot be imported: it was built for NumPy 1."),
@@ -271,7 +271,7 @@ def _numpy(home: EnvironmentView, f: ImportFailure) -> Judged | None:
     )
 
 
-def _absent(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _absent(home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     if not f.absent:
         return None
     title, values, about = (
@@ -280,21 +280,21 @@ def _absent(home: EnvironmentView, f: ImportFailure) -> Judged | None:
         f.module,
     )
     if f.recorded or (f.owner and f.owner == f.asker):
-        return Judged(f, "corrupt_or_truncated_file", title, _("The package is recorded, but its files are gone."),
+        return ImportVerdict(f, "corrupt_or_truncated_file", title, _("The package is recorded, but its files are gone."),
                       values, about, "", *_put_back(home, f.owner))  # fmt: skip
     if f.standard:
-        return Judged(f, "python_environment_broken", title, _("It belongs to Python itself, which was built without it."),
+        return ImportVerdict(f, "python_environment_broken", title, _("It belongs to Python itself, which was built without it."),
                       values, about)  # fmt: skip
     if f.owner:
-        return Judged(
+        return ImportVerdict(
             f, "requirement_broken", title, _two_releases(f), values, about, "", _newer(home, f.asker, f.owner)
         )
     package = distribution_of(f.module)
-    return Judged(f, "requirement_broken", title, _("The import stops at this line, and nothing after it runs."), values, about,
-                  "", install_package(home, package, _asked(home, package)))  # fmt: skip
+    return ImportVerdict(f, "requirement_broken", title, _("The import stops at this line, and nothing after it runs."), values, about,
+                  "", install_package(home, package, _required_releases(home, package)))  # fmt: skip
 
 
-def _lacking(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _lacking(home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     if not f.name:
         return None
     title, values, about = (
@@ -303,17 +303,19 @@ def _lacking(home: EnvironmentView, f: ImportFailure) -> Judged | None:
         f"{f.module}.{f.name}",
     )
     if f.owner and f.owner == f.asker:
-        return Judged(f, "installation_interrupted", title, _("Its own files do not fit each other: they are of two releases, or not all are there."),
+        return ImportVerdict(f, "installation_interrupted", title, _("Its own files do not fit each other: they are of two releases, or not all are there."),
                       values, about, "", *_put_back(home, f.owner))  # fmt: skip
-    return Judged(f, "requirement_broken", title, _two_releases(f), values, about, "", _newer(home, f.asker, f.owner))
+    return ImportVerdict(
+        f, "requirement_broken", title, _two_releases(f), values, about, "", _newer(home, f.asker, f.owner)
+    )
 
 
-def _unmet(home: EnvironmentView, f: ImportFailure) -> Judged | None:
+def _unmet(home: EnvironmentView, f: ImportFailure) -> ImportVerdict | None:
     """A requirement is not met of the package whose line fails, and the message alone shows no cause."""
     for b in unmet_requirements(home):
         if not b.optional and b.of.name == f.asker.partition(" ")[0].lower().replace("_", "-"):
             wanted = f"{b.wanted}{b.specifier}"
-            return Judged(f, "requirement_broken", N_("{who} in {prefix} cannot be imported: it requires {wanted}."),
+            return ImportVerdict(f, "requirement_broken", N_("{who} in {prefix} cannot be imported: it requires {wanted}."),
                           _two_releases(f), {"wanted": wanted}, wanted, "",
                           reinstall_requirement(home.seen, home.python, wanted))  # fmt: skip
     return None
@@ -330,7 +332,7 @@ def _put_back(home: EnvironmentView, owner: str) -> tuple[Fix | None, Remedy | N
         return None, None
     name = re.sub(r"[-_.]+", "-", name).lower()
     back = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
-    return whole_again(home.seen, home.python, name, version), back
+    return reinstall_package(home.seen, home.python, name, version), back
 
 
 def _newer(home: EnvironmentView, *owners: str) -> Fix | None:
@@ -343,13 +345,13 @@ def _newer(home: EnvironmentView, *owners: str) -> Fix | None:
     )
 
 
-def _asked(home: EnvironmentView, package: str) -> str:
+def _required_releases(home: EnvironmentView, package: str) -> str:
     """Return the releases of a package that this environment requires; empty for any."""
     parts = [p for d in first_of_each(home) for text in asked_of(home, d, package) for p in text.split(",") if p]
     return ",".join(dict.fromkeys(parts))
 
 
-def judged_rows(judged: Judged | None) -> Iterator[Evidence]:
+def verdict_rows(judged: ImportVerdict | None) -> Iterator[Evidence]:
     """Yield what the process found out about the failure."""
     if judged is None:
         return
@@ -368,10 +370,10 @@ def failed_packages(seen: Snapshot) -> Iterator[Finding]:
     """The import of a package that uses a framework fails; failures with one cause are one finding."""
     for home in environment_views(seen):
         tried = [p for t in home.trials for p in t.packages]
-        faults: dict[str, list[tuple[PackageTrial, Judged | None]]] = {}
+        faults: dict[str, list[tuple[PackageTrial, ImportVerdict | None]]] = {}
         for package in tried:
             if package.state in ("failed", "ended") and not _wants_a_gpu(home, package):
-                judged = judge(home, package.failures)
+                judged = find_cause(home, package.failures)
                 faults.setdefault(judged.about if judged else package.distribution, []).append((package, judged))
         for some in faults.values():
             yield _finding(home, [p for p, _judged in some], some[0][1])
@@ -381,7 +383,7 @@ def _wants_a_gpu(home: EnvironmentView, package: PackageTrial) -> bool:
     return gpu_side(home.seen).there is False and bool(NO_GPU.search(package.problem))
 
 
-def _finding(home: EnvironmentView, packages: list[PackageTrial], judged: Judged | None) -> Finding:
+def _finding(home: EnvironmentView, packages: list[PackageTrial], judged: ImportVerdict | None) -> Finding:
     first = packages[0]
     values = {
         "who": join_names(f"{p.distribution} {p.version}".strip() for p in packages),
@@ -389,7 +391,7 @@ def _finding(home: EnvironmentView, packages: list[PackageTrial], judged: Judged
     }
     rows = [
         observation(_("It said"), translate_fact(first.problem)[-600:], _("run in its own interpreter")),
-        *judged_rows(judged),
+        *verdict_rows(judged),
     ]
     if first.ended:
         rows[0] = observation(_("The process"), translate_fact(first.ended), _("run in its own interpreter"))
@@ -403,12 +405,12 @@ def _finding(home: EnvironmentView, packages: list[PackageTrial], judged: Judged
         why=judged.why if judged else _("The text alone shows no cause."),
         evidence=[*rows, *(home.concerns(p.distribution) for p in packages)],
         subject=(judged.subject if judged else "") or home.python.prefix,
-        fix=(judged.fix if judged else None) or whole_again(home.seen, home.python, name, version),
+        fix=(judged.fix if judged else None) or reinstall_package(home.seen, home.python, name, version),
         remedy=judged.remedy if judged else None,
     )
 
 
-def _severity(home: EnvironmentView, packages: list[PackageTrial], judged: Judged | None) -> Severity:
+def _severity(home: EnvironmentView, packages: list[PackageTrial], judged: ImportVerdict | None) -> Severity:
     """Return the severity.
 
     If a package lacks something that it does not require and that other packages here have, few programs need it. A
