@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.host.own_cache import read_kept, write_kept
+from core.host.own_cache import read_cached, write_cached
 from core.loader.earlier_reads import MAX_KEPT_BYTES, EarlierReads, using
 
 NAME = "files"
@@ -17,8 +17,8 @@ def with_earlier_reads(*, wanted: bool = True) -> Iterator[None]:
     if not wanted:
         yield
         return
-    store = EarlierReads(read_kept(NAME, MAX_KEPT_BYTES))
+    store = EarlierReads(read_cached(NAME, MAX_KEPT_BYTES))
     with using(store):
         yield
     if store.has_news:
-        write_kept(NAME, store.to_bytes())
+        write_cached(NAME, store.to_bytes())

@@ -372,7 +372,7 @@ def missing_module(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
             yield _say("wrong_environment_active", "proved", name, seen.packages[name], PIP)
 
 
-def memory_at_that_moment(reading: ParsedText, _s: Pasted) -> Iterator[Said]:
+def requested_memory(reading: ParsedText, _s: Pasted) -> Iterator[Said]:
     """The requested memory, compared with the free memory in the message."""
     asked, free = _OOM.search(reading.text), _FREE.search(reading.text)
     if asked and free and _mib(asked) > _mib(free):
@@ -405,7 +405,7 @@ PASTED_JUDGES: tuple[PastedJudge, ...] = (
     runtime_of_another_major,
     cudnn_of_the_packages,
     missing_module,
-    memory_at_that_moment,
+    requested_memory,
     gpu_reports_errors,
 )
 

@@ -118,7 +118,7 @@ def cudnn_major_found(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     return _evidence(_("cuDNN majors on this machine"), sorted(there)) if majors and majors <= there else ()
 
 
-def sets_whole(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
+def sets_complete(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No matching set lacks a file, and every roll call succeeded."""
     copies = _fitting_copies(reading, seen)
     if copies and not any(map(files_lost, copies)) and roll_calls_pass(reading, seen):
@@ -246,7 +246,7 @@ def single_packages(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     return _evidence(_("Environments without duplicate packages"), len(seen.pythons)) if seen.pythons else ()
 
 
-def numpy_is_one(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
+def only_numpy_1(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every NumPy on this machine is NumPy 1."""
     found = [d.version for p in seen.pythons or () for d in p.distributions if d.name.lower() == "numpy"]
     return _evidence("NumPy", ", ".join(sorted(set(found)))) if found and all(v.startswith("1.") for v in found) else ()

@@ -23,7 +23,7 @@ def cache_folder() -> str:
     return os.path.realpath(usual / "reads")
 
 
-def read_kept(name: str, limit: int) -> bytes:
+def read_cached(name: str, limit: int) -> bytes:
     """Return a cached file's bytes; empty if it is missing, too long, a link, or if somebody else could have written
     it.
     """
@@ -35,7 +35,7 @@ def read_kept(name: str, limit: int) -> bytes:
     return b""
 
 
-def write_kept(name: str, data: bytes) -> None:
+def write_cached(name: str, data: bytes) -> None:
     """Cache a file, completely or not at all; do nothing if that is impossible, or if somebody else could change it."""
     folder = cache_folder()
     with suppress(OSError, ChangeError):

@@ -95,7 +95,7 @@ def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
         return Verdict(may=True)
     if not me.elevated:
         return Verdict(may=not unwanted, changeable=first)
-    account = _whose(tuple(foreign), me)
+    account = _only_other_account(tuple(foreign), me)
     own = account is not None and me.behind is not None and account.uid == me.behind.uid
     return Verdict(may=account is not None and (own or not unwanted), changeable=first, account=account)
 
@@ -252,7 +252,7 @@ if sys.platform == "win32":
         trusted = ownership.ADMINISTRATORS | ({mine} if mine else set())
         return Person(trusted=trusted, elevated=bool(windll.shell32.IsUserAnAdmin()))
 
-    def _whose(_foreign: tuple[str, ...], _me: Person) -> Account | None:
+    def _only_other_account(_foreign: tuple[str, ...], _me: Person) -> Account | None:
         return None
 
 else:
@@ -315,7 +315,7 @@ else:
         groups = ownership.groups_of(uid, row.pw_gid)
         return Account(uid=uid, gid=row.pw_gid, groups=tuple(sorted(groups)), name=row.pw_name, home=row.pw_dir)
 
-    def _whose(foreign: tuple[str, ...], me: Person) -> Account | None:
+    def _only_other_account(foreign: tuple[str, ...], me: Person) -> Account | None:
         """Return the one account that can change everything, beside the administrator; None where there are more."""
         accounts = [int(who[4:]) for who in foreign if who.startswith("uid:")]
         for account in dict.fromkeys(([me.behind.uid] if me.behind else []) + accounts[:1]):

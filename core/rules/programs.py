@@ -205,7 +205,7 @@ def _folders_remedy(there: dict[str, str], names: list[str], seen: Snapshot) -> 
     return AddFolder(folder=first, more=tuple(more))
 
 
-def _past(path: str, how: str, right: str, seen: Snapshot) -> tuple[Fix, Remedy | None]:
+def _bypass(path: str, how: str, right: str, seen: Snapshot) -> tuple[Fix, Remedy | None]:
     """Return how to bypass an unusable file that is found first: put the folder of an intact one before it in PATH."""
     folder = parent(seen.machine.system, path)
     if seen.machine.system == "windows" and how == How.PATH and right:
@@ -226,7 +226,7 @@ def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
         for provider in dict.fromkeys(g.provider for g in program.gaps):
             gaps = [g for g in program.gaps if g.provider == provider]
             name, gap = file_name(system, provider), gaps[0]
-            fix, remedy = _past(provider, gap.how, parent(system, gap.others[0]) if gap.others else "", seen)
+            fix, remedy = _bypass(provider, gap.how, parent(system, gap.others[0]) if gap.others else "", seen)
             yield make_finding(
                 Step.CUDNN,
                 ERROR,
@@ -267,7 +267,7 @@ def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 continue
             sound = next((a.path for a in r.attempts if a.outcome == "found"), "")
             how = first.via or first.how.value if seen.machine.system != "windows" else first.how.value
-            fix, remedy = _past(first.path, how, parent(seen.machine.system, sound) if sound else "", seen)
+            fix, remedy = _bypass(first.path, how, parent(seen.machine.system, sound) if sound else "", seen)
             causes: dict[str, OptionalCause] = {
                 "wrong architecture": "dll_wrong_architecture",
                 "unreadable": "library_unreadable",

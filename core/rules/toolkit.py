@@ -168,7 +168,7 @@ def damaged_toolkit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 else _("Nothing that was examined loads it now."),
                 evidence=[*(_library_row(f, system, renamed=name == RENAMED) for f in bad), *loaded],
                 subject=parent(system, bad[0].path),
-                fix=_away(bad, system) if name == RENAMED else _reinstall(seen, toolkit, bad, severity),
+                fix=_move_away(bad, system) if name == RENAMED else _reinstall(seen, toolkit, bad, severity),
             )
 
 
@@ -199,7 +199,7 @@ def _library_row(f: LibraryFile, system: System, *, renamed: bool) -> Evidence:
     return observation(f.path, translate_fact(f.problem) or f.architecture or _(f.state), _(f.record))
 
 
-def _away(bad: list[LibraryFile], system: System) -> Fix:
+def _move_away(bad: list[LibraryFile], system: System) -> Fix:
     remove = "del" if system == "windows" else "rm"
     return manual_fix(
         _("Remove the file with the wrong name, and install the required CUDA"),

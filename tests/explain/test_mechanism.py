@@ -8,22 +8,22 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.explain.mechanism.complaints import mixed_here, same_answer
-from core.explain.mechanism.driver_answers import driver_says
+from core.explain.mechanism.complaints import reports_mixed_releases, same_answer
+from core.explain.mechanism.driver_answers import driver_marks
 from core.explain.mechanism.fault_facts import FaultFacts, fault_facts
 from core.explain.mechanism.libraries import is_same_library
 from core.explain.mechanism.mechanism import find_mechanism
 from core.explain.mechanism.objections import (
-    a_driver_answers,
-    a_tool_complains,
     another_copy,
     another_framework,
     another_gpu,
     another_library,
     another_maker,
     another_release,
-    of_a_container,
-    the_program_hides,
+    compiler_reports,
+    driver_responds,
+    inside_container,
+    program_selects_gpus,
 )
 from core.explain.reading import ParsedText, read_text
 from core.knowledge.library_names import LibraryName, parse_library_name
@@ -117,7 +117,7 @@ def test_a_text_that_loaded_a_cudnn_which_is_not_here(text: str, against: bool) 
     ],
 )
 def test_a_text_whose_program_hides_the_gpus_itself(cause: str, text: str, against: bool) -> None:
-    assert bool(the_program_hides(read_text(text), about(cause))) is against
+    assert bool(program_selects_gpus(read_text(text), about(cause))) is against
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_a_text_about_a_gpu_of_another_maker(text: str, against: bool) -> None:
 def test_parts_that_say_that_they_do_not_belong_together(meaning: str, mixed: bool) -> None:
     copy = m.cudnn()
     seen = m.with_load(m.wheel_machine(), roll_call=m.refused(copy, "ops", meaning))
-    assert mixed_here(read_text("it fails"), about(seen=seen)) is mixed
-    assert mixed_here(read_text("it fails"), about("mixed_cudnn_sublibraries", seen=seen))
-    assert not mixed_here(read_text("it fails"), about(seen=replace(seen, loads=None)))
+    assert reports_mixed_releases(read_text("it fails"), about(seen=seen)) is mixed
+    assert reports_mixed_releases(read_text("it fails"), about("mixed_cudnn_sublibraries", seen=seen))
+    assert not reports_mixed_releases(read_text("it fails"), about(seen=replace(seen, loads=None)))
 
 
 LOADING, MISMATCH = "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED", "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH"
@@ -180,12 +180,12 @@ def test_what_the_text_says_is_what_cudnns_parts_answer_or_print_here(
 
 def test_what_the_driver_answers_here() -> None:
     machine = m.wheel_machine()
-    assert driver_says(machine) == frozenset()
-    assert driver_says(replace(machine, driver=None)) == frozenset()
+    assert driver_marks(machine) == frozenset()
+    assert driver_marks(replace(machine, driver=None)) == frozenset()
     for cuda in (None, CudaInit()):
-        assert driver_says(m.with_driver(machine, cuda=cuda)) == frozenset()
-    assert driver_says(m.with_driver(machine, cuda=CudaInit(status=999)))
-    assert "no-driver-words" in driver_says(m.no_gpu_machine())
+        assert driver_marks(m.with_driver(machine, cuda=cuda)) == frozenset()
+    assert driver_marks(m.with_driver(machine, cuda=CudaInit(status=999)))
+    assert "no-driver-words" in driver_marks(m.no_gpu_machine())
 
 
 @pytest.mark.parametrize(
@@ -207,17 +207,17 @@ def test_a_text_of_another_framework(text: str, against: bool) -> None:
 @pytest.mark.parametrize(
     ("objection", "cause", "text", "against"),
     [
-        (a_tool_complains, "gpu_arch_too_new", "nvcc fatal : Unsupported gpu architecture 'compute_89'", True),
-        (a_tool_complains, "gpu_arch_too_new", "no kernel image is available for execution on the device", False),
-        (a_driver_answers, "wsl_libcuda_not_found", "driver on your system is too old (found version 12080)", True),
-        (a_driver_answers, "wsl_libcuda_not_found", "libcuda.so.1: cannot open shared object file", False),
+        (compiler_reports, "gpu_arch_too_new", "nvcc fatal : Unsupported gpu architecture 'compute_89'", True),
+        (compiler_reports, "gpu_arch_too_new", "no kernel image is available for execution on the device", False),
+        (driver_responds, "wsl_libcuda_not_found", "driver on your system is too old (found version 12080)", True),
+        (driver_responds, "wsl_libcuda_not_found", "libcuda.so.1: cannot open shared object file", False),
         (
-            of_a_container,
+            inside_container,
             "uvm_stale_after_suspend",
             "Failed to initialize NVML: Unknown Error after systemctl daemon-reload",
             True,
         ),
-        (of_a_container, "uvm_stale_after_suspend", "Failed to initialize NVML: Unknown Error", False),
+        (inside_container, "uvm_stale_after_suspend", "Failed to initialize NVML: Unknown Error", False),
         (another_gpu, "gpu_arch_too_new", "no kernel image is available on the Tesla P100-PCIE-16GB", True),
     ],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.host.own_cache import cache_folder, read_kept, write_kept
+from core.host.own_cache import cache_folder, read_cached, write_cached
 from tests.malice.conftest import ROOT, Box, give, grant, needs_root
 
 pytestmark = needs_root
@@ -23,7 +23,7 @@ LIMIT = 100
 def folder(box: Box, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The administrator's own cache with a file in it, as the program made it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(box.root / "home/root/.cache"))
-    write_kept("files", b"ours")
+    write_cached("files", b"ours")
     return Path(cache_folder())
 
 
@@ -58,11 +58,11 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
 def test_a_folder_that_another_account_can_change_is_neither_read_nor_written(
     plant: Callable[[Path], object], folder: Path
 ) -> None:
-    assert read_kept("files", LIMIT) == b"ours"
+    assert read_cached("files", LIMIT) == b"ours"
     plant(folder)
     before = sorted(folder.iterdir())
-    assert read_kept("files", LIMIT) == b""
-    write_kept("files", b"news")
+    assert read_cached("files", LIMIT) == b""
+    write_cached("files", b"news")
     assert sorted(folder.iterdir()) == before
     assert b"news" not in [f.read_bytes() for f in folder.iterdir()]
 
@@ -80,14 +80,14 @@ FILES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("plant", FILES.values(), ids=FILES)
 def test_a_file_that_is_not_plainly_ours_is_not_read(plant: Callable[[Path], object], folder: Path) -> None:
     plant(folder / "files")
-    assert read_kept("files", LIMIT) == b""
+    assert read_cached("files", LIMIT) == b""
 
 
 @pytest.mark.parametrize("name", [n for n in FILES if n != "a folder"])
 def test_it_is_written_anew_and_what_a_link_leads_to_stays(name: str, folder: Path) -> None:
     FILES[name](folder / "files")
-    write_kept("files", b"news")
-    assert read_kept("files", LIMIT) == b"news"
+    write_cached("files", b"news")
+    assert read_cached("files", LIMIT) == b"news"
     if (target := folder / "target").exists():
         assert target.read_bytes() == b"another file"
 
@@ -107,8 +107,8 @@ def test_an_administrator_with_another_accounts_home_reads_and_leaves_nothing_th
     (planted / "files").write_bytes(b"evil")
     for place in (planted / "files", planted, *planted.parents[:2]):
         give(place)
-    assert read_kept("files", LIMIT) == b""
-    write_kept("files", b"news")
+    assert read_cached("files", LIMIT) == b""
+    write_cached("files", b"news")
     assert (planted / "files").read_bytes() == b"evil"
     assert [f.name for f in planted.iterdir()] == ["files"]
 
@@ -116,15 +116,15 @@ def test_an_administrator_with_another_accounts_home_reads_and_leaves_nothing_th
 def test_an_account_without_a_home_keeps_nothing(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(box.root / "nowhere"))
-    write_kept("files", b"news")
-    assert read_kept("files", LIMIT) == b""
+    write_cached("files", b"news")
+    assert read_cached("files", LIMIT) == b""
     assert not (box.root / "nowhere").exists()
 
 
 def test_a_home_that_may_not_be_entered_is_no_error(box: Box) -> None:
     """As another account with the administrator's HOME, which sudo -u may leave."""
     (box.root / "home/root").chmod(0o700)
-    code = "import os; os.setuid(54_321); from core.host.own_cache import read_kept; print(read_kept('files', 9))"
+    code = "import os; os.setuid(54_321); from core.host.own_cache import read_cached; print(read_cached('files', 9))"
     env = {**os.environ, "HOME": str(box.root / "home/root"), "PYTHONPATH": str(ROOT)}
     env.pop("XDG_CACHE_HOME", None)
     done = subprocess.run([sys.executable, "-c", "import platformdirs.unix, core.host.own_cache;" + code], env=env,

@@ -13,7 +13,7 @@ from core.common.versions import version_tuple
 from core.explain.collectives import IOMMU, names_memory
 from core.explain.context import compiled_and_loaded
 from core.explain.extensions import asked_symbols, blames_module, names_module
-from core.explain.mechanism.driver_answers import EXACT_FIRST, driver_says
+from core.explain.mechanism.driver_answers import EXACT_FIRST, driver_marks
 from core.explain.mechanism.fault_facts import FaultFacts
 from core.explain.mechanism.frameworks import FRAMEWORK_DISTRIBUTIONS, frameworks_of
 from core.explain.mechanism.libraries import blamed_libraries, is_same_library
@@ -113,7 +113,7 @@ def _versions_agree(one: VersionNumbers, other: VersionNumbers) -> bool:
 
 def same_status(reading: ParsedText, about: FaultFacts) -> bool:
     """The most exact driver status in the text is this machine's; if the driver was not queried, the words decide."""
-    here = driver_says(about.seen)
+    here = driver_marks(about.seen)
     told = next((told for exact in EXACT_FIRST if (told := reading.marks & exact)), frozenset())
     if "missing:libcuda-unversioned" in reading.marks:
         # Only linkers and WSL request libcuda.so; programs open libcuda.so.1.
@@ -122,7 +122,7 @@ def same_status(reading: ParsedText, about: FaultFacts) -> bool:
     return bool(told & here) or (bool(told) and cuda is None)
 
 
-def starts_not(_r: ParsedText, about: FaultFacts) -> bool:
+def does_not_start(_r: ParsedText, about: FaultFacts) -> bool:
     """CUDA does not start on this machine, or was not queried."""
     cuda = about.seen.driver.cuda if about.seen.driver else None
     return cuda is None or cuda.status != 0 or not cuda.device_count
@@ -151,7 +151,7 @@ def asks_in_vain(reading: ParsedText, about: FaultFacts) -> bool:
     )
 
 
-def of_nccl(_r: ParsedText, about: FaultFacts) -> bool:
+def about_nccl(_r: ParsedText, about: FaultFacts) -> bool:
     """The finding is about a variable that NCCL reads."""
     return any(text.startswith("NCCL_") for text in about.said)
 
@@ -178,7 +178,7 @@ def same_compiler(reading: ParsedText, about: FaultFacts) -> bool:
     return bool(told & mine) or None in told or not told
 
 
-def mixed_here(_r: ParsedText, about: FaultFacts) -> bool:
+def reports_mixed_releases(_r: ParsedText, about: FaultFacts) -> bool:
     """The parts of cuDNN that this machine loads report it, or the finding does."""
     if about.cause == "mixed_cudnn_sublibraries":
         return True
@@ -243,30 +243,30 @@ COMPLAINTS: dict[str, Complaint] = {
     "the process is killed": _family("segfault", no_name, "linux", shared=True),
     # releases that do not match
     "two versions of cuDNN": _family("pair cudnn-version-pair", same_versions),
-    "parts of two releases": _family("sublib-mismatch", mixed_here),
+    "parts of two releases": _family("sublib-mismatch", reports_mixed_releases),
     "a symbol of cuDNN": _family("symbol-cudnn", same_cudnn_symbol),
     "some symbol of cuDNN": _family("symbol-cudnn", same_symbol, shared=True),
     "a symbol of CUDA": _family("symbol-cublas symbol-cuda-lib symbol-version", same_symbol),
     # the driver's status
     "the driver's answer": _family(START_MARKS, same_status),
     "the driver is too old": _family("driver-insufficient"),
-    "no GPU is used": _family("cannot-use-gpu tf-no-gpu-list cpu-fallback", starts_not, shared=True),
+    "no GPU is used": _family("cannot-use-gpu tf-no-gpu-list cpu-fallback", does_not_start, shared=True),
     "no rights": _family("permission dev-nodes"),
     "no signature": _family("secure-boot"),
     "a module": _family("module-words"),
-    "after a suspend": _family("suspend uvm", starts_not),
-    "MIG": _family("mig", starts_not),
-    "a variable that hides": _family("visible-devices", starts_not, shared=True),
+    "after a suspend": _family("suspend uvm", does_not_start),
+    "MIG": _family("mig", does_not_start),
+    "a variable that hides": _family("visible-devices", does_not_start, shared=True),
     "the container's engine": _family("container-runtime container-cli"),
     # the GPU
     "no code for this GPU": _family("no-kernel-image not-compatible-gpu gpu-too-old-words cudnn-arch nvrtc-arch unknown-arch gpu:too-new gpu:too-old"),
     "a new GPU": _family("newest-fails", shared=True),
     "no memory": _family("oom"),
     "memory that is held": _family("memory-held", shared=True),
-    "no GPU in a container": _family("no-gpu-in-container", starts_not),
+    "no GPU in a container": _family("no-gpu-in-container", does_not_start),
     "the whole machine": _family("machine-dies", shared=True),
     "a package that wants another": _family("package-wants numpy-api", shared=True),
-    "NCCL": _family("nccl", of_nccl),
+    "NCCL": _family("nccl", about_nccl),
     "NCCL without memory": _family("nccl", lacks_memory),
     "NCCL, which names no reason": _family("nccl", has_little, shared=True),
     "NCCL, which waits": _family("nccl-hang", between_gpus, shared=True),
@@ -294,8 +294,8 @@ COMPLAINTS: dict[str, Complaint] = {
     "no libdevice": _family("libdevice"),
     "no shared memory": _family("shm"),
     # the rest of the machine
-    "the fabric": _family("fabric", starts_not),
-    "the firmware's windows": _family("pci-memory", starts_not),
+    "the fabric": _family("fabric", does_not_start),
+    "the firmware's windows": _family("pci-memory", does_not_start),
     "no description of the GPU": _family("cdi"),
     "an engine without a runtime": _family("no-gpu-request"),
     "another maker": _family("hip-own maker-amd maker-intel"),

@@ -30,7 +30,7 @@ SIMILAR_MARKS = {
 _NOT_THERE = {"missing:libcuda", "libcuda-dlopen"}
 
 
-def driver_says(seen: Snapshot) -> frozenset[str]:
+def driver_marks(seen: Snapshot) -> frozenset[str]:
     """Return the marks of the driver's results on this machine; empty if it starts, or was not queried."""
     driver = seen.driver
     if driver is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from core.common.i18n import _
 from core.common.versions import version_tuple
 from core.explain.mechanism.complaints import CAUSED_COMPLAINTS
-from core.explain.mechanism.driver_answers import driver_says
+from core.explain.mechanism.driver_answers import driver_marks
 from core.explain.mechanism.fault_facts import FaultFacts
 from core.explain.mechanism.frameworks import FRAMEWORK_DISTRIBUTIONS, frameworks_of
 from core.explain.mechanism.libraries import blamed_libraries, is_same_library
@@ -66,7 +66,7 @@ def engines_message(reading: ParsedText, about: FaultFacts) -> str:
     if tools is not None and tools.engines and about.cause in ENGINE_CAUSES:
         return ""  # This is the engine's own machine, and its set-up was examined.
     # With a broken driver on the host, the engine has nothing to pass on.
-    return "" if driver_says(about.seen) else _("The message comes from a container engine.")
+    return "" if driver_marks(about.seen) else _("The message comes from a container engine.")
 
 
 def another_system(reading: ParsedText, about: FaultFacts) -> str:
@@ -117,7 +117,7 @@ ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-re
 """Marks of messages that need a loaded module, or a kernel that rejected it."""
 
 
-def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
+def driver_responds(reading: ParsedText, about: FaultFacts) -> str:
     """In the text, a driver reports its version or was rejected for its signature; on this machine none is loaded."""
     if about.cause not in WITHOUT_DRIVER:
         return ""
@@ -134,7 +134,7 @@ def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
 _SETS_DEVICES = re.compile(r"os\.environ\[['\"]cuda_visible_devices['\"]\]\s{0,3}=")
 
 
-def the_program_hides(reading: ParsedText, about: FaultFacts) -> str:
+def program_selects_gpus(reading: ParsedText, about: FaultFacts) -> str:
     """The text shows a program that itself selects the GPUs that it sees."""
     if about.cause == "gpu_hidden_by_env" or not _SETS_DEVICES.search(reading.low):
         return ""
@@ -159,7 +159,7 @@ OF_A_SESSION = ("device_node_permission", "gpu_hidden_by_env", "uvm_stale_after_
 _IN_CONTAINER = re.compile(r"root@[0-9a-f]{12}:|\(container\)|in the container")
 
 
-def of_a_container(reading: ParsedText, about: FaultFacts) -> str:
+def inside_container(reading: ParsedText, about: FaultFacts) -> str:
     """The text comes from inside a container, and this machine is none, so the rights of this user prove nothing."""
     if about.seen.machine.container or about.cause not in OF_A_SESSION:
         return ""
@@ -170,14 +170,14 @@ def of_a_container(reading: ParsedText, about: FaultFacts) -> str:
 OF_THE_BUILD = ("gpu_arch_too_new", "gpu_arch_too_old")
 
 
-def a_tool_complains(reading: ParsedText, about: FaultFacts) -> str:
+def compiler_reports(reading: ParsedText, about: FaultFacts) -> str:
     """A compiler or the driver's compiler reports the error; machine code of an installed framework is not involved."""
     if about.cause not in OF_THE_BUILD or not reading.marks & {"compiler-arch", "ptx-toolchain"}:
         return ""
     return _("The message comes from a compiler, not from an installed framework.")
 
 
-def after_a_sleep(reading: ParsedText, about: FaultFacts) -> str:
+def after_suspend(reading: ParsedText, about: FaultFacts) -> str:
     """The text mentions a suspend, and this machine has not slept since it started."""
     driver = about.seen.driver
     if "suspend" not in reading.marks or driver is None or driver.resumed != 0.0 or not _is_about_start(about):
@@ -197,12 +197,12 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_library,
     another_release,
     another_copy,
-    a_driver_answers,
-    the_program_hides,
+    driver_responds,
+    program_selects_gpus,
     another_maker,
-    of_a_container,
-    a_tool_complains,
-    after_a_sleep,
+    inside_container,
+    compiler_reports,
+    after_suspend,
 )
 
 

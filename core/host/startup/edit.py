@@ -188,7 +188,7 @@ def _is_entry(text: str, edit: Edit) -> bool:
     return text.rstrip("/") == edit.entry.rstrip("/")
 
 
-def _left(edit: Edit, value: str) -> str | None:
+def _new_value(edit: Edit, value: str) -> str | None:
     """Return the new text of a value in a format without commands; None if the assignment is removed."""
     if _changes(edit):
         return _changed(edit, value)
@@ -318,7 +318,7 @@ def _fish(body: str, edit: Edit) -> str | None:
     if re.search(rf"(?<![\w$]){edit.name}=", body):
         return _posix(body, edit)
     if found := re.match(rf"(\s*(?:set-environment|setenv)\s+(?:-\S+\s+)*{edit.name}\s+)([\"']?)(.*?)\2(\s*)\Z", body):
-        left = _left(edit, found[3])  # tmux, screen
+        left = _new_value(edit, found[3])  # tmux, screen
         return None if left is None else found[1] + found[2] + left + found[2] + found[4]
     found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)([\"'])([^\"']*)\2(\s*)\Z", body)
     if found and not _changes(edit) and not _takes_all(edit, _parts(found[3], edit)):
@@ -334,7 +334,7 @@ def _assignments(body: str, edit: Edit) -> str | None:
     found = re.match(rf"(\s*(?:export\s+)?[\"']?{edit.name}[\"']?\s*[:?+]?:?=\s*)([\"']?)(.*?)(\2)(\s*)\Z", body)
     if found is None:
         raise _by_hand(edit)
-    left = _left(edit, found[3])
+    left = _new_value(edit, found[3])
     return None if left is None else found[1] + found[2] + left + found[4] + found[5]
 
 
@@ -344,7 +344,7 @@ def _pam(body: str, edit: Edit) -> str | None:
     found = re.match(rf"(\s*{edit.name}\s+(?:DEFAULT|OVERRIDE)=)(\"?)([^\"\s]*)(\2\s*)\Z", body)
     if found is None:
         raise _by_hand(edit)
-    left = _left(edit, found[3])
+    left = _new_value(edit, found[3])
     return None if left is None else found[1] + found[2] + left + found[4]
 
 
@@ -355,7 +355,7 @@ def _systemd(body: str, edit: Edit) -> str | None:
     found = re.search(quoted, body) or re.search(rf"(?<=[\s=])(){edit.name}=([^\s\"']*)(?=\s|\Z)", body)
     if found is None:
         raise _by_hand(edit)
-    left = _left(edit, found[2])
+    left = _new_value(edit, found[2])
     if left is not None:
         return body[: found.start(2)] + left + body[found.end(2) :]
     head, rest = body[: found.start()], body[found.end() :]
@@ -392,7 +392,7 @@ def _supervisor(body: str, edit: Edit) -> str | None:
         raise _by_hand(edit)
     raw = found[1]
     quote = raw[0] if raw[:1] in ("'", '"') else ""
-    left = _left(edit, raw[len(quote) : len(raw) - len(quote)])
+    left = _new_value(edit, raw[len(quote) : len(raw) - len(quote)])
     if left is not None:
         return body[: found.start(1)] + quote + left + quote + body[found.end(1) :]
     before, after = body[: found.start()], body[found.end() :]
@@ -408,7 +408,7 @@ def _xml(body: str, edit: Edit) -> str | None:
     found = re.search(rf"<env\s+name=\"{edit.name}\"\s+value=\"([^\"]*)\"\s*/>", body)
     if found is None:
         raise _by_hand(edit)
-    left = _left(edit, html.unescape(found[1]))
+    left = _new_value(edit, html.unescape(found[1]))
     if left is not None:
         return body[: found.start(1)] + html.escape(left) + body[found.end(1) :]
     return body[: found.start()] + body[found.end() :]
@@ -438,7 +438,7 @@ def _in_json(text: str, lines: list[str], edit: Edit) -> str:
     if member is None or text.count("\n", 0, member.start()) + 1 != edit.line:
         raise _by_hand(edit)
     value = str(json.loads(member[1]))
-    left = _left(edit, value)
+    left = _new_value(edit, value)
     if left is not None:
         return text[: member.start(1)] + json.dumps(left, ensure_ascii=False) + text[member.end(1) :]
     start, end = member.start(), member.end()

@@ -38,7 +38,7 @@ class BoundNames(NamedTuple):
     """Names that a top-level statement binds, also one in a condition or a try."""
     stars: tuple[tuple[int, str], ...]
     """For each ``from ... import *``: the number of leading dots, and the module."""
-    handed: frozenset[str]
+    getattr_names: frozenset[str]
     """Names that ``__getattr__`` may serve: every quoted word of the module, except those that it refuses."""
     refused: frozenset[str]
     """Names whose table entry ends with None; a factory that raises for None does not serve them."""
@@ -51,7 +51,7 @@ class BoundNames(NamedTuple):
     """What everything of it is, where __all__ is spelt out."""
 
 
-class Handing(NamedTuple):
+class GetattrRule(NamedTuple):
     """Which names a ``__getattr__`` function serves."""
 
     by_table: bool
@@ -70,7 +70,7 @@ def likely_names(text: str) -> frozenset[str]:
     return frozenset(_LIKELY.findall(text))
 
 
-def names_of(text: str) -> BoundNames | None:
+def read_names(text: str) -> BoundNames | None:
     """Return the names of a module, or None if its text cannot be parsed."""
     try:
         body = ast.parse(text).body
@@ -81,26 +81,26 @@ def names_of(text: str) -> BoundNames | None:
     _bind(body, bound, stars, deep="global " in text)
     put = put_into_globals(body) if _USES_GLOBALS.search(text) else frozenset[str]()
     bound |= put or set()
-    is_open, factory, handing = bool(_MAKES_NAMES.search(text)) or "*" in bound or put is None, None, None
+    is_open, factory, rule = bool(_MAKES_NAMES.search(text)) or "*" in bound or put is None, None, None
     function = None
     if "__getattr__" in bound:
         function = None if is_open else own_getattr(body)
-        handing, factory = _handing(body)
-        is_open |= handing is None and factory is None
-    handed: frozenset[str] = frozenset()
+        rule, factory = _getattr_rule(body)
+        is_open |= rule is None and factory is None
+    getattr_names: frozenset[str] = frozenset()
     refused: frozenset[str] = frozenset()
-    if handing is not None or factory is not None:
+    if rule is not None or factory is not None:
         quoted = {
             n.value for n in ast.walk(ast.Module(body, [])) if isinstance(n, ast.Constant) and isinstance(n.value, str)
         }
-        refused = frozenset(_without_value(body)) if handing is None or handing.refuses_none else frozenset()
-        handed = frozenset(q for q in quoted if q.isidentifier())
-        if handing is not None:
-            handed -= refused
+        refused = frozenset(_keys_without_value(body)) if rule is None or rule.refuses_none else frozenset()
+        getattr_names = frozenset(q for q in quoted if q.isidentifier())
+        if rule is not None:
+            getattr_names -= refused
     return BoundNames(
         frozenset(bound),
         tuple(stars),
-        handed,
+        getattr_names,
         refused,
         factory,
         is_open,
@@ -161,7 +161,7 @@ def is_for_the_checker(test: ast.expr) -> bool:
 # --- names that __getattr__ serves ------------------------------------------------------------------------------------
 
 
-def _handing(body: list[ast.stmt]) -> tuple[Handing | None, Factory | None]:
+def _getattr_rule(body: list[ast.stmt]) -> tuple[GetattrRule | None, Factory | None]:
     """Return which names a module's ``__getattr__`` serves, or the factory that built it; (None, None) if unknown."""
     tables = set(_tables(body))
     found: list[ast.AST] = []
@@ -177,14 +177,14 @@ def _handing(body: list[ast.stmt]) -> tuple[Handing | None, Factory | None]:
         return None, None
     match found[0]:
         case ast.FunctionDef() as function:
-            handing = _of_function(function, tables)
-            return (handing if handing.by_table else None), None
+            rule = _of_function(function, tables)
+            return (rule if rule.by_table else None), None
         case ast.Call(func=ast.Name(id=name), args=args, keywords=words):
-            if all(_is_spelt(a, tables) for a in (*args, *(w.value for w in words))):
+            if all(_is_literal(a, tables) for a in (*args, *(w.value for w in words))):
                 return None, _imported(body, name)
         case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=name), args=args, keywords=words):
             its = _imported(body, module)
-            if its and not its.dots and all(_is_spelt(a, tables) for a in (*args, *(w.value for w in words))):
+            if its and not its.dots and all(_is_literal(a, tables) for a in (*args, *(w.value for w in words))):
                 return None, Factory(0, its.name if not its.module else f"{its.module}.{its.name}", name)
     return None, None
 
@@ -230,7 +230,7 @@ def _tables(body: list[ast.stmt]) -> Iterator[str]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
                 count[name] = count.get(name, 0) + 1
-                if _is_spelt(value, spelt):
+                if _is_literal(value, spelt):
                     spelt.add(name)
             case ast.AugAssign(target=ast.Name(id=name)):
                 count[name] = 2
@@ -246,7 +246,7 @@ def _tables(body: list[ast.stmt]) -> Iterator[str]:
     yield from (name for name in spelt if count.get(name, 0) < 2)
 
 
-def _is_spelt(value: ast.expr, tables: set[str]) -> bool:
+def _is_literal(value: ast.expr, tables: set[str]) -> bool:
     match value:
         case ast.Constant():
             return True
@@ -255,13 +255,13 @@ def _is_spelt(value: ast.expr, tables: set[str]) -> bool:
         case ast.Dict(keys=keys):
             return all(isinstance(k, ast.Constant) for k in keys)
         case ast.List(elts=several) | ast.Set(elts=several) | ast.Tuple(elts=several):
-            return all(_is_spelt(one, tables) for one in several)
+            return all(_is_literal(one, tables) for one in several)
         case ast.Call(func=ast.Name(id="frozenset" | "set" | "tuple" | "list" | "dict"), args=args, keywords=[]):
-            return all(_is_spelt(one, tables) for one in args)
+            return all(_is_literal(one, tables) for one in args)
     return False
 
 
-def _without_value(body: list[ast.stmt]) -> Iterator[str]:
+def _keys_without_value(body: list[ast.stmt]) -> Iterator[str]:
     """Yield the keys of tables whose value is a tuple that ends with None."""
     for node in _own_statements(body):
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
@@ -271,7 +271,7 @@ def _without_value(body: list[ast.stmt]) -> Iterator[str]:
                         yield name
 
 
-def handing_of_factory(text: str, name: str) -> Handing | None:
+def factory_getattr_rule(text: str, name: str) -> GetattrRule | None:
     """Return which names the ``__getattr__`` that a factory function returns serves; None if it returns none."""
     try:
         body = ast.parse(text).body
@@ -287,10 +287,10 @@ def handing_of_factory(text: str, name: str) -> Handing | None:
     return _of_function(its[0], own)
 
 
-def _of_function(function: ast.FunctionDef, tables: set[str]) -> Handing:
+def _of_function(function: ast.FunctionDef, tables: set[str]) -> GetattrRule:
     arguments = function.args.args
     if len(arguments) != 1:
-        return Handing(by_table=False, refuses_none=False)
+        return GetattrRule(by_table=False, refuses_none=False)
     refuses = any(
         isinstance(n, ast.If)
         and isinstance(n.test, ast.Compare)
@@ -300,7 +300,7 @@ def _of_function(function: ast.FunctionDef, tables: set[str]) -> Handing:
         and ends_with_raise(n.body)
         for n in ast.walk(function)
     )
-    return Handing(
+    return GetattrRule(
         ends_with_raise(function.body) and _is_by_table(function.body, arguments[0].arg, tables), refuses_none=refuses
     )
 
@@ -347,7 +347,7 @@ def _is_in_table(test: ast.expr, name: str, tables: set[str]) -> bool | None:
         case ast.Compare(left=ast.Name(id=its), ops=[op], comparators=[other]) if its == name:
             if isinstance(other, ast.Call) and isinstance(other.func, ast.Attribute) and other.func.attr == "keys":
                 other = other.func.value
-            if not _is_spelt(other, tables):
+            if not _is_literal(other, tables):
                 return None
             return isinstance(op, ast.In | ast.Eq) or (False if isinstance(op, ast.NotIn | ast.NotEq) else None)
         case ast.BoolOp(op=ast.And(), values=several):

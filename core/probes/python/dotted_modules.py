@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from core.probes.python.bound_names import (
     BoundNames,
-    Handing,
-    handing_of_factory,
+    GetattrRule,
+    factory_getattr_rule,
     likely_names,
-    names_of,
+    read_names,
     sets_attribute,
 )
 from core.probes.python.compiled_names import compiled_lacks, spells
@@ -64,7 +64,7 @@ class DottedModules:
         self._likely: dict[str, frozenset[str]] = {}
         self._lacks: dict[tuple[str, str], bool] = {}
         self._binds_nowhere: dict[tuple[str, str], bool] = {}
-        self._factories: dict[tuple[str, str], Handing | None] = {}
+        self._factories: dict[tuple[str, str], GetattrRule | None] = {}
 
     def find(self, dotted: str) -> Module:
         """Return the module that a dotted name resolves to."""
@@ -131,23 +131,23 @@ class DottedModules:
         """Return the names in a module's text; None if it has no Python source."""
         if its.path not in self._names:
             text = self.text(its)
-            self._names[its.path] = names_of(text) if text else None
+            self._names[its.path] = read_names(text) if text else None
         return self._names[its.path]
 
-    def handed(self, dotted: str, its: Module, names: BoundNames) -> frozenset[str] | None:
+    def getattr_names(self, dotted: str, its: Module, names: BoundNames) -> frozenset[str] | None:
         """Return the names that a module's ``__getattr__`` may serve; None if unknown."""
         if names.is_open:
             return None
         if names.factory is None:
-            return names.handed
+            return names.getattr_names
         maker = absolute(names.factory.dots, names.factory.module, package_of(dotted, its)) or dotted
         key = maker, names.factory.name
         if key not in self._factories:
-            self._factories[key] = handing_of_factory(self.text(self.find(maker)), names.factory.name)
-        handing = self._factories[key]
-        if handing is None or not handing.by_table:
+            self._factories[key] = factory_getattr_rule(self.text(self.find(maker)), names.factory.name)
+        rule = self._factories[key]
+        if rule is None or not rule.by_table:
             return None
-        return names.handed - names.refused if handing.refuses_none else names.handed
+        return names.getattr_names - names.refused if rule.refuses_none else names.getattr_names
 
     def is_empty(self, its: Module) -> bool:
         """Whether a module's file is empty."""
@@ -194,8 +194,8 @@ class DottedModules:
             return False
         if names.getattr is not None and names.getattr.refuses(name):
             return True
-        handed = self.handed(dotted, its, names)
-        return self.is_nowhere_spelt(its, name) if handed is None else name not in handed
+        handed = self.getattr_names(dotted, its, names)
+        return self.occurs_nowhere(its, name) if handed is None else name not in handed
 
     def _star_lacks(self, module: str, name: str, depth: int) -> bool:
         """Whether a star import of this module does not bring the name."""
@@ -215,7 +215,7 @@ class DottedModules:
 
     # --- what the files of a package say ------------------------------------------------------------------------------
 
-    def is_nowhere_spelt(self, its: Module, name: str) -> bool:
+    def occurs_nowhere(self, its: Module, name: str) -> bool:
         """Whether no file of a package with a computed ``__getattr__`` contains the name, so that it cannot serve it."""
         if its.kind != "package" or not re.fullmatch(r"[A-Za-z_]\w{5,}", name):
             return False

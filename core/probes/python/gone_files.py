@@ -95,11 +95,11 @@ def _of_distribution(
     for folder, name in FILE_ROW.findall(read_record(what, where)):
         folders.setdefault(folder, []).append(name)
     first = {f: n for f, n in folders.items() if f.count("/") <= UPPER_LEVELS or not all(i.endswith(".py") for i in n)}
-    if not any(_lacking(what, f, n, names, where) for f, n in first.items()):
+    if not any(_missing_names(what, f, n, names, where) for f, n in first.items()):
         return
     for folder, its in folders.items():
         place = place_of(what, folder, where)
-        lacking = _lacking(what, folder, its, names, where)
+        lacking = _missing_names(what, folder, its, names, where)
         removed = bool(lacking) and not listing(place, names, where) and not where.is_folder(place)
         for name in lacking:
             yield DamagedFile(
@@ -112,7 +112,7 @@ def _of_distribution(
             )
 
 
-def _lacking(
+def _missing_names(
     what: Distribution, folder: str, its: list[str], names: dict[str, frozenset[str] | None], where: Sysroot
 ) -> list[str]:
     """Return the names that are missing from a folder, except those that people strip."""

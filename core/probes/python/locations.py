@@ -201,7 +201,7 @@ def from_registry(request: ProbeRequest) -> Iterator[Candidate]:
         yield Candidate(path=folder, found_by=fact_text("the registry (PEP 514)"))
 
 
-def of_tools(request: ProbeRequest) -> Iterator[Candidate]:
+def from_tool_folders(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield the environments in the default folders of conda, pyenv, uv, Poetry, pipx and others."""
     where = sysroot_of(request.host)
     env = {n.upper(): v for n, v in request.env.items()}
@@ -351,5 +351,5 @@ def is_environment(names: set[str], folders: list[str], where: Sysroot) -> bool:
     )
 
 
-DEEP_FIND_STEPS = (from_registry, of_tools, in_projects)
+DEEP_FIND_STEPS = (from_registry, from_tool_folders, in_projects)
 """Steps that find further environments: tools' folders, Windows' registry, project folders."""

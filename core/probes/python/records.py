@@ -108,8 +108,8 @@ def _environment(
     modules: tuple[DamagedFile, ...] = ()
     gone: tuple[DamagedFile, ...] = ()
     if hashed is not None:
-        modules = tuple(_missed(unfit_modules(python, request, where), python))
-        gone = tuple(_missed(gone_files(python, request, where), python))
+        modules = tuple(_missing_to_report(unfit_modules(python, request, where), python))
+        gone = tuple(_missing_to_report(gone_files(python, request, where), python))
     listed = list(_listed_libraries(python, where, cudnn=hashed is None))
     if not listed and not modules and not gone:
         return None
@@ -220,7 +220,7 @@ def unfit_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysro
     return known[python.prefix]
 
 
-def _missed(gone: Iterable[DamagedFile], python: PythonEnvironment) -> Iterator[DamagedFile]:
+def _missing_to_report(gone: Iterable[DamagedFile], python: PythonEnvironment) -> Iterator[DamagedFile]:
     """Yield some missing files of each distribution, except those that people strip."""
     counts: Counter[str] = Counter()
     for one in gone:

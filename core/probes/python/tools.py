@@ -36,19 +36,19 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
         request.watch.check()
         for builder in known_compilers():
             reader = next((d for d in python.distributions if re.fullmatch(builder.reader, d.name)), None)
-            for lacking in _lacking(builder, reader, python, request, where) if reader else ():
+            for lacking in _missing_build_tools(builder, reader, python, request, where) if reader else ():
                 found.append(lacking)
                 request.keep(lacking)
         for tool in known_tools():
             reader = next((d for d in python.distributions if re.fullmatch(tool.reader, d.name)), None)
             near = _of_its_cuda(reader, roots, request, where) if reader else ()
-            for unfit in _judged(tool, reader, python, near, where) if reader else ():
+            for unfit in _unfit_tool(tool, reader, python, near, where) if reader else ():
                 found.append(unfit)
                 request.keep(unfit)
     return tuple(found)
 
 
-def _lacking(
+def _missing_build_tools(
     builder: Builder, reader: Distribution, python: PythonEnvironment, request: ProbeRequest, where: Sysroot
 ) -> Iterator[UnfitTool]:
     """Yield the missing compiler and header that compiling at run time needs."""
@@ -96,7 +96,7 @@ def _of_its_cuda(
     return tuple(r for r in roots if not wanted or majors.get(where.real_path(r), "") in ("", wanted[1]))
 
 
-def _judged(
+def _unfit_tool(
     tool: Tool, reader: Distribution, python: PythonEnvironment, roots: Iterable[str], where: Sysroot
 ) -> Iterator[UnfitTool]:
     own = [where.join(site, *f.split("/")) for site in python.site_packages for f in (tool.file, *tool.others)]

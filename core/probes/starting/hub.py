@@ -37,14 +37,14 @@ def hub_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
         values = {"HOME": person.home, "USER": person.name, "SHELL": person.shell, "PATH": SERVERS_PATH}
         state = State(values, set(values))
         state.files.append(path)
-        for name, value, line in given_by(text):
+        for name, value, line in notebook_variables(text):
             state.set_variable(name, value, path, line, "json")
             state.exported.add(name)
         for way in notebook_ways(ground, state, pythons):
             yield replace(way, at=f"{path}: {way.at}")
 
 
-def given_by(text: str) -> Iterator[tuple[str, str, int]]:
+def notebook_variables(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield each variable that a configuration sets for notebooks, as (name, value, line); only constant strings."""
     try:
         tree = ast.parse(text)

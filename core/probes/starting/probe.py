@@ -86,7 +86,7 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
     known = read_table("environment", EnvironmentKnowledge)
     found: dict[str, Start] = {}
     for way in _ways(ground, request):
-        start = _settled(_start(way, known), way, ground, request)
+        start = _ask_shell(_start(way, known), way, ground, request)
         start = replace(start, runs=pythons_of(way, ground, request.seen.pythons or ()))
         found.setdefault(start.id, start)
     return tuple(found.values())
@@ -148,13 +148,13 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
         argv=tuple(path_text(a) for a in way.argv),
         variables=variables,
         lines=tuple(lines),
-        taken=tuple(_taken(state, env, known)),
+        taken=tuple(_removed_variables(state, env, known)),
         files=tuple(dict.fromkeys(state.files)),
         open=tuple(sorted(n for n in matter if n in state.open and n in state.exported)),
     )
 
 
-def _taken(state: State, env: dict[str, str], known: EnvironmentKnowledge) -> Iterator[StartLine]:
+def _removed_variables(state: State, env: dict[str, str], known: EnvironmentKnowledge) -> Iterator[StartLine]:
     """Yield the last line of each variable that a line removed."""
     for name, rows in sorted(state.lines.items()):
         if (
@@ -176,7 +176,7 @@ def _source(lines: Iterable[StartLine]) -> str:
 ASKED_KINDS = {"login": "-lic", "terminal": "-ic"}
 
 
-def _settled(start: Start, way: Reached, ground: Ground, request: ProbeRequest) -> Start:
+def _ask_shell(start: Start, way: Reached, ground: Ground, request: ProbeRequest) -> Start:
     """Return the way with its shell's values of the variables that reading left unknown, if the shell may run."""
     wanted = [n for n in start.open if n != "PATH"]
     if not wanted or start.kind not in ASKED_KINDS or not ground.where.is_running_system or this_person().elevated:
@@ -232,14 +232,14 @@ def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> fr
     rows = {
         (n, v)
         for n, v in env.items()
-        if n == SYS_PATH or (is_relevant_variable(Variable(name=n, value=v), known) and _counts(n.upper()))
+        if n == SYS_PATH or (is_relevant_variable(Variable(name=n, value=v), known) and _is_relevant(n.upper()))
     }
     path = next((v for n, v in env.items() if n.upper() == "PATH"), "")
     entries = [e for e in searched_entries(path, system, "PATH") if any(w in e.lower() for w in CUDA_WORDS)]
     return frozenset({*rows, *((f"PATH {i}", e) for i, e in enumerate(entries))})
 
 
-def _counts(name: str) -> bool:
+def _is_relevant(name: str) -> bool:
     return name != "PATH" and not name.startswith(OF_THE_SESSION)
 
 
@@ -254,7 +254,7 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     env = {
         n: v
         for n, v in request.env.items()
-        if not is_relevant_variable(Variable(name=n, value=v), known) or not _counts(n.upper())
+        if not is_relevant_variable(Variable(name=n, value=v), known) or not _is_relevant(n.upper())
     }
     env |= {n: request.env[n] for n in first.open if n in request.env}
     env |= {n: v.value for n, v in theirs.items()}

@@ -227,12 +227,12 @@ def _of_project(runner: Runner, options: dict[str, str], state: State, ground: G
                 _read(f"{here}/{file}", state, ground)
             places = (f"{here}/{p}".replace("{name}", name) for p in runner.places)
             inside = next((p for p in places if ground.around.kind(f"{p}/bin/python") == "file"), "")
-            return inside or _kept(runner, here, ground)
+            return inside or _managed_environment(runner, here, ground)
         here = posixpath.dirname(here)
     return ""
 
 
-def _kept(runner: Runner, project: str, ground: Ground) -> str:
+def _managed_environment(runner: Runner, project: str, ground: Ground) -> str:
     """Return the environment that a manager keeps below the home for a project (Poetry's EnvManager, Pipenv's Project)."""
     if not runner.kept:
         return ""

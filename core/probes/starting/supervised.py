@@ -40,7 +40,7 @@ def _programs(
     path: str, text: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[Reached]:
     files = [(path, _sections(text))]
-    for pattern in _told(files[0][1].get("include", {}), "files").split():
+    for pattern in _setting_text(files[0][1].get("include", {}), "files").split():
         files += [(each, _sections(ground.read(each) or "")) for each in _matching(pattern, path, ground)]
     state.files.append(path)
     for file, sections in files:
@@ -56,8 +56,8 @@ def _programs(
             its.files = list(dict.fromkeys((*state.files, file)))
             here = posixpath.dirname(path)
             _give(its, settings.get("environment", []), file, here)
-            its.values["PWD"] = _filled(_told(settings, "directory"), its, here) or ground.folder
-            command = _filled(_told(settings, "command"), its, here)
+            its.values["PWD"] = _filled(_setting_text(settings, "directory"), its, here) or ground.folder
+            command = _filled(_setting_text(settings, "command"), its, here)
             row = settings.get("command") or [(1, "")]
             found = python_of_command(words_of(command), Line(file, row[0][0]), its, ground) if command else None
             if found and (prefix := own_prefix(found, pythons)):
@@ -82,7 +82,7 @@ def _sections(text: str) -> dict[str, dict[str, Setting]]:
     return found
 
 
-def _told(settings: dict[str, Setting], name: str) -> str:
+def _setting_text(settings: dict[str, Setting], name: str) -> str:
     return " ".join(text for _number, text in settings.get(name, ())).strip()
 
 

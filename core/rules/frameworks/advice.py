@@ -24,7 +24,7 @@ def framework_pip_command(seen: Snapshot, python: PythonEnvironment, *arguments:
     return install_command(python, interpreter, shell_of(seen.machine.system), *arguments)
 
 
-def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: str) -> Fix:
+def reinstall_package(seen: Snapshot, python: PythonEnvironment, name: str, version: str) -> Fix:
     """Return how to reinstall the same release of a distribution from its original source."""
     release, index = version.partition("+")[0], index_of_build(version)
     options = ("--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}")
@@ -49,14 +49,14 @@ def index_of_build(version: str) -> str:
     return f"{framework_tables().torch_index.url}{variant}" if re.fullmatch(r"cu\d+|cpu", variant) else ""
 
 
-def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:
+def install_fitting_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:
     """Return how to install the PyTorch build that fits this driver, GPU and Python."""
     side = gpu_side(seen)
     if is_beyond_horizon("torch", build.version):
         return newer_torch(seen, python, build, side)
     choice = choose_torch(build.version, python, side)
     if choice is None or (side.is_unlisted and not choice.sure):
-        return no_torch(side)
+        return without_fitting_torch(side)
     why = _(
         "PyTorch {torch} is published for CUDA {cuda} ({source})",
         torch=choice.build.torch,
@@ -166,7 +166,7 @@ Platform").
 """
 
 
-def for_jetson(release: str) -> Fix:
+def jetson_advice(release: str) -> Fix:
     """Return the advice for any framework on a Jetson with this release of Linux for Tegra."""
     return manual_fix(
         _("Install the build for Jetson"),
@@ -178,10 +178,10 @@ def for_jetson(release: str) -> Fix:
     )
 
 
-def no_torch(side: GpuSide) -> Fix:
+def without_fitting_torch(side: GpuSide) -> Fix:
     """Return the remaining options if no known build of PyTorch fits, or the tables do not cover it."""
     if side.tegra:
-        return for_jetson(side.release)
+        return jetson_advice(side.release)
     if side.is_unlisted or side.processor not in framework_tables().processors:
         return manual_fix(
             _("Choose the build at {where}", where=PYTORCH_SITE),
@@ -213,7 +213,7 @@ def no_torch(side: GpuSide) -> Fix:
 def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str, ...], version: str) -> Fix:
     """Return how to have only onnxruntime-gpu: remove all variants first, since they share one folder."""
     if gpu_side(seen).tegra:
-        return for_jetson(seen.machine.tegra)
+        return jetson_advice(seen.machine.tegra)
     wanted = f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"
     return manual_fix(
         _("Remove both packages, then install onnxruntime-gpu"),
@@ -263,7 +263,7 @@ def tensorflow_on_windows(seen: Snapshot) -> Fix:
 def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     """Return how to install TensorFlow with the CUDA libraries that it pins."""
     if gpu_side(seen).tegra:
-        return for_jetson(seen.machine.tegra)
+        return jetson_advice(seen.machine.tegra)
     if is_beyond_horizon("tensorflow", version):
         return newer_framework("TensorFlow", "tensorflow", version, "tensorflow.org/install/pip")
     if version_tuple(version) >= (2, 14):
@@ -296,7 +296,7 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     """Return how to install JAX's CUDA plugin: the newest that the driver supports."""
     side = gpu_side(seen)
     if side.tegra:
-        return for_jetson(side.release)
+        return jetson_advice(side.release)
     if is_beyond_horizon("jax", version):
         return newer_framework("JAX", "jax", version, "docs.jax.dev/en/latest/installation.html")
     if seen.machine.system == "windows":

@@ -17,8 +17,8 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.steps import Step
 from core.rules.driver.device_order import use_alone, visible_gpus
 from core.rules.frameworks.advice import (
-    another_torch,
     gpu_onnxruntime,
+    install_fitting_torch,
     jax_for_gpu,
     tensorflow_for_gpu,
     tensorflow_on_windows,
@@ -66,7 +66,7 @@ def _cpu_only(home: EnvironmentView, build: FrameworkBuild) -> Finding:
         severity = WARNING
     seen, python = home.seen, home.python
     fix = {
-        "torch": lambda: another_torch(seen, python, build),
+        "torch": lambda: install_fitting_torch(seen, python, build),
         "onnxruntime": lambda: gpu_onnxruntime(seen, python, ("onnxruntime",), ""),
         "jax": lambda: jax_for_gpu(seen, python, build.version),
         "tensorflow": lambda: tensorflow_for_gpu(seen, python, build.version),
@@ -235,7 +235,7 @@ def _other_code(home: EnvironmentView, build: FrameworkBuild, fit: list[Gpu], *,
     """Return what helps: a build for all GPUs, or leaving out one that newer builds no longer have code for."""
     if fit and not new:
         return use_alone(fit, home.seen)
-    return another_torch(home.seen, home.python, build) if build.distribution == "torch" else None
+    return install_fitting_torch(home.seen, home.python, build) if build.distribution == "torch" else None
 
 
 def _code_rows(home: EnvironmentView, build: FrameworkBuild, gpu: Gpu) -> list[Evidence]:
@@ -269,7 +269,7 @@ def built_for_newer_cuda(seen: Snapshot) -> Iterator[Finding]:
 def _newer_cuda(home: EnvironmentView, build: FrameworkBuild) -> Finding:
     side = gpu_side(home.seen)
     cures = {
-        "torch": lambda: another_torch(home.seen, home.python, build),
+        "torch": lambda: install_fitting_torch(home.seen, home.python, build),
         "jax": lambda: jax_for_gpu(home.seen, home.python, build.version),
     }
     newer = manual_fix(

@@ -15,7 +15,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import install_package, reinstall_requirement, whole_again, without_plugin
+from core.rules.frameworks.advice import install_package, reinstall_package, reinstall_requirement, without_plugin
 from core.rules.frameworks.environment_view import (
     EnvironmentView,
     asked_of,
@@ -23,7 +23,13 @@ from core.rules.frameworks.environment_view import (
     is_asked_for,
     unmet_requirements,
 )
-from core.rules.frameworks.imports import BEFORE_THE_PACKAGES, out_of_the_way, take_out, views_with_imports, way_of
+from core.rules.frameworks.imports import (
+    BEFORE_THE_PACKAGES,
+    describe_origin,
+    removal_remedy,
+    stop_shadowing,
+    views_with_imports,
+)
 from core.rules.frameworks.packages import FRAMEWORKS, check_of
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
@@ -45,11 +51,11 @@ def ended_imports(seen: Snapshot) -> Iterator[Finding]:
         for ended in search.ended:
             if ended.kind == "unfit" or (not ended.owner and ended.wanted in PYTHONS_OWN and not ended.path):
                 continue  # The rules about compiled modules report it.
-            if not _is_told(ended, search) and not _is_checked(home, ended):
+            if not _is_reported_elsewhere(ended, search) and not _is_checked(home, ended):
                 yield _finding(home, search, ended)
 
 
-def _is_told(ended: EndedImport, search: ImportSearch) -> bool:
+def _is_reported_elsewhere(ended: EndedImport, search: ImportSearch) -> bool:
     """Whether the rules about shadowing modules, or modules for another Python, report this file."""
     top = ended.wanted.partition(".")[0]
     return any(m.path == ended.path and (m.foreign or m.hidden) for m in search.modules if m.name == top)
@@ -71,7 +77,7 @@ def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
 def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) -> Finding:
     entry = search.entries[ended.entry] if 0 <= ended.entry < len(search.entries) else None
     consumers = framework_distributions(home, ended)
-    cause, why = _judged(home, search, ended, entry)
+    cause, why = _cause_and_why(home, search, ended, entry)
     fix, remedy = _cure(home, ended, entry, cause)
     return make_finding(
         Step.FRAMEWORKS,
@@ -109,7 +115,7 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     If an extension lacks something that it does not require, few programs need it.
     """
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
-    undeclared = ended.kind == "absent" and not ended.path and ended.importer and not _asked(home, ended)
+    undeclared = ended.kind == "absent" and not ended.path and ended.importer and not _requirers(home, ended)
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
     if worked or (undeclared and not framework and all(is_asked_for(home, name) for name in consumers)):
         return NOTE
@@ -118,7 +124,7 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     return home.severity
 
 
-def _asked(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
+def _requirers(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
     """Return the packages that require what the import does not get, with the required versions."""
     wanted = distribution_of(ended.wanted)
     return [(f"{d.name} {d.version}", text) for d in first_of_each(home) for text in asked_of(home, d, wanted)]
@@ -149,7 +155,7 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
     return _("{who} in {prefix} cannot be imported: there is no module {module}.", **values)
 
 
-def _judged(
+def _cause_and_why(
     home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None
 ) -> tuple[Cause, str]:
     """Return the cause, and why."""
@@ -158,7 +164,7 @@ def _judged(
     if entry is not None and entry.origin in BEFORE_THE_PACKAGES and ended.kind != "foreign" and ended.path:
         why = _(
             "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
-            way=way_of(entry),
+            way=describe_origin(entry),
         )
         return "module_shadowed", why
     if ended.kind == "foreign":
@@ -209,13 +215,13 @@ def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) 
         what = f"from {ended.wanted} import {ended.name}" if ended.name else f"import {ended.wanted}"
         yield observation(_("Requested by"), what, f"{ended.importer}:{ended.line}" if ended.line else ended.importer)
     if ended.path:
-        way = way_of(entry) if entry else ""
+        way = describe_origin(entry) if entry else ""
         yield observation(_("import {name} finds", name=ended.wanted), ended.path, way)
     if ended.owner:
         yield observation(_("Installed"), ended.owner)
     if ended.hidden:
         yield observation(_("Hidden behind it"), ended.hidden_owner or ended.wanted, ended.hidden)
-    for who, text in _asked(home, ended)[:4]:
+    for who, text in _requirers(home, ended)[:4]:
         yield observation(_("Required"), f"{distribution_of(ended.wanted)}{text}", _("metadata of {name}", name=who))
     for r in next((s.remains for s in home.seen.imports or () if s.prefix == home.python.prefix), ()):
         if r.distribution == distribution_of(ended.wanted):
@@ -234,7 +240,7 @@ def _cure(
         system = home.seen.machine.system
         inner = file_name(system, ended.path).startswith("__init__.")
         own = parent(system, ended.path) if inner else ended.path
-        return out_of_the_way(home, own, entry, owner=ended.owner), take_out(home, entry)
+        return stop_shadowing(home, own, entry, owner=ended.owner), removal_remedy(home, entry)
     if ended.plugin:
         return without_plugin(home, ended), None
     if "__pycache__" in ended.path and ended.path.endswith(".pyc"):
@@ -253,8 +259,8 @@ def _cure(
     if version and cause in PUT_BACK:
         folder = entry.path if entry else ""
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
-        return whole_again(home.seen, home.python, name, version), back
-    asked = ",".join(dict.fromkeys(p for _who, text in _asked(home, ended) for p in text.split(",") if p))
+        return reinstall_package(home.seen, home.python, name, version), back
+    asked = ",".join(dict.fromkeys(p for _who, text in _requirers(home, ended) for p in text.split(",") if p))
     return install_package(home, name or package, asked), None
 
 

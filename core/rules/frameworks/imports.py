@@ -15,7 +15,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import GiveOtherName, Place, PutPackageBack, Remedy, SetForEnvironments, TakeOut, TakeOutLine
 from core.model.steps import Step
-from core.rules.frameworks.advice import framework_pip_command, whole_again
+from core.rules.frameworks.advice import framework_pip_command, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.packages import FRAMEWORKS
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
@@ -56,7 +56,7 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
                 yield from _other_installation(home, found, entry)
 
 
-def way_of(entry: SearchEntry) -> str:
+def describe_origin(entry: SearchEntry) -> str:
     """Return what added an entry to sys.path, in words."""
     match entry.origin:
         case "start":
@@ -73,7 +73,7 @@ def way_of(entry: SearchEntry) -> str:
 
 def _rows(found: FoundModule, entry: SearchEntry) -> list[Evidence]:
     rows = [
-        observation(_("import {name} finds", name=found.name), found.path, way_of(entry)),
+        observation(_("import {name} finds", name=found.name), found.path, describe_origin(entry)),
         observation(_("Installed"), found.hidden_owner or found.name, next(iter(found.hidden), "")),
     ]
     if found.owner:
@@ -113,7 +113,7 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
         if entry.origin == "start"
         else _(
             "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
-            way=way_of(entry),
+            way=describe_origin(entry),
         ),
         evidence=[*_rows(found, entry), *concerned],
         subject=found.path,
@@ -122,7 +122,7 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
     )
 
 
-def take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
+def removal_remedy(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
     """Return the remedy for a shadowing installation: take its folder off PYTHONPATH or out of a .pth file, or turn the
     user's packages off while the environment is active.
     """
@@ -150,7 +150,7 @@ def _other_names(home: EnvironmentView, some: Sequence[FoundModule], entry: Sear
     if entry.origin == "pth":
         return _line_out(home, entry)
     if any(f.project or f.owner for f in some):
-        return take_out(home, entry) if entry.origin == "PYTHONPATH" else None
+        return removal_remedy(home, entry) if entry.origin == "PYTHONPATH" else None
     sole = entry.origin == "PYTHONPATH" and all(f.alone for f in some)
     return GiveOtherName(files=tuple(_other_name(home, f) for f in some), entry=entry.path if sole else "")
 
@@ -179,10 +179,10 @@ def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntr
             ),
             restart="program",
         )
-    return out_of_the_way(home, _own_path(home, found), entry, owner=found.owner, foreign=bool(found.foreign))
+    return stop_shadowing(home, _own_path(home, found), entry, owner=found.owner, foreign=bool(found.foreign))
 
 
-def out_of_the_way(home: EnvironmentView, own: str, entry: SearchEntry, *, owner: str, foreign: bool = False) -> Fix:
+def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner: str, foreign: bool = False) -> Fix:
     """Return how to stop a file or folder from preceding the environment's packages."""
     system = home.seen.machine.system
     if entry.origin == "PYTHONPATH" and (owner or foreign):
@@ -250,12 +250,12 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
         cause="module_shadowed",
         why=_(
             "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
-            way=way_of(entry),
+            way=describe_origin(entry),
         ),
         evidence=[*_rows(found, entry), home.concerns(found.owner.partition(" ")[0] if framework else "")],
         subject=found.path,
         fix=_out_of_the_way(home, found, entry),
-        remedy=take_out(home, entry),
+        remedy=removal_remedy(home, entry),
     )
 
 
@@ -284,7 +284,7 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
                 if entry.origin == "start"
                 else _("Frameworks import modules of these names and get this file."),
                 evidence=[
-                    *(observation(_("import {name} finds", name=f.name), f.path, way_of(entry)) for f in some),
+                    *(observation(_("import {name} finds", name=f.name), f.path, describe_origin(entry)) for f in some),
                     *(home.concerns(name) for name in dict.fromkeys(frameworks)),
                 ],
                 subject=entry.path,
@@ -312,7 +312,7 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
     fix = (
         _out_of_the_way(home, found, entry)
         if elsewhere and entry is not None
-        else whole_again(home.seen, home.python, name, version)
+        else reinstall_package(home.seen, home.python, name, version)
         if name and version
         else manual_fix(
             _("Install {name} with this Python", name=found.name),
@@ -336,7 +336,7 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
         evidence=[
             *(observation(_("Extension module"), path) for path in found.foreign),
             *([observation(_("Tags of its wheel"), join_names(found.wheel_tags), "WHEEL")] if found.wheel_tags else []),
-            observation(_("import {name} finds", name=found.name), found.path, way_of(entry) if entry else ""),
+            observation(_("import {name} finds", name=found.name), found.path, describe_origin(entry) if entry else ""),
             *(
                 home.concerns(one)
                 for one in _importers(home, found.name) or [name if FRAMEWORKS.fullmatch(name) else ""]
@@ -344,7 +344,7 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
         ],
         subject=found.path,
         fix=fix,
-        remedy=(take_out(home, entry) if entry is not None and elsewhere else None)
+        remedy=(removal_remedy(home, entry) if entry is not None and elsewhere else None)
         or (
             PutPackageBack(prefix=home.python.prefix, package=name, version=version)
             if version and not elsewhere
@@ -377,7 +377,7 @@ def empty_packages(seen: Snapshot) -> Iterator[Finding]:
                 evidence=[observation(_("import {name} finds", name=found.name), found.path),
                           *(home.concerns(one) for one in importers or [name])],
                 subject=found.path,
-                fix=whole_again(home.seen, home.python, name, version),
+                fix=reinstall_package(home.seen, home.python, name, version),
                 remedy=PutPackageBack(prefix=home.python.prefix, package=name, version=version) if version else None,
             )  # fmt: skip
 

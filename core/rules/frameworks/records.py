@@ -14,9 +14,9 @@ from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import whole_again
+from core.rules.frameworks.advice import reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.libraries.lacks import closures_of, files_told, lacks_nothing
+from core.rules.frameworks.libraries.lacks import closures_of, lacks_nothing, reported_files
 from core.rules.wording import GOOD, NOTE, WARNING, Concern, concern_row, make_finding, observation
 
 LIBRARY_OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
@@ -36,7 +36,7 @@ def damaged_libraries(seen: Snapshot) -> Iterator[Finding]:
         if record is None:
             continue
         files = [f for f in record.damaged if normalise(seen.machine.system, f.path) not in told]
-        ended = _packages_told(home)
+        ended = _packages_reported_by_imports(home)
         for name in dict.fromkeys(f.distribution for f in files):
             its = [f for f in files if f.distribution == name]
             if name not in ended or any(_is_broken(f) or f.needed_by or _is_start(home, f) for f in its):
@@ -51,7 +51,7 @@ def _records_of(home: EnvironmentView) -> PackageRecords | None:
     return next((r for r in home.seen.records or () if normalise(system, r.prefix) == mine), None)
 
 
-def _packages_told(home: EnvironmentView) -> set[str]:
+def _packages_reported_by_imports(home: EnvironmentView) -> set[str]:
     """Return the packages whose missing files the rules about imports report: one finding and one fix for each."""
     search = next((s for s in home.seen.imports or () if s.prefix == home.python.prefix), None)
     ended = (e for e in search.ended if e.kind == "absent" or (e.kind == "unfit" and e.recorded)) if search else ()
@@ -62,7 +62,7 @@ def _files_already_reported(seen: Snapshot) -> set[str]:
     """Return the unfit files that cuDNN's own search reaches; the rules about CUDA's libraries report those as errors."""
     system = seen.machine.system
     used = {normalise(system, r.winner.path) for load in seen.loads or () for r in load.resolutions if r.winner}
-    return files_told(seen) | used & {
+    return reported_files(seen) | used & {
         normalise(system, f.path)
         for toolkit in seen.toolkits or ()
         for f in toolkit.libraries
@@ -169,7 +169,7 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
             _concerned(home, one),
         ],
         subject=home.python.prefix,
-        fix=whole_again(home.seen, home.python, one.distribution, one.version),
+        fix=reinstall_package(home.seen, home.python, one.distribution, one.version),
         remedy=PutPackageBack(
             prefix=home.python.prefix, package=one.distribution, version=one.version, location=one.location
         ),

@@ -11,7 +11,7 @@ from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Finding, Fix
 from core.model.remedies import PutPackageBack
 from core.model.steps import Step
-from core.rules.frameworks.advice import whole_again
+from core.rules.frameworks.advice import reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.wording import NOTE, make_finding, manual_fix, observation
 
@@ -103,7 +103,7 @@ def _is_gone(one: UnfitTool) -> bool:
 def _cure(home: EnvironmentView, one: UnfitTool) -> Fix:
     if _is_gone(one):
         name, _space, version = one.owner.partition(" ")
-        return whole_again(home.seen, home.python, name, version)
+        return reinstall_package(home.seen, home.python, name, version)
     if one.state == "noexec":
         return manual_fix(_("Keep the environment on a file system from which programs may be run"))
     if one.state == "unreadable":

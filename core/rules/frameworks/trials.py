@@ -23,7 +23,7 @@ from core.rules.advice import without_variable
 from core.rules.consumer_loads import NO_LIBCUDA
 from core.rules.counter import CounterOutcome
 from core.rules.cudnn.not_found import all_overriding
-from core.rules.frameworks.advice import another_torch, tensorflow_for_gpu, whole_again
+from core.rules.frameworks.advice import install_fitting_torch, reinstall_package, tensorflow_for_gpu
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import build_fits, gpu_side
@@ -377,9 +377,9 @@ def _cure(home: EnvironmentView, trial: FrameworkTrial, message: KnownMessage | 
     if message and message.advice:
         return manual_fix(_("Fix it"), *_(message.advice).splitlines(), restart="program")
     if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
-        return another_torch(home.seen, home.python, build)
+        return install_fitting_torch(home.seen, home.python, build)
     if trial.reached == "nothing" and (its := home.installed(trial.framework)):
-        return whole_again(home.seen, home.python, its.name, its.version)
+        return reinstall_package(home.seen, home.python, its.name, its.version)
     return None
 
 

@@ -25,8 +25,8 @@ from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import (
     framework_pip_command,
     install_package,
+    reinstall_package,
     reinstall_requirement,
-    whole_again,
 )
 from core.rules.frameworks.environment_view import (
     EnvironmentView,
@@ -377,7 +377,7 @@ def _put_back(home: EnvironmentView, owner: str) -> Cure:
         return Cure()
     name = re.sub(r"[-_.]+", "-", name).lower()
     remedy = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
-    return Cure(whole_again(home.seen, home.python, name, version), remedy)
+    return Cure(reinstall_package(home.seen, home.python, name, version), remedy)
 
 
 def _upgrade(home: EnvironmentView, *owners: str) -> Cure:
@@ -440,7 +440,7 @@ def _finding(home: EnvironmentView, packages: list[PackageTrial], diagnosis: Imp
     ]
     if first.ended:
         rows[0] = observation(_("The process"), translate_fact(first.ended), _("run in its own interpreter"))
-    anew = whole_again(home.seen, home.python, first.distribution, first.version)
+    anew = reinstall_package(home.seen, home.python, first.distribution, first.version)
     title = diagnosis.title if diagnosis else N_("{who} in {prefix} cannot be imported.")
     return make_finding(
         Step.FRAMEWORKS,

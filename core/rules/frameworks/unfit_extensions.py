@@ -16,7 +16,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name
 from core.model.remedies import PutPackageBack, Remedy
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import framework_pip_command, whole_again, without_plugin
+from core.rules.frameworks.advice import framework_pip_command, reinstall_package, without_plugin
 from core.rules.frameworks.ended_imports import PYTHONS_OWN, framework_distributions
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
@@ -73,7 +73,7 @@ def _finding(home: EnvironmentView, search: ImportSearch, its: list[EndedImport]
     consumers = list(dict.fromkeys(name for e in its for name in framework_distributions(home, e)))
     owners = list(dict.fromkeys(e.owner for e in (one, *its) if e.owner))
     package = one.owner.partition(" ")[0]
-    cause, why = _judged(one)
+    cause, why = _cause_and_why(one)
     folder = search.entries[one.entry].path if 0 <= one.entry < len(search.entries) else ""
     fix, remedy = _cure(home, one, owners, cause, folder)
     return make_finding(
@@ -150,7 +150,7 @@ STATES: dict[str, tuple[Cause, str]] = {
 }  # fmt: skip
 
 
-def _judged(one: EndedImport) -> tuple[Cause, str]:
+def _cause_and_why(one: EndedImport) -> tuple[Cause, str]:
     """Return the cause, and why."""
     edge = one.edge
     if edge is None:
@@ -204,7 +204,7 @@ def _cure(
         return _other_python(home, one), None
     if cause in ("corrupt_or_truncated_file", "dll_wrong_architecture", "package_for_another_python"):
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
-        return whole_again(home.seen, home.python, name, version), back
+        return reinstall_package(home.seen, home.python, name, version), back
     library = one.edge.name if one.edge else ""
     if one.plugin:
         return without_plugin(home, one), None

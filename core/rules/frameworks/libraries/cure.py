@@ -25,7 +25,7 @@ from core.model.remedies import (
     TakeOut,
 )
 from core.rules.advice import add_to_search_path, without_variable
-from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, whole_again
+from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, reinstall_package
 from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, Lack, cuda_majors
 from core.rules.wording import manual_fix
 
@@ -70,7 +70,7 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         return past
     if len(packages) == 1:
         (name, version), *_none = packages
-        return PutPackageBack(prefix=prefix, package=name, version=version), whole_again(
+        return PutPackageBack(prefix=prefix, package=name, version=version), reinstall_package(
             home.seen, home.python, name, version
         )
     if packages:
@@ -293,10 +293,10 @@ def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator
         if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE) and _brings(w, major, number)
     ]
     if named:
-        yield _spelt(named[0], lack)
+        yield _without_marker(named[0], lack)
     elif middle.startswith(("cu", "nv", "nccl")) and major:
         name = f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}"
-        yield _spelt(f"{name}=={number}.*" if number else name, lack)
+        yield _without_marker(f"{name}=={number}.*" if number else name, lack)
 
 
 def _cuda_wanted(lack: Lack) -> str:
@@ -321,7 +321,7 @@ def _brings(requirement: str, major: str, number: str) -> bool:
     return not number or all(n == number for n in named)
 
 
-def _spelt(requirement: str, lack: Lack) -> str:
+def _without_marker(requirement: str, lack: Lack) -> str:
     """Return a requirement without its marker; if it allows any release, with the release of the other wheels."""
     wish = parse_requirement(requirement)
     if wish is None:

@@ -43,7 +43,7 @@ def lacking_libraries(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _finding(lack: Lack) -> Finding:
-    cause, title, why = _judged(lack)
+    cause, title, why = _cause_and_why(lack)
     remedy, fix = cure_of(lack, cause) if cause else (None, None)
     files = [e.path or e.name for e in lack.edges] + [g.provider or g.wanted_by for g in lack.gaps]
     return make_finding(
@@ -100,7 +100,7 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
 """State of a dependency -> cause, title, why; the first that applies leads."""
 
 
-def _judged(lack: Lack) -> tuple[OptionalCause, str, str]:
+def _cause_and_why(lack: Lack) -> tuple[OptionalCause, str, str]:
     """Return cause, title and why."""
     values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix}
     for state, cause, title, why in STATES:

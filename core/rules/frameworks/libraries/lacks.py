@@ -96,7 +96,7 @@ def _records(home: EnvironmentView) -> tuple[DamagedFile, ...]:
     return tuple(d for r in found for d in r.damaged)
 
 
-def files_told(seen: Snapshot) -> set[str]:
+def reported_files(seen: Snapshot) -> set[str]:
     """Return the package files, normalised, that findings of this module report, so that the rules about records need
     not.
     """
