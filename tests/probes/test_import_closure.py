@@ -194,6 +194,34 @@ USERS: dict[str, Case] = {
         {"user/__init__.py": "from packaging.version import Version\nimport torch\nif Version(torch.__version__) < Version('1.10'):\n    import gone\n", "torch/__init__.py": "__version__ = '2.8.0'\n", "packaging/__init__.py": "", "packaging/version.py": "def Version(text):\n    return tuple(map(int, text.split('.')))\n"},
         None,
     ),
+    "a release that is refused": (
+        {"user/__init__.py": "from packaging.version import Version\nimport torch\nhas = Version(torch.__version__)\nif has < Version('2.10'):\n    raise ImportError('too old')\n", "torch/__init__.py": "__version__ = '2.8.0'\n", "packaging/__init__.py": "", "packaging/version.py": "def Version(text):\n    return tuple(map(int, text.split('.')))\n"},
+        ("refused", "torch", ""),
+    ),
+    "a release that is taken": (
+        {"user/__init__.py": "from packaging.version import Version\nimport torch\nhas = Version(torch.__version__)\nif has < Version('2.7'):\n    raise ImportError('too old')\n", "torch/__init__.py": "__version__ = '2.8.0'\n", "packaging/__init__.py": "", "packaging/version.py": "def Version(text):\n    return tuple(map(int, text.split('.')))\n"},
+        None,
+    ),
+    "a release that an assertion refuses": (
+        {"user/__init__.py": "from packaging.version import Version\nimport torch\nassert Version('1.2') <= Version(torch.__version__) and Version(torch.__version__) < Version('2.0'), 'version'\n", "torch/__init__.py": "__version__ = '2.8.0'\n", "packaging/__init__.py": "", "packaging/version.py": "def Version(text):\n    return tuple(map(int, text.split('.')))\n"},
+        ("refused", "torch", ""),
+    ),
+    "a release that a function refuses": (
+        {"user/__init__.py": "import torch\ndef check():\n    def parts(of):\n        return tuple(map(int, of.__version__.split('.')[:2]))\n    if parts(torch) > (2, 7):\n        raise ImportError\ncheck()\n", "torch/__init__.py": "__version__ = '2.8.0'\n"},
+        ("refused", "torch", ""),
+    ),
+    "a release whose numbers are taken apart": (
+        {"user/__init__.py": "import torch\nif tuple(int(x) for x in torch.__version__.split('.')[:2]) < (2, 9):\n    raise RuntimeError\n", "torch/__init__.py": "__version__ = '2.8.0'\n"},
+        ("refused", "torch", ""),
+    ),
+    "a release that is refused to nobody": (
+        {"user/__init__.py": "import torch\ndef check():\n    for each in (1, 2):\n        return\n    if torch.__version__ < '2.9':\n        raise ImportError\ncheck()\n", "torch/__init__.py": "__version__ = '2.8.0'\n"},
+        None,
+    ),
+    "a release that is refused, and then taken": (
+        {"user/__init__.py": "import torch\ntry:\n    if torch.__version__ < '2.9':\n        raise ImportError\nexcept ImportError:\n    pass\n", "torch/__init__.py": "__version__ = '2.8.0'\n"},
+        None,
+    ),
     "where a module is not found": (
         {"user/__init__.py": "import importlib.util\nHAS = importlib.util.find_spec('no_such_module') is not None\nif HAS:\n    import gone\nelse:\n    import gone_too\n"},
         ("absent", "gone_too", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -130,6 +131,35 @@ def test_a_module_that_the_loader_refuses_is_found_at_once_and_after_a_kept_look
     same = EarlierReads(later.to_bytes())
     assert unfit(tmp_path, same) == expected
     assert not same.has_news
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        (("site/one.so.1",), ()),
+        (("lib/libtwo.so.1",), ()),
+        (("lib/libone.so.1", "lib/libtwo.so.1"), ()),
+        ((), (("odd.Core", "libone.so.1", "absent", False),)),
+    ],
+)
+def test_of_the_files_of_one_module_among_which_code_chooses_one_is_enough(
+    tmp_path: Path, there: tuple[str, ...], expected: tuple[tuple[str, ...], ...]
+) -> None:
+    site, rows = tmp_path / "site", []
+    for name in ("one", "two"):
+        library = build.library(tmp_path / "build" / f"lib{name}.so.1")
+        link = ("-Wl,--no-as-needed", f"-Wl,-soname,Core.{name}", str(library))
+        rows.append(
+            build.library(site / "odd" / f"Core.{name}{SUFFIX}", *(link if f"site/{name}.so.1" not in there else ()))
+        )
+        if f"lib/{library.name}" in there:
+            (tmp_path / "lib").mkdir(exist_ok=True)
+            library.rename(tmp_path / "lib" / library.name)
+    (site / "odd-1.0.dist-info").mkdir()
+    (site / "odd-1.0.dist-info" / "RECORD").write_text("".join(f"{p.relative_to(site)},sha256=x,1\n" for p in rows))
+    shutil.rmtree(tmp_path / "build")
+    assert unfit(tmp_path) == expected
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")

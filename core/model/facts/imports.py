@@ -72,11 +72,12 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     line: int
     wanted: str
     """The module that is asked for: "typing_extensions", "google.protobuf"."""
-    kind: Literal["absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged", "byte code"]
+    kind: Literal["absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged", "byte code", "refused"]
     """absent: no such module, or only folders without __init__. no name: it has no such name. empty: a file of no bytes.
     unreadable: a file that this user may not read. damaged: its bytes are no text, such as zeros.
     byte code: a .pyc that Python takes, and that is cut off or for another Python.
-    foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take."""
+    foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take.
+    refused: the importer's own code compares the module's release, and raises."""
     name: str = ""
     """The name that is imported from it, if it lacks that."""
     path: str = ""

@@ -57,6 +57,7 @@ class Values(NamedTuple):
     modules: Mapping[str, str]
     """Name -> the module that it refers to."""
     values: Mapping[str, object]
+    functions: Mapping[str, ast.FunctionDef] = {}
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -95,6 +96,8 @@ def value_of(node: ast.expr, names: Values, around: Surroundings) -> object:
             return _attribute(node, names, around)
         case ast.Call():
             return _called(node, names, around)
+        case ast.ListComp(elt=each, generators=[one]) | ast.GeneratorExp(elt=each, generators=[one]):
+            return _each(each, one, names, around)
     return UNKNOWN
 
 
@@ -123,9 +126,14 @@ def _attribute(node: ast.Attribute, names: Values, around: Surroundings) -> obje
 def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
     chain = chain_of(node.func)
     name = chain[-1] if chain else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if isinstance(node.func, ast.Name) and name in names.functions:
+        return _of_function(names.functions[name], node, names, around)
     its = [value_of(a, names, around) for a in node.args] if not node.keywords else [UNKNOWN]
     match name, its:
-        case (("parse" | "Version" | "LooseVersion" | "StrictVersion" | "parse_version"), [str(text)]):
+        case (
+            ("parse" | "Version" | "LooseVersion" | "StrictVersion" | "parse_version" | "digit_version"),
+            [str(text)],
+        ):
             return parse_python_version(text) or UNKNOWN
         case "find_spec", [str(module)]:
             found = around.is_installed(module)
@@ -135,10 +143,52 @@ def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
         case "startswith", [str(begin)] if isinstance(node.func, ast.Attribute):
             value = value_of(node.func.value, names, around)
             return value.startswith(begin) if isinstance(value, str) else UNKNOWN
+        case "split", [str(by)] if isinstance(node.func, ast.Attribute):
+            value = value_of(node.func.value, names, around)
+            return tuple(value.split(by)) if isinstance(value, str) and by else UNKNOWN
+        case "int", [str(digits)]:
+            return int(digits) if digits.isdecimal() else UNKNOWN
+        case "map", [_, tuple(several)] if chain_of(node.args[0]) == ("int",):
+            whole = all(isinstance(one, str) and one.isdecimal() for one in several)
+            return tuple(map(int, several)) if whole else UNKNOWN
+        case (("tuple" | "list"), [tuple(several)]):
+            return several
         case _, [] if (asked := re.fullmatch(r"is_(\w+)_available", name)) and asked[1] in _ASKED:
             found = around.is_installed(asked[1])
             return UNKNOWN if found is None else found
     return UNKNOWN
+
+
+def _each(each: ast.expr, one: ast.comprehension, names: Values, around: Surroundings) -> object:
+    """Return the values of an expression for each part of what is known."""
+    several = value_of(one.iter, names, around)
+    if not isinstance(several, tuple) or one.ifs or not isinstance(one.target, ast.Name):
+        return UNKNOWN
+    name = one.target.id
+    found = [value_of(each, names._replace(values={**names.values, name: part}), around) for part in several]
+    return UNKNOWN if UNKNOWN in found else tuple(found)
+
+
+def _of_function(its: ast.FunctionDef, call: ast.Call, names: Values, around: Surroundings) -> object:
+    """Return what a function returns that does nothing else."""
+    body = (
+        its.body[1:] if isinstance(its.body[0], ast.Expr) and isinstance(its.body[0].value, ast.Constant) else its.body
+    )
+    given, wanted = call.args, [a.arg for a in its.args.args]
+    if (
+        len(body) != 1
+        or not isinstance(body[0], ast.Return)
+        or body[0].value is None
+        or call.keywords
+        or len(given) != len(wanted)
+    ):
+        return UNKNOWN
+    bound = {a: chain_of(node) for a, node in zip(wanted, given, strict=True)}
+    modules = {a: names.modules[c[0]] for a, c in bound.items() if len(c) == 1 and c[0] in names.modules}
+    values = {a: value_of(node, names, around) for a, node in zip(wanted, given, strict=True) if a not in modules}
+    other = {name: one for name, one in names.functions.items() if one is not its}  # no function of itself
+    inner = Values({**names.modules, **modules}, {**names.values, **values}, other)
+    return value_of(body[0].value, inner, around)
 
 
 def _is_metadata(chain: tuple[str, ...], names: Values) -> bool:

@@ -94,7 +94,10 @@ class _Frame(msgspec.Struct):
     values: dict[str, object] = msgspec.field(default_factory=dict)
     """Names whose value is known."""
     functions: dict[str, ast.FunctionDef] = msgspec.field(default_factory=dict)
-    """Functions without arguments."""
+    releases: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Names whose value comes of the release of modules -> these."""
+    refused: tuple[str, ...] = ()
+    """The modules of whose releases Python came to the block that is being followed."""
     annotated: bool = True
     """Whether annotations are evaluated."""
 
@@ -106,7 +109,7 @@ class _Frame(msgspec.Struct):
     @property
     def known(self) -> Values:
         """What its names stand for."""
-        return Values(self.modules, self.values)
+        return Values(self.modules, self.values, self.functions)
 
     def bind(self, name: str, module: str) -> None:
         """Let a name stand for a module."""
@@ -116,13 +119,17 @@ class _Frame(msgspec.Struct):
     def forget(self, names: Iterable[str]) -> None:
         """Let names stand for nothing that is known."""
         for name in names:
-            for known in (self.modules, self.values, self.functions):
+            for known in (self.modules, self.values, self.functions, self.releases):
                 known.pop(name, None)
 
     def inner(self, own: Iterable[str]) -> _Frame:
         """Return the frame of a class or a function, whose own names are not the module's."""
         made = msgspec.structs.replace(
-            self, modules=dict(self.modules), values=dict(self.values), functions=dict(self.functions)
+            self,
+            modules=dict(self.modules),
+            values=dict(self.values),
+            functions=dict(self.functions),
+            releases=dict(self.releases),
         )
         made.forget(own)
         return made
@@ -170,6 +177,8 @@ class Follower:
         self._entered: dict[str, _Ended | None] = {}
         """Modules that were entered, each with where its import ends."""
         self._start = ""
+        self._asked: list[str] = []
+        """Modules whose release the evaluation of expressions came to."""
         self._first_start: dict[str, str] = {}
         """Files that were followed -> the module whose import came to them first."""
         self._proofs: dict[str, frozenset[int]] = {}
@@ -425,26 +434,54 @@ class Follower:
             case ast.Return():
                 return False
             case ast.Raise(exc=raised):
-                raise _Ended(None, name_of_error(raised))
+                raise self._refused(frame, frame.refused, name_of_error(raised))
+            case ast.Assert(test=test):
+                self._look_up(test, frame)
+                its, releases = self._judged(test, frame)
+                if its is False and releases:
+                    raise self._refused(frame, releases, "AssertionError")
             case ast.Try():
                 return (yield from self._try(node, frame))
             case ast.If(test=test, body=first, orelse=second):
                 self._look_up(test, frame)
-                its = answer(test, frame.known, self)
+                its, releases = self._judged(test, frame)
                 if its is not None:
-                    return (yield from self._block(first if its else second, frame))
+                    before, frame.refused = frame.refused, releases or frame.refused
+                    goes_on = yield from self._block(first if its else second, frame)
+                    frame.refused = before
+                    return goes_on
                 frame.forget(stored_names([node]))
                 return not may_return(node)
             case ast.With(body=inner) if is_harmless(node):
                 return (yield from self._block(inner, frame))
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield from self._definition(node, frame)
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[])) if name in frame.functions:
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[])) if (
+                name in frame.functions and not any(ast.iter_child_nodes(frame.functions[name].args))
+            ):
                 its_body = frame.functions[name].body
                 yield from self._block(its_body, frame.inner(stored_names(its_body)))
             case _:
                 self._others(node, frame)
+                return not isinstance(node, ast.For | ast.While | ast.With | ast.Match) or not may_return(node)
         return True
+
+    def _judged(self, test: ast.expr, frame: _Frame) -> tuple[bool | None, tuple[str, ...]]:
+        """Return the truth of a condition, None where that is open, and the modules whose releases it compares."""
+        self._asked.clear()
+        its = answer(test, frame.known, self)
+        return its, self._releases_in(test, frame)
+
+    def _releases_in(self, expression: ast.expr, frame: _Frame) -> tuple[str, ...]:
+        """Return the modules whose releases an expression has come to that was just evaluated."""
+        names = (node.id for node in ast.walk(expression) if isinstance(node, ast.Name)) if frame.releases else ()
+        return tuple(dict.fromkeys((*self._asked, *(m for name in names for m in frame.releases.get(name, ())))))
+
+    def _refused(self, frame: _Frame, modules: tuple[str, ...], error: str) -> _Ended:
+        """Return the end at a line that raises; without a release that it is for, nothing is told of it."""
+        if not modules:
+            return _Ended(None, error)
+        return self._end("refused", frame, modules[0], self._found.find(modules[0]), error=error or "Exception")
 
     def _import_statement(self, node: ast.Import | ast.ImportFrom, frame: _Frame) -> Steps:
         if isinstance(node, ast.Import):
@@ -466,14 +503,14 @@ class Follower:
         if isinstance(node, ast.ClassDef):
             yield from self._block(node.body, frame.inner(stored_names(node.body)))
         frame.forget([node.name])
-        if isinstance(node, ast.FunctionDef) and not any(ast.iter_child_nodes(node.args)):
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list:
             frame.functions[node.name] = node
         return True
 
     def _others(self, node: ast.stmt, frame: _Frame) -> None:
         """Look up what a statement takes of modules, and note or forget what it binds."""
         match node:
-            case ast.Expr() | ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Assert():
+            case ast.Expr() | ast.Assign() | ast.AnnAssign() | ast.AugAssign():
                 self._look_up(node, frame)
             case ast.For(iter=over):
                 self._look_up(over, frame)
@@ -481,9 +518,12 @@ class Follower:
                 self._look_up(items[0].context_expr, frame)
         frame.forget(stored_names([node]))
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self._asked.clear()
             value = value_of(node.value, frame.known, self)
             if value is not UNKNOWN:
                 frame.values[node.targets[0].id] = value
+                if releases := self._releases_in(node.value, frame):
+                    frame.releases[node.targets[0].id] = releases
 
     def _try(self, node: ast.Try, frame: _Frame) -> Steps:
         """Do what is tried; where that surely ends, what the handler does that catches it."""
@@ -571,7 +611,9 @@ class Follower:
 
     def release(self, module: str) -> str:
         """Return the release of what brings a module; empty where that is open."""
-        return next((d.version for d in self._distributions if module_of(d.name) == module), "")
+        its = next((d.version for d in self._distributions if module_of(d.name) == module), "")
+        self._asked += [module] if its else []
+        return its
 
     # --- what is lacking ----------------------------------------------------------------------------------------------
 

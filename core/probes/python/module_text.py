@@ -34,7 +34,7 @@ _DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
 
 
 _BLOCK = late_pattern(
-    r"^(?:try[ \t]*:|else[ \t]*:|elif\b|with\b|\w+\(\)[ \t]*(?:#[^\n]*)?\r?$|raise\b|if\b(?!.*TYPE_CHECKING[ \t]*:|[ \t]*\(?__name__))",
+    r"^(?:try[ \t]*:|else[ \t]*:|elif\b|with\b|\w+\(\)[ \t]*(?:#[^\n]*)?\r?$|raise\b|assert\b.*[vV]ersion|if\b(?!.*TYPE_CHECKING[ \t]*:|[ \t]*\(?__name__))",
     re.MULTILINE,
 )
 

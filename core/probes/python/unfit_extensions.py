@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -62,6 +63,8 @@ class UnfitExtension(msgspec.Struct, frozen=True):
     """The package itself installed the missing or unusable library."""
     ends: str = ""
     """The module whose import is known to fail without it, for a library that Python code opens."""
+    is_every: bool = False
+    """The package has several files for this module, of which its Python code takes one, and none of them loads."""
 
     @property
     def dotted(self) -> str:
@@ -124,7 +127,9 @@ def unfit_extensions(
 def _unfit(
     python: PythonEnvironment, interpreter: Interpreter, look: _Look, where: Sysroot, plugins: tuple[Plugin, ...]
 ) -> tuple[UnfitExtension, ...]:
-    found = [*look.of_python(interpreter)]
+    # conda's libraries, and those of some wheels, lie there: they are no Python modules.
+    beside = where.join(python.prefix, "lib")
+    found = [u for u in look.of_python(interpreter) if not look.is_elsewhere(u, python.site_packages, beside)]
     opened: list[UnfitExtension] = [one for plugin in plugins for one in look.of_plugin(plugin)]
     table = module_table().opened
     known: set[str] = set()
@@ -133,18 +138,35 @@ def _unfit(
             what = _distribution(folder, name)
             if what is not None and what.name not in known and not LEFT_OUT.fullmatch(what.name):
                 known.add(what.name)  # If two have one name, Python imports the first.
-                found += look.of_distribution(what)
+                its = (u for u in look.of_distribution(what) if not look.is_elsewhere(u, python.site_packages, beside))
+                found += _chosen(its, look.files_of_modules(what))
                 for row in table:
                     if re.fullmatch(row.distributions, what.name) and not (
                         row.below and is_older(what.version, row.below) is not True
                     ):
                         opened += look.of_opened(row, what, python.site_packages)
-    return (*opened, *(one for one in found if not look.is_elsewhere(one, python.site_packages)))
+    return (*opened, *found)
 
 
 def _distribution(folder: str, entry: str) -> Distribution | None:
     spelt = re.fullmatch(r"([A-Za-z0-9][\w.]*)-([^-]+)\.dist-info", entry)
     return Distribution(name=normalise_name(spelt[1]), version=spelt[2], location=folder) if spelt else None
+
+
+def _chosen(unfit: Iterable[UnfitExtension], files: Mapping[str, int]) -> Iterator[UnfitExtension]:
+    """Leave out a file that does not load where another of the same module does; of several that do not, give the first.
+
+    ``files``: how many files each module has, by its dotted name.
+    """
+    several: dict[str, list[UnfitExtension]] = {}
+    for one in unfit:
+        if files.get(one.dotted, 0) < 2:
+            yield one
+        else:
+            several.setdefault(one.dotted, []).append(one)
+    for dotted, its in several.items():
+        if len(its) == files[dotted]:
+            yield replace(its[0], is_every=True)
 
 
 class _Look:
@@ -173,11 +195,19 @@ class _Look:
         rows = record_rows(what, LIBRARY_ROW, self._where)
         process, owner = self._process(), f"{what.name} {what.version}"
         recorded = {self._where.name(path): path for path in rows}
-        for path in [p for p in rows if self._is_module(p, what)][:MAX_MODULES_OF_ONE]:
+        for path in self._modules(rows, what):
             if self._where.stat(path) is None:
                 yield UnfitExtension(path_text(path), owner, what.location, recorded=True)
             else:
                 yield from self._one(path, owner, what.location, recorded, process)
+
+    def files_of_modules(self, what: Distribution) -> Counter[str]:
+        """Return how many files a distribution has for each extension module: ``MPI.mpich.so`` and ``MPI.openmpi.so`` are of one."""
+        paths = self._modules(record_rows(what, LIBRARY_ROW, self._where), what)
+        return Counter(UnfitExtension(path_text(p), "", what.location).dotted for p in paths)
+
+    def _modules(self, rows: Iterable[str], what: Distribution) -> list[str]:
+        return [p for p in rows if self._is_module(p, what)][:MAX_MODULES_OF_ONE]
 
     def of_opened(self, row: OpenedLibrary, what: Distribution, folders: tuple[str, ...]) -> Iterator[UnfitExtension]:
         """Yield the library that a package's Python code opens, if neither the package's nor the system's copy loads."""
@@ -261,12 +291,14 @@ class _Look:
                 return Edge(name=want.library, wanted_by=path, state="damaged", path=there, detail=want.version)
         return None
 
-    def is_elsewhere(self, one: UnfitExtension, folders: tuple[str, ...]) -> bool:
+    def is_elsewhere(self, one: UnfitExtension, folders: tuple[str, ...], beside: str) -> bool:
         """Whether a missing library is in the environment nevertheless: a package without its own copy may load it
         first.
         """
         if one.recorded or one.edge is None or one.edge.state != "absent" or "/" in one.edge.name:
             return False
+        if self._where.is_file(self._where.join(beside, one.edge.name)):
+            return True
         return any(one.edge.name in self._library_names(folder) for folder in folders)
 
     def _library_names(self, folder: str) -> frozenset[str]:

@@ -144,6 +144,8 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         return _("{who} is recorded in {prefix}, but there is no module {module}.", **values)
     if ended.kind == "no name":
         return _("{who} in {prefix} cannot be imported: {module} has no {name}.", name=ended.name, **values)
+    if ended.kind == "refused":
+        return _("{who} in {prefix} cannot be imported: its own code refuses {other}.", other=ended.owner, **values)
     if ended.kind == "empty":
         return _("{who} in {prefix} cannot be imported: the file of {module} is empty.", **values)
     if ended.kind == "foreign":
@@ -177,6 +179,8 @@ def _cause_and_why(
         )
     if ended.path.endswith(".pyc"):
         return "corrupt_or_truncated_file", _why_byte_code(ended)
+    if ended.kind == "refused":
+        return "requirement_broken", _("It compares the release of {package} as it starts, and stops.", package=package)
     if ended.kind == "no name":
         return "requirement_broken", _(
             "The import was written for another release of {package} than the installed one.", package=package

@@ -34,6 +34,7 @@ DEBIANS = {
     "libstdc++.so.6": "libstdc++6", "libgcc_s.so.1": "libgcc-s1", "libffi.so.8": "libffi8", "libbz2.so.1.0": "libbz2-1.0",
     "libportaudio.so.2": "libportaudio2", "libmagic.so.1": "libmagic1", "libzbar.so.0": "libzbar0", "libcairo.so.2": "libcairo2",
     "libopenslide.so.1": "libopenslide0", "liblzma.so.5": "liblzma5", "libssl.so.3": "libssl3", "libsqlite3.so.0": "libsqlite3-0", "libexpat.so.1": "libexpat1",
+    "libmpi.so.12": "libmpich12", "libmpi.so.40": "libopenmpi3", "libnuma.so.1": "libnuma1", "libtbb.so.12": "libtbb12", "libibverbs.so.1": "libibverbs1",
 }  # fmt: skip
 """Library -> package of Debian and Ubuntu; apt-file finds the others."""
 
