@@ -615,8 +615,8 @@ UNSET_LINE = replace(OLD_LINE, does="unset", value="", line=9)
         ((OLD_LINE, replace(OLD_LINE, name="PYTHONPATH", line=5)), (), "In /w/Makefile, line 3: put /v/lib"),
         ((OLD_LINE, replace(OLD_LINE, line=5, overridden=True)), (), "In /w/Makefile, line 3: put /v/lib"),
         ((OLD_LINE, UNSET_LINE), (), "In /w/Makefile, line 3: put /v/lib"),
-        ((), (UNSET_LINE,), "In /w/Makefile, line 9: it unsets LD_LIBRARY_PATH."),
-        ((UNSET_LINE,), (UNSET_LINE,), "In /w/Makefile, line 9: it unsets LD_LIBRARY_PATH."),
+        ((), (UNSET_LINE,), "Line 9 of /w/Makefile unsets LD_LIBRARY_PATH."),
+        ((UNSET_LINE,), (UNSET_LINE,), "Line 9 of /w/Makefile unsets LD_LIBRARY_PATH."),
         ((replace(OLD_LINE, name="PYTHONPATH"),), (replace(UNSET_LINE, name="PYTHONPATH"),), ""),
     ],
 )

@@ -271,7 +271,7 @@ def found_in(root: Path, *names: str) -> Report:
 @pytest.mark.parametrize(
     ("order", "works", "words"),
     [
-        (("other", "good"), True, "by full paths"),
+        (("other", "good"), True, "by full path"),
         (("other", "mine", "good"), False, "does not work"),
         (("other",), False, "no cuDNN is found"),
         (("good", "other"), None, "without doing it"),
