@@ -25,6 +25,7 @@ HELD_OUT_MARKS = {
     "5": "<!-- fifth held-out table: python -m tests.worldlab --held-out 5 --markdown -->",
     "6": "<!-- sixth held-out table: python -m tests.worldlab --held-out 6 --markdown -->",
     "7": "<!-- seventh held-out table: python -m tests.worldlab --held-out 7 --markdown -->",
+    "8": "<!-- eighth held-out table: python -m tests.worldlab --held-out 8 --markdown -->",
 }
 
 
