@@ -1,7 +1,8 @@
 """The eighth held-out set, classes A to E: from the list of classes and public threads, by somebody who has read no rule and no probe.
 
 Committed before the first run. Above each row: the thread that it is made from, or "class only". The last step of each
-plant is the fault; without it, the real program works (torchtext and DGL apart, which have no release for these torches).
+fault's plant is the fault, and without it the real program works; torchtext and DGL apart, which have no release for
+these torches, and FFmpeg, which a healthy row brings along.
 """
 
 from __future__ import annotations
@@ -460,9 +461,9 @@ SCENES: tuple[Scene, ...] = (
     # https://github.com/meta-pytorch/torchcodec/issues/1143
     Scene("torchcodec-for-another-torch", "B", "torch-2.8", CODECS, then(installs("--no-deps", "torchcodec==0.7.0"), ffmpeg, installs("--no-deps", "torchcodec==0.2.0")), UNFIT, "", "torchcodec", "undefined symbol"),
     # https://github.com/huggingface/huggingface_hub/issues/2377
-    Scene("transformers-with-a-newer-hub", "B", "torch-2.6", TOKENIZER, then(installs(TRANSFORMERS), installs("--no-deps", "huggingface-hub==1.0.1", "httpx", "httpcore", "h11", "anyio", "sniffio", "shellingham", "typer-slim", "click")), BROKEN, "", "huggingface-hub", "huggingface-hub"),
+    Scene("transformers-with-a-newer-hub", "B", "torch-2.6", TOKENIZER, then(installs(TRANSFORMERS), installs("--no-deps", "huggingface-hub==1.0.1", "httpx", "httpcore", "h11", "anyio", "sniffio", "shellingham", "typer-slim", "click")), BROKEN, "", "huggingface", "huggingface-hub"),
     # https://github.com/easydiffusion/easydiffusion/issues/1851
-    Scene("diffusers-with-a-newer-hub", "B", "torch-2.6", imports("diffusers"), then(installs("diffusers==0.25.0", "huggingface-hub==0.25.2"), installs("--no-deps", "huggingface-hub==0.34.4", "hf-xet")), BROKEN, "", "diffusers", "cached_download"),
+    Scene("diffusers-with-a-newer-hub", "B", "torch-2.6", imports("diffusers"), then(installs("diffusers==0.25.0", "huggingface-hub==0.25.2"), installs("--no-deps", "huggingface-hub==0.34.4", "hf-xet")), BROKEN, "", "huggingface", "cached_download"),
     # https://github.com/yuvraj108c/ComfyUI-Whisper/issues/47
     Scene("numba-with-a-newer-numpy", "B", "ctranslate2", imports("numba"), then(installs("numba==0.61.2"), installs("--no-deps", "numpy==2.4.6")), (*BROKEN, "numpy_abi_mismatch"), "", "numba", "Numba needs NumPy"),
     # class only: the wheel of the NumPy 1 days
@@ -490,6 +491,8 @@ SCENES: tuple[Scene, ...] = (
     Scene("typing-extensions-of-a-layer", "C", "torch-2.8", TORCH, then(layered("layer/python", "--no-deps", "typing-extensions==4.5.0"), sets(PYTHONPATH="{home}/layer/python")), (*SHADOWED, "requirement_broken"), "torch", "layer/python", "typing_extensions"),
     # class only: two builds of OpenCV share a folder, and one was removed
     Scene("opencv-after-its-twin-was-removed", "C", "torch-2.6", runs("import cv2; cv2.imread"), then(installs("--no-deps", CV), installs("--no-deps", HEADLESS), lacks("opencv-python-headless")), (*CUT, "duplicate_framework_packages"), "", "opencv", "cv2"),
+    # class only: two builds of CuPy share a folder, too
+    Scene("cupy-after-its-twin-was-removed", "C", "cupy-alone", runs("import cupy; cupy.ndarray"), then(installs("--no-deps", "cupy-cuda11x==13.6.0"), lacks("cupy-cuda11x")), (*CUT, "duplicate_framework_packages"), "", "cupy", "cupy"),
     # class only: a module of the person's own
     Scene("tokenizers-py-in-the-project", "C", "torch-2.6", runs("import torch; from transformers import PreTrainedTokenizerFast"), then(installs(TRANSFORMERS), writes({"work/tokenizers.py": "class WordTokenizer:\n    pass\n"}, "work")), SHADOWED, "", "tokenizers.py", "tokenizers"),
     # https://github.com/google/ci_edit/issues/192
@@ -556,7 +559,7 @@ SCENES: tuple[Scene, ...] = (
     # links into uv's cache, which is there
     Scene("ml-dtypes-linked-to-the-cache", "healthy", "jax", runs(JAX), linked("--no-deps", "--reinstall", "ml-dtypes==0.5.3")),
     # two majors of a small library, each under its name
-    Scene("runtimes-of-three-majors", "healthy", "torch-2.8", TORCH, installs("--no-deps", "nvidia-cuda-runtime-cu11==11.8.89", "nvidia-nvtx-cu11==11.8.86", "nvidia-cuda-runtime==13.0.96")),
+    Scene("runtimes-of-two-majors", "healthy", "torch-2.8", TORCH, installs("--no-deps", "nvidia-cuda-runtime==13.0.96", "nvidia-nvtx==13.0.85")),
     # an old toolkit that nothing searches
     Scene("old-toolkit-in-the-home", "healthy", "torch-2.6", TORCH, then(writes({"cuda-11.8/version.json": '{"cuda": {"name": "CUDA SDK", "version": "11.8.0"}}\n', "cuda-11.8/bin/nvcc": "#!/bin/sh\necho 'Cuda compilation tools, release 11.8, V11.8.89'\n", "cuda-11.8/lib64/libcudart.so.11.0": "", "cuda-11.8/lib64/libcudnn.so.8": ""}, "", 0o755))),
     # a proxy of a scheme that is known, with the package that speaks it
@@ -575,6 +578,8 @@ SCENES: tuple[Scene, ...] = (
     Scene("jax-service-with-quotation-marks", "healthy", "jax", by_unit, then(program(JAX), writes({".config/systemd/user/serve.service": unit_text('Environment="JAX_ENABLE_X64=True"\nEnvironmentFile=%h/serve.env\n'), "serve.env": "JAX_PLATFORMS=\"cpu\"\nXLA_FLAGS='--xla_cpu_multi_thread_eigen=true'\n"}))),
     # honcho does, too
     Scene("keras-procfile-with-quotation-marks", "healthy", "tensorflow", started("{env}/bin/honcho", "start"), then(program(KERAS), installs("--no-deps", "honcho==2.0.0"), writes({**PROCFILE, "work/.env": 'KERAS_BACKEND="tensorflow"\n'}, "work"))),
+    # folders that are not there do no harm
+    Scene("cupy-with-places-that-are-gone", "healthy", "cupy", runs("import cupy"), then(searches, sets(PYTHONPATH="/opt/gone:{home}/code", CUPY_CACHE_DIR="{home}/not/yet", CUDA_PATH="{site}/nvidia/cuda_runtime"), writes({"code/tools.py": "x = 1\n"}))),
     # contracts that are kept
     Scene("cluster-and-interface-that-are-there", "healthy", "torch-2.8", GLOO, sets(GLOO_SOCKET_IFNAME="lo", TF_CONFIG="{'cluster': 1}", MASTER_ADDR="127.0.0.1", MASTER_PORT="29500", KERAS_BACKEND="torch\r")),
     Scene("tensorflow-cluster-of-one", "healthy", "tensorflow", CLUSTER, sets(TF_CONFIG='{"cluster": {"worker": ["localhost:12345"]}, "task": {"type": "worker", "index": 0}}')),
