@@ -15,6 +15,7 @@ HELD_OUT = {
     "5": "held_out_5",
     "6": "held_out_6",
     "7": "held_out_7",
+    "8": "held_out_8",
 }
 """The name of each held-out set -> its module."""
 
