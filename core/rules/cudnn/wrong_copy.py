@@ -117,7 +117,7 @@ def _shadowed_finding(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Fi
         ),
         cause="cudnn_shadowed",
         why=_(
-            "The first cuDNN on the search path wins, and for {label} that is not the one it needs.",
+            "Programs load the first cuDNN on the search path. It is the wrong one for {label}.",
             label=translate_fact(c.load.consumer.label),
         ),
         evidence=[*wanted, *candidate_evidence(c.main), *load_failures(c)],
