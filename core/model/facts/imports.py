@@ -132,6 +132,18 @@ class EnvironmentFault(Frozen, frozen=True, kw_only=True):
     """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name."""
 
 
+class OverwrittenPackage(Frozen, frozen=True, kw_only=True):
+    """A package that two distributions of different releases installed: the last one wrote over the other's modules."""
+
+    package: str
+    """The name that is imported."""
+    path: str
+    written: str
+    """Name and version of the distribution whose modules are there."""
+    lost: str
+    """Of the one whose modules were overwritten."""
+
+
 class Remains(Frozen, frozen=True, kw_only=True):
     """What an interrupted installation or removal left in a folder of packages."""
 
@@ -160,3 +172,4 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     """Packages in environments with NumPy 2 whose compiled modules were built with NumPy 1's headers."""
     faults: tuple[EnvironmentFault, ...] = ()
     remains: tuple[Remains, ...] = ()
+    overwritten: tuple[OverwrittenPackage, ...] = ()
