@@ -114,6 +114,14 @@ def test_a_broken_environment_is_an_error_and_the_interpreter_agrees(
     assert Severity.ERROR in [f.severity for rule in RULES for f in rule(seen)]
 
 
+@pytest.mark.parametrize("name", ["nowhere", "lib"])
+def test_a_folder_of_libraries_by_variable_is_judged_as_the_interpreter_does(prefix: Path, name: str):
+    env = {"PYTHONPLATLIBDIR": name}
+    found, _seen = look(prefix, **env)
+    assert works(prefix, **env) is (found.faults == ())
+    assert [f.source for f in found.faults] in ([], ["PYTHONPLATLIBDIR"])
+
+
 def test_pythonhome_that_names_nothing(prefix: Path, tmp_path: Path):
     env = {"PYTHONHOME": str(tmp_path / "none")}
     assert not works(prefix, **env)

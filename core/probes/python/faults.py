@@ -105,12 +105,23 @@ def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroo
         )
     else:
         digits = f"python{python.version[0]}{python.version[1]}.zip"
-        folders = (where.join(base, n, f"python{python.short_version}") for n in ("lib", "lib64"))
+        library = env.get("PYTHONPLATLIBDIR", "") if python.version >= (3, 9) else ""
+        names = (library,) if library else ("lib", "lib64")
+        folders = [where.join(base, n, f"python{python.short_version}") for n in names]
         there = any(where.is_file(where.join(f, "os.py")) or where.is_file(where.join(f, "os.pyc")) for f in folders)
-        there = there or any(where.is_file(where.join(base, n, digits)) for n in ("lib", "lib64"))
+        there = there or any(where.is_file(where.join(base, n, digits)) for n in names)
+        if library and not there and _has_default(base, python, where):
+            yield EnvironmentFault(kind="no standard library", path=path_text(folders[0]), source="PYTHONPLATLIBDIR")
+            return
     lost = python.settings is None and where.is_link(python.executable)  # an environment without pyvenv.cfg
     if not there and not lost and (named or (python.settings is not None and where.is_folder(base))):
         yield EnvironmentFault(kind="no standard library", path=path_text(base), source="PYTHONHOME" if named else "")
+
+
+def _has_default(base: str, python: Interpreter, where: Sysroot) -> bool:
+    """Whether Python finds its standard library where it looks without PYTHONPLATLIBDIR."""
+    names = (where.join(base, n, f"python{python.short_version}", "os.py") for n in ("lib", "lib64"))
+    return any(where.is_file(name) for name in names)
 
 
 def _library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Iterator[EnvironmentFault]:

@@ -20,6 +20,9 @@ from core.rules.frameworks.imports import views_with_imports
 from core.rules.frameworks.packages import FRAMEWORKS
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
+LEADING = ("PYTHONHOME", "PYTHONPLATLIBDIR")
+"""Variables that lead an interpreter to its standard library."""
+
 
 def broken_environments(seen: Snapshot) -> Iterator[Finding]:
     """An environment's Python is missing or was replaced, or its scripts name another folder."""
@@ -52,7 +55,7 @@ def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
         ],
         subject=home.python.prefix,
         fix=fix,
-        remedy=Unset(variable="PYTHONHOME") if fault.source == "PYTHONHOME" else None,
+        remedy=Unset(variable=fault.source) if fault.source in LEADING else None,
     )
 
 
@@ -83,12 +86,12 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
                 _("The interpreter is linked against this library, and no folder that the loader searches has it."),
                 anew,
             )
-        case "no standard library" if fault.source == "PYTHONHOME":
+        case "no standard library" if fault.source in LEADING:
             return (
-                _("PYTHONHOME leads the Python of {prefix} to {path}, which has no standard library for it.",
-                  prefix=prefix, path=fault.path),
+                _("{name} leads the Python of {prefix} to {path}, which has no standard library for it.",
+                  name=fault.source, prefix=prefix, path=fault.path),
                 _("Python does not start without its standard library: \"No module named 'encodings'\"."),
-                manual_fix(_("Remove the variable {name}", name="PYTHONHOME"), _("For this terminal: unset PYTHONHOME")
+                manual_fix(_("Remove the variable {name}", name=fault.source), _("For this terminal: unset {name}", name=fault.source)
                            if home.seen.machine.system == "linux" else "", restart="terminal"),
             )  # fmt: skip
         case "no standard library":
