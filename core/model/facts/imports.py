@@ -58,6 +58,8 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     """The tags in its owner's WHEEL file, if none of them matches this Python and system."""
     alone: bool = False
     """Whether its entry's folder contains nothing else that can be imported."""
+    unlike: bool = False
+    """For one that hides a module of Python itself: its text has no name that the hidden module defines."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 
