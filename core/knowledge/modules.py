@@ -37,6 +37,10 @@ class StandardModules(Frozen, frozen=True, kw_only=True):
     distributions: str
     modules: tuple[str, ...]
     source: str
+    indispensable: tuple[str, ...] = ()
+    """Those without whose names the import fails."""
+    measured: str = ""
+    """How that was found."""
 
 
 class CheckedRequirement(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):

@@ -55,7 +55,18 @@ def read_record(distribution: Distribution, where: Sysroot) -> str:
         data = where.read(info, MAX_WHEEL_RECORD_BYTES)
         if data is not None:
             return data.decode("utf-8", "replace")
-    return ""
+    other = _spelt_otherwise(distribution, where)
+    data = where.read(where.join(distribution.location, other, "RECORD"), MAX_WHEEL_RECORD_BYTES) if other else None
+    return data.decode("utf-8", "replace") if data is not None else ""
+
+
+def _spelt_otherwise(distribution: Distribution, where: Sysroot) -> str:
+    """Return the folder of a distribution's metadata, spelt as its author does: "PyYAML-6.0.2.dist-info"; empty without one."""
+    wanted = re.compile(
+        rf"{re.escape(distribution.name).replace(re.escape('-'), '[-_.]+')}-{re.escape(distribution.version)}[.]dist-info",
+        re.IGNORECASE,
+    )
+    return next((n for n in where.names(distribution.location) or () if wanted.fullmatch(n)), "")
 
 
 def installed_by_conda(what: Distribution, where: Sysroot) -> bool:

@@ -191,6 +191,27 @@ def test_a_wheels_tags_are_those_of_pep_425(tmp_path: Path, tag: str, fits: bool
     assert (known(tmp_path, executable, site, torch="2.8.0")["torch"].wheel_tags == ()) is fits
 
 
+@pytest.mark.parametrize(
+    ("text", "unlike"),
+    [
+        ("def pick():\n    return 1\n", True),
+        ("", True),
+        ("import os\n\n\nclass Queue:\n    pass\n", False),
+        ("from queue_of_old import Queue\n", False),
+        ("from queue_of_old import *\n", False),
+        ("def __getattr__(name):\n    return name\n", False),
+        ("globals().update(vars(__import__('_queue')))\n", False),
+        ("def broken(:\n", False),
+    ],
+)
+def test_a_file_that_hides_one_is_no_copy_and_no_stand_in(tmp_path: Path, text: str, unlike: bool):
+    executable, _site = environment(tmp_path)
+    (tmp_path / "queue.py").write_text(text)
+    torch = (Distribution(name="torch", version="2.8.0"),)
+    (found,) = hidden_standard_modules(search(executable, {}, tmp_path), torch)
+    assert found.unlike is unlike
+
+
 def test_a_file_hides_a_module_of_the_standard_library(tmp_path: Path):
     executable, _site = environment(tmp_path)
     for name in ("random", "queue", "mymodule", "sys"):

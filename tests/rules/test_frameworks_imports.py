@@ -190,6 +190,11 @@ def test_a_hidden_module_of_python_itself_matters_to_frameworks_only():
     (told,) = found(seen(torch(), hidden_standard=(random,)))
     assert (told.severity, told.cause, told.subject) == (Severity.WARNING, "module_shadowed", "/home/ada/work")
     assert told.remedy == GiveOtherName(files=(("/home/ada/work/random.py", "my_random.py"),))
+    (told,) = found(seen(torch(), hidden_standard=(replace(random, unlike=True),)))
+    assert told.severity == Severity.ERROR  # torch's import needs its names
+    spare = replace(random, name="calendar", path="/home/ada/work/calendar.py", unlike=True)
+    (told,) = found(seen(torch(), hidden_standard=(spare,)))
+    assert told.severity == Severity.WARNING
     assert found(seen(hidden_standard=(random,), its=python(distributions=()))) == []
 
 

@@ -10,13 +10,19 @@ from core.model.facts import (
     DamagedFile,
     Distribution,
     ImportSearch,
+    OverwrittenPackage,
     PythonEnvironment,
     Snapshot,
     StartLook,
 )
 from core.model.steps import Severity
 from core.rules.frameworks.environment_view import environment_views
-from core.rules.frameworks.packages import jax_without_its_other_half, numpy_abi
+from core.rules.frameworks.packages import (
+    duplicate_packages,
+    jax_without_its_other_half,
+    numpy_abi,
+    overwritten_packages,
+)
 from core.rules.frameworks.records import WHOLE_STATE, _is_broken
 from core.rules.newer import newer_packages
 from core.rules.ways import snapshot_for_way
@@ -87,6 +93,37 @@ def test_packages_for_a_newer_cuda_are_told_once_for_each_environment() -> None:
     several = {"nvidia_cublas_cu99": "99.0", "nvidia_cufft_cu99": "99.0"}
     found = list(newer_packages(seen(has(PREFIX, **several), has(OTHER, **several))))
     assert [f.subject for f in found] == [h.python.prefix for h in environment_views(seen(has(PREFIX), has(OTHER)))]
+
+
+def over(package: str, written: str, lost: str) -> tuple[ImportSearch, ...]:
+    path = f"{PREFIX}/lib/python3.11/site-packages/{package}"
+    return (
+        ImportSearch(
+            prefix=PREFIX,
+            overwritten=(OverwrittenPackage(package=package, path=path, written=written, lost=lost),),
+        ),
+    )
+
+
+@pytest.mark.parametrize(("requires", "keep"), [((), "jwt==1.3.1"), (("pyjwt>=2",), "pyjwt==2.10.1")])
+def test_what_others_require_is_kept_of_two_that_own_one_package(requires: tuple[str, ...], keep: str) -> None:
+    its = has(PREFIX, torch="2.6.0")
+    of_torch = replace(its.distributions[0], requires=requires)
+    machine = replace(seen(replace(its, distributions=(of_torch,))), imports=over("jwt", "jwt 1.3.1", "pyjwt 2.10.1"))
+    (found,) = overwritten_packages(machine)
+    assert (found.id, found.severity) == ("frameworks.overwritten-jwt", Severity.WARNING)
+    assert found.fix is not None
+    assert "uninstall -y pyjwt jwt" in found.fix.advice
+    assert found.fix.advice.rstrip().endswith(keep)
+
+
+def test_a_folder_of_the_table_is_told_once_and_its_twins_are_a_note() -> None:
+    its = has(PREFIX, opencv_python="4.5.5.64", opencv_python_headless="4.9.0.80")
+    (note,) = duplicate_packages(seen(its))
+    mixed = replace(seen(its), imports=over("cv2", "opencv-python 4.5.5.64", "opencv-python-headless 4.9.0.80"))
+    (found,) = duplicate_packages(mixed)
+    assert (note.severity, found.severity) == (Severity.NOTE, Severity.WARNING)
+    assert list(overwritten_packages(mixed)) == []
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     """The tags in its owner's WHEEL file, if none of them matches this Python and system."""
     alone: bool = False
     """Whether its entry's folder contains nothing else that can be imported."""
+    unlike: bool = False
+    """For one that hides a module of Python itself: its text has no name that the hidden module defines."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 
@@ -133,6 +135,18 @@ class EnvironmentFault(Frozen, frozen=True, kw_only=True):
     """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name."""
 
 
+class OverwrittenPackage(Frozen, frozen=True, kw_only=True):
+    """A package that two distributions of different releases installed: the last one wrote over the other's modules."""
+
+    package: str
+    """The name that is imported."""
+    path: str
+    written: str
+    """Name and version of the distribution whose modules are there."""
+    lost: str
+    """Of the one whose modules were overwritten."""
+
+
 class Remains(Frozen, frozen=True, kw_only=True):
     """What an interrupted installation or removal left in a folder of packages."""
 
@@ -161,3 +175,4 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     """Packages in environments with NumPy 2 whose compiled modules were built with NumPy 1's headers."""
     faults: tuple[EnvironmentFault, ...] = ()
     remains: tuple[Remains, ...] = ()
+    overwritten: tuple[OverwrittenPackage, ...] = ()

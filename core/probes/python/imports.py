@@ -15,6 +15,7 @@ from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
 from core.probes.python.modules import ModuleSearch, extension_suffixes, hidden_standard_modules, known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
+from core.probes.python.overwritten import overwritten_packages
 from core.probes.python.plugins import framework_plugins
 from core.probes.python.records import unfit_modules
 from core.probes.python.search_path import python_search_path, read_interpreter
@@ -101,5 +102,6 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         ended=(*ended, *ended_programs(modules, python.distributions, where)),
         numpy_1=built_for_numpy_1(python.distributions, where, known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
+        overwritten=overwritten_packages(python, request, where),
         remains=tuple(remains_of_pip(path.entries, where, required)),
     )

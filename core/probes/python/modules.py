@@ -413,4 +413,19 @@ def hidden_standard_modules(search: ModuleSearch, distributions: Iterable[Distri
     rows = [r for r in module_table().standard if any(re.fullmatch(r.distributions, d.name) for d in distributions)]
     names = [n for n in dict.fromkeys(n for r in rows for n in r.modules) if n in before]
     found = (search.find(n) for n in names)
-    return tuple(f for f in found if 0 <= f.entry < first and f.kind != "namespace" and f.hidden)
+    hiding = (f for f in found if 0 <= f.entry < first and f.kind != "namespace" and f.hidden)
+    return tuple(msgspec.structs.replace(f, unlike=_is_unlike(f, search.where)) for f in hiding)
+
+
+def _is_unlike(found: FoundModule, where: Sysroot) -> bool:
+    """Whether a module's text binds no name that the module hidden by it defines: it is no copy and no stand-in of it."""
+    mine, its = (where.text(path, MAX_MODULE_BYTES) for path in (found.path, found.hidden[0]))
+    if mine is None or its is None or not (found.path.endswith(".py") and found.hidden[0].endswith(".py")):
+        return False
+    from core.probes.python.bound_names import read_names  # imported late: seldom needed
+
+    own, theirs = read_names(mine), read_names(its)
+    if own is None or theirs is None or own.stars or own.is_open or own.getattr is not None:
+        return False
+    defined = frozenset(re.findall(r"(?m)^(?:async )?(?:def|class) ([A-Za-z]\w*)", its)) & theirs.bound
+    return bool(defined) and defined.isdisjoint(own.bound)

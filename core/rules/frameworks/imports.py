@@ -272,9 +272,10 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
             if not frameworks:
                 continue
             names = join_names(file_name(seen.machine.system, f.path) for f in some)
+            fails = any(f.unlike and f.name in r.indispensable for f in some for r in rows)
             yield make_finding(
                 Step.FRAMEWORKS,
-                min(home.severity, WARNING),
+                home.severity if fails else min(home.severity, WARNING),
                 "shadowed-standard-library",
                 _("{names} in {folder} hides a module of Python itself.", names=names, folder=entry.path),
                 cause="module_shadowed",

@@ -11,8 +11,8 @@ from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
 from core.knowledge.modules import CheckedRequirement, NumpyTwo, module_table, needed_at_start
-from core.model.facts import BuiltForNumpy1, Distribution, Snapshot
-from core.model.findings import Finding, Fix
+from core.model.facts import BuiltForNumpy1, Distribution, OverwrittenPackage, Snapshot
+from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import normalise
 from core.model.remedies import InstallPackages
 from core.model.steps import Severity, Step
@@ -23,10 +23,11 @@ from core.rules.frameworks.environment_view import (
     asked_of,
     environment_views,
     first_of_each,
+    is_asked_for,
     unmet_requirements,
 )
 from core.rules.frameworks.fit import framework_tables, gpu_side, minor_version
-from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 SHARED_FOLDERS = (
     ("onnxruntime", re.compile(r"onnxruntime(-gpu|-directml|-openvino|-training|-qnn)?")),
@@ -87,6 +88,56 @@ def shared_files(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
+def overwritten_packages(seen: Snapshot) -> Iterator[Finding]:
+    """A distribution wrote over the modules of another one that owns the same package."""
+    known = {folder for folder, _pattern in SHARED_FOLDERS}
+    for home in environment_views(seen):
+        for one in overwritten_in(home) if home.near <= 3 else ():
+            if one.package not in known:
+                yield _overwritten(home, one)
+
+
+def _overwritten(home: EnvironmentView, one: OverwrittenPackage) -> Finding:
+    names = [d.partition(" ")[0] for d in (one.lost, one.written)]
+    wanted = next((n for n in names if is_asked_for(home, n)), "")
+    keep = next(d for d in (one.lost, one.written) if d.startswith(f"{wanted} ") or (not wanted and d == one.written))
+    return make_finding(
+        Step.FRAMEWORKS,
+        min(home.severity, WARNING),
+        f"overwritten-{one.package}",
+        _(
+            "{names} are in one environment and overwrite each other's files.",
+            names=join_names((one.lost, one.written)),
+        ),
+        cause="duplicate_framework_packages",
+        why=_("They write to the same folder: the last one installed wins, and removing one breaks the other."),
+        evidence=[
+            observation(_("Written by both"), one.package, one.path),
+            modules_there(one),
+            *(concern_row(home.python.consumer(d)) for d in (one.lost, one.written)),
+        ],
+        subject=one.path,
+        fix=manual_fix(
+            _("Keep {name} alone", name=keep.partition(" ")[0]),
+            framework_pip_command(home.seen, home.python, "uninstall", "-y", *names),
+            framework_pip_command(home.seen, home.python, "install", "==".join(keep.split(" ", 1)).partition("+")[0]),
+            restart="program",
+        ),
+    )
+
+
+def overwritten_in(home: EnvironmentView) -> tuple[OverwrittenPackage, ...]:
+    """Return the packages of an environment in which one distribution wrote over another one's modules."""
+    system = home.seen.machine.system
+    mine = normalise(system, home.python.prefix)
+    return next((s.overwritten for s in home.seen.imports or () if normalise(system, s.prefix) == mine), ())
+
+
+def modules_there(one: OverwrittenPackage) -> Evidence:
+    """Return the row that says whose modules are there."""
+    return observation(_("The modules there are those of"), one.written, one.path)
+
+
 def _empty_stub(here: list[Distribution]) -> bool:
     """Whether one is tensorflow-gpu 2.12.0, which contains no file and does no harm beside tensorflow."""
     real = [d for d in here if not (d.name == "tensorflow-gpu" and version_tuple(d.version) >= (2, 12))]
@@ -101,10 +152,21 @@ def _duplicates(home: EnvironmentView, folder: str, here: list[Distribution]) ->
         (b for b in home.builds if b.distribution in [d.name for d in here] and b.really and "-" in b.distribution),
         None,
     )
+    mixed = next((o for o in overwritten_in(home) if o.package == folder), None)
     mild = folder == "cv2" or not side.there
-    severity = NOTE if mild else home.severity if really else min(home.severity, WARNING)
+    severity = (
+        min(home.severity, WARNING)
+        if mixed and mild
+        else NOTE
+        if mild
+        else home.severity
+        if really
+        else min(home.severity, WARNING)
+    )
     concerned = [""] if folder == "nvidia/cudnn" else list(dict.fromkeys(d.name for d in here))
     rows = [observation(_("Written by both"), folder, here[0].location), *(home.concerns(name) for name in concerned)]
+    if mixed:
+        rows.insert(1, modules_there(mixed))
     if really:
         rows.insert(
             1,
@@ -554,4 +616,12 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-RULES = (duplicate_packages, shared_files, broken_requirements, jax_without_its_other_half, numpy_abi, retired_pynvml)
+RULES = (
+    duplicate_packages,
+    shared_files,
+    overwritten_packages,
+    broken_requirements,
+    jax_without_its_other_half,
+    numpy_abi,
+    retired_pynvml,
+)

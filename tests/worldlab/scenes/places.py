@@ -119,7 +119,14 @@ SCENES: tuple[Scene, ...] = (
     Scene("places-plugin-of-another-torch", "C", "torch-2.6", TORCH, plugin("torch_own:start", "from torch.utils import rename_everything\n\n\ndef start():\n    pass\n"), (*MODULE, *BROKEN), "torch", "rename_everything", "own"),
     # class only
     Scene("places-plugin-of-tensorflow-lacks-a-library", "C", "tensorflow", TF, device_of_tensorflow("libown_driver.so.1"), (*MODULE, "system_library_missing", "cuda_runtime_missing", *BROKEN), "tensorflow", "libown_driver", "libown_driver"),
+    # --- a module of Python itself
+    # class only
+    Scene("places-own-inspect-by-pythonpath", "C", "torch-2.6", TORCH, then(writes({"tools/inspect.py": "def look():\n    return 1\n"}), sets(PYTHONPATH="{home}/tools")), SHADOWED, "torch", "tools", "inspect"),
+    # --- two distributions that own one package
+    # class only: both are imported as jwt
+    Scene("places-jwt-over-pyjwt", "C", "torch-2.6", runs("import torch, jwt; jwt.encode"), then(installs("pyjwt==2.10.1"), installs("jwt==1.3.1")), (*MODULE, "duplicate_framework_packages"), "", "jwt", "encode"),
     # --- healthy
+    Scene("places-opencv-contrib-twin", "healthy", "torch-2.6", imports("torch", "cv2"), then(installs("numpy==1.26.4"), installs("--no-deps", "opencv-python-headless==4.9.0.80"), installs("--no-deps", "opencv-contrib-python-headless==4.9.0.80"))),
     Scene("places-plugin-of-torch-works", "healthy", "torch-2.6", TORCH, plugin("torch_own:start", "import torch\nfrom torch.utils import data\n\n\ndef start():\n    torch.ones(1)\n")),
     Scene("places-plugin-of-tensorflow-works", "healthy", "tensorflow", TF, device_of_tensorflow()),
     Scene("places-byte-code-of-an-edited-text", "healthy", "torch-2.6", TORCH, compiled("torch/nn/functional.py", "unchecked")),

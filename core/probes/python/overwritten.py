@@ -1,0 +1,75 @@
+"""Packages that two installed distributions own, with different files: the one that was installed last wrote over the other's.
+
+Only RECORDs are read, and some of the modules that differ. Two distributions of one release share their modules (only compiled
+files may differ), and are no fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from functools import partial
+from itertools import combinations
+
+from core.model.facts import Distribution, OverwrittenPackage, PythonEnvironment, path_text
+from core.probes.kept_looks import kept_look
+from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import BESIDES
+from core.probes.python.gone_files import STRIPPED_PATHS, every_distribution
+from core.probes.sysroot import Sysroot
+from core.probes.wheel_record import installed_by_conda, read_record, record_rows
+
+MOST_FILES, MAX_BYTES = 40, 1 << 20
+"""Modules that are hashed of one package, and bytes of each."""
+
+
+def overwritten_packages(
+    python: PythonEnvironment, request: ProbeRequest, where: Sysroot
+) -> tuple[OverwrittenPackage, ...]:
+    """Return the packages of an environment in which one distribution wrote over another one's modules."""
+    if python.kind in ("conda", "system") or python.managed:
+        return ()  # conda and Linux distributions change what a RECORD lists.
+    known = request.shared.setdefault("identities", {})
+    look = partial(_overwritten_packages, python)
+    return kept_look("overwritten", python.site_packages, tuple[OverwrittenPackage, ...], look, where, known=known)
+
+
+def _overwritten_packages(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[OverwrittenPackage, ...], bool]:
+    owners: dict[tuple[str, str], list[Distribution]] = {}
+    for what in every_distribution(python, where):
+        if not what.name.startswith("nvidia-") and not installed_by_conda(what, where):
+            for package in dict.fromkeys(re.findall(r"(?m)^([A-Za-z_]\w*)/__init__\.py,", read_record(what, where))):
+                owners.setdefault((what.location, package), []).append(what)
+    shared = {key: its for key, its in owners.items() if len(its) > 1 and key[1] not in BESIDES}
+    found = [_of_pair(*pair, package, where) for (_, package), its in shared.items() for pair in combinations(its, 2)]
+    return tuple(one for one in found if one), True
+
+
+def _of_pair(one: Distribution, other: Distribution, package: str, where: Sysroot) -> OverwrittenPackage | None:
+    """Return what two distributions wrote to one package; None where all their common modules are alike or of neither."""
+    if one.version == other.version:
+        return None
+    pattern = rf"(?m)^{package}/[^,\n]*\.py,"
+    mine, its = record_rows(one, pattern, where), record_rows(other, pattern, where)
+    start = where.join(one.location, package, "__init__.py")
+    differing = [p for p in mine if p in its and mine[p].sha256 and its[p].sha256 and mine[p].sha256 != its[p].sha256]
+    inner = [p for p in differing if not STRIPPED_PATHS.search(p.removeprefix(one.location).replace("\\", "/"))]
+    if not any(p != start for p in inner):
+        return None  # Many packages of one namespace bring its start.
+    counts: Counter[str] = Counter()
+    for path in inner[:MOST_FILES]:
+        content = where.read(path, MAX_BYTES)
+        if content is not None:
+            digest = hashlib.sha256(content).hexdigest()
+            counts.update(d.name for d, rows in ((one, mine), (other, its)) if rows[path].sha256 == digest)
+    if not counts:
+        return None
+    winner = max((one, other), key=lambda d: counts[d.name])
+    loser = other if winner is one else one
+    return OverwrittenPackage(
+        package=package,
+        path=path_text(where.join(one.location, package)),
+        written=f"{winner.name} {winner.version}",
+        lost=f"{loser.name} {loser.version}",
+    )
