@@ -18,7 +18,7 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.knowledge.modules import KnownModule, module_of
-from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
+from core.model.facts import Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
 from core.probes.python.bound_names import ends_with_raise, stored_names
 from core.probes.python.dotted_modules import MAX_FILE_BYTES, NONE, DottedModules, Module, package_of
@@ -40,6 +40,7 @@ from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
     EXTENDS_PATH,
     FILLS_MODULES,
+    GUARD,
     IMPORT,
     MAKES_MODULES,
     absolute,
@@ -183,7 +184,7 @@ class Follower:
         self._proofs: dict[str, frozenset[int]] = {}
         self.endings = Endings(search, distributions, where, self._found, suspects)
         self._unfit = {one.path for one in suspects.unfit}
-        self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
+        self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner and not one.is_library}
         self._careful |= {self._top_of(one.path) for one in suspects.gone}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._found.lacking = frozenset(suspects.lacking)
@@ -250,20 +251,25 @@ class Follower:
             return e.what
         return None
 
-    def import_that_opens(self, one: DamagedFile) -> tuple[EndedImport, str] | None:
-        """Return the end at a lost library whose name a followed module of its package spells, and the start that led there."""
-        name = self._where.name(one.path)
+    def import_that_opens(
+        self, path: str, distribution: str, version: str, lacks: Edge | None = None
+    ) -> tuple[EndedImport, str] | None:
+        """Return the end at a library whose name a followed module of its package spells, and the start that led there.
+
+        ``lacks``: what the library does not get; None for one that is lost itself.
+        """
+        name = self._where.name(path)
         spelt = re.compile(rf"{re.escape(name)}[\"']")
-        tops = {self._top_of(one.path), module_of(one.distribution)}
-        for path, start in self._first_start.items():
-            text = self._found.texts.get(path, "")
-            if not LIBRARY.search(name) and self._dotted(path) not in tops:
+        tops = {self._top_of(path), module_of(distribution)}
+        for by, start in self._first_start.items():
+            text = self._found.texts.get(by, "")
+            if not LIBRARY.search(name) and self._dotted(by) not in tops:
                 continue  # a program that a package needs at its start is asked for there
-            if name in text and self._top_of(path) in tops and spelt.search(text):
-                edge = Edge(name=name, wanted_by=path_text(path), state="absent")
-                ended = self.endings.describe("unfit", "", 0, self._dotted(path), Module("module", path))
-                owner = f"{one.distribution} {one.version}"
-                return msgspec.structs.replace(ended, edge=edge, recorded=True, owner=owner), start
+            if name in text and self._top_of(by) in tops and spelt.search(text):
+                edge = lacks or Edge(name=name, wanted_by=path_text(by), state="absent")
+                ended = self.endings.describe("unfit", "", 0, self._dotted(by), Module("module", by))
+                owner = f"{distribution} {version}"
+                return msgspec.structs.replace(ended, edge=edge, recorded=lacks is None, owner=owner), start
         return None
 
     def _dotted(self, path: str) -> str:
@@ -343,7 +349,8 @@ class Follower:
         if by and (bad := self.endings.fault_of_content(dotted, its, text)):
             raise self._end(bad, by, dotted, its)
         frame = _Frame(dotted, its.path, package_of(dotted, its), text)
-        whole = self._is_read_with_care(dotted, its) or (top in self._whole and self._needs_a_parser(frame))
+        in_doubt = self._needs_a_parser(frame) if top in self._whole else bool(self._closed) and GUARD.search(text)
+        whole = self._is_read_with_care(dotted, its) or in_doubt
         stack.append((frame, self._statements(frame) if whole else self._margin(frame)))
         return None
 
