@@ -441,9 +441,10 @@ class Follower:
                 its, releases = self._judged(test, frame)
                 if its is not None:
                     before, frame.refused = frame.refused, releases or frame.refused
-                    goes_on = yield from self._block(first if its else second, frame)
-                    frame.refused = before
-                    return goes_on
+                    try:
+                        return (yield from self._block(first if its else second, frame))
+                    finally:
+                        frame.refused = before
                 frame.forget(stored_names([node]))
                 return not may_return(node)
             case ast.With(body=inner) if is_harmless(node):
