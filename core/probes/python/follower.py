@@ -436,17 +436,8 @@ class Follower:
                     raise self._refused(frame, releases, "AssertionError")
             case ast.Try():
                 return (yield from self._try(node, frame))
-            case ast.If(test=test, body=first, orelse=second):
-                self._look_up(test, frame)
-                its, releases = self._judged(test, frame)
-                if its is not None:
-                    before, frame.refused = frame.refused, releases or frame.refused
-                    try:
-                        return (yield from self._block(first if its else second, frame))
-                    finally:
-                        frame.refused = before
-                frame.forget(stored_names([node]))
-                return not may_return(node)
+            case ast.If():
+                return (yield from self._if(node, frame))
             case ast.With(body=inner) if is_harmless(node):
                 return (yield from self._block(inner, frame))
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -460,6 +451,19 @@ class Follower:
                 self._others(node, frame)
                 return not isinstance(node, ast.For | ast.While | ast.With | ast.Match) or not may_return(node)
         return True
+
+    def _if(self, node: ast.If, frame: _Frame) -> Steps:
+        """Do the branch that is taken, if that is known."""
+        self._look_up(node.test, frame)
+        its, releases = self._judged(node.test, frame)
+        if its is None:
+            frame.forget(stored_names([node]))
+            return not may_return(node)
+        before, frame.refused = frame.refused, releases or frame.refused
+        try:
+            return (yield from self._block(node.body if its else node.orelse, frame))
+        finally:
+            frame.refused = before
 
     def _judged(self, test: ast.expr, frame: _Frame) -> tuple[bool | None, tuple[str, ...]]:
         """Return the truth of a condition, None where that is open, and the modules whose releases it compares."""
