@@ -137,6 +137,28 @@ def test_an_extension_is_who_is_linked_against_pytorch_whatever_its_metadata_say
     assert gaps == {"torch": [], "own-ops": ["gone"], "other-ops": []}
 
 
+@pytest.mark.parametrize(
+    ("symbol", "text", "gaps"),
+    [
+        ("_ZN5torch4goneEv", "import torch\ntorch.ops.load_library(path)\n", ["_ZN5torch4goneEv"]),
+        ("_ZN5torch4goneEv", "import torch\n", []),
+        ("own_plug_in", "import torch\ntorch.ops.load_library(path)\n", []),
+    ],
+)
+def test_a_library_that_code_opens_need_not_name_what_it_uses(
+    tmp_path: Path, symbol: str, text: str, gaps: list[str]
+) -> None:
+    torch(tmp_path)
+    source = f"int {symbol}(void); int f(void) {{ return {symbol}(); }}"
+    extension(tmp_path, build.library(tmp_path / "libplain.so"), source, "own_ops")
+    (site(tmp_path) / "own_ops" / "__init__.py").write_text(text)
+    with (site(tmp_path) / "own_ops-0.23.0.dist-info" / "RECORD").open("a") as record:
+        record.write("own_ops/__init__.py,sha256=x,1\n")
+    build.library(site(tmp_path) / "own_ops" / "_C.so", "-Wl,--unresolved-symbols=ignore-all", source=source)
+    found = looked(tmp_path, TORCH, ("own-ops", "0.23.0", ("torch",)))
+    assert [g.name for one in found.values() for g in one.gaps] == gaps
+
+
 @pytest.mark.parametrize("same", [True, False])
 def test_of_a_framework_with_an_altered_library_every_symbol_is_asked_for(tmp_path: Path, same: bool) -> None:
     folder = torch(tmp_path)

@@ -200,6 +200,31 @@ def test_only_with_numpy_2_and_a_wish_for_it_does_the_older_build_count(
     assert len(built_for_numpy_1(its, Sysroot("linux"))) == count * matters
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize(
+    ("text", "others", "expected"),
+    [
+        ("ctypes.CDLL(here / 'libodd.so')\n", (), (("odd.lib.libodd", "libone.so.1", "absent", False),)),
+        ("ctypes.CDLL(here / 'libother.so')\n", (), ()),
+        ("ctypes.CDLL(here / kind / 'libodd.so')\n", ("odd/other/libodd.so",), ()),
+        ("ctypes.CDLL(here / 'libodd.so')\n", ("elsewhere/libone.so.1",), ()),
+    ],
+)
+def test_a_library_that_code_names_has_what_it_needs(
+    tmp_path: Path, text: str, others: tuple[str, ...], expected: tuple[tuple[str, ...], ...]
+) -> None:
+    site = tmp_path / "site"
+    needed = build.library(tmp_path / "build" / "libone.so.1")
+    rows = [build.library(site / "odd" / "lib" / "libodd.so", "-Wl,--no-as-needed", str(needed))]
+    rows += [build.library(site / name) for name in others]
+    shutil.rmtree(tmp_path / "build")
+    (start := site / "odd" / "__init__.py").write_text(text)
+    (site / "odd-1.0.dist-info").mkdir()
+    own = (p for p in (start, *rows) if "elsewhere" not in p.parts)
+    (site / "odd-1.0.dist-info" / "RECORD").write_text("".join(f"{p.relative_to(site)},sha256=x,1\n" for p in own))
+    assert unfit(tmp_path) == expected
+
+
 OPENED = OpenedLibrary(
     distributions="odd",
     module="odd",

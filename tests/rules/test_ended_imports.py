@@ -99,6 +99,15 @@ def test_a_plain_import_names_no_name_and_the_other_does() -> None:
     assert "Requested by | from typing_extensions import TypeIs |" in said(card(seen(named)))
 
 
+def test_a_release_that_code_refuses_is_named_with_what_is_required() -> None:
+    found = card(seen(ended(kind="refused", path=OWN, entry=3, owner="typing-extensions 4.5")))
+    assert (found.cause, found.title) == (
+        "requirement_broken",
+        f"torch 2.6.0 in {PREFIX} cannot be imported: code that it runs refuses typing-extensions 4.5.",
+    )
+    assert "typing-extensions>=4.10" in said(found)
+
+
 def test_the_title_names_the_framework_or_else_the_extension_that_ends() -> None:
     both = card(seen(ended(starts=("torch", "torchvision"))))
     assert both.title.startswith("torch 2.6.0 in ")

@@ -191,6 +191,16 @@ class Process:
             gaps.append(self._gap(library, provider, one.name, one.version, optional=optional))
         return gaps[:MAX_GAPS]
 
+    def wants(self, path: str, named: re.Pattern[str]) -> bool:
+        """Whether a library leaves a symbol with this prefix to others."""
+        found: tuple[Undefined, ...] | None = earlier_or_new(
+            f"{__name__} wants {named.pattern} {path_text(path)}",
+            self._identity(path),
+            tuple[Undefined, ...],
+            lambda: (undefined_symbols(path, root=self._search.policy.root, named=named) or ())[:1],
+        )
+        return bool(found)
+
     def _unmet(self, path: str, scope: Iterable[str], named: re.Pattern[str] | None) -> tuple[Undefined, ...] | None:
         """Return the symbols that no file in the scope exports; None if that cannot be determined."""
         root = self._search.policy.root

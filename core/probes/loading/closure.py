@@ -50,6 +50,13 @@ libraries.
 
 TORCHS_OWN = late_pattern(r"lib(torch\w*|c10\w*)\.so")
 
+TORCHS_NAME = late_pattern(r"_ZNK?(?:5torch|3c10|2at)")
+"""Prefixes of PyTorch's C++ functions."""
+
+OPENS_LIBRARY = re.compile(r"\b(?:load_library|CDLL|LoadLibrary|dlopen)\(")
+MAX_TEXTS, TEXT_BYTES = 12, 64 << 10
+"""Modules of one distribution that are searched for this, topmost first, and bytes read of each."""
+
 COMPILERS_OWN = late_pattern(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)\.so(\.[\w.]+)?")
 
 VARIANT = late_pattern(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
@@ -365,7 +372,8 @@ class Walk:
             if variant and cuda and not cuda.replace(".", "").startswith(variant[1]):
                 continue  # built for another CUDA version
             needed = read_image(path, root=where.root).needed
-            if not any(GPU_LIBRARY.fullmatch(n) and not COMPILERS_OWN.fullmatch(n) for n in needed):
+            names_gpu = any(GPU_LIBRARY.fullmatch(n) and not COMPILERS_OWN.fullmatch(n) for n in needed)
+            if not names_gpu and not (self._opens_libraries and self._process.wants(path, TORCHS_NAME)):
                 continue
             chosen += 1
             if chosen > MAX_EXTENSION_FILES:
@@ -376,6 +384,14 @@ class Walk:
                 self.steps.append(OpeningStep(path))
             asked = [e for e in edges if e.name not in own and (GPU_LIBRARY.fullmatch(e.name) or e.state != "absent")]
             self._add(opened if not edges else [], asked)
+
+    @cached_property
+    def _opens_libraries(self) -> bool:
+        """Whether Python code of the distribution opens libraries by itself: these need not name what they use."""
+        where = self._setting.where
+        rows = sorted(record_rows(self._distribution, r"\.py\"?,", where), key=lambda p: (p.count("/"), p))
+        texts = (where.text(path, TEXT_BYTES) or "" for path in rows[:MAX_TEXTS])
+        return any(OPENS_LIBRARY.search(text) for text in texts)
 
     # --- results ------------------------------------------------------------------------------------------------------
 

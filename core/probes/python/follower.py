@@ -18,7 +18,7 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.knowledge.modules import KnownModule, module_of
-from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
+from core.model.facts import Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
 from core.probes.python.bound_names import ends_with_raise, stored_names
 from core.probes.python.dotted_modules import MAX_FILE_BYTES, NONE, DottedModules, Module, package_of
@@ -40,6 +40,7 @@ from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
     EXTENDS_PATH,
     FILLS_MODULES,
+    GUARD,
     IMPORT,
     MAKES_MODULES,
     absolute,
@@ -184,7 +185,7 @@ class Follower:
         self._proofs: dict[str, frozenset[int]] = {}
         self.endings = Endings(search, distributions, where, self._found, suspects)
         self._unfit = {one.path for one in suspects.unfit}
-        self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner}
+        self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner and not one.is_library}
         self._careful |= {self._top_of(one.path) for one in suspects.gone}
         self._found.of_other_text = {b.source: b.path for b in suspects.byte_code if b.state == "other text"}
         self._byte_code = {b.source or b.path for b in suspects.byte_code if b.state != "other text"}
@@ -253,20 +254,25 @@ class Follower:
             return e.what
         return None
 
-    def import_that_opens(self, one: DamagedFile) -> tuple[EndedImport, str] | None:
-        """Return the end at a lost library whose name a followed module of its package spells, and the start that led there."""
-        name = self._where.name(one.path)
+    def import_that_opens(
+        self, path: str, distribution: str, version: str, lacks: Edge | None = None
+    ) -> tuple[EndedImport, str] | None:
+        """Return the end at a library whose name a followed module of its package spells, and the start that led there.
+
+        ``lacks``: what the library does not get; None for one that is lost itself.
+        """
+        name = self._where.name(path)
         spelt = re.compile(rf"{re.escape(name)}[\"']")
-        tops = {self._top_of(one.path), module_of(one.distribution)}
-        for path, start in self._first_start.items():
-            text = self._found.texts.get(path, "")
-            if not LIBRARY.search(name) and self._dotted(path) not in tops:
+        tops = {self._top_of(path), module_of(distribution)}
+        for by, start in self._first_start.items():
+            text = self._found.texts.get(by, "")
+            if not LIBRARY.search(name) and self._dotted(by) not in tops:
                 continue  # a program that a package needs at its start is asked for there
-            if name in text and self._top_of(path) in tops and spelt.search(text):
-                edge = Edge(name=name, wanted_by=path_text(path), state="absent")
-                ended = self.endings.describe("unfit", "", 0, self._dotted(path), Module("module", path))
-                owner = f"{one.distribution} {one.version}"
-                return msgspec.structs.replace(ended, edge=edge, recorded=True, owner=owner), start
+            if name in text and self._top_of(by) in tops and spelt.search(text):
+                edge = lacks or Edge(name=name, wanted_by=path_text(by), state="absent")
+                ended = self.endings.describe("unfit", "", 0, self._dotted(by), Module("module", by))
+                owner = f"{distribution} {version}"
+                return msgspec.structs.replace(ended, edge=edge, recorded=lacks is None, owner=owner), start
         return None
 
     def _dotted(self, path: str) -> str:
@@ -356,7 +362,8 @@ class Follower:
         if by and (bad := self.endings.fault_of_content(dotted, its, text)):
             raise self._end(bad, by, dotted, its)
         frame = _Frame(dotted, its.path, package_of(dotted, its), text)
-        whole = self._is_read_with_care(dotted, its) or (top in self._whole and self._needs_a_parser(frame))
+        in_doubt = self._needs_a_parser(frame) if top in self._whole else bool(self._closed) and GUARD.search(text)
+        whole = self._is_read_with_care(dotted, its) or in_doubt
         stack.append((frame, self._statements(frame) if whole else self._margin(frame)))
         return None
 
@@ -442,16 +449,8 @@ class Follower:
                     raise self._refused(frame, releases, "AssertionError")
             case ast.Try():
                 return (yield from self._try(node, frame))
-            case ast.If(test=test, body=first, orelse=second):
-                self._look_up(test, frame)
-                its, releases = self._judged(test, frame)
-                if its is not None:
-                    before, frame.refused = frame.refused, releases or frame.refused
-                    goes_on = yield from self._block(first if its else second, frame)
-                    frame.refused = before
-                    return goes_on
-                frame.forget(stored_names([node]))
-                return not may_return(node)
+            case ast.If():
+                return (yield from self._if(node, frame))
             case ast.With(body=inner) if is_harmless(node):
                 return (yield from self._block(inner, frame))
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -465,6 +464,19 @@ class Follower:
                 self._others(node, frame)
                 return not isinstance(node, ast.For | ast.While | ast.With | ast.Match) or not may_return(node)
         return True
+
+    def _if(self, node: ast.If, frame: _Frame) -> Steps:
+        """Do the branch that is taken, if that is known."""
+        self._look_up(node.test, frame)
+        its, releases = self._judged(node.test, frame)
+        if its is None:
+            frame.forget(stored_names([node]))
+            return not may_return(node)
+        before, frame.refused = frame.refused, releases or frame.refused
+        try:
+            return (yield from self._block(node.body if its else node.orelse, frame))
+        finally:
+            frame.refused = before
 
     def _judged(self, test: ast.expr, frame: _Frame) -> tuple[bool | None, tuple[str, ...]]:
         """Return the truth of a condition, None where that is open, and the modules whose releases it compares."""

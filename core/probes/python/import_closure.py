@@ -219,12 +219,18 @@ def _followed(  # noqa: PLR0917 - what a follower is given
             its_end = msgspec.structs.replace(its_end, plugin=one.owner if one.owner in plugged else "")
             found.setdefault(its_end, []).append(one.ends)
             reported |= {one.owner}
+        elif one.is_library:
+            name, _space, version = one.owner.partition(" ")
+            further.follow(module_of(name))
+            if opened := further.import_that_opens(one.path, name, version, one.edge):
+                found.setdefault(opened[0], []).append(opened[1])
         elif one.owner not in reported and (its := _of_package(one, further, where)):
             found.setdefault(its, []).extend(_own_start(its, one, further))
             reported |= {one.owner} if one.owner else set()
     linked = {one.edge.name for one in suspects.unfit if one.edge and one.recorded}
     for lost in (d for d in suspects.gone if not d.path.endswith(".py") and where.name(d.path) not in linked):
-        if opened := losers.import_that_opens(lost) or follower.import_that_opens(lost):
+        its_own = lost.path, lost.distribution, lost.version
+        if opened := losers.import_that_opens(*its_own) or follower.import_that_opens(*its_own):
             found.setdefault(opened[0], []).append(opened[1])
     return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
 
@@ -366,7 +372,10 @@ def _users(
     using |= {d.name for d in every if d.name not in asked_for and _has_line(d, line, where)}
     for _depth in range(6):
         using |= {name for name, names in wanted.items() if names & using}
-    asked = {d.name for d in every if d.name not in asked_for or _is_requested(d, where)} - INSTALLERS
+    requested = {d.name for d in every if _is_requested(d, where)}
+    if len(requested) == len({d.name for d in every}):
+        requested = set()  # uv marks whatever it installs: nothing is known of who asked for it
+    asked = ({d.name for d in every if d.name not in asked_for} | requested) - INSTALLERS
     needed = (using | asked) - {d.name for _row, d in starts}
     for _depth in range(6):
         needed |= frozenset().union(*(wanted[name] for name in needed if name in wanted))

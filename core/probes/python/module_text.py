@@ -39,6 +39,10 @@ _BLOCK = late_pattern(
 )
 
 
+GUARD = late_pattern(r"^if [^\n]*[vV]er[^\n]*:[ \t]*\r?\n[ \t]+raise\b", re.MULTILINE)
+"""How a module refuses a release as it is imported."""
+
+
 def has_blocks(text: str) -> bool:
     """Whether the top level of a module has more than imports, definitions and assignments."""
     return _BLOCK.search(text) is not None

@@ -44,7 +44,11 @@ LEFT_OUT = late_pattern(
 """Distributions whose own binaries the closures examine."""
 
 LIBRARY_ROW = r"\.so(?:\.[\d.]+)*\"?,"
-MAX_MODULES_OF_ONE, MAX_TEXT_BYTES = 400, 256 << 10
+MAX_MODULES_OF_ONE = 400
+MAX_LIBRARIES_OF_ONE, MAX_LEVELS = 8, 3
+"""Libraries of one package that are examined, topmost first, and folders above each of these."""
+MAX_TEXTS, MAX_TEXT_BYTES = 40, 256 << 10
+"""Modules of a package that are searched for a library's name, and bytes read of each."""
 WANTED_BY_ALL = ("_ssl",)
 """Modules of Python that package managers and downloads need."""
 
@@ -63,6 +67,8 @@ class UnfitExtension(msgspec.Struct, frozen=True):
     """The package itself installed the missing or unusable library."""
     ends: str = ""
     """The module whose import is known to fail without it, for a library that Python code opens."""
+    is_library: bool = False
+    """No module, but a library that Python code of the package names: an import ends that opens it."""
     is_every: bool = False
     """The package has several files for this module, of which its Python code takes one, and none of them loads."""
 
@@ -138,7 +144,8 @@ def _unfit(
             what = _distribution(folder, name)
             if what is not None and what.name not in known and not LEFT_OUT.fullmatch(what.name):
                 known.add(what.name)  # If two have one name, Python imports the first.
-                its = (u for u in look.of_distribution(what) if not look.is_elsewhere(u, python.site_packages, beside))
+                all_of_it = (*look.of_distribution(what), *look.of_libraries(what))
+                its = (u for u in all_of_it if not look.is_elsewhere(u, python.site_packages, beside))
                 found += _chosen(its, look.files_of_modules(what))
                 for row in table:
                     if re.fullmatch(row.distributions, what.name) and not (
@@ -200,6 +207,38 @@ class _Look:
                 yield UnfitExtension(path_text(path), owner, what.location, recorded=True)
             else:
                 yield from self._one(path, owner, what.location, recorded, process)
+
+    def of_libraries(self, what: Distribution) -> Iterator[UnfitExtension]:
+        """Yield the libraries beside a package's modules that do not load, if its Python code spells their names."""
+        rows = record_rows(what, LIBRARY_ROW, self._where)
+        names = {path: path.removeprefix(what.location).strip("/") for path in rows}
+        plain = [
+            p for p in rows if not p.endswith(self._tagged) and "/" in names[p] and names[p].count("/") <= MAX_LEVELS
+        ]
+        plain = [
+            p
+            for p in plain
+            if ".libs/" not in names[p] and not STRIPPED_PATHS.search(names[p]) and self._where.is_file(p)
+        ]
+        process, loads, unfit = self._process(), set[str](), list[UnfitExtension]()
+        for path in sorted(plain, key=lambda p: (p.count("/"), p))[:MAX_LIBRARIES_OF_ONE]:
+            edges = [e for e in process.open(path)[1] if e.state == "absent" and not _left_to_others(e)]
+            own = [e for e in edges if self._where.name(e.name) in {self._where.name(p) for p in rows}]
+            if not edges:
+                loads.add(self._where.name(path))
+            elif not own:  # a library of the package itself: what opens this one may open that one first
+                owner = f"{what.name} {what.version}"
+                unfit.append(UnfitExtension(path_text(path), owner, what.location, edges[0], is_library=True))
+        for one in unfit:
+            name = self._where.name(one.path)
+            if name not in loads and self._is_spelt(name, what):
+                yield one
+
+    def _is_spelt(self, name: str, what: Distribution) -> bool:
+        """Whether one of the first modules of a distribution names a file."""
+        rows = sorted(record_rows(what, r"\.py\"?,", self._where), key=lambda p: (p.count("/"), p))
+        spelt = re.compile(rf"{re.escape(name)}[\"']")
+        return any(spelt.search(self._where.text(p, MAX_TEXT_BYTES) or "") for p in rows[:MAX_TEXTS])
 
     def files_of_modules(self, what: Distribution) -> Counter[str]:
         """Return how many files a distribution has for each extension module: ``MPI.mpich.so`` and ``MPI.openmpi.so`` are of one."""

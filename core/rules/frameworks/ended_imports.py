@@ -145,7 +145,9 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
     if ended.kind == "no name":
         return _("{who} in {prefix} cannot be imported: {module} has no {name}.", name=ended.name, **values)
     if ended.kind == "refused":
-        return _("{who} in {prefix} cannot be imported: its own code refuses {other}.", other=ended.owner, **values)
+        return _(
+            "{who} in {prefix} cannot be imported: code that it runs refuses {other}.", other=ended.owner, **values
+        )
     if ended.kind == "empty":
         return _("{who} in {prefix} cannot be imported: the file of {module} is empty.", **values)
     if ended.kind == "foreign":
@@ -180,7 +182,9 @@ def _cause_and_why(
     if ended.path.endswith(".pyc"):
         return "corrupt_or_truncated_file", _why_byte_code(ended)
     if ended.kind == "refused":
-        return "requirement_broken", _("It compares the release of {package} as it starts, and stops.", package=package)
+        return "requirement_broken", _(
+            "The code compares the release of {package} as it is imported, and stops.", package=package
+        )
     if ended.kind == "no name":
         return "requirement_broken", _(
             "The import was written for another release of {package} than the installed one.", package=package

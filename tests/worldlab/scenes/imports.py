@@ -106,6 +106,8 @@ SCENES = (
     Scene("torchvision-without-pillow", "B", "torch-2.8", imports("torchvision"), lacks("pillow"), BROKEN, "torchvision", "pillow", "PIL"),
     Scene("numpy-lost-gfortran", "A", "torch-2.6", imports("numpy"), loses("numpy.libs/libgfortran-*"), ("corrupt_or_truncated_file", "cuda_runtime_missing"), "", "libgfortran", "libgfortran"),
     Scene("ml-dtypes-for-another-python", "B", "jax", JAX, foreign("ml_dtypes/_ml_dtypes_ext*.so"), ("package_for_another_python",), "jax", "ml_dtypes", "ml_dtypes"),
+    Scene("mpi4py-for-either-mpi", "A", "torch-2.6", runs("from mpi4py import MPI"), installs("--no-deps", "mpi4py==4.1.0"), ("system_library_missing",), "", "libmpi", "MPI"),
+    Scene("pandas-newer-than-numpy", "B", "torch-2.6", imports("torch", "pandas"), then(installs("pandas==3.1.1", "numpy==2.2.6"), installs("--no-deps", "numpy==1.26.4")), BROKEN, "", "numpy", "ImportError"),
     # C: another file, or what is left of one
     Scene("typing-extensions-empty", "C", "torch-2.8", TORCH, empties("typing_extensions.py"), CUT, "torch", "typing_extensions", "typing_extensions"),
     Scene("opt-einsum-without-init", "C", "jax", JAX, loses_inits("opt_einsum"), STOPPED, "jax", "opt_einsum", "opt_einsum"),
@@ -118,6 +120,8 @@ SCENES = (
     Scene("onnxruntime-two-faults", "B", "onnxruntime-1.23", ONNX, then(lacks("numpy"), loses("nvidia/curand/lib/libcurand.so.*[0-9]")), BROKEN, "onnxruntime-gpu", "numpy", "numpy"),
     Scene("torch-two-faults", "B", "torch-2.8", TORCH, then(installs("--no-deps", "typing-extensions==4.5.0"), lacks("triton")), BROKEN, "torch", "typing_extensions", "typing_extensions"),
     # odd, and in order
+    Scene("mpi4py-with-one-mpi", "healthy", "torch-2.6", runs("from mpi4py import MPI"), installs("mpi4py==4.1.0", "mpich")),
+    Scene("pandas-and-numpy-that-fit", "healthy", "torch-2.6", imports("torch", "pandas"), installs("pandas==3.1.1", "numpy==2.2.6")),
     Scene("newer-typing-extensions-first", "healthy", "torch-2.6", TORCH, then(vendored("typing_extensions.py", "torch-2.8", "tools"), sets(PYTHONPATH="{folder}/tools"))),
     Scene("torch-without-what-is-tried", "healthy", "torch-2.6", TORCH, lacks("numpy", "torchvision")),
     Scene("optional-names-in-working-folder", "healthy", "torch-2.6", TORCH, then(lacks("torchvision"), works_in("work"), writes("work", "sympy.py", OLD), writes("work", "networkx/__init__.py", OLD), writes("work", "jinja2.py", OLD))),
