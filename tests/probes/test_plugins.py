@@ -18,6 +18,17 @@ from core.probes.sysroot import Sysroot
 
 VERSION = sys.version_info[:2]
 HERE = Sysroot(system="linux")
+SERVES = """import importlib.abc, importlib.machinery, sys
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        return importlib.machinery.ModuleSpec(name, self) if name == "torch_own.extern.served" else None
+    def exec_module(self, module):
+        pass
+
+sys.meta_path.append(Finder())
+"""
+"""A package that serves modules which are no files."""
 ENTRIES = "[console_scripts]\nown = own.main:run\n\n[torch.backends]\n# a device\nown = torch_own:start [extra]\nsecond=torch_own.second : go\n[other]\nx = y\n"
 ASKS = (
     "import json, sys, importlib.metadata as m; "
@@ -41,6 +52,8 @@ def plant(site: Path, text: str | None) -> None:
         (site / "torch_own").mkdir()
         (site / "torch_own" / "__init__.py").write_text(text)
         (site / "torch_own" / "second.py").write_text("")
+        (site / "torch_own" / "extern").mkdir()
+        (site / "torch_own" / "extern" / "__init__.py").write_text(SERVES)
 
 
 def test_entry_points_are_those_that_python_finds(tmp_path: Path):
@@ -66,6 +79,7 @@ def test_an_older_release_and_a_switch_load_none(tmp_path: Path, release: str, v
         ("from torch import gone\n", ("no name", "torch")),
         ("try:\n    from torch import gone\nexcept ImportError:\n    gone = None\n", None),
         ("import gone_too\n", ("absent", "gone_too")),
+        ("from torch_own.extern import served\n", None),
     ],
 )
 def test_a_framework_ends_where_its_plugin_does(tmp_path: Path, text: str | None, ends: tuple[str, str] | None):

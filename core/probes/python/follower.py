@@ -410,6 +410,8 @@ class Follower:
                 raise self._end("foreign", frame, f"{module}.{name}", inner)
             elif self._is_gone(its, name) and not self._has_another(its, name):
                 raise self._end("absent", frame, f"{module}.{name}", its)
+            elif its.folders and "meta_path" in self._found.text(its):
+                continue  # It may serve modules of its own: setuptools does in pkg_resources.extern.
             elif self._is_anothers(module, its, frame) and self._found.lacks(module, its, name):
                 raise self._end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
         return True
