@@ -333,6 +333,23 @@ def plant(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
+@pytest.mark.parametrize(
+    ("early", "apart"),
+    [
+        ("google/company/__init__.py", True),
+        ("google/protobuf/mine.py", False),
+        ("google/__init__.py", False),
+        ("google.py", False),
+    ],
+)
+def test_parts_of_one_namespace_stand_side_by_side(tmp_path: Path, early: str, apart: bool):
+    site = plant(tmp_path / "site", {"google/protobuf/message.py": "", "google/type.py": ""})
+    before = plant(tmp_path / "before", {early: ""})
+    python = Interpreter("/env", "/env", (VERSION[0], VERSION[1]))
+    search = ModuleSearch(python, PythonSearch(()), "x86_64", Sysroot(system="linux"))
+    assert search.is_shared_apart("google", str(before), str(site)) is apart
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):

@@ -528,7 +528,11 @@ def _something_before(search: ModuleSearch) -> bool:
     """Whether an entry before the packages has a name that the packages have as well."""
     entries = search.search.entries
     first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
-    early = {t for e in entries[:first] if e.origin in BEFORE_THE_PACKAGES for t in search.top_names(e.path)}
-    return not early.isdisjoint(STANDARD) or any(
-        early & search.top_names(e.path) for e in entries[first:] if e.origin != "start"
+    before = [e.path for e in entries[:first] if e.origin in BEFORE_THE_PACKAGES]
+    behind = [e.path for e in entries[first:] if e.origin != "start"]
+    return any(not STANDARD.isdisjoint(search.top_names(early)) for early in before) or any(
+        not search.is_shared_apart(name, early, late)
+        for early in before
+        for late in behind
+        for name in search.top_names(early) & search.top_names(late)
     )

@@ -216,6 +216,16 @@ class ModuleSearch:
             self._tops[folder] = frozenset(n for n in found if n.isidentifier() and n != "__pycache__")
         return self._tops[folder]
 
+    def is_shared_apart(self, name: str, folder: str, other: str) -> bool:
+        """Whether two entries have different parts of one namespace package: folders without ``__init__``, and no name
+        in both.
+        """
+        parts = [self.find_in_folder(each, name) for each in (folder, other)]
+        if any(kind != "namespace" for kind, _path in parts):
+            return False
+        mine, its = (self.top_names(path) for _kind, path in parts)
+        return mine.isdisjoint(its)
+
     def find_in_folder(self, folder: str, name: str) -> tuple[str, str]:
         """Return kind and path of a module in one folder; both empty if there is none."""
         entry = SearchEntry(path=folder, origin="site-packages")
