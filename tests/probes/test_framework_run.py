@@ -362,6 +362,23 @@ def test_a_lost_extension_is_told_from_a_module_that_was_never_there(own: Path):
     assert (wants.absent, wants.recorded, wants.owner, wants.asker) == (True, False, "whole 1.0", "wants 1.0")
 
 
+def test_a_name_that_a_modules_own_code_refuses_is_asked_for_by_the_line_before(own: Path):
+    with_package(
+        own, "whole", "def __getattr__(n):\n    raise AttributeError(f'module {__name__!r} has no attribute {n!r}')\n"
+    )
+    with_package(own, "older", "import whole\nwhole.gone\n")
+    (row,) = packages_of(own)["older"].failures
+    assert (row.module, row.name, row.owner, row.asker, row.line) == ("whole", "gone", "whole 1.0", "older 1.0", 2)
+
+
+def test_a_library_that_an_extension_lacks_is_not_recorded_because_the_extension_is(own: Path):
+    """importlib says which extension it opened; the loader's words name the library that this one lacks."""
+    fails = "raise ImportError('libGL.so.1: cannot open shared object file', name='graphics', path='/env/graphics/_core.so')\n"
+    with_package(own, "graphics", fails, "graphics/_core.so")
+    (row,) = packages_of(own)["graphics"].failures
+    assert (row.library, row.owner, row.recorded) == ("libGL.so.1", "graphics 1.0", False)
+
+
 def test_what_began_an_exception_comes_first(own: Path):
     with_package(
         own, "layered", "try:\n    open('/nowhere/x')\nexcept OSError as e:\n    raise RuntimeError('no') from e\n"

@@ -92,6 +92,9 @@ def failure(e):
         frames.append((trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
     plain = [f for f in frames if not f[0].f_code.co_filename.startswith("<")]
+    lacks = re.search(r"module '([\w.]+)' has no attribute '(\w+)'", text)
+    while lacks and plain[1:] and "getattr" in plain[-1][0].f_code.co_name:
+        plain.pop()  # the module's own __getattr__ refuses the name: what asks for it comes before
     file, line = (plain[-1][0].f_code.co_filename, plain[-1][1]) if plain else ("", 0)
     path = str(getattr(e, "path", None) or getattr(e, "filename", None) or "")
     for frame, _line in frames:  # the import system knows which file it was reading
@@ -101,7 +104,6 @@ def failure(e):
                 path = given
     module, missing = str(isinstance(e, ImportError) and e.name or ""), ""
     asked = re.search(r"cannot import name '(\w+)' from (?:partially initialized module )?'([\w.]+)'", text)
-    lacks = re.search(r"module '([\w.]+)' has no attribute '(\w+)'", text)
     if asked:
         missing, module = asked.groups()
     elif lacks:
@@ -111,7 +113,7 @@ def failure(e):
     library = re.search(r"[\w.+-]+\.(?:so|dll)(?:\.[\w.]*\w)?", text)
     library = library.group(0) if library else ""
     names = [os.path.basename(library)] if library else []
-    if path and not missing:
+    if path and not missing and not library:  # of a file that lacks a library, the library's name counts
         names.append(os.path.basename(path))
     absent = module if isinstance(e, ImportError) and "No module named" in text and "is not a package" not in text else ""
     if absent:
