@@ -106,6 +106,32 @@ def test_reading_is_what_the_shell_does(shell: str, what: str, text: str, tmp_pa
         assert read == {n: v for n, v in real.items() if n in NAMES}, what
 
 
+@pytest.mark.parametrize(
+    ("kept", "config", "given"),
+    [("SETUVAR --export CUDA_HOME:/opt/a\\x20b\\u00fc", "", {}), ("SETUVAR CUDA_HOME:/opt/a", "", {}),
+     ("SETUVAR --export --path LD_LIBRARY_PATH:/opt/a\\x1e/opt/b", "", {}), ("SETUVAR --export CUDA_HOME:/opt/a\\x1eb", "", {}),
+     ("SETUVAR --export CUDA_HOME:/opt/a", "set -gx CUDA_HOME /usr\n", {}), ("SETUVAR --export CUDA_HOME:/opt/a", "set -e CUDA_HOME\n", {}),
+     ("SETUVAR --export CUDA_HOME:/opt/a", "", {"CUDA_HOME": "/usr"}), ("SETUVAR --export CUDA_HOME:\\x1d", "", {})],
+)  # fmt: skip
+def test_what_fish_keeps_for_ever(kept: str, config: str, given: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / ".config/fish"
+    folder.mkdir(parents=True)
+    head = "# This file contains fish universal variable definitions.\n# VERSION: 3.0\n"
+    (folder / "fish_variables").write_text(f"{head}{kept}\n")
+    (folder / "config.fish").write_text(config)
+    state = begin(tmp_path)
+    state.values |= given
+    state.exported |= set(given)
+    read_shell(ground(tmp_path), state, "fish", interactive=True)
+    read = {n: v for n, v in state.environment().items() if n in NAMES}
+    if not config and not given and "--export" in kept:
+        ((row,),) = (its for n, its in state.lines.items() if n in NAMES)
+        assert (row.file, row.line, row.form) == (str(folder / "fish_variables"), 3, "universal")
+    if "fish" in HERE:
+        real = real_environment("fish", tmp_path, login=False, interactive=True, env=given)
+        assert read == {n: v for n, v in real.items() if n in NAMES}
+
+
 OPEN = {
     "output of a program": 'export LD_LIBRARY_PATH="$(some-program --libs)"\n',
     "condition on a program": "if some-program; then export LD_LIBRARY_PATH=/opt/a; fi\n",
