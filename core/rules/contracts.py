@@ -320,6 +320,9 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
     return [observation(label, join_names(words) or contract.means, source)]
 
 
+WHOLE = ("words", "switch", "folder", "file", "files", "path", "program", "interfaces", "proxy")
+"""Kinds whose readers take a value as it is; others convert it, or split it at white space, to which a carriage return belongs."""
+
 # --- contract violations ----------------------------------------------------------------------------------------------
 
 
@@ -330,6 +333,12 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         name=contract.variable,
         value=repr(value),
     )
+    if "\r" in value and contract.kind in WHOLE:
+        return _(
+            "The variable {name} is {value}, with a carriage return, as in a file that was written on Windows.",
+            name=contract.variable,
+            value=repr(value),
+        )
     match contract.kind:
         case "words":
             known = {w.lower() for w in contract.words}

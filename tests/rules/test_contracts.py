@@ -138,6 +138,17 @@ def test_urllib_prefers_the_proxy_in_small_letters():
     assert not found(replace(seen, environment=said))
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "wrong"),
+    [("KERAS_BACKEND", "tensorflow\r", True), ("KERAS_BACKEND", "tensorflow", False), ("TF_CPP_MIN_LOG_LEVEL", "2\r", False),
+     ("TF_XLA_FLAGS", "--tf_xla_auto_jit=2\r", False)],
+)  # fmt: skip
+def test_a_value_from_a_file_that_was_written_on_windows(variable: str, value: str, wrong: bool):
+    its = found(machine(variable, value, *TENSORFLOW))
+    assert [f.subject for f in its] == [variable] * wrong
+    assert all("carriage return" in f.title for f in its)
+
+
 def test_a_user_without_a_name():
     told = Vocabulary(
         variable="USER", prefix=PREFIX, files=("/env/a.py",), unknown=("12345",), takes="account", line=19, reader="torch", sure=False

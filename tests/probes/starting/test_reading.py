@@ -14,6 +14,9 @@ NAMES = ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "PATH", "LD_PRE
 POSIX = {
     "plain": "export LD_LIBRARY_PATH=/opt/a/lib\nexport CUDA_HOME=/opt/a\n",
     "quotes": "export CUDA_HOME='/opt/a b'\nexport LD_LIBRARY_PATH=\"$CUDA_HOME/lib64\"\n",
+    "everything exported": "set -a\nCUDA_HOME=/opt/a\nset +a\nLD_LIBRARY_PATH=/no\n",
+    "everything exported, in words": "set -o allexport\nCUDA_HOME=/opt/a\nset +o allexport\nLD_LIBRARY_PATH=/no\n",
+    "written on Windows": 'export CUDA_HOME=/opt/a\r\nLD_LIBRARY_PATH="/opt/b"\r\nexport LD_LIBRARY_PATH\n',
     "two steps": "CUDA_HOME=/opt/a\nexport CUDA_HOME\n",
     "not exported": "CUDA_HOME=/opt/a\n",
     "prepend where set": 'export LD_LIBRARY_PATH="/opt/a/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n'
