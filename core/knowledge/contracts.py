@@ -29,12 +29,14 @@ ContractKind = Literal[
     "requirement",
     "capabilities",
     "devices",
+    "proxy",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
 can be made. program: a command, by its path or by its name on PATH. interfaces: starts of names of network interfaces.
 encoding: a name of Python's codecs, and perhaps how errors are handled.
-requirement, capabilities and devices: what a container asked of its driver, against what it got."""
+requirement, capabilities and devices: what a container asked of its driver, against what it got.
+proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take."""
 
 INTERFACES = "/sys/class/net"
 """Where Linux lists its network interfaces."""
@@ -99,6 +101,12 @@ class Contract(Frozen, frozen=True, kw_only=True):
     """Of program: the reader's release from which on a folder in its place makes it fail; others pass it over."""
     until: str = ""
     """The reader's release from which on it does not read the variable any more."""
+    since: str = ""
+    """The reader's release from which on the value makes it fail."""
+    unless: tuple[str, ...] = ()
+    """Variables that its readers prefer: with one of them, this one does not count."""
+    fetches: bool = False
+    """Only what its readers fetch over the network fails."""
     readers_only: bool = False
     """The value is right for everything else: where no reader is installed, nothing is said."""
     fails: bool = False
@@ -193,6 +201,12 @@ def options_of(value: str) -> tuple[tuple[str, str], ...]:
 def flags_of(value: str) -> tuple[tuple[str, str], ...]:
     """Return the names and values in "--name=value --name"; a value with quotes is left out, since who takes them off differs."""
     return tuple(re.findall(r"(?:^|\s)--([A-Za-z]\w*)(?:=([^\s\"']*))?(?=\s|$)", value))
+
+
+def proxy_scheme(value: str) -> str:
+    """Return the scheme of a proxy's address in lower case; empty without one, which clients take for http."""
+    scheme, mark, _rest = value.strip().partition("://")
+    return scheme.lower() if mark else ""
 
 
 def named_places(contract: Contract, value: str, system: System) -> Iterator[str]:

@@ -19,6 +19,7 @@ from core.knowledge.contracts import (
     flags_of,
     named_places,
     options_of,
+    proxy_scheme,
     settings_files,
     variable_contracts,
     words_of,
@@ -41,7 +42,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
     views = [h for h in environment_views(seen) if h.near <= 3]
     yield from _by_code(seen, views)
     for contract in variable_contracts():
-        value = effective_variable(seen, contract.variable)
+        value = _value(seen, contract)
         if value is None:
             continue
         reading = [h for h in views if contract.readers and _reader(h, contract)]
@@ -55,6 +56,17 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
             if contract.fails_on_folder and _names_a_folder(contract, value.value, seen):
                 contract = replace(contract, fails=any(_from(h, contract) for h in reading))  # noqa: PLW2901 - of this value
             yield _finding(seen, contract, value, problem, reading)
+
+
+def _value(seen: Snapshot, contract: Contract) -> Variable | None:
+    """Return the variable as its readers take it; None if they take another one."""
+    if any(v and v.value.strip() for v in (effective_variable(seen, n) for n in contract.unless)):
+        return None
+    its = effective_variable(seen, contract.variable)
+    if its is None or contract.kind != "proxy":
+        return its
+    small = (v for v in (seen.environment.variables if seen.environment else ()) if v.name == contract.variable.lower())
+    return next((v for v in small if v.scope == its.scope), its)  # urllib prefers the small letters.
 
 
 def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
@@ -197,7 +209,13 @@ def _reader(home: EnvironmentView, contract: Contract) -> str:
     """Return the distribution of an environment that reads the variable; empty for none."""
     its = [d for d in home.python.distributions if re.fullmatch(contract.readers, d.name)]
     return next(
-        (d.name for d in its if not contract.until or version_tuple(d.version) < version_tuple(contract.until)), ""
+        (
+            d.name
+            for d in its
+            if (not contract.until or version_tuple(d.version) < version_tuple(contract.until))
+            and version_tuple(d.version) >= version_tuple(contract.since)
+        ),
+        "",
     )
 
 
@@ -208,7 +226,7 @@ def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
     nearest = min((h.near for h in reading), default=4)
     if nearest > 2:
         return NOTE
-    return ERROR if contract.fails and nearest <= 1 else WARNING if contract.fails else NOTE
+    return ERROR if contract.fails and nearest <= 1 and not contract.fetches else WARNING if contract.fails else NOTE
 
 
 def _unknown(
@@ -246,6 +264,8 @@ def _finding(
         else "variable_value_wrong",
         why=_("The container was started with this request, which the host's driver does not meet.")
         if container
+        else _("With this value, programs that read the variable cannot fetch anything, such as models or weights.")
+        if contract.fetches
         else _("Programs that read the variable fail with this value.")
         if contract.fails
         else _("Programs that read the variable ignore this value, or take another one."),
@@ -300,6 +320,9 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
     return [observation(label, join_names(words) or contract.means, source)]
 
 
+WHOLE = ("words", "switch", "folder", "file", "files", "path", "program", "interfaces", "proxy")
+"""Kinds whose readers take a value as it is; others convert it, or split it at white space, to which a carriage return belongs."""
+
 # --- contract violations ----------------------------------------------------------------------------------------------
 
 
@@ -310,6 +333,12 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         name=contract.variable,
         value=repr(value),
     )
+    if "\r" in value and contract.kind in WHOLE:
+        return _(
+            "The variable {name} is {value}, with a carriage return, as in a file that was written on Windows.",
+            name=contract.variable,
+            value=repr(value),
+        )
     match contract.kind:
         case "words":
             known = {w.lower() for w in contract.words}
@@ -325,6 +354,9 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return "" if not value.strip() or re.fullmatch(contract.pattern, value.strip()) else wrong
         case "options":
             return _wrong_options(contract, options_of(value))
+        case "proxy":
+            scheme = proxy_scheme(value)
+            return wrong if scheme and scheme not in contract.words else ""
         case "encoding":
             return "" if _is_encoding(value) else wrong
         case "requirement":
@@ -483,8 +515,13 @@ def _without_devices(contract: Contract, value: str, seen: Snapshot) -> str:
 def absent_backends(seen: Snapshot) -> Iterator[Finding]:
     """A variable requests a backend that is not installed in the environment: JAX for CUDA without the plugin."""
     for contract in variable_contracts():
-        value = effective_variable(seen, contract.variable) if contract.needs else None
-        words = [w.strip().lower() for w in value.value.split(contract.separator or ",")] if value else []
+        value = _value(seen, contract) if contract.needs else None
+        given = value.value if value else ""
+        words = (
+            [proxy_scheme(given)]
+            if contract.kind == "proxy"
+            else [w.strip().lower() for w in given.split(contract.separator or ",")]
+        )
         for home in environment_views(seen) if value else ():
             reader = _reader(home, contract)
             for word in words if reader and home.near <= 2 else ():
@@ -500,7 +537,7 @@ def absent_backends(seen: Snapshot) -> Iterator[Finding]:
 def _without_backend(home: EnvironmentView, contract: Contract, value: Variable, reader: str, word: str) -> Finding:
     return make_finding(
         Step.ENVIRONMENT,
-        home.severity,
+        min(home.severity, WARNING) if contract.fetches else home.severity,
         f"backend-{contract.variable.lower()}",
         _(
             "The variable {name} asks {reader} for {word}, which is not installed in {prefix}.",
@@ -510,7 +547,9 @@ def _without_backend(home: EnvironmentView, contract: Contract, value: Variable,
             prefix=home.python.prefix,
         ),
         cause="variable_value_wrong",
-        why=_("With this variable, it does not fall back to another backend: it fails at the first use."),
+        why=_("With this value, programs that read the variable cannot fetch anything, such as models or weights.")
+        if contract.fetches
+        else _("With this variable, it does not fall back to another backend: it fails at the first use."),
         evidence=[
             observation(value.name, repr(value.value), value.source or value.scope),
             observation(

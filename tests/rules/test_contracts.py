@@ -83,14 +83,70 @@ def test_a_switch_for_a_framework_that_is_not_there(value: str, installed: tuple
     assert all("TensorFlow" in f.title for f in its)
 
 
-@pytest.mark.parametrize(("state", "wrong"), [("missing", True), ("file", False), ("folder", False)])
-def test_certificates_that_are_gone(state: str, wrong: bool):
-    hub = Distribution(name="huggingface-hub", version="0.30.0", location=SITE)
-    place = NamedPlace(variable="REQUESTS_CA_BUNDLE", path="/opt/gone.pem", state=state)
-    its = found(machine("REQUESTS_CA_BUNDLE", "/opt/gone.pem", hub, places=(place,)))
-    assert [f.subject for f in its] == ["REQUESTS_CA_BUNDLE"] * wrong
-    later = Distribution(name="huggingface-hub", version="1.0.1", location=SITE)  # it reads others
-    assert not found(machine("REQUESTS_CA_BUNDLE", "/opt/gone.pem", later, places=(place,)))
+@pytest.mark.parametrize(
+    ("variable", "reader", "version", "state", "wrong"),
+    [("REQUESTS_CA_BUNDLE", "requests", "2.34.2", "missing", True), ("REQUESTS_CA_BUNDLE", "requests", "2.34.2", "file", False),
+     ("REQUESTS_CA_BUNDLE", "requests", "2.34.2", "folder", False), ("REQUESTS_CA_BUNDLE", "httpx", "0.28.1", "missing", False),
+     ("SSL_CERT_FILE", "httpx", "0.28.1", "missing", True), ("SSL_CERT_FILE", "httpx", "0.28.1", "file", False),
+     ("SSL_CERT_FILE", "httpx", "0.27.2", "missing", False), ("SSL_CERT_FILE", "requests", "2.34.2", "missing", False)],
+)  # fmt: skip
+def test_certificates_that_are_gone(variable: str, reader: str, version: str, state, wrong: bool):
+    place = NamedPlace(variable=variable, path="/opt/gone.pem", state=state)
+    here = Distribution(name=reader, version=version, location=SITE)
+    its = found(machine(variable, "/opt/gone.pem", *TORCH, here, places=(place,)))
+    assert [(f.subject, f.severity) for f in its] == [(variable, Severity.WARNING)] * wrong
+
+
+def test_a_variable_that_its_readers_pass_over():
+    place = NamedPlace(variable="CURL_CA_BUNDLE", path="/opt/gone.pem", state="missing")
+    seen = machine(
+        "CURL_CA_BUNDLE",
+        "/opt/gone.pem",
+        Distribution(name="requests", version="2.34.2", location=SITE),
+        places=(place,),
+    )
+    assert [f.subject for f in found(seen)] == ["CURL_CA_BUNDLE"]
+    assert seen.environment is not None
+    other = Variable(name="REQUESTS_CA_BUNDLE", value="/etc/ssl/cert.pem")
+    said = replace(seen.environment, variables=(*seen.environment.variables, other))
+    assert not found(replace(seen, environment=said))
+
+
+@pytest.mark.parametrize(
+    ("value", "installed", "wrong"),
+    [("socks://127.0.0.1:7897/", ("httpx", "socksio"), True), ("socks://127.0.0.1:7897/", (), False),
+     ("socks5://127.0.0.1:7897", ("httpx", "socksio"), False), ("socks5://127.0.0.1:7897", ("httpx",), True),
+     ("http://proxy:3128", ("httpx", "requests"), False), ("HTTP://proxy:3128", ("httpx",), False), ("proxy:3128", ("httpx",), False),
+     ("", ("httpx", "requests"), False), ("socks4://proxy:1080", ("requests", "pysocks"), False),
+     ("socks5h://proxy:1080", ("requests",), True), ("socks://proxy:1080", ("requests", "pysocks"), True)],
+)  # fmt: skip
+@pytest.mark.parametrize("variable", ["ALL_PROXY", "https_proxy"])
+def test_proxies_of_a_scheme_that_its_readers_do_not_speak(
+    variable: str, value: str, installed: tuple[str, ...], wrong: bool
+):
+    here = [Distribution(name=n, version="2.0", location=SITE) for n in installed]
+    its = found(machine(variable, value, *TORCH, *here))
+    assert [(f.cause, f.severity) for f in its] == [("variable_value_wrong", Severity.WARNING)] * wrong
+
+
+def test_urllib_prefers_the_proxy_in_small_letters():
+    seen = machine("HTTP_PROXY", "socks://proxy:1080", Distribution(name="httpx", version="0.28.1", location=SITE))
+    assert found(seen)
+    assert seen.environment is not None
+    small = Variable(name="http_proxy", value="http://proxy:3128")
+    said = replace(seen.environment, variables=(*seen.environment.variables, small))
+    assert not found(replace(seen, environment=said))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "wrong"),
+    [("KERAS_BACKEND", "tensorflow\r", True), ("KERAS_BACKEND", "tensorflow", False), ("TF_CPP_MIN_LOG_LEVEL", "2\r", False),
+     ("TF_XLA_FLAGS", "--tf_xla_auto_jit=2\r", False)],
+)  # fmt: skip
+def test_a_value_from_a_file_that_was_written_on_windows(variable: str, value: str, wrong: bool):
+    its = found(machine(variable, value, *TENSORFLOW))
+    assert [f.subject for f in its] == [variable] * wrong
+    assert all("carriage return" in f.title for f in its)
 
 
 def test_a_user_without_a_name():

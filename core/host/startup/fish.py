@@ -37,6 +37,27 @@ class FishReader(msgspec.Struct):
         for path in paths:
             self._read(path)
 
+    def read_universal(self, path: str) -> None:
+        """Take the universal variables, which fish has before it reads a file; one that it is given stands before them.
+
+        Source: https://fishshell.com/docs/current/language.html#universal-variables; the file that ``set -Ux`` of fish 3 writes.
+        """
+        text = self.around.read(path)
+        if text is None:
+            return
+        self.state.files.append(path)
+        for number, line in enumerate(text.split("\n"), 1):
+            found = re.match(r"SETUVAR((?: --\w+)*) (\w+):(.*)", line)
+            if not found or found[2] in self.state.values:
+                continue
+            values = [_kept(v) for v in re.split(r"\\x1e", found[3])] if found[3] != r"\x1d" else []
+            if "--export" in found[1].split():
+                joined = (":" if "--path" in found[1].split() else " ").join(values)
+                self.state.set_variable(found[2], joined, path, number, "universal")
+                self.state.exported.add(found[2])
+            else:
+                self._lists[found[2]] = values
+
     def _read(self, path: str) -> bool:
         text = self.around.read(path)
         if text is None or len(self.state.files) >= MOST_FILES:
@@ -319,6 +340,15 @@ class FishReader(msgspec.Struct):
 
 def _bare(pattern: str) -> str:
     return pattern.strip("'\"")
+
+
+def _kept(text: str) -> str:
+    """Return a value of fish's file of universal variables without its escapes."""
+    return re.sub(
+        r"\\(?:x([\da-f]{2})|u([\da-f]{4})|U([\da-f]{8})|(.))",
+        lambda m: m[4] if m[4] else chr(number) if (number := int(m[1] or m[2] or m[3], 16)) < 0x110000 else "",
+        text,
+    )
 
 
 def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912, PLR0915 - one case per word

@@ -7,6 +7,7 @@ dash(1). Anything else has no effect, unless it assigns a variable, which is the
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import posixpath
 import re
 
@@ -57,6 +58,8 @@ class ShellReader(ShellWords):
 
     commands: list[tuple[list[str], str, int]] = msgspec.field(default_factory=list)
     """Words of every command outside the language, with file and line: the programs that a script starts."""
+    _exports_all: bool = False
+    """After ``set -a``."""
     _functions: dict[str, list[Node]] = msgspec.field(default_factory=dict)
     _depth: int = 0
     _steps: int = 0
@@ -101,6 +104,8 @@ class ShellReader(ShellWords):
 
     def _give(self, name: str, value: str, line: int) -> None:
         self.state.set_variable(name, value, self._file, line, "posix")
+        if self._exports_all:
+            self.state.exported.add(name)
 
     # --- commands --------------------------------------------------------------------------------------------
 
@@ -240,7 +245,7 @@ class ShellReader(ShellWords):
             arguments = [*first[1:], *(w for word in words[1:] for w in self.words(word.text))]
         return self._command(name, arguments, node.line, given)
 
-    def _command(  # noqa: C901, PLR0912 - one case per command
+    def _command(  # noqa: C901, PLR0912, PLR0915 - one case per command
         self, name: str, arguments: list[str], line: int, given: list[tuple[str, str]]
     ) -> bool | None:
         match name:
@@ -261,6 +266,11 @@ class ShellReader(ShellWords):
                 for each in arguments if "-f" not in arguments else ():
                     if not each.startswith("-"):
                         self.state.unset_variable(each, self._file, line, "posix")
+                return True
+            case "set":
+                for each in itertools.takewhile(lambda a: a[:1] in ("-", "+") and a != "--", arguments):
+                    if "a" in each or (each[-1] == "o" and "allexport" in arguments):
+                        self._exports_all = each[0] == "-"
                 return True
             case "return":
                 raise _Return
@@ -378,6 +388,9 @@ class ShellReader(ShellWords):
         path = arguments[0]
         if "/" not in path:
             path = posixpath.join(posixpath.dirname(self._file), path)
+        elif not path.startswith("/"):
+            here = self.state.values.get("PWD", "")
+            path = posixpath.normpath(posixpath.join(here or posixpath.dirname(self._file), path))
         before = self.arguments
         self.arguments = tuple(arguments[1:]) or before
         try:

@@ -13,6 +13,7 @@ import msgspec
 from core.common.late_pattern import late_pattern
 
 NAME = r"[A-Za-z_]\w*"
+_ASSIGNED = late_pattern(rf"{NAME}\+?=")
 _REDIRECT = late_pattern(r"\d*(<<-?|<<<|[<>]&?\d*-?|&>>?|>>|>\|)")
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", ";", "&", "|", "\n", "(", ")")
 _RESERVED = {"if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}", "!"}
@@ -98,6 +99,8 @@ def word_end(text: str, at: int) -> int:
             at = nested_end(text, at + 1)
         elif char == "(" and at > start and text[at - 1] == "=":
             at = nested_end(text, at)  # an array
+        elif char == "\r" and _ASSIGNED.match(text, start, at):
+            at += 1  # of a file that was written on Windows: shells keep it in the value
         elif char in " \t\r\n;&|()<>":
             break
         else:

@@ -27,6 +27,9 @@ ANCHORS = late_pattern(
 )
 """Requirements that are kept for all other distributions of a near environment."""
 
+CLIENTS = frozenset(("httpx", "huggingface-hub", "pysocks", "requests", "socksio"))
+"""Distributions that are listed for a near environment, since variables with a contract decide what they can fetch."""
+
 FIRST_BYTES, MAX_METADATA_BYTES = 8 << 10, 256 << 10
 """Bytes of metadata to read: first the headers only, then the whole file. A long description may follow the headers."""
 
@@ -54,7 +57,7 @@ def normalise_name(name: str) -> str:
 def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> tuple[Distribution, ...] | None:
     """Return the distributions in one folder of packages, duplicates included; None if it cannot be listed.
 
-    ``every`` adds those that require one of ANCHORS, and those that another listed one requires.
+    ``every`` adds those that require one of ANCHORS, those of CLIENTS, and those that another listed one requires.
     """
     if folder.endswith(".egg"):
         return tuple(d for d in of_egg(folder, where) if every or is_relevant(d.name))
@@ -68,7 +71,7 @@ def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> t
         for r in (*d.requires, *d.pins)
         if (name := required_name(r)) and (is_relevant(d.name) or _is_part(name, d.name))
     }
-    return tuple(d for d in found if is_relevant(d.name) or d.pins or d.name in wanted)
+    return tuple(d for d in found if is_relevant(d.name) or d.pins or d.name in wanted or d.name in CLIENTS)
 
 
 def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:

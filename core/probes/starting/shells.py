@@ -31,6 +31,7 @@ def read_shell(
         from core.host.startup.fish import FishReader  # imported late: most people use another shell
 
         fish = FishReader(ground.around, state, interactive=interactive, login=login)
+        fish.read_universal(posixpath.join(ground.config("fish"), "fish_variables"))
         fish.read_files(*_fish(ground))
         return None
     reader = ShellReader(ground.around, state, shell, interactive, login)

@@ -26,7 +26,7 @@ def surroundings(texts: Mapping[str, str] | None = None) -> Surroundings:
         if path in given or path.startswith("/etc/sudoers"):
             return given.get(path)
         try:
-            return Path(path).read_text("utf-8", "replace") if Path(path).is_file() else None
+            return Path(path).read_bytes().decode("utf-8", "replace") if Path(path).is_file() else None
         except OSError:
             return None
 

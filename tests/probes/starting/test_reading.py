@@ -14,6 +14,9 @@ NAMES = ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "PATH", "LD_PRE
 POSIX = {
     "plain": "export LD_LIBRARY_PATH=/opt/a/lib\nexport CUDA_HOME=/opt/a\n",
     "quotes": "export CUDA_HOME='/opt/a b'\nexport LD_LIBRARY_PATH=\"$CUDA_HOME/lib64\"\n",
+    "everything exported": "set -a\nCUDA_HOME=/opt/a\nset +a\nLD_LIBRARY_PATH=/no\n",
+    "everything exported, in words": "set -o allexport\nCUDA_HOME=/opt/a\nset +o allexport\nLD_LIBRARY_PATH=/no\n",
+    "written on Windows": 'export CUDA_HOME=/opt/a\r\nLD_LIBRARY_PATH="/opt/b"\r\nexport LD_LIBRARY_PATH\n',
     "two steps": "CUDA_HOME=/opt/a\nexport CUDA_HOME\n",
     "not exported": "CUDA_HOME=/opt/a\n",
     "prepend where set": 'export LD_LIBRARY_PATH="/opt/a/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n'
@@ -104,6 +107,32 @@ def test_reading_is_what_the_shell_does(shell: str, what: str, text: str, tmp_pa
     if shell in HERE:
         real = real_environment(shell, tmp_path, login=login, interactive=not login)
         assert read == {n: v for n, v in real.items() if n in NAMES}, what
+
+
+@pytest.mark.parametrize(
+    ("kept", "config", "given"),
+    [("SETUVAR --export CUDA_HOME:/opt/a\\x20b\\u00fc", "", {}), ("SETUVAR CUDA_HOME:/opt/a", "", {}),
+     ("SETUVAR --export --path LD_LIBRARY_PATH:/opt/a\\x1e/opt/b", "", {}), ("SETUVAR --export CUDA_HOME:/opt/a\\x1eb", "", {}),
+     ("SETUVAR --export CUDA_HOME:/opt/a", "set -gx CUDA_HOME /usr\n", {}), ("SETUVAR --export CUDA_HOME:/opt/a", "set -e CUDA_HOME\n", {}),
+     ("SETUVAR --export CUDA_HOME:/opt/a", "", {"CUDA_HOME": "/usr"}), ("SETUVAR --export CUDA_HOME:\\x1d", "", {})],
+)  # fmt: skip
+def test_what_fish_keeps_for_ever(kept: str, config: str, given: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / ".config/fish"
+    folder.mkdir(parents=True)
+    head = "# This file contains fish universal variable definitions.\n# VERSION: 3.0\n"
+    (folder / "fish_variables").write_text(f"{head}{kept}\n")
+    (folder / "config.fish").write_text(config)
+    state = begin(tmp_path)
+    state.values |= given
+    state.exported |= set(given)
+    read_shell(ground(tmp_path), state, "fish", interactive=True)
+    read = {n: v for n, v in state.environment().items() if n in NAMES}
+    if not config and not given and "--export" in kept:
+        ((row,),) = (its for n, its in state.lines.items() if n in NAMES)
+        assert (row.file, row.line, row.form) == (str(folder / "fish_variables"), 3, "universal")
+    if "fish" in HERE:
+        real = real_environment("fish", tmp_path, login=False, interactive=True, env=given)
+        assert read == {n: v for n, v in real.items() if n in NAMES}
 
 
 OPEN = {
