@@ -285,6 +285,18 @@ USERS: dict[str, Case] = {
         {"user/__init__.py": "import torch\nimport torch.made\n", "torch/__init__.py": "import sys, types\nsys.modules['torch.made'] = types.ModuleType('torch.made')\n"},
         None,
     ),
+    "a module that no code registers": (
+        {"user/__init__.py": "import torch\nfrom torch._six import inf\n", "torch/__init__.py": "import sys, types\nfor n in ('made', 'kept'):\n    sys.modules[f'{__name__}.{n}'] = types.ModuleType(n)\n"},
+        ("absent", "torch._six", ""),
+    ),
+    "a module that code registers under a name of two parts": (
+        {"user/__init__.py": "import torch\nimport torch.made\n", "torch/__init__.py": "import sys, types\nfor n in ('made', 'kept'):\n    sys.modules[f'{__name__}.{n}'] = types.ModuleType(n)\n"},
+        None,
+    ),
+    "a module that another package registers": (
+        {"user/__init__.py": "import torch\nimport add\nimport torch.npu\n", "torch/__init__.py": "import sys, types\ndef register(name):\n    sys.modules['torch.' + name] = types.ModuleType(name)\n", "add/__init__.py": "import torch\ntorch.register('npu')\n"},
+        None,
+    ),
     "a module of a framework that lacks another": (
         {"user/__init__.py": "from torch.utils import build\n", "torch/utils/__init__.py": "", "torch/utils/build.py": "import gone\n"},
         ("absent", "gone", ""),

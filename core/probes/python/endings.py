@@ -53,6 +53,7 @@ class Endings:
             path=path_text(its.path or (top.path if top.kind != "none" else "")),
             entry=top.entry,
             owner=loser or (f"{owner.name} {owner.version}" if owner else ""),
+            recorded=bool(loser),
             hidden=hidden,
             hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",
         )

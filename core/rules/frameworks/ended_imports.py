@@ -15,7 +15,13 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import install_package, reinstall_package, reinstall_requirement, without_plugin
+from core.rules.frameworks.advice import (
+    framework_pip_command,
+    install_package,
+    reinstall_package,
+    reinstall_requirement,
+    without_plugin,
+)
 from core.rules.frameworks.environment_view import (
     EnvironmentView,
     asked_of,
@@ -185,7 +191,7 @@ def _cause_and_why(
         return "requirement_broken", _(
             "The code compares the release of {package} as it is imported, and stops.", package=package
         )
-    if ended.kind == "no name":
+    if ended.kind == "no name" or _asks_another(home, ended):
         return "requirement_broken", _(
             "The import was written for another release of {package} than the installed one.", package=package
         )
@@ -205,6 +211,15 @@ def _cause_and_why(
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
     return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
+
+
+def _asks_another(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether a package asks for a part that another package, whose start is there, never recorded."""
+    system = home.seen.machine.system
+    start = file_name(system, ended.path)
+    inside = normalise(system, ended.importer).startswith(normalise(system, parent(system, ended.path)))
+    lacks = ended.kind == "absent" and bool(ended.importer and ended.owner) and not ended.recorded
+    return lacks and "." in ended.wanted and start.startswith("__init__.") and not inside
 
 
 def _why_byte_code(ended: EndedImport) -> str:
@@ -263,6 +278,11 @@ def _cure(
             reinstall_requirement(home.seen, home.python, name).advice,
             restart="program",
         ), None
+    askers = [distribution_of(s) for s in ended.starts if distribution_of(s) != package]
+    if _asks_another(home, ended) and askers:
+        command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *askers)
+        words = _("Install releases that fit each other: {names}", names=join_names((*askers, package)))
+        return manual_fix(words, command, restart="program"), None
     name, _space, version = ended.owner.partition(" ")
     if version and cause in PUT_BACK:
         folder = entry.path if entry else ""
