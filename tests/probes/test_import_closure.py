@@ -494,3 +494,30 @@ def test_time_that_ran_out_is_told(
     said: list[None] = []
     ended(plant(tmp_path, {"torch/__init__.py": "import gone\n"}), late=said.append)
     assert len(said) == told
+
+
+PROJECT = {
+    "torch/__init__.py": "",
+    "mine-0.3.dist-info/METADATA": "Name: mine\nVersion: 0.3\n",
+    "mine-0.3.dist-info/direct_url.json": '{"dir_info": {"editable": true}, "url": "file:///mine"}',
+    "mine-0.3.dist-info/RECORD": "__editable__.mine-0.3.pth,,\n",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+def test_an_editable_project_whose_folder_is_gone_is_told(tmp_path: Path):
+    sources = plant(tmp_path / "code" / "src", {"mine/__init__.py": ""})
+    site = plant(tmp_path / "site", PROJECT | {"__editable__.mine-0.3.pth": f"{sources}\n"})
+    assert not ended(site)
+    (tmp_path / "code").rename(tmp_path / "renamed")
+    (told,) = ended(site)
+    assert (told.starts, told.wanted, told.path, told.owner) == (("mine",), "mine", str(sources), "mine 0.3")
+    assert really_ends(site, module="mine")
+    plant(site, {"mine/__init__.py": ""})  # another installation of it serves
+    assert not ended(site)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+def test_a_folder_of_a_package_that_is_not_editable_is_no_project(tmp_path: Path):
+    plain = {"mine-0.3.dist-info/direct_url.json": '{"dir_info": {}, "url": "file:///mine"}'}
+    assert not ended(plant(tmp_path, PROJECT | plain | {"__editable__.mine-0.3.pth": "/gone/src\n"}))

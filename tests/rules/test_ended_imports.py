@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from core.model.facts import Distribution, EndedImport, FoundModule, ImportSearch, Remains, SearchEntry, Snapshot
 from core.model.findings import Finding
 from core.model.remedies import PutPackageBack
+from core.model.steps import Severity
 from core.rules.frameworks.ended_imports import ended_imports
 from core.rules.frameworks.imports import packages_for_another_python
 from tests.machines import PREFIX, SITE, python, wheel_machine, windows_machine
@@ -174,3 +175,11 @@ def test_what_asks_for_a_part_that_is_given_up_is_upgraded_and_not_the_other() -
     assert found.fix is not None
     assert "--upgrade timm" in found.fix.advice
     assert found.remedy is None
+
+
+def test_a_project_of_ones_own_whose_folder_is_gone_is_a_warning_and_a_framework_s_an_error() -> None:
+    its = {"importer": "", "line": 0, "path": "/srv/code/src"}
+    mine = card(seen(ended(**its, starts=("mine",), wanted="mine", owner="mine 0.3")))
+    theirs = card(seen(ended(**its, wanted="torch", owner="torch 2.6.0")))
+    assert (mine.cause, mine.severity) == ("python_environment_broken", Severity.WARNING)
+    assert (theirs.cause, theirs.severity) == ("python_environment_broken", Severity.ERROR)

@@ -125,7 +125,7 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
     if worked or (undeclared and not framework and all(is_asked_for(home, name) for name in consumers)):
         return NOTE
-    if undeclared and not framework:
+    if (undeclared or _leads_outside(home, ended)) and not framework:
         return min(home.severity, WARNING)  # It was installed for its own sake, and other packages work without it.
     return home.severity
 
@@ -169,7 +169,6 @@ def _cause_and_why(
     home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None
 ) -> tuple[Cause, str]:
     """Return the cause, and why."""
-    system = home.seen.machine.system
     package = distribution_of(ended.wanted)
     if entry is not None and entry.origin in BEFORE_THE_PACKAGES and ended.kind != "foreign" and ended.path:
         why = _(
@@ -200,8 +199,7 @@ def _cause_and_why(
             "pip renamed the old one, and was interrupted before it put the new one in its place."
         )
     if not ended.importer:
-        gone = normalise(system, ended.path) if ended.path else ""
-        if gone and not gone.startswith(normalise(system, home.python.prefix)):
+        if _leads_outside(home, ended):
             return "python_environment_broken", _(
                 "It was installed as a link to a folder of sources, and that folder is gone: {path}.", path=ended.path
             )
@@ -211,6 +209,13 @@ def _cause_and_why(
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
     return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
+
+
+def _leads_outside(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether a recorded module is to be in a folder outside the environment."""
+    system = home.seen.machine.system
+    path = normalise(system, ended.path) if ended.path and not ended.importer else ""
+    return bool(path) and not path.startswith(normalise(system, home.python.prefix))
 
 
 def _asks_another(home: EnvironmentView, ended: EndedImport) -> bool:
