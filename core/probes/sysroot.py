@@ -129,6 +129,13 @@ class Sysroot(msgspec.Struct, frozen=True):
         except (OSError, ValueError):
             return None
 
+    def listed(self, folder: str) -> tuple[str, ...]:
+        """Return the names in ``folder`` in the order of the file system; empty if it cannot be listed."""
+        try:
+            return tuple(call_patiently(_names, self.local_path(folder)))
+        except (OSError, ValueError):
+            return ()
+
     def read(self, path: str, limit: int = 1 << 16) -> bytes | None:
         """Return the first ``limit`` bytes of a regular file; None if it is not one or cannot be read.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -231,6 +232,21 @@ def test_what_pip_left(prefix: Path, name: str, kind: str, whose: str):
     (site_of(prefix) / name).mkdir()
     found, _seen = look(prefix)
     assert [(r.kind, r.distribution) for r in found.remains] == ([(kind, whose)] if kind else [])
+
+
+def test_of_two_records_python_finds_one_first(prefix: Path):
+    """The order is that of the file system; this interpreter says which it finds."""
+    site = site_of(prefix)
+    for version in ("1.26.4", "2.2.6"):
+        (site / f"numpy-{version}.dist-info").mkdir()
+    (site / "numpy-2.2.6.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 2.2.6\n")
+    (site / "numpy-2.2.6.dist-info/RECORD").write_text("")
+    (left,) = look(prefix)[0].remains
+    (first, *_rest) = importlib.metadata.distributions(name="numpy", path=[str(site)])
+    assert (left.path, left.behind) == (
+        str(site / "numpy-1.26.4.dist-info"),
+        str(site / "numpy-2.2.6.dist-info") if first.read_text("METADATA") else "",
+    )
 
 
 @pytest.mark.parametrize("base", PYTHONS)

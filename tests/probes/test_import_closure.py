@@ -285,6 +285,18 @@ USERS: dict[str, Case] = {
         {"user/__init__.py": "import torch\nimport torch.made\n", "torch/__init__.py": "import sys, types\nsys.modules['torch.made'] = types.ModuleType('torch.made')\n"},
         None,
     ),
+    "a module that no code registers": (
+        {"user/__init__.py": "import torch\nfrom torch._six import inf\n", "torch/__init__.py": "import sys, types\nfor n in ('made', 'kept'):\n    sys.modules[f'{__name__}.{n}'] = types.ModuleType(n)\n"},
+        ("absent", "torch._six", ""),
+    ),
+    "a module that code registers under a name of two parts": (
+        {"user/__init__.py": "import torch\nimport torch.made\n", "torch/__init__.py": "import sys, types\nfor n in ('made', 'kept'):\n    sys.modules[f'{__name__}.{n}'] = types.ModuleType(n)\n"},
+        None,
+    ),
+    "a module that another package registers": (
+        {"user/__init__.py": "import torch\nimport add\nimport torch.npu\n", "torch/__init__.py": "import sys, types\ndef register(name):\n    sys.modules['torch.' + name] = types.ModuleType(name)\n", "add/__init__.py": "import torch\ntorch.register('npu')\n"},
+        None,
+    ),
     "a module of a framework that lacks another": (
         {"user/__init__.py": "from torch.utils import build\n", "torch/utils/__init__.py": "", "torch/utils/build.py": "import gone\n"},
         ("absent", "gone", ""),
@@ -499,3 +511,30 @@ def test_time_that_ran_out_is_told(
     said: list[None] = []
     ended(plant(tmp_path, {"torch/__init__.py": "import gone\n"}), late=said.append)
     assert len(said) == told
+
+
+PROJECT = {
+    "torch/__init__.py": "",
+    "mine-0.3.dist-info/METADATA": "Name: mine\nVersion: 0.3\n",
+    "mine-0.3.dist-info/direct_url.json": '{"dir_info": {"editable": true}, "url": "file:///mine"}',
+    "mine-0.3.dist-info/RECORD": "__editable__.mine-0.3.pth,,\n",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+def test_an_editable_project_whose_folder_is_gone_is_told(tmp_path: Path):
+    sources = plant(tmp_path / "code" / "src", {"mine/__init__.py": ""})
+    site = plant(tmp_path / "site", PROJECT | {"__editable__.mine-0.3.pth": f"{sources}\n"})
+    assert not ended(site)
+    (tmp_path / "code").rename(tmp_path / "renamed")
+    (told,) = ended(site)
+    assert (told.starts, told.wanted, told.path, told.owner) == (("mine",), "mine", str(sources), "mine 0.3")
+    assert really_ends(site, module="mine")
+    plant(site, {"mine/__init__.py": ""})  # another installation of it serves
+    assert not ended(site)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+def test_a_folder_of_a_package_that_is_not_editable_is_no_project(tmp_path: Path):
+    plain = {"mine-0.3.dist-info/direct_url.json": '{"dir_info": {}, "url": "file:///mine"}'}
+    assert not ended(plant(tmp_path, PROJECT | plain | {"__editable__.mine-0.3.pth": "/gone/src\n"}))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from core.model.facts import Distribution, EndedImport, FoundModule, ImportSearch, Remains, SearchEntry, Snapshot
 from core.model.findings import Finding
 from core.model.remedies import PutPackageBack
+from core.model.steps import Severity
 from core.rules.frameworks.ended_imports import ended_imports
 from core.rules.frameworks.imports import packages_for_another_python
 from tests.machines import PREFIX, SITE, python, wheel_machine, windows_machine
@@ -76,6 +77,9 @@ ENDS: list[tuple[dict[str, Any], tuple[Remains, ...], str, str]] = [
     ({}, (replace(RENAMED, distribution="numpy"),), "requirement_broken", "Required"),
     ({"path": f"{SITE}/typing_extensions", "entry": 3}, (), "installation_interrupted", "import typing_extensions"),
     ({"owner": "typing-extensions 4.5"}, (), "corrupt_or_truncated_file", "Installed"),
+    ({"wanted": "torch._six", "importer": f"{SITE}/timm/a.py", "owner": "torch 2.6.0", "path": TORCH, "entry": 3}, (), "requirement_broken", "import torch._six"),
+    ({"wanted": "torch._six", "importer": f"{SITE}/timm/a.py", "owner": "torch 2.6.0", "path": TORCH, "entry": 3, "recorded": True}, (), "corrupt_or_truncated_file", "Installed"),
+    ({"wanted": "torch.a", "owner": "torch 2.6.0", "path": TORCH, "entry": 3}, (), "corrupt_or_truncated_file", "Installed"),
     ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0"}, (), "installation_interrupted", "Installed"),
     ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": "/srv/torch"}, (), "python_environment_broken", "/srv/torch"),
     ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": f"{PREFIX}/src"}, (), "installation_interrupted", f"{PREFIX}/src"),
@@ -163,3 +167,19 @@ def test_on_windows_the_list_of_variables_is_where_pythonpath_is_cleared() -> No
     assert found.fix is not None
     assert "Edit environment variables" in found.fix.advice
     assert "unset" not in found.fix.advice
+
+
+def test_what_asks_for_a_part_that_is_given_up_is_upgraded_and_not_the_other() -> None:
+    its = {"starts": ("timm",), "wanted": "torch._six", "importer": f"{SITE}/timm/a.py"}
+    found = card(seen(ended(**its, owner="torch 2.6.0", path=TORCH, entry=3)))
+    assert found.fix is not None
+    assert "--upgrade timm" in found.fix.advice
+    assert found.remedy is None
+
+
+def test_a_project_of_ones_own_whose_folder_is_gone_is_a_warning_and_a_framework_s_an_error() -> None:
+    its = {"importer": "", "line": 0, "path": "/srv/code/src"}
+    mine = card(seen(ended(**its, starts=("mine",), wanted="mine", owner="mine 0.3")))
+    theirs = card(seen(ended(**its, wanted="torch", owner="torch 2.6.0")))
+    assert (mine.cause, mine.severity) == ("python_environment_broken", Severity.WARNING)
+    assert (theirs.cause, theirs.severity) == ("python_environment_broken", Severity.ERROR)

@@ -31,6 +31,7 @@ from core.model.remedies import (
 )
 from core.model.steps import Severity
 from core.rules.frameworks import broken, imports
+from core.rules.frameworks.packages import duplicate_packages
 from tests.machines import PREFIX, SITE, python, wheel_machine
 
 RULES = (*imports.RULES, *broken.RULES)
@@ -253,6 +254,22 @@ def test_what_an_interrupted_pip_left(kind: Any, modules: tuple[FoundModule, ...
     (told,) = found(seen(*modules, remains=(left,)))
     assert (told.severity, told.cause) == (severity, "installation_interrupted")
     assert isinstance(told.remedy, InstallPackages) is (severity > Severity.NOTE)
+
+
+@pytest.mark.parametrize(
+    ("behind", "severity"), [("", Severity.WARNING), (f"{SITE}/torch-2.6.0.dist-info", Severity.NOTE)]
+)
+def test_an_older_record_without_metadata_is_a_fault_where_python_finds_it_first(behind: str, severity: Severity):
+    left = Remains(path=f"{SITE}/torch-2.4.1.dist-info", kind="no metadata", distribution="torch", behind=behind)
+    both = tuple(Distribution(name="torch", version=v, location=SITE) for v in ("2.4.1", "2.6.0"))
+    machine = seen(torch(), remains=(left,), its=python(distributions=both))
+    (told,) = found(machine)
+    assert (told.severity, told.cause) == (severity, "installation_interrupted")
+    if severity > Severity.NOTE:
+        assert isinstance(told.remedy, InstallPackages)
+        assert (told.remedy.remove, told.remedy.install) == (("torch-2.4.1.dist-info",), ("torch==2.6.0",))
+    assert list(duplicate_packages(machine)) == []
+    assert [f.cause for f in duplicate_packages(replace(machine, imports=None))] == ["duplicate_framework_packages"]
 
 
 def test_what_was_left_goes_and_the_same_release_comes_again():

@@ -94,7 +94,7 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     edge: Edge | None = None
     """unfit: why it does not load."""
     recorded: bool = False
-    """unfit: whether the package itself contains the missing library."""
+    """unfit: whether the package itself contains the missing library. absent: whether its record lists the missing module."""
     plugin: str = ""
     """Name and version of the package with a plug-in that the framework loads by itself, if the import ends there."""
 
@@ -155,6 +155,8 @@ class Remains(Frozen, frozen=True, kw_only=True):
     """renamed: pip's "~orch". no metadata, no record: a .dist-info that lacks METADATA or RECORD."""
     distribution: str = ""
     """The distribution that it belongs to, judged by its name."""
+    behind: str = ""
+    """no metadata: the metadata of the same distribution that Python finds first; empty if it finds these."""
 
 
 class ImportSearch(Frozen, frozen=True, kw_only=True):

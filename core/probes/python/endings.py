@@ -53,6 +53,7 @@ class Endings:
             path=path_text(its.path or (top.path if top.kind != "none" else "")),
             entry=top.entry,
             owner=loser or (f"{owner.name} {owner.version}" if owner else ""),
+            recorded=bool(loser),
             hidden=hidden,
             hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",
         )
@@ -91,6 +92,23 @@ class Endings:
             path=path_text(gone or its.path),
             owner=f"{distribution.name} {distribution.version}",
         )
+
+    def at_lost_project(self, its: Distribution) -> EndedImport | None:
+        """Return the end at an editable installation none of whose folders is there; None for any other."""
+        folders: list[str] = []
+        for name in re.findall(r"(?m)^([\w.-]+\.pth),", read_record(its, self._where)):
+            text = self._where.text(self._where.join(its.location, name)) or ""
+            if re.match(r"import __editable__\w+_finder\b", text):
+                folders += [p for p in (self._search.editable_paths.get(module_of(its.name)),) if p]
+            else:
+                lines = (line.strip() for line in text.splitlines())
+                folders += [p for p in lines if self._where.path_module.isabs(p)]
+        if not folders or any(self._where.stat(p) or self._where.stat(f"{p}.py") for p in folders):
+            return None
+        module = module_of(its.name)
+        ended = self.describe("absent", "", 0, module, NONE)
+        owner = f"{its.name} {its.version}"
+        return msgspec.structs.replace(ended, path=path_text(folders[0]), owner=owner, entry=-1)
 
     def _missing_editable_folder(self, distribution: Distribution, name: str) -> str:
         """Return the folder that an editable installation leads to and that is not there."""

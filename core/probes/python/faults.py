@@ -186,7 +186,8 @@ def remains_of_pip(
                 if (relevant or its in required) and where.is_folder(path):
                     files = where.names(path)
                     if files is not None and "METADATA" not in files:
-                        yield Remains(path=path_text(path), kind="no metadata", distribution=its)
+                        behind = _found_before(entry.path, name, where)
+                        yield Remains(path=path_text(path), kind="no metadata", distribution=its, behind=behind)
                     elif (
                         relevant
                         and files is not None
@@ -194,6 +195,20 @@ def remains_of_pip(
                         and not {"INSTALLER", "REQUESTED"} & set(files)
                     ):
                         yield Remains(path=path_text(path), kind="no record", distribution=its)
+
+
+def _found_before(folder: str, entry: str, where: Sysroot) -> str:
+    """Return the metadata of the same distribution that Python finds before these; empty if it finds these first.
+
+    importlib.metadata takes the first in the order of the file system.
+    """
+    name = normalise_name(entry.partition("-")[0])
+    others = [n for n in where.names(folder) or () if n.endswith(".dist-info") and n != entry]
+    same = {n for n in others if normalise_name(n.partition("-")[0]) == name}
+    if not same:
+        return ""
+    first = next((n for n in where.listed(folder) if n == entry or n in same), entry)
+    return "" if first == entry else path_text(where.join(folder, first))
 
 
 _KNOWN_NAMES = ("torch", "torchvision", "torchaudio", "tensorflow", "keras", "jax", "jaxlib", "onnxruntime", "ctranslate2",

@@ -656,8 +656,18 @@ class Follower:
         if its.kind == "namespace" or self._is_gone(its, name):
             return True
         text = self._found.text(its)
-        return its.kind == "package" and (
-            self._found.is_empty(its) or (bool(text) and not any(way in text for way in MAKES_MODULES))
+        if its.kind != "package" or not text:
+            return its.kind == "package" and self._found.is_empty(its)
+        ways = [way for way in MAKES_MODULES if way in text]
+        return not ways or (ways == ["sys.modules"] and not self._is_spelt(name, text))
+
+    def _is_spelt(self, name: str, text: str) -> bool:
+        """Whether a package's text has the name of a module, or another module has it as the end of a string: an entry of sys.modules
+        may be made of it.
+        """
+        ends = re.compile(rf"\b{re.escape(name)}[\"']")
+        return bool(re.search(rf"\b{re.escape(name)}\b", text)) or any(
+            name in other and ends.search(other) for other in self._found.texts.values()
         )
 
     def _is_gone(self, parent: Module, name: str) -> bool:

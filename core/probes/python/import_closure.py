@@ -16,6 +16,7 @@ from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import all_requirements, normalise_name, recorded_module, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, Follower
+from core.probes.python.gone_files import DIST_INFO
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.plugins import Plugin
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
@@ -205,6 +206,8 @@ def _followed(  # noqa: PLR0917 - what a follower is given
     losers = _losers(search, distributions, where, suspects, end)
     for lost_start, lost_end in _of_losers(losers, suspects, where):
         found.setdefault(lost_end, []).append(lost_start)
+    for lost_project in _of_lost_projects(search, follower, where):
+        found.setdefault(lost_project, []).append(lost_project.wanted)
     for row, distribution in starts:
         if not row.extends and (ended := follower.follow_framework(row, distribution)):
             found.setdefault(ended, []).append(row.module)
@@ -341,6 +344,24 @@ def _of_losers(follower: Follower, suspects: Suspects, where: Sysroot) -> Iterat
                 ended = follower.endings.at_lost_start(start, itself)
             if ended:
                 yield start, ended
+
+
+EDITABLE = re.compile(r'"editable"\s*:\s*true\b')
+
+
+def _of_lost_projects(search: ModuleSearch, follower: Follower, where: Sysroot) -> Iterator[EndedImport]:
+    """Yield the editable installations (PEP 660, PEP 610) whose folders are gone; frameworks' are told where these are followed."""
+    known = [row.distributions for row in module_table().modules if row.follow]
+    for folder in dict.fromkeys(e.path for e in search.search.entries if e.origin in FOLDERS_OF_PACKAGES):
+        names = where.names(folder) or ()
+        infos = [m for n in names if (m := DIST_INFO.fullmatch(n))] if any(n.endswith(".pth") for n in names) else []
+        for info in infos:
+            told = where.text(where.join(folder, info[0], "direct_url.json")) or ""
+            name = normalise_name(info[1])
+            if EDITABLE.search(told) and not any(re.fullmatch(pattern, name) for pattern in known):
+                its = Distribution(name=name, version=info[2], location=folder)
+                if search.find(module_of(name)).kind == "none" and (ended := follower.endings.at_lost_project(its)):
+                    yield ended
 
 
 def _is_public(dotted: str) -> bool:

@@ -97,7 +97,10 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         folder=path_text(folder) if any(e.origin == "start" for e in path.entries) else "",
         entries=path.entries,
         start_code=path.start_code,
-        modules=(*known_modules(modules, python.distributions), *shadowed_packages(modules, where)),
+        modules=(
+            *known_modules(modules, python.distributions),
+            *shadowed_packages(modules, where, frozenset(e.path for e in ended)),
+        ),
         hidden_standard=hidden,
         ended=(*ended, *ended_programs(modules, python.distributions, where)),
         numpy_1=built_for_numpy_1(python.distributions, where, known),

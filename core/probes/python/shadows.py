@@ -15,6 +15,7 @@ from core.model.facts import Distribution, EndedImport, FoundModule
 from core.probes.python.distributions import BESIDES, all_requirements, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, Follower
+from core.probes.python.gone_files import STRIPPED_PATHS
 from core.probes.python.module_text import EXTENDS_PATH
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
@@ -23,17 +24,23 @@ from core.probes.wheel_record import read_record
 MOST_PROGRAMS, PROGRAM_BYTES, OWN_BYTES = 100, 256 << 10, 4 << 20
 """Programs of one folder that are read, how far each is, and how much of what they import."""
 
+MOST_PARTS, PART_BYTES = 200, 32 << 10
+"""Modules of a package that are searched for imports of parts of another, and how far each is read."""
 
-def shadowed_packages(search: ModuleSearch, where: Sysroot) -> tuple[FoundModule, ...]:
+
+def shadowed_packages(
+    search: ModuleSearch, where: Sysroot, told: frozenset[str] = frozenset()
+) -> tuple[FoundModule, ...]:
     """Return the person's modules that hide a package which nothing else requires: it was installed for the person's own programs.
+    And those in the place of a package of which an installed one imports parts: a file has no parts.
 
     Not told: a copy of the same package, another installation, and what a program beside it imports, for that is followed. Of
-    what installed packages require, their own imports tell.
+    all else that installed packages require, their own imports tell; ``told``: the files that these end at.
     """
-    return tuple(_shadowed_packages(search, where))
+    return tuple(_shadowed_packages(search, where, told))
 
 
-def _shadowed_packages(search: ModuleSearch, where: Sysroot) -> Iterator[FoundModule]:
+def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str]) -> Iterator[FoundModule]:
     known = {row.module for row in module_table().modules}
     required: dict[str, frozenset[str]] = {}
     programs: list[str] | None = None
@@ -47,13 +54,30 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot) -> Iterator[FoundMo
         if folder not in required:
             every = all_requirements(folder, where)
             required[folder] = frozenset(required_name(w) for d in every for w in (*d.pins, *d.requires))
-        if owner.name in required[folder]:
+        if owner.name in required[folder] and (
+            found.path in told or not _lacks_parts(found, owner.name, folder, where)
+        ):
             continue
         if programs is None:
             programs = [text for _name, text in _programs(search, where)]
         asks = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{re.escape(found.name)}\b")
         if not any(asks.search(text) for text in programs):
             yield msgspec.structs.replace(search.with_surroundings(found), hidden_owner=f"{owner.name} {owner.version}")
+
+
+def _lacks_parts(found: FoundModule, owner: str, folder: str, where: Sysroot) -> bool:
+    """Whether a file stands in the place of a package of which one that requires it imports parts, at some module's left margin."""
+    if found.kind != "module" or not where.name(found.hidden[0]).startswith("__init__."):
+        return False
+    part = re.compile(rf"(?m)^(?:import|from)[ \t]+{re.escape(found.name)}\.\w")
+    for its in all_requirements(folder, where):
+        if owner in {required_name(wish) for wish in its.pins}:
+            rows = re.findall(r"(?m)^(\w[\w/]*\.py),", read_record(its, where))
+            first = sorted((r for r in rows if not STRIPPED_PATHS.search(r)), key=lambda r: (r.count("/"), r))
+            texts = (where.text(where.join(folder, *r.split("/")), PART_BYTES) or "" for r in first[:MOST_PARTS])
+            if any(part.search(text) for text in texts):
+                return True
+    return False
 
 
 def ended_programs(

@@ -181,10 +181,11 @@ def interrupted_installations(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: list[Remains]) -> Finding:
-    its = home.installed(name)
+    bare_ones = home.without_metadata()
+    whole = [d for d in home.python.distributions if d.name == name and (d.location, d.version) not in bare_ones]
+    its = next(iter(whole), None) or home.installed(name)
     there = next((m for m in search.modules if m.name == name and m.kind != "namespace"), None)
-    whole = [d for d in home.python.distributions if d.name == name and d.version]
-    bare = any(r.kind == "no metadata" for r in some)
+    bare = any(r.kind == "no metadata" and not r.behind for r in some)
     readers = [d.name for d in home.python.distributions if _reads_release(d.name, name)] if bare else []
     severity: Severity = NOTE
     if any(r.kind == "renamed" for r in some) and there is None and FRAMEWORKS.fullmatch(name):

@@ -15,7 +15,13 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import install_package, reinstall_package, reinstall_requirement, without_plugin
+from core.rules.frameworks.advice import (
+    framework_pip_command,
+    install_package,
+    reinstall_package,
+    reinstall_requirement,
+    without_plugin,
+)
 from core.rules.frameworks.environment_view import (
     EnvironmentView,
     asked_of,
@@ -119,7 +125,7 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
     if worked or (undeclared and not framework and all(is_asked_for(home, name) for name in consumers)):
         return NOTE
-    if undeclared and not framework:
+    if (undeclared or _leads_outside(home, ended)) and not framework:
         return min(home.severity, WARNING)  # It was installed for its own sake, and other packages work without it.
     return home.severity
 
@@ -163,7 +169,6 @@ def _cause_and_why(
     home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None
 ) -> tuple[Cause, str]:
     """Return the cause, and why."""
-    system = home.seen.machine.system
     package = distribution_of(ended.wanted)
     if entry is not None and entry.origin in BEFORE_THE_PACKAGES and ended.kind != "foreign" and ended.path:
         why = _(
@@ -185,7 +190,7 @@ def _cause_and_why(
         return "requirement_broken", _(
             "The code compares the release of {package} as it is imported, and stops.", package=package
         )
-    if ended.kind == "no name":
+    if ended.kind == "no name" or _asks_another(home, ended):
         return "requirement_broken", _(
             "The import was written for another release of {package} than the installed one.", package=package
         )
@@ -194,8 +199,7 @@ def _cause_and_why(
             "pip renamed the old one, and was interrupted before it put the new one in its place."
         )
     if not ended.importer:
-        gone = normalise(system, ended.path) if ended.path else ""
-        if gone and not gone.startswith(normalise(system, home.python.prefix)):
+        if _leads_outside(home, ended):
             return "python_environment_broken", _(
                 "It was installed as a link to a folder of sources, and that folder is gone: {path}.", path=ended.path
             )
@@ -205,6 +209,22 @@ def _cause_and_why(
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
     return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
+
+
+def _leads_outside(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether a recorded module is to be in a folder outside the environment."""
+    system = home.seen.machine.system
+    path = normalise(system, ended.path) if ended.path and not ended.importer else ""
+    return bool(path) and not path.startswith(normalise(system, home.python.prefix))
+
+
+def _asks_another(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether a package asks for a part that another package, whose start is there, never recorded."""
+    system = home.seen.machine.system
+    start = file_name(system, ended.path)
+    inside = normalise(system, ended.importer).startswith(normalise(system, parent(system, ended.path)))
+    lacks = ended.kind == "absent" and bool(ended.importer and ended.owner) and not ended.recorded
+    return lacks and "." in ended.wanted and start.startswith("__init__.") and not inside
 
 
 def _why_byte_code(ended: EndedImport) -> str:
@@ -263,6 +283,11 @@ def _cure(
             reinstall_requirement(home.seen, home.python, name).advice,
             restart="program",
         ), None
+    askers = [distribution_of(s) for s in ended.starts if distribution_of(s) != package]
+    if _asks_another(home, ended) and askers:
+        command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *askers)
+        words = _("Install releases that fit each other: {names}", names=join_names((*askers, package)))
+        return manual_fix(words, command, restart="program"), None
     name, _space, version = ended.owner.partition(" ")
     if version and cause in PUT_BACK:
         folder = entry.path if entry else ""

@@ -19,7 +19,7 @@ from core.model.facts import (
     System,
     marker_facts,
 )
-from core.model.paths import normalise
+from core.model.paths import normalise, parent
 from core.model.steps import Severity
 from core.rules.consumer_loads import environment_rank
 from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern_row
@@ -54,6 +54,20 @@ class EnvironmentView(msgspec.Struct, frozen=True):
     def installed(self, name: str) -> Distribution | None:
         """Return an installed distribution by name; None if it is not installed."""
         return next((d for d in self.python.distributions if d.name == name), None)
+
+    def without_metadata(self) -> set[tuple[str, str]]:
+        """Return folder and release of what is recorded by a .dist-info that lacks METADATA."""
+        system = self.seen.machine.system
+        mine = normalise(system, self.python.prefix)
+        bare = (
+            r.path
+            for s in self.seen.imports or ()
+            if normalise(system, s.prefix) == mine
+            for r in s.remains
+            if r.kind == "no metadata"
+        )
+        found = ((parent(system, p), re.search(r"-([^-]+)\.dist-info$", p)) for p in bare)
+        return {(folder, release[1]) for folder, release in found if release}
 
     def trial(self, distribution: str) -> FrameworkTrial | None:
         """Return the trial of a framework; None if there was none."""

@@ -216,7 +216,8 @@ def _one_of(home: EnvironmentView, folder: str, here: list[Distribution]) -> Fix
 
 def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
     known: dict[tuple[str, str], list[str]] = {}
-    for d in home.python.distributions:
+    bare = home.without_metadata() if home.near <= 3 else set()
+    for d in (d for d in home.python.distributions if (d.location, d.version) not in bare):
         known.setdefault((d.name, d.location), []).append(d.version)
     for (name, location), versions in known.items():
         if len(versions) > 1 and home.near <= 3:
