@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.causes import Cause
@@ -22,7 +23,7 @@ from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observat
 
 LOADERS = ("LD_LIBRARY_PATH", "PATH", "ld.so.cache")
 """What ``Toolkit.named_by`` says of a folder in which the loader looks."""
-USES = re.compile(r"CUDA_(PATH|HOME|ROOT|TOOLKIT_ROOT_DIR|PATH_V\d+_\d+)|" + "|".join(map(re.escape, LOADERS)))
+USES = late_pattern(r"CUDA_(PATH|HOME|ROOT|TOOLKIT_ROOT_DIR|PATH_V\d+_\d+)|" + "|".join(map(re.escape, LOADERS)))
 """What it says of a toolkit that programs use; a link such as /usr/local/cuda is there on every machine."""
 BUILTINS_SINCE = (11,)
 """Since this CUDA the runtime compiler has built-ins of its own version in each release."""

@@ -53,7 +53,7 @@ TORCHS_OWN = late_pattern(r"lib(torch\w*|c10\w*)\.so")
 TORCHS_NAME = late_pattern(r"_ZNK?(?:5torch|3c10|2at)")
 """Prefixes of PyTorch's C++ functions."""
 
-OPENS_LIBRARY = re.compile(r"\b(?:load_library|CDLL|LoadLibrary|dlopen)\(")
+OPENS_LIBRARY = late_pattern(r"\b(?:load_library|CDLL|LoadLibrary|dlopen)\(")
 MAX_TEXTS, TEXT_BYTES = 12, 64 << 10
 """Modules of one distribution that are searched for this, topmost first, and bytes read of each."""
 

@@ -6,14 +6,14 @@ A module's names are texts in its file: string constants in C and Rust, Cython's
 from __future__ import annotations
 
 import fnmatch
-import re
 
+from core.common.late_pattern import late_pattern
 from core.loader.read_image import read_image
 from core.probes.sysroot import Sysroot
 
 MAX_BYTES = 96 << 20
 
-_SYSTEMS = re.compile(
+_SYSTEMS = late_pattern(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|gomp|python3[\d.]*)|ld-linux-[\w-]+)(-[0-9a-f]{8})?\.so(\.[\w.]+)?"
 )
 """Libraries that put no name into a module."""

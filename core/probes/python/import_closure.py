@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
@@ -346,7 +347,7 @@ def _of_losers(follower: Follower, suspects: Suspects, where: Sysroot) -> Iterat
                 yield start, ended
 
 
-EDITABLE = re.compile(r'"editable"\s*:\s*true\b')
+EDITABLE = late_pattern(r'"editable"\s*:\s*true\b')
 
 
 def _of_lost_projects(search: ModuleSearch, follower: Follower, where: Sysroot) -> Iterator[EndedImport]:

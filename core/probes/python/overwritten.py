@@ -6,7 +6,6 @@ files may differ), and are no fault.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from functools import partial
@@ -57,6 +56,8 @@ def _of_pair(one: Distribution, other: Distribution, package: str, where: Sysroo
     inner = [p for p in differing if not STRIPPED_PATHS.search(p.removeprefix(one.location).replace("\\", "/"))]
     if not any(p != start for p in inner):
         return None  # Many packages of one namespace bring its start.
+    import hashlib  # imported late: loads OpenSSL
+
     counts: Counter[str] = Counter()
     for path in inner[:MOST_FILES]:
         content = where.read(path, MAX_BYTES)

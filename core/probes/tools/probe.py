@@ -33,8 +33,8 @@ TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-
 DAEMON_FILE = "/etc/docker/daemon.json"
 PODMANS_HOOKS = ("/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d")
 CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
-_DEVICE = re.compile(r"^\s*(?:-\s*)?\"?name\"?:\s*\"?([\w.:-]{1,80})\"?,?\s*$", re.MULTILINE)
-_HOSTS_FILE = re.compile(r"^\s*(?:-\s*)?\"?(?:hostPath|path)\"?:\s*\"?(/[^\s\",]{1,400})\"?", re.MULTILINE)
+_DEVICE = late_pattern(r"^\s*(?:-\s*)?\"?name\"?:\s*\"?([\w.:-]{1,80})\"?,?\s*$", re.MULTILINE)
+_HOSTS_FILE = late_pattern(r"^\s*(?:-\s*)?\"?(?:hostPath|path)\"?:\s*\"?(/[^\s\",]{1,400})\"?", re.MULTILINE)
 MOST_LOST = 8
 LINKER_FOLDERS = (
     *("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib"),
