@@ -117,11 +117,11 @@ class Controller(QObject):
 
     def apply(self, preview: Preview) -> None:
         """Carry a confirmed fix out."""
-        self._start(partial(self._do, partial(self._engine.apply, preview)), self._done)
+        self._start(partial(self._perform, partial(self._engine.apply, preview)), self._report_result)
 
     def undo(self, entries: tuple[str, ...]) -> None:
         """Undo entries of the history."""
-        self._start(partial(self._do, partial(self._engine.undo, entries)), self._done)
+        self._start(partial(self._perform, partial(self._engine.undo, entries)), self._report_result)
 
     def cancel(self) -> None:
         """Ask the running task to stop, and drop those that wait."""
@@ -145,7 +145,7 @@ class Controller(QObject):
             self._only_from(lambda: watch, self.progressed), self._only_from(lambda: watch, self.section_changed)
         )
         self._watch = watch
-        self._changing = then == self._done
+        self._changing = then == self._report_result
         self.busy_changed.emit(True)
         self._executor().submit(self._run, work, then, watch)
 
@@ -207,10 +207,10 @@ class Controller(QObject):
         self.history_changed.emit(history)
         self.report_changed.emit(report)
 
-    def _do(self, act: Work, watch: Progress) -> object:
+    def _perform(self, act: Work, watch: Progress) -> object:
         return act(watch), self._engine.history()
 
-    def _done(self, result: Any) -> None:
+    def _report_result(self, result: Any) -> None:
         done, history = result
         self.history_changed.emit(history)
         self.finished.emit(done)

@@ -4,7 +4,6 @@ What people wrote in resources/knowledge/clues.json is the prior. Softmax regres
 only weights that a clue has, and the base rates, as far as the threads ask for it (maximum a posteriori, plain gradient
 ascent; no library is needed for so few numbers). Before anything is written, the same is done in five folds split by source,
 each scored with weights that have not seen its sources: that row tells what learning is worth. The held-out set takes no part.
-``--clues`` lists the clues that fire on five threads or more and are right in less than 30 % of them.
 """
 
 from __future__ import annotations
@@ -123,20 +122,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print what learning is worth; write only when asked."""
     parser = argparse.ArgumentParser(prog="python -m tests.learn_explain", description=__doc__)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--clues", action="store_true")
     options = parser.parse_args(argv)
     table = known_clues()
     clues, causes = table.clues, tuple(table.base)
     prior: Weights = {(n, c): w for n, clue in enumerate(clues) for c, w in clue.causes.items()}
     prior |= {(-1, c): BASE_RATE_WEIGHT * log(count) for c, count in table.base.items()}
     all_examples = examples(clues)
-    if options.clues:
-        for n, clue in enumerate(clues):
-            fires = [e for e in all_examples if n in e.clues]
-            right = sum(clue.causes.get(e.cause, 0) > 0 for e in fires)  # type: ignore[call-overload]
-            if clue.because and len(fires) >= 5 and right / len(fires) < 0.3:
-                print(f"{right} of {len(fires)}: {', '.join(clue.when)}  {clue.because}")
-        return 0
     print("as written              ", rates(recall(all_examples, clues, prior, causes)))
     unseen: list[int] = []
     for number in range(FOLDS):

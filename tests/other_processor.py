@@ -19,6 +19,7 @@ from core.knowledge.releases import compatibility_table
 from core.loader import read_image
 from core.loader.files import OtherRoot
 from core.model.facts import CudnnCopy, LibraryFile, Snapshot
+from core.model.scan_options import ScanOptions
 from tests.loader import build
 
 MACHINES = {"aarch64": 183}
@@ -44,7 +45,7 @@ def unpacked(root: Path, wheels: list[Path], processor: str) -> None:
 
 def look(root: Path) -> Snapshot:
     """Scan the system; nothing of it is loaded or run."""
-    return take_snapshot(OtherRootHost(root), Progress(), pythons=("/opt/ml",))
+    return take_snapshot(OtherRootHost(root), Progress(), ScanOptions(pythons=("/opt/ml",)))
 
 
 def libraries(seen: Snapshot) -> list[LibraryFile]:

@@ -207,7 +207,7 @@ def plant(root: Path, files: dict[str, str], text: str) -> None:
 def scanned(root: Path, env: dict[str, str]) -> Report:
     machine = Machine(system="linux", home="/home/ada", libc=env.get("LIBC", "2.36"))
     host = FakeHost(root=root, facts=machine, environment=env, children=CHILDREN)
-    return diagnose_snapshot(take_snapshot(host, Progress(), thorough=False))
+    return diagnose_snapshot(take_snapshot(host, Progress()))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)

@@ -13,6 +13,7 @@ if sys.platform != "linux" or platform.machine() != "x86_64":
     pytest.skip("the lab installs wheels for Linux on x86_64", allow_module_level=True)
 
 from core.knowledge.causes import cause_ranks
+from tests.worldlab import random_paths
 from tests.worldlab.__main__ import mark_of, page_of, with_rows
 from tests.worldlab.environments import ENVIRONMENTS
 from tests.worldlab.run import RIGHT, examine, judge
@@ -43,6 +44,13 @@ def test_the_table_is_sound() -> None:
     assert {s.environment for s in scenes} <= set(ENVIRONMENTS)
     assert {cause for s in scenes for cause in s.causes} <= set(cause_ranks())
     assert [s.name for s in scenes if bool(s.causes) == (s.kind == "healthy")] == []
+
+
+def test_the_answers_that_random_path_faults_take_are_causes():
+    taken = {*random_paths.SHADOWED, *random_paths.BROKEN, *random_paths.LOST, *random_paths.PROJECT}
+    assert taken <= set(cause_ranks())
+    assert set(random_paths.OFTEN) == set(random_paths.PROGRAMS) == set(random_paths.RELEASES)
+    assert list(random_paths.numbers("3,7-9")) == [3, 7, 8, 9]
 
 
 @pytest.mark.parametrize("held_out", ["", *HELD_OUT])

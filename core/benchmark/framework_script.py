@@ -299,6 +299,6 @@ except Exception as e:  # the edge of the process: it becomes data
 finally:
     emit(at=now())
     look()
-_out.write(b"\n.\n")
+leave()
 '''
 )

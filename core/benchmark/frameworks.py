@@ -29,7 +29,7 @@ from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial, cudnn_version, installed_frameworks
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import of_interpreter, record_execution
+from core.probes.trust import interpreter_verdict, record_execution
 
 MIN_FRAMEWORK_SECONDS = 4.0
 """Seconds that are always allowed: enough for the small convolution and one timing."""
@@ -151,7 +151,7 @@ def _run(
         _("{prefix}{name}'s own convolution, in {place}", prefix=prefix, name=name, place=trial.python.prefix)
     )
     problems = problems_of(ABILITIES[trial.module], extent)
-    verdict = of_interpreter(trial.python, sysroot_of(request.host))
+    verdict = interpreter_verdict(trial.python, sysroot_of(request.host))
     record_execution(
         "framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution)
     )

@@ -15,7 +15,7 @@ from core.probes.loading.plan import LoadContext, LoadPlan, plan_load
 from core.probes.loading.probe import ConsumerRequirement, find_consumers
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
-from core.probes.trust import of_load, record_execution
+from core.probes.trust import load_verdict, record_execution
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def choose_consumer(request: ProbeRequest, where: Sysroot) -> ChosenConsumer | N
     for want in wants:
         plan = plan_load(want.consumer, want.wish, want.python, setting)
         if plan.roll is not None and (plan.resolutions and plan.resolutions[0].winner):
-            verdict = of_load(plan, want.python, where)
+            verdict = load_verdict(plan, want.python, where)
             record_execution("roll call", plan.resolutions[0].winner.path, verdict, request, want.consumer.full_id)
             if not verdict.may:
                 continue

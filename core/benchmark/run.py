@@ -212,7 +212,7 @@ class _GpuBenchmark:
                     for _n in range(self._extent.second_timings):
                         frameworks = self._time_again(self._chosen, frameworks)
         watch.check()
-        told = replace(self._collect_run(), frameworks=frameworks, xids=self._xids())
+        told = replace(self._collect_run(), frameworks=frameworks, xids=self._kernel_messages())
         return replace(told, seconds=round(time.monotonic() - start, 2))
 
     def _time_frameworks(
@@ -246,7 +246,7 @@ class _GpuBenchmark:
         again = self._time_frameworks(chosen, faster, rested)
         return tuple(with_second_timings(runs, again))
 
-    def _xids(self) -> tuple[str, ...]:
+    def _kernel_messages(self) -> tuple[str, ...]:
         """Return the kernel's messages about the GPU since the scan; read only if something went wrong."""
         heard = self._heard
         bad = any(r.state == "failed" for r in heard.rungs.values()) or any(c.right is False for c in heard.checks)
@@ -329,12 +329,12 @@ class _GpuBenchmark:
                     name, "cudnn", names[name], fact_text("The process {ended}.", ended=answer.ended)
                 )
                 return
-            self._fatal(begun[-1], todo, fact_text("The process {ended}.", ended=answer.ended))
+            self._record_fatal(begun[-1], todo, fact_text("The process {ended}.", ended=answer.ended))
             todo = _without_begun_steps(todo, {s.id for s in begun})
             if answer.timed_out or not (todo.exact or todo.compared or todo.timed):
                 return
 
-    def _fatal(self, begun: BenchmarkEvent, todo: BenchmarkJob, ended: str) -> None:
+    def _record_fatal(self, begun: BenchmarkEvent, todo: BenchmarkJob, ended: str) -> None:
         """Record a timing that names the convolution that ended the process."""
         steps = (("exact", todo.exact), ("compared", todo.compared), ("timed", todo.timed))
         what = next((p for kind, problems in steps for p in problems if step_id(kind, p) == begun.id), None)

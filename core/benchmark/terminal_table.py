@@ -158,7 +158,7 @@ def _shapes(run: GpuRun) -> Iterator[str]:
         if t.milliseconds is None:
             yield f"  {pad(label[:42], 42)} {t.type:>5}  {translate_fact(t.problem)}"
             continue
-        beside = "".join(f"  {_beside(f, t):>{wide}}" for f in measured)
+        beside = "".join(f"  {_framework_speed(f, t):>{wide}}" for f in measured)
         yield (
             f"  {pad(label[:42], 42)} {t.type:>5} {format_plain_number(t.milliseconds, 4):>9} {format_plain_number(t.teraflops or 0, 1):>8}"
             f" {format_plain_number(100 * (t.spread or 0), 1) + '%':>5}{beside}  {translate_fact(t.algorithm)}"
@@ -174,7 +174,7 @@ def _short(its: FrameworkRun) -> str:
     return its.framework.partition("+")[0]
 
 
-def _beside(its: FrameworkRun, ours: Timing) -> str:
+def _framework_speed(its: FrameworkRun, ours: Timing) -> str:
     """Return a framework's result for the same convolution; with its layout, if it supports no other."""
     same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
     usually = [t for t in same if ours.layout == usual_layout(ours.type)]

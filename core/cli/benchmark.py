@@ -50,6 +50,7 @@ def run_benchmark(options: argparse.Namespace) -> int:
 
     from core.cli import terminal
     from core.doctor.benchmark import measure_speed
+    from core.model.scan_options import ScanOptions
     from core.report.json_form import to_json
     from core.report.redact import redact
     from core.transaction.session_host import current_host
@@ -61,7 +62,9 @@ def run_benchmark(options: argparse.Namespace) -> int:
         )
     before = terminal.read_report(options.against) if options.against else None
     with terminal.progress_on_stderr() as watch:
-        report = measure_speed(current_host(), watch, pythons=tuple(options.python), extent=extent, gpu=options.gpu)
+        report = measure_speed(
+            current_host(), watch, options=ScanOptions(pythons=tuple(options.python)), extent=extent, gpu=options.gpu
+        )
     if not options.full_names:
         report = redact(report)
     if options.json:

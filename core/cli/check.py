@@ -101,6 +101,7 @@ def _make_outcome(options: argparse.Namespace) -> tuple[Outcome, Report | None]:
     from core.cli.scan import chosen_steps, other_root
     from core.doctor.check import check_machine, check_report
     from core.doctor.earlier_reads import with_earlier_reads
+    from core.model.scan_options import ScanOptions
     from core.transaction.session_host import current_host
 
     policy = _policy(options.expect) if options.expect else None
@@ -112,11 +113,9 @@ def _make_outcome(options: argparse.Namespace) -> tuple[Outcome, Report | None]:
     with with_earlier_reads():
         return check_machine(
             other_root(options) if options.root else current_host(),
+            ScanOptions(steps=steps, trials=options.trials, pythons=tuple(options.python)),
             limit=options.time_limit,
             policy=policy,
-            steps=steps,
-            trials=options.trials,
-            pythons=tuple(options.python),
             full_names=options.full_names,
         )
 

@@ -42,6 +42,7 @@ def run_explain(options: argparse.Namespace) -> int:
     from core.doctor.examine import explain_text
     from core.explain import answer_question, render_text, to_json
     from core.model.facts import Machine, Snapshot
+    from core.model.scan_options import ScanOptions
     from core.report.redact import Cleaner
     from core.transaction.session_host import current_host
 
@@ -52,7 +53,7 @@ def run_explain(options: argparse.Namespace) -> int:
     seen = read_report(options.report).snapshot if options.report else None
     host = None if options.text_only else current_host
     with progress_on_stderr() as watch, with_earlier_reads(wanted=seen is None and host is not None):
-        explanation, snapshot = explain_text(text, seen, host, watch, pythons=tuple(options.python))
+        explanation, snapshot = explain_text(text, seen, host, watch, ScanOptions(pythons=tuple(options.python)))
     if options.answer:
         try:
             explanation = answer_question(explanation, options.answer)

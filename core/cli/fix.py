@@ -24,6 +24,7 @@ from core.host.interface import Host
 from core.host.this_host import this_host
 from core.model.changes import ChangeError
 from core.model.findings import Finding, Report
+from core.model.scan_options import ScanOptions
 from core.report.text import restart_now
 from core.transaction.execute import VerifiedFor
 from core.transaction.journal import Entry, UnreadableEntry
@@ -54,7 +55,12 @@ class FixLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def run_fix(options: argparse.Namespace) -> int:
     """Cure the findings named, or the primary one."""
-    pythons = tuple(options.python)
+    scan = ScanOptions(
+        pythons=tuple(options.python),
+        thorough=options.thorough,
+        trials=options.trials,
+        at_once=options.trials,
+    )
     for source in (options.cudnn, options.source):
         if source and not Path(source).exists():
             raise UsageError(_("{name} does not exist.", name=source))
@@ -64,14 +70,7 @@ def run_fix(options: argparse.Namespace) -> int:
 
     def look(host: Host) -> Report:
         with progress_on_stderr() as watch:
-            return examine(
-                host,
-                watch,
-                pythons=pythons,
-                thorough=options.thorough,
-                trials=options.trials,
-                at_once=options.trials,
-            )
+            return examine(host, watch, scan)
 
     report = look(shop.current_host())
     rows: list[FixLine] = []

@@ -53,7 +53,7 @@ def _run_to_status(arguments: list[str], without_command: Callable[[], int] | No
         raise
     except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
         print(
-            "convalesce: " + _("internal error: {error}. Please report it with this line.", error=_where(e)),
+            "convalesce: " + _("internal error: {error}. Please report it with this line.", error=_describe_crash(e)),
             file=sys.stderr,
         )
         status = FAILED
@@ -90,7 +90,7 @@ def _choose_language(arguments: list[str]) -> list[str]:
     return arguments
 
 
-def _where(e: BaseException) -> str:
+def _describe_crash(e: BaseException) -> str:
     tail = e.__traceback__
     while tail is not None and tail.tb_next is not None:
         tail = tail.tb_next

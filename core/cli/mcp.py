@@ -167,7 +167,7 @@ class Tools:
         from core.report.redact import redact
 
         try:
-            one, other = (redact(_read_recorded(Path(_here(path)))) for path in (report, against))
+            one, other = (redact(_read_recorded(Path(_path_on_this_computer(path)))) for path in (report, against))
         except UsageError as e:
             return _shorten([str(e)])
         return _shorten(comparison_text(compare_reports(one, other)).splitlines())
@@ -184,18 +184,19 @@ class Tools:
     def _examine(self, environment: str) -> Report:
         from core.report.redact import redact
 
-        return redact(self._look(self._pythons, (_here(environment),) if environment else ()))
+        return redact(self._look(self._pythons, (_path_on_this_computer(environment),) if environment else ()))
 
 
 def look_here(pythons: tuple[str, ...], suggested: tuple[str, ...]) -> Report:
     """Examine this machine; a program that an assistant suggested is run only if nobody else can change it."""
     from core.doctor.examine import examine
+    from core.model.scan_options import ScanOptions
     from core.transaction.session_host import current_host
 
-    return examine(current_host(), Progress(), pythons=pythons, suggested=suggested)
+    return examine(current_host(), Progress(), ScanOptions(pythons=pythons, suggested=suggested))
 
 
-def _here(path: str) -> str:
+def _path_on_this_computer(path: str) -> str:
     """Return a path on this computer: for one of another (Windows) the system would sign in there with the person's account.
 
     Raises:

@@ -31,30 +31,29 @@ def _scan(options: argparse.Namespace) -> int:
     from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import examine
     from core.doctor.history import with_history
-    from core.doctor.programs import scan_options
+    from core.doctor.programs import sort_chosen
     from core.doctor.report_share import share_report
     from core.host.policy import this_policy
     from core.host.this_host import this_host
+    from core.model.scan_options import ScanOptions
     from core.report.redact import redact
     from core.transaction.session_host import current_host
 
     steps = chosen_steps(options.only)
     other = other_root(options) if options.root else None
-    named = scan_options(options.program, other or this_host())
+    named = sort_chosen(options.program, other or this_host())
     if named.problem:
         raise UsageError(named.problem)
-    pythons = (*options.python, *named.pythons)
+    chosen = ScanOptions(
+        steps=steps,
+        thorough=options.thorough,
+        trials=options.trials,
+        at_once=options.trials,
+        pythons=(*options.python, *named.pythons),
+        programs=named.programs,
+    )
     with progress_on_stderr() as watch, with_earlier_reads(wanted=not options.thorough):
-        report = examine(
-            other or current_host(),
-            watch,
-            steps=steps,
-            thorough=options.thorough,
-            trials=options.trials,
-            at_once=options.trials,
-            pythons=pythons,
-            programs=named.programs,
-        )
+        report = examine(other or current_host(), watch, chosen)
     report = report if other else with_history(report)
     if not other and (told := share_report(report, this_policy())):
         print(f"convalesce: {told}", file=sys.stderr)

@@ -55,10 +55,6 @@ class Turns:
         finally:
             self._take(FIRST)
 
-    def waiting_count(self) -> int:
-        """Return how many threads wait."""
-        return len(self._waiting)
-
     def _take(self, rank: int) -> None:
         gate = threading.Lock()
         gate.acquire()

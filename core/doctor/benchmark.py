@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot, preload_rules
@@ -13,6 +13,7 @@ from core.doctor.scan import PROBES, take_snapshot
 from core.host.interface import Host
 from core.model.facts import Snapshot
 from core.model.findings import Report
+from core.model.scan_options import DEFAULT_SCAN, ScanOptions
 from core.model.steps import Step
 from core.probes.probe import ProbeRequest
 
@@ -32,7 +33,7 @@ def measure_speed(
     watch: Progress,
     *,
     seen: Snapshot | None = None,
-    pythons: tuple[str, ...] = (),
+    options: ScanOptions = DEFAULT_SCAN,
     extent: Extent | None = None,
     gpu: int | None = None,
 ) -> Report:
@@ -50,8 +51,8 @@ def measure_speed(
     if seen is None:
         without, steps = QUICK_SKIPPED_SECTIONS if extent.quick else SKIPPED_SECTIONS, (Step.BENCHMARK,)
         probes = tuple(p for p in PROBES if p.section not in without)
-        seen = take_snapshot(host, watch, pythons=pythons, probes=probes, meanwhile=preload_rules)
-    request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
+        seen = take_snapshot(host, watch, options, probes=probes, meanwhile=preload_rules)
+    request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch, **asdict(options))
     result = run.run_benchmark(request, extent, gpu=gpu, began=began)
     report = diagnose_snapshot(replace(seen, benchmark=result), steps)
     # every cell would say only that it was not looked at

@@ -6,11 +6,14 @@ import queue
 import threading
 import time
 
+from msgspec.structs import replace
+
 from core import __version__
 from core.common.progress import CancelledError, Progress
 from core.doctor.examine import diagnose_snapshot, examine
 from core.host.interface import Host
 from core.model.findings import Report
+from core.model.scan_options import DEFAULT_SCAN, ScanOptions
 from core.model.steps import Step
 from core.report.check.expectations import Policy, answer_expectations
 from core.report.check.outcome import Outcome, check_outcome, no_answer
@@ -19,12 +22,10 @@ from core.report.redact import Cleaner
 
 def check_machine(
     host: Host,
+    options: ScanOptions = DEFAULT_SCAN,
     *,
     limit: float,
     policy: Policy | None = None,
-    steps: tuple[Step, ...] = (),
-    trials: bool = False,
-    pythons: tuple[str, ...] = (),
     full_names: bool = False,
 ) -> tuple[Outcome, Report | None]:
     """Examine the machine and return the outcome, with the report that it was made of.
@@ -33,21 +34,15 @@ def check_machine(
     is unknown, and there is no report. Without ``full_names`` the outcome's texts are redacted; the report is not.
     """
     policy = policy or Policy()
+    pythons = tuple(dict.fromkeys((*options.pythons, *policy.environments)))
+    options = replace(options, trials=options.trials or policy.needs_trials, pythons=pythons)
     watch = Progress()
     begun = time.monotonic()
     done: queue.SimpleQueue[Report | BaseException] = queue.SimpleQueue()
 
     def work() -> None:
         try:
-            done.put(
-                examine(
-                    host,
-                    watch,
-                    steps=steps,
-                    trials=trials or policy.needs_trials,
-                    pythons=(*pythons, *(e for e in policy.environments if e not in pythons)),
-                )
-            )
+            done.put(examine(host, watch, options))
         except Exception as e:  # noqa: BLE001 - raised again below, in the caller's thread
             done.put(e)
 

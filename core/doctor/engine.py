@@ -149,15 +149,17 @@ class ThisMachine:
     def _look(self, host: Host, watch: Progress) -> Report:
         from core.doctor.examine import examine
         from core.doctor.named import environment_in
-        from core.doctor.programs import scan_options
+        from core.doctor.programs import sort_chosen
+        from core.model.scan_options import ScanOptions
 
         if self._how:
             report = self._how(host, watch)
         else:
-            chosen = scan_options((environment_in(self._named),) if self._named else (), host)
+            chosen = sort_chosen((environment_in(self._named),) if self._named else (), host)
             pythons = (*chosen.pythons, *self._pythons)
             named = bool(self._named)
-            report = examine(host, watch, pythons=pythons, programs=chosen.programs, trials=named, at_once=named)
+            options = ScanOptions(pythons=pythons, programs=chosen.programs, trials=named, at_once=named)
+            report = examine(host, watch, options)
         watch.check()  # a cancelled examination is no result, and what was being verified is undone
         return report
 
@@ -171,10 +173,15 @@ class ThisMachine:
         """See Engine."""
         from core.benchmark.extent import full_run, quick_run
         from core.doctor.benchmark import measure_speed
+        from core.model.scan_options import ScanOptions
 
         extent = quick_run() if quick else full_run()
         measured = measure_speed(
-            self._shop().current_host(), watch, seen=report.snapshot, pythons=self._pythons, extent=extent
+            self._shop().current_host(),
+            watch,
+            seen=report.snapshot,
+            options=ScanOptions(pythons=self._pythons),
+            extent=extent,
         )
         watch.check()
         return measured

@@ -14,42 +14,18 @@ from core.doctor.scan import take_snapshot
 from core.host.interface import Host
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Report
+from core.model.scan_options import DEFAULT_SCAN, ScanOptions
 from core.model.steps import Step
 
 if TYPE_CHECKING:
     from core.explain import Explanation
 
 
-def examine(
-    host: Host,
-    watch: Progress,
-    *,
-    steps: Collection[Step] = (),
-    thorough: bool = False,
-    trials: bool = False,
-    at_once: bool = False,
-    pythons: tuple[str, ...] = (),
-    suggested: tuple[str, ...] = (),
-    programs: tuple[str, ...] = (),
-) -> Report:
-    """Scan the machine and diagnose it. ``steps`` limits both, but the headline is kept whatever its step.
-
-    ``at_once``: frameworks are also tried as they take a GPU's memory by themselves, where a person is there to ask for it.
-    """
-    snapshot = take_snapshot(
-        host,
-        watch,
-        steps=steps,
-        thorough=thorough,
-        trials=trials,
-        at_once=at_once,
-        pythons=pythons,
-        suggested=suggested,
-        programs=programs,
-        meanwhile=preload_rules,
-    )
+def examine(host: Host, watch: Progress, options: ScanOptions = DEFAULT_SCAN) -> Report:
+    """Scan the machine and diagnose it. ``options.steps`` limits both, but the headline is kept whatever its step."""
+    snapshot = take_snapshot(host, watch, options, meanwhile=preload_rules)
     watch.say(_("Finding the cause"))
-    return diagnose_snapshot(snapshot, steps)
+    return diagnose_snapshot(snapshot, options.steps)
 
 
 def preload_rules(_seen: Snapshot) -> None:
@@ -91,13 +67,12 @@ def explain_text(
     seen: Snapshot | None,
     host: Callable[[], Host] | None,
     watch: Progress,
-    *,
-    pythons: tuple[str, ...] = (),
+    options: ScanOptions = DEFAULT_SCAN,
 ) -> tuple[Explanation, Snapshot | None]:
     """Explain an error text by a ``seen`` Snapshot, else by a scan of ``host``; without either, by the text alone."""
     from core.explain import explain
 
     if seen is None and host is not None:
-        seen = take_snapshot(host(), watch, pythons=pythons)
+        seen = take_snapshot(host(), watch, options)
     findings = diagnose_snapshot(seen).findings if seen is not None else ()
     return explain(text, seen, findings), seen

@@ -75,11 +75,11 @@ def headline_of(report: Report) -> Headline:
     head = report.headline
     for row in named:
         if row.cells and all(c.verdict == "runs" for c in row.cells):
-            return _works(report, row, row.cells[0])
-        if (head is None or not is_about(head, row)) and (fit := _fit(row)):
-            return _works(report, row, fit)
+            return _works_headline(report, row, row.cells[0])
+        if (head is None or not is_about(head, row)) and (fit := _working_framework(row)):
+            return _works_headline(report, row, fit)
         if row.problem and head is None:
-            return _about(report, "not examined", "look again", row)
+            return _environment_headline(report, "not examined", "look again", row)
     if head is not None and head.cause != "no_nvidia_gpu":
         return _of_finding(report, head)
     if (programs := report.snapshot.programs) and not report.not_examined:
@@ -107,9 +107,9 @@ def _without_fault(report: Report) -> Headline:
     if not any(row.cells for row in rows):
         absent = missing_framework(report)
         return Headline(kind="no framework", act="steps" if absent.fix else "help", finding=absent)
-    found = next(((row, fit) for row in rows if (fit := _fit(row))), None)
+    found = next(((row, fit) for row in rows if (fit := _working_framework(row))), None)
     if found is not None:
-        return _works(report, *found)
+        return _works_headline(report, *found)
     if in_place(report):
         return Headline(kind="works", act="finish", gpu=gpu_name(report))
     worst = max(report.findings, key=lambda f: f.severity, default=None)
@@ -162,7 +162,7 @@ def headline_fixed(report: Report, finding: Finding, outcome: Outcome | None = N
     )
 
 
-def _works(report: Report, row: GridRow, cell: GridCell) -> Headline:
+def _works_headline(report: Report, row: GridRow, cell: GridCell) -> Headline:
     proved = cell.verdict == "runs"
     return Headline(
         kind="works",
@@ -175,11 +175,11 @@ def _works(report: Report, row: GridRow, cell: GridCell) -> Headline:
     )
 
 
-def _about(report: Report, kind: Kind, act: Act, row: GridRow) -> Headline:
+def _environment_headline(report: Report, kind: Kind, act: Act, row: GridRow) -> Headline:
     return Headline(kind=kind, act=act, who=(environment_names(report)[row.prefix],), prefix=row.prefix)
 
 
-def _fit(row: GridRow) -> GridCell | None:
+def _working_framework(row: GridRow) -> GridCell | None:
     """Return the framework of an environment that uses the GPU, the proved ones first."""
     order = ("runs", "should run")
     found = sorted((c for c in row.cells if c.verdict in order), key=lambda c: order.index(c.verdict))

@@ -42,7 +42,7 @@ class Choice(NamedTuple):
     """What is in it: "PyTorch 2.7"."""
     where: str
     named: str
-    """What ``core.doctor.programs.scan_options`` gets: a path, or a process' number."""
+    """What ``core.doctor.programs.sort_chosen`` gets: a path, or a process' number."""
 
 
 def environment_choices(report: Report) -> tuple[Choice, ...]:

@@ -15,8 +15,8 @@ from core.probes.programs.follow import find_named, follow
 from core.probes.sysroot import Sysroot, sysroot_of
 
 
-class ScanOptions(msgspec.Struct, frozen=True):
-    """The programs that a person chose, as options of a scan; given to ``examine`` as they are."""
+class ChosenPrograms(msgspec.Struct, frozen=True):
+    """The programs that a person chose, sorted into options of a scan."""
 
     pythons: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
@@ -24,8 +24,8 @@ class ScanOptions(msgspec.Struct, frozen=True):
     """Why a choice is not a program, in one sentence; the scan reports it, too."""
 
 
-def scan_options(chosen: Iterable[str], host: Host) -> ScanOptions:
-    """Return the options for what was chosen: each a path, a command, or a process' number. Nothing is run.
+def sort_chosen(chosen: Iterable[str], host: Host) -> ChosenPrograms:
+    """Return what was chosen, sorted: each a path, a command, or a process' number. Nothing is run.
 
     A Python interpreter, an environment's folder, and a script that a Python runs are environments; everything else, and
     a running Python, too, is a program.
@@ -44,7 +44,7 @@ def scan_options(chosen: Iterable[str], host: Host) -> ScanOptions:
         if is_program:
             programs[named] = None
         problem = problem or why
-    return ScanOptions(tuple(pythons), tuple(programs), problem)
+    return ChosenPrograms(tuple(pythons), tuple(programs), problem)
 
 
 def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
@@ -53,7 +53,7 @@ def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
         gone = where.system == "linux" and not where.is_folder(f"/proc/{named}")
         return python, True, _("There is no process {pid}.", pid=named) if gone else ""
     env = host.fresh_environment()
-    path = find_named(named, env, where, _here(where))
+    path = find_named(named, env, where, _working_folder(where))
     if not path:
         return "", True, _("{name} does not exist.", name=named)
     if where.is_folder(path):
@@ -85,7 +85,7 @@ def _python_of_process(pid: str, where: Sysroot) -> str:
     return first if form.isabs(first) and where.is_file(first) else real
 
 
-def _here(where: Sysroot) -> str:
+def _working_folder(where: Sysroot) -> str:
     try:
         return where.target_path(os.getcwd()) if where.is_running_system else "/"  # noqa: PTH109 - a text
     except OSError:

@@ -179,7 +179,7 @@ def apply(
     if isinstance(ready, Outcome):
         return ready
     if ready.problems:
-        return _refused(ready.problems[0], ready.problems)
+        return _refused_outcome(ready.problems[0], ready.problems)
     check = _Verification(ready, report, shop, examine, watch)
     return _apply_elevated(ready, shop, check) if ready.elevated else _apply_here(ready, shop, check)
 
@@ -189,14 +189,14 @@ def _prepared(proposal: Proposal, report: Report, shop: RepairContext, watch: Pr
     try:
         proposal = prepare(proposal, report, shop, watch)
     except (ChangeError, OSError) as e:
-        return _refused(error_sentence(e))
+        return _refused_outcome(error_sentence(e))
     if proposal.rehearsal and proposal.rehearsal.works is False:
         discard_prepared(proposal, shop)
-        return _refused(proposal.rehearsal.sentence)
+        return _refused_outcome(proposal.rehearsal.sentence)
     return proposal
 
 
-def _refused(words: str, problems: tuple[str, ...] = ()) -> Outcome:
+def _refused_outcome(words: str, problems: tuple[str, ...] = ()) -> Outcome:
     sentence = join_sentences(_("Nothing was changed."), words)
     return Outcome(kind="refused", sentence=sentence, problems=problems or (words,))
 

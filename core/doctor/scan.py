@@ -10,13 +10,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from core.common.i18n import N_, _
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
 from core.host.interface import Host
 from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
+from core.model.scan_options import DEFAULT_SCAN, ScanOptions
 from core.model.steps import SECTIONS_OF_STEP, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
@@ -118,14 +119,8 @@ def _nothing(_seen: Snapshot) -> None:
 def take_snapshot(
     host: Host,
     watch: Progress,
+    options: ScanOptions = DEFAULT_SCAN,
     *,
-    steps: Collection[Step] = (),
-    thorough: bool = False,
-    trials: bool = False,
-    at_once: bool = False,
-    pythons: tuple[str, ...] = (),
-    suggested: tuple[str, ...] = (),
-    programs: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = PROBES,
     meanwhile: Callable[[Snapshot], object] = _nothing,
 ) -> Snapshot:
@@ -137,23 +132,15 @@ def take_snapshot(
     that is nothing. Probes run in daemon threads: one that hangs in the operating system (a dead network folder) is left
     behind, and starts again without that folder, which ``unexamined_places`` records.
     """
-    wanted = wanted_sections(steps, probes)
-    # an import alone takes longer than everything else together
-    wanted -= {s for s, asked in (("programs", bool(programs)), ("trials", trials or thorough)) if not asked}
-    snapshot = Snapshot(
-        machine=host.machine(), taken=datetime.now(UTC).isoformat(timespec="seconds"), thorough=thorough
-    )
-    request = ProbeRequest(
-        host=host,
-        seen=snapshot,
-        env=host.fresh_environment(),
-        watch=watch,
-        thorough=thorough,
-        at_once=at_once,
-        pythons=(*pythons, *getattr(host, "pythons", ())),
-        suggested=suggested,
-        programs=programs,
-    )
+    wanted = wanted_sections(options.steps, probes)
+    if not options.programs:
+        wanted.discard("programs")
+    if not (options.trials or options.thorough):
+        wanted.discard("trials")  # an import alone takes longer than everything else together
+    taken = datetime.now(UTC).isoformat(timespec="seconds")
+    snapshot = Snapshot(machine=host.machine(), taken=taken, thorough=options.thorough)
+    options = replace(options, pythons=(*options.pythons, *getattr(host, "pythons", ())))
+    request = ProbeRequest(host=host, seen=snapshot, env=host.fresh_environment(), watch=watch, **asdict(options))
     scan = _Scan(request, probes, wanted)
     scan.run(meanwhile)
     return _with_own_changes(_with_known_names(scan.to_snapshot(), scan.patience, request), host)

@@ -119,17 +119,17 @@ def compilers_there(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
 
 
 def no_libcuda_link(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """The driver's library exists, but a linker finds no file with the name without a number."""
-    libraries = (seen.driver.libraries if seen.driver else None) or ()
-    there = next((lib.path for lib in libraries if lib.path.endswith("/libcuda.so.1") and not lib.stub), "")
-    if seen.tools is None or not there:
+    """A linker finds no file with the name without a number, beside the driver's library or where there is none."""
+    libraries = seen.driver.libraries if seen.driver else None
+    there = next((lib.path for lib in libraries or () if lib.path.endswith("/libcuda.so.1") and not lib.stub), "")
+    if seen.tools is None or libraries is None or (libraries and not there):
         return ()
     blamed = _linking(reading, seen)
     if any(one.link and one.drivers for one in blamed) or (seen.tools.libcuda_link and not blamed):
         return ()
     where = ", ".join(dict.fromkeys(f for one in blamed for f in one.drivers))
     return (
-        Evidence(label="libcuda.so.1", value=there),
+        Evidence(label="libcuda.so.1", value=there or _("none")),
         Evidence(label="libcuda.so", value=_("none"), source=where or _("folders of the linker, LIBRARY_PATH")),
     )
 
@@ -192,12 +192,16 @@ _ASKED = re.compile(r"nvidia\.com/gpu=([\w.:-]{1,80})")
 
 
 def no_gpu_description(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A host with a container engine, and no specification that describes its GPUs, or none with the device asked for."""
+    """A host with a container engine, and no specification that describes its GPUs, none with the device asked for, or
+    one that names a file which the text misses and which is not there.
+    """
     tools = seen.tools
     if tools is None or seen.machine.container or not tools.engines:
         return ()
     named = {d.lower() for one in tools.descriptions for d in one.devices}
     asked = [d for d in dict.fromkeys(_ASKED.findall(reading.low)) if d not in named]
+    if lost := [(p, one.path) for one in tools.descriptions for p in one.lost if f'"{p.lower()}"' in reading.low]:
+        return tuple(Evidence(label=path, value=_("is not there"), source=where) for path, where in lost)
     if tools.gpu_descriptions and not (named and asked):
         return ()
     there = [

@@ -82,10 +82,10 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     told: dict[str, CodeMeaning] = {}
     messages = [m for m in (*reading.symptoms, *reading.harmless) if m.code not in named]
     for m in sorted(messages, key=lambda m: -len(m.phrases)):
-        told[_said(m, reading.low)] = _message_meaning(m, reading.low)
+        told[_matched_phrase(m, reading.low)] = _message_meaning(m, reading.low)
     # "undefined symbol: _zn3c10" says all that "undefined symbol" does
     told = {said: its for said, its in told.items() if not any(said in more for more in told.keys() - {said})}
-    shown += [told.pop(said) for m in messages if (said := _said(m, reading.low)) in told]
+    shown += [told.pop(said) for m in messages if (said := _matched_phrase(m, reading.low)) in told]
     return tuple(dict.fromkeys(shown))[:MAX_MEANINGS]
 
 
@@ -201,14 +201,14 @@ def _xid_meaning(x: Xid) -> CodeMeaning:
     )
 
 
-def _said(m: Message, low: str) -> str:
+def _matched_phrase(m: Message, low: str) -> str:
     """Return the phrase with which a text contains a message, or the text's own words that match its pattern."""
     said = next((p for p in m.phrases if p.split("*")[0] in low), "")
     return said or next((found[0] for form in m.forms if (found := re.search(form, low))), m.id)
 
 
 def _message_meaning(m: Message, low: str) -> CodeMeaning:
-    said = _said(m, low)
+    said = _matched_phrase(m, low)
     family = _("harmless message") if m.kind == "harmless" else _("message")
     return CodeMeaning(
         term=said.replace("*", " ... "), family=family, meaning=_(m.meaning), usually=_(m.usually), source=m.source

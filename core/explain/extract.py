@@ -80,7 +80,7 @@ def _near_triggers(text: str) -> str:
     raw = text.encode("utf-8", "replace")
     low = raw.lower()
     present = [trigger for trigger in TRIGGER_WORDS if trigger in low]
-    spans = sorted({span for trigger in present for span in (*_first(low, trigger), *_last(low, trigger))})
+    spans = sorted({span for trigger in present for span in (*_lines_with(low, trigger), *_last(low, trigger))})
     parts: list[bytes] = []
     end = 0
     for start, stop in spans:
@@ -92,7 +92,7 @@ def _near_triggers(text: str) -> str:
     return b"\n".join(parts).decode("utf-8", "replace")
 
 
-def _first(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
+def _lines_with(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     at = low.find(trigger)
     while at >= 0 and len(found) < MAX_HITS:

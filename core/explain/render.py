@@ -11,6 +11,8 @@ from core.explain.model import Explanation, MachineFault, RankedCause, own_reaso
 
 TEXT_WIDTH = 96
 MAX_RENDERED_CAUSES = 5
+MIN_SHOWN_SCORE = 0.015
+"""Where a score reads 2 %: a dozen remote possibilities do not help. JSON has them all."""
 NEAR = 6
 """The steps of a second cause are shown unless the first is this many times as likely."""
 VERDICT_SIGNS = {
@@ -57,32 +59,46 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = TEX
                 "FILE here."
             ),
         ]
-    # A base rate alone is no reason to show it.
-    worth = tuple(r for r in e.causes if r.because or r.by_words or r.may or r.verdict == "proved")
-    if worth:
+    if worth := worth_showing(e.causes):
         lines += ["", _("Possible causes")]
         for ranked, reasons in zip(worth[:MAX_RENDERED_CAUSES], own_reasons(worth), strict=False):
             lines += _cause(ranked, reasons, colour, width)
         lines += _rest(worth[MAX_RENDERED_CAUSES:], width)
-    if e.warnings:
-        lines += ["", _("Fixes that do harm")]
-        for w in e.warnings:
-            lines += _wrap_lines(
-                "! " + (_("{title} (seen: {seen})", title=w.title, seen=w.seen) if w.seen else w.title), "  ", width
-            )
-            lines += _wrap_lines(w.harm, "    ", width) + _wrap_lines(
-                _("To undo it: {undo}", undo=w.undo), "    ", width
-            )
+    lines += _harmful_advice(e, width)
     lines += [line for f in e.failed for line in ("", *_wrap_lines(f.title, "", width))]
-    if e.codes:
-        lines += ["", _("What the words mean")]
-        for c in e.codes:
-            number = f" ({c.number})" if c.number and c.number != c.term else ""
-            lines += _wrap_lines(f"{c.term}{number}" + (f", {c.family}" if c.family else ""), "  ", width)
-            lines += _wrap_lines(f"{c.meaning} {c.usually}", "    ", width)
-            lines += _wrap_lines(f"[{c.source}]", "    ", width) if c.source else []
+    lines += _meanings(e, width)
     todo = what_to_do(e, width)
     return "\n".join((*lines, *(("", _("What to do"), *todo) if todo else ()))) + "\n"
+
+
+def worth_showing(causes: tuple[RankedCause, ...]) -> tuple[RankedCause, ...]:
+    """Return what a person reads of a ranking: what the machine shows, and what the text suggests by 2 % and more.
+
+    A base rate alone is no reason to show it. Where the text suggests nothing that strongly, its first cause stays.
+    """
+    told = [r for r in causes if r.because or r.by_words or r.may or r.verdict == "proved"]
+    likely = [r for r in told if r.score >= MIN_SHOWN_SCORE or r.may or r.verdict == "proved"]
+    return tuple(likely or told[:1])
+
+
+def _harmful_advice(e: Explanation, width: int) -> list[str]:
+    lines = ["", _("Fixes that do harm")] if e.warnings else []
+    for w in e.warnings:
+        title = _("{title} (seen: {seen})", title=w.title, seen=w.seen) if w.seen else w.title
+        lines += _wrap_lines(f"! {title}", "  ", width)
+        lines += _wrap_lines(w.harm, "    ", width)
+        lines += _wrap_lines(_("To undo it: {undo}", undo=w.undo), "    ", width)
+    return lines
+
+
+def _meanings(e: Explanation, width: int) -> list[str]:
+    lines = ["", _("What the words mean")] if e.codes else []
+    for c in e.codes:
+        number = f" ({c.number})" if c.number and c.number != c.term else ""
+        lines += _wrap_lines(f"{c.term}{number}" + (f", {c.family}" if c.family else ""), "  ", width)
+        lines += _wrap_lines(f"{c.meaning} {c.usually}", "    ", width)
+        lines += _wrap_lines(f"[{c.source}]", "    ", width) if c.source else []
+    return lines
 
 
 def named_sentence(e: Explanation) -> str:
@@ -133,7 +149,8 @@ def _cause(r: RankedCause, reasons: tuple[str, ...], colour: bool, width: int) -
     words = N_("this machine can cause it") if r.may else words
     words = BY_TEXT_WORDS.get(r.verdict, words) if r.by_text else words
     verdict = "" if r.verdict == "open" and not r.may else f"  ({_(words)})"
-    head = f"  {sign} {r.score:4.0%}  "
+    share = f"{r.score:4.0%}" if r.score >= MIN_SHOWN_SCORE else " " * 4
+    head = f"  {sign} {share}  "
     lines = wrap(f"{printable(r.meaning) or r.cause}  [{r.cause}]{verdict}", width, head, " " * len(head))
     if colour:
         lines[0] = lines[0].replace(sign, f"\x1b[{code}m{sign}\x1b[0m", 1)

@@ -196,6 +196,24 @@ def _copy_of_members(
 def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
     """Raise for the first defect of the set."""
     name = Path(source).name
+    _require_complete(copy, name)
+    _require_one_version(copy, name, wanted.architecture)
+    if wanted.major not in (None, copy.major):
+        raise ArchiveError(
+            _("{name} is cuDNN {theirs}; cuDNN {wanted} is needed.", name=name, theirs=copy.major, wanted=wanted.major)
+        )
+    if wanted.cuda_major is not None and copy.cuda_major not in (wanted.cuda_major, None):
+        raise ArchiveError(
+            _(
+                "{name} was built for CUDA {theirs}; CUDA {wanted} is needed.",
+                name=name,
+                theirs=copy.cuda_major,
+                wanted=wanted.cuda_major,
+            )
+        )
+
+
+def _require_complete(copy: CudnnCopy, name: str) -> None:
     bad = [f for f in copy.files if f.state != "good"]
     if bad:
         raise ArchiveError(
@@ -215,7 +233,10 @@ def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
         for f in copy.files
     ):
         raise ArchiveError(_("{name} is not a complete cuDNN: its main library is missing.", name=name))
-    foreign = [f for f in copy.files if f.architecture != wanted.architecture]
+
+
+def _require_one_version(copy: CudnnCopy, name: str, architecture: str) -> None:
+    foreign = [f for f in copy.files if f.architecture != architecture]
     if foreign:
         raise ArchiveError(
             _(
@@ -223,7 +244,7 @@ def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
                 file=foreign[0].name,
                 name=name,
                 theirs=foreign[0].architecture,
-                ours=wanted.architecture,
+                ours=architecture,
             )
         )
     versions = sorted({f.version for f in copy.files if f.version})
@@ -231,19 +252,6 @@ def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
         raise ArchiveError(_("Nothing in {name} shows its version.", name=name))
     if len(versions) > 1:
         raise ArchiveError(_("{name} mixes files of cuDNN {versions}.", name=name, versions=" and ".join(versions)))
-    if wanted.major not in (None, copy.major):
-        raise ArchiveError(
-            _("{name} is cuDNN {theirs}; cuDNN {wanted} is needed.", name=name, theirs=copy.major, wanted=wanted.major)
-        )
-    if wanted.cuda_major is not None and copy.cuda_major not in (wanted.cuda_major, None):
-        raise ArchiveError(
-            _(
-                "{name} was built for CUDA {theirs}; CUDA {wanted} is needed.",
-                name=name,
-                theirs=copy.cuda_major,
-                wanted=wanted.cuda_major,
-            )
-        )
 
 
 # --- where it goes -----------------------------------------------------------------------------------------------

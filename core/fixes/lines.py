@@ -19,8 +19,6 @@ from core.rules.ways import THIS_SESSION
 EVERYBODYS = ("/etc/", "/usr/", "/var/", "/lib/", "/opt/")
 """Prefixes of files that belong to the system, not to one person."""
 SEARCH_PATH = "LD_LIBRARY_PATH"
-WITHOUT_COMMENTS = (".json", ".code-workspace")
-"""Ends of files in which a command can stand, and no comment."""
 SESSIONS = ("login", "terminal", "desktop", "ssh", "multiplexer")
 """Kinds of the ways by which a session comes about."""
 MOST_REASON = 160
@@ -198,7 +196,7 @@ def _edit(row: StartLine, entry: str, remedy: Remedy, finding: Finding, start: S
         entry=spelt if entry else "",
         among=_own_entries(row) if entry else (),
         value=remedy.folder if isinstance(remedy, PointTo) else "",
-        reason="" if row.file.endswith(WITHOUT_COMMENTS) else _comment(finding.title),
+        reason=_comment(finding.title),
         held=next((v.value for v in start.variables if v.name == row.name), ""),
     )
 

@@ -33,7 +33,7 @@ def main() -> NoReturn:
     _be_quiet(parent)
     status = 0
     try:
-        _do(work, request, _Answer(out, go, mark))
+        _answer_request(work, request, _Answer(out, go, mark))
         _write(out, mark + b".\n")
     except Exception as e:  # noqa: BLE001  # the edge of the process: it becomes data
         _end_as_windows_would(e)
@@ -82,7 +82,7 @@ def _end_as_windows_would(error: Exception) -> None:
         os._exit(status - (1 << 32))
 
 
-def _do(name: str, request: Any, answer: _Answer) -> None:
+def _answer_request(name: str, request: Any, answer: _Answer) -> None:
     module_name, _, function = name.partition(":")
     __import__(module_name)
     module = sys.modules[module_name]

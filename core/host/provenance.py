@@ -83,14 +83,14 @@ def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
     for path, wanted in paths.items():
         if _is_plain(path, sound, me):
             continue
-        parts, problem = _way(path)
+        parts, problem = _path_parts(path)
         found = Changeable(path=problem) if problem else _loose(parts, me.trusted)
         if found is None:
             sound.add(os.path.dirname(path))  # noqa: PTH120 - before every child
             continue
         first = first or found
         unwanted = unwanted or not wanted
-        foreign |= dict.fromkeys(_able(parts, me.trusted) if not problem else ("unknown",))
+        foreign |= dict.fromkeys(_who_can_change(parts, me.trusted) if not problem else ("unknown",))
     if first is None:
         return Verdict(may=True)
     if not me.elevated:
@@ -188,7 +188,7 @@ def this_person() -> Person:
     return _this_person()
 
 
-def _way(path: str) -> tuple[tuple[ownership.PathPart, ...], str]:
+def _path_parts(path: str) -> tuple[tuple[ownership.PathPart, ...], str]:
     """Return every part of a path, or the part that cannot be examined."""
     try:
         return ownership.who_can_write(path), ""
@@ -210,7 +210,7 @@ def _loose(parts: tuple[ownership.PathPart, ...], trusted: frozenset[str]) -> Ch
     )
 
 
-def _able(parts: tuple[ownership.PathPart, ...], trusted: frozenset[str]) -> set[str]:
+def _who_can_change(parts: tuple[ownership.PathPart, ...], trusted: frozenset[str]) -> set[str]:
     """Return everybody who can change any part of the path."""
     there = [p for p in parts if p.kind != "missing"]
     trusted |= _domain(parts) if sys.platform == "win32" else frozenset()
@@ -273,10 +273,10 @@ else:
         trusted = ownership.ADMINISTRATORS | {f"uid:{uid}"} | outside_accounts()
         if not (_is_account(uid) or _is_group(os.getegid())):  # a container without either account
             trusted |= {f"gid:{os.getegid()}"}
-        number = _behind() if uid == 0 else 0
+        number = _account_behind() if uid == 0 else 0
         return Person(trusted=trusted, elevated=uid == 0, behind=_account(number) if number else None)
 
-    def _behind() -> int:
+    def _account_behind() -> int:
         """Return whoever got an administrator's rights: by a set-user-ID bit, sudo(8) or pkexec(1); 0 for nobody else."""
         if os.getuid() != os.geteuid():
             return os.getuid()

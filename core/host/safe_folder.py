@@ -28,7 +28,7 @@ class SafeFolder:
         self.path = path
         self._handle = handle
 
-    def _at(self, name: str) -> str:
+    def _child_path(self, name: str) -> str:
         if name in ("", ".", "..") or "/" in name or "\0" in name or (os.sep != "/" and os.sep in name):
             raise ChangeError(_("{name} is not a plain file name.", name=repr(name)))
         if self._handle is not None:
@@ -39,7 +39,7 @@ class SafeFolder:
     def status(self, name: str) -> os.stat_result | None:
         """Return the status of the file or link itself; None if there is none."""
         try:
-            return os.stat(self._at(name), dir_fd=self._handle, follow_symlinks=False)
+            return os.stat(self._child_path(name), dir_fd=self._handle, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
@@ -53,7 +53,7 @@ class SafeFolder:
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
         flags = (os.O_RDWR if write else os.O_RDONLY) | _NOFOLLOW | _NONBLOCK | _BINARY
-        fd = os.open(self._at(name), flags, dir_fd=self._handle)
+        fd = os.open(self._child_path(name), flags, dir_fd=self._handle)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
@@ -64,7 +64,7 @@ class SafeFolder:
         one.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY
-        fd = os.open(self._at(name), flags, mode & 0o700, dir_fd=self._handle)
+        fd = os.open(self._child_path(name), flags, mode & 0o700, dir_fd=self._handle)
         if self._handle is not None:
             try:
                 os.fchmod(fd, mode)
@@ -81,7 +81,7 @@ class SafeFolder:
             OSError: it cannot be opened.
         """
         flags = os.O_WRONLY | os.O_CREAT | _NOFOLLOW | _NONBLOCK | _BINARY
-        fd = os.open(self._at(name), flags, 0o666, dir_fd=self._handle)
+        fd = os.open(self._child_path(name), flags, 0o666, dir_fd=self._handle)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
@@ -117,29 +117,29 @@ class SafeFolder:
 
     def rename(self, name: str, to: str) -> None:
         """Rename within the folder atomically, replacing a file of the new name."""
-        os.replace(self._at(name), self._at(to), src_dir_fd=self._handle, dst_dir_fd=self._handle)
+        os.replace(self._child_path(name), self._child_path(to), src_dir_fd=self._handle, dst_dir_fd=self._handle)
 
     def remove(self, name: str) -> None:
         """Remove a file or link, if there is one."""
         try:
-            os.unlink(self._at(name), dir_fd=self._handle)
+            os.unlink(self._child_path(name), dir_fd=self._handle)
         except FileNotFoundError:
             return
 
     def target(self, name: str) -> str:
         """Return a symbolic link's target text."""
-        return os.readlink(self._at(name), dir_fd=self._handle)
+        return os.readlink(self._child_path(name), dir_fd=self._handle)
 
     def link(self, name: str, target: str) -> None:
         """Create a symbolic link."""
-        os.symlink(target, self._at(name), dir_fd=self._handle)
+        os.symlink(target, self._child_path(name), dir_fd=self._handle)
 
     def share(self, name: str, other: SafeFolder, to: str) -> bool:
         """Create a hard link to a file in another folder; False if the file system cannot."""
         try:
             os.link(
-                self._at(name),
-                other._at(to),
+                self._child_path(name),
+                other._child_path(to),
                 src_dir_fd=self._handle,
                 dst_dir_fd=other._handle,
                 follow_symlinks=os.link not in os.supports_follow_symlinks,
@@ -168,7 +168,7 @@ class SafeFolder:
     def restore(self, name: str, wanted: FileAttributes) -> None:
         """Set a closed file's mode and time where that is impossible while it is open (Windows)."""
         if os.name == "nt":
-            at = Path(self._at(name))
+            at = Path(self._child_path(name))
             if wanted.modified is not None:
                 os.utime(at, ns=(wanted.modified, wanted.modified))
             at.chmod(wanted.mode)
@@ -186,7 +186,7 @@ class SafeFolder:
         """Create a folder in it with exactly this mode under any umask, with its own owner; FileExistsError if there is
         one.
         """
-        os.mkdir(self._at(name), mode, dir_fd=self._handle)
+        os.mkdir(self._child_path(name), mode, dir_fd=self._handle)
         if self._handle is None:
             return
         inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW, dir_fd=self._handle)
@@ -201,7 +201,7 @@ class SafeFolder:
     def unmake(self, name: str) -> bool:
         """Remove an empty folder in it; False if it is not empty or not there."""
         try:
-            os.rmdir(self._at(name), dir_fd=self._handle)
+            os.rmdir(self._child_path(name), dir_fd=self._handle)
         except OSError:
             return False
         return True

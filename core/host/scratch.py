@@ -37,7 +37,7 @@ def drop_scratch(place: Path) -> None:
     """Remove a folder of ``make_scratch``, and release its lock: Windows keeps the name of an open file."""
     fd = _locks.pop(place, None)
     if fd is not None:
-        _end(place, fd)
+        _remove_folder(place, fd)
 
 
 def drop_all(parent: str | os.PathLike[str]) -> None:
@@ -53,7 +53,7 @@ def scratch_folder(parent: str | os.PathLike[str] | None = None) -> Iterator[Pat
     try:
         yield place
     finally:
-        _end(place, fd)
+        _remove_folder(place, fd)
 
 
 def _make_locked(parent: str | os.PathLike[str] | None) -> tuple[Path, int]:
@@ -87,12 +87,12 @@ def clear_abandoned(parent: str | os.PathLike[str] | None = None) -> None:
             with suppress(OSError):
                 fd = os.open(lock_path(place), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
                 if take_lock(fd):
-                    _end(place, fd)
+                    _remove_folder(place, fd)
                 else:
                     os.close(fd)
 
 
-def _end(place: Path, fd: int) -> None:
+def _remove_folder(place: Path, fd: int) -> None:
     shutil.rmtree(place, ignore_errors=True)
     if sys.platform == "win32":  # Windows keeps the name of an open file.
         os.close(fd)

@@ -30,13 +30,15 @@ ContractKind = Literal[
     "capabilities",
     "devices",
     "proxy",
+    "together",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
 can be made. program: a command, by its path or by its name on PATH. interfaces: starts of names of network interfaces.
 encoding: a name of Python's codecs, and perhaps how errors are handled.
 requirement, capabilities and devices: what a container asked of its driver, against what it got.
-proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take."""
+proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take.
+together: where the value has the ``pattern``, the variables of ``words`` must be set as well."""
 
 INTERFACES = "/sys/class/net"
 """Where Linux lists its network interfaces."""
@@ -58,6 +60,8 @@ class WordSource(Frozen, frozen=True, kw_only=True):
     """A word that stands in them so in every release: without it nothing is said."""
     also: tuple[str, ...] = ()
     """Patterns with ``{word}``, its dots as folders: a word is known, too, if there is such a file."""
+    libraries: tuple[tuple[str, str], ...] = ()
+    """Words that need a library, each with its file name; with them, any other word counts as known."""
     plugins: str = ""
     """A group of entry points whose packages may bring further words; those of ``known_plugins`` bring none."""
     known_plugins: str = ""
@@ -95,16 +99,24 @@ class Contract(Frozen, frozen=True, kw_only=True):
     """A word, and a pattern of the distributions ("name==version") one of which must be installed beside the reader."""
     means: str = ""
     """A value that is right, as an example."""
+    inside: str = ""
+    """For writable: the folder that its readers make in the one that the value names, and that alone must be writable."""
+    loads: bool = False
+    """For writable: what is compiled there is loaded as code, so the file system must allow that."""
     reads: bool = False
     """For writable: an existing read-only folder is accepted, too."""
     fails_on_folder: str = ""
     """Of program: the reader's release from which on a folder in its place makes it fail; others pass it over."""
     until: str = ""
     """The reader's release from which on it does not read the variable any more."""
+    beside: str = ""
+    """A pattern of distributions: the value matters only where one of them is installed beside the reader."""
     since: str = ""
     """The reader's release from which on the value makes it fail."""
     unless: tuple[str, ...] = ()
     """Variables that its readers prefer: with one of them, this one does not count."""
+    given: tuple[tuple[str, str], ...] = ()
+    """Other variables, each with a pattern of its value: without them, this one does not count."""
     fetches: bool = False
     """Only what its readers fetch over the network fails."""
     readers_only: bool = False

@@ -10,53 +10,50 @@ from core.knowledge import tables
 from core.model.facts import Frozen, System, cuda_in_name
 
 
-class ToolkitRoot(Frozen, frozen=True, kw_only=True):
+class SourcedPlace(Frozen, frozen=True, kw_only=True):
+    """Base of all rows: where the fact comes from, and whether it was seen there."""
+
+    source: str
+    verified: bool | str = False
+
+
+class ToolkitRoot(SourcedPlace, frozen=True, kw_only=True):
     """A place of toolkits; the last part of ``path`` may contain a ``*``."""
 
     system: System
     origin: str
     path: str
     folders: tuple[str, ...]
-    source: str
-    verified: bool | str = False
 
 
-class LibraryFolders(Frozen, frozen=True, kw_only=True):
+class LibraryFolders(SourcedPlace, frozen=True, kw_only=True):
     """Sub-folders with the libraries on one system."""
 
     system: System
     folders: tuple[str, ...]
-    source: str
-    verified: bool | str = False
 
 
-class FrameworkBundle(Frozen, frozen=True, kw_only=True):
+class FrameworkBundle(SourcedPlace, frozen=True, kw_only=True):
     """A framework that bundles its own CUDA libraries."""
 
     distribution: str
     path: str
-    source: str
-    verified: bool | str = False
 
 
-class LibraryFamily(Frozen, frozen=True, kw_only=True):
+class LibraryFamily(SourcedPlace, frozen=True, kw_only=True):
     """One library of the toolkit: its name on both systems and the wheel that contains it."""
 
     family: str
     package: str
     windows: str
-    source: str
-    verified: bool | str = False
 
 
-class MajorMapping(Frozen, frozen=True, kw_only=True):
+class MajorMapping(SourcedPlace, frozen=True, kw_only=True):
     """The CUDA version for a family's own number, where these differ."""
 
     family: str
     number: int
     cuda: int
-    source: str
-    verified: bool | str = False
 
 
 class Locations(Frozen, frozen=True, kw_only=True):

@@ -14,6 +14,8 @@ class CudaRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     cuda: str
     packages: dict[str, str]
+    source: str
+    """The wheel that pins them."""
 
 
 class CudaWheels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

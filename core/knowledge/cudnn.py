@@ -19,6 +19,8 @@ class MajorSince(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
 
     first: str
     major: int
+    source: str = ""
+    """The wheel that says so; empty: the row's source."""
 
 
 class CudaSpan(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
@@ -27,6 +29,8 @@ class CudaSpan(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     first: str
     below: str
     major: int
+    source: str = ""
+    """The wheel that says so; empty: the row's source."""
 
 
 class FrameworkRow(Frozen, frozen=True, kw_only=True):

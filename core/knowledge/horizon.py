@@ -32,7 +32,7 @@ class Horizon(Frozen, frozen=True, kw_only=True):
     newest: tuple[int, ...]
     """The newest release that has a row: as many numbers as the rows tell apart."""
     known_until: str
-    """The date on which its table was last compared with the published releases: 2026-11-22."""
+    """The day on which the newest release that its table knows came out: 2026-11-06."""
     listed: frozenset[tuple[int, ...]] = frozenset()
     """The listed releases, if only these are known, whatever their numbers: GPUs' compute capabilities are not assigned in order."""
 

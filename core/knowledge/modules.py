@@ -69,7 +69,7 @@ class NumpyTwo(Frozen, frozen=True, kw_only=True):
 
 
 class OpenedLibrary(Frozen, frozen=True, kw_only=True):
-    """A library that a package's Python code opens as it is imported (ctypes, cffi): the import ends where none of its files loads."""
+    """A library that a package's Python code opens (ctypes, cffi): the import ends where none of its files loads."""
 
     distributions: str
     """A pattern of the names of those that bring the module."""
@@ -81,7 +81,17 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
     """Names that the system's loader is asked for besides; one is enough."""
     below: str = ""
     """First release of which this is not known."""
+    when: Mapping[str, str] = {}
+    """Variables that lead there, with their values; without them another library is opened, or none."""
+    variable: str = ""
+    """The variable that names another file."""
+    at_use: bool = False
+    """It is opened only when it is used: the import goes on without it."""
     source: str
+
+    def is_asked_for(self, env: Mapping[str, str]) -> bool:
+        """Whether a program that starts with these variables opens it."""
+        return not env.get(self.variable) and all(env.get(name) == value for name, value in self.when.items())
 
 
 class PluginGroup(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):

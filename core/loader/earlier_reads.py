@@ -56,7 +56,7 @@ class EarlierReads:
         with suppress(msgspec.DecodeError, ValueError):
             if zlib.crc32(data[4:]) == int.from_bytes(data[:4], "little"):
                 stamp, rows = msgspec.msgpack.decode(data[4:], type=tuple[str, dict[str, Row]])
-                self._kept = rows if stamp == _stamp() else {}
+                self._kept = rows if stamp == _other_inputs() else {}
 
     def find(self, key: str, identity: str, kind: Any) -> Any:
         """Return the result kept for this identity, as ``kind``; None if there is none."""
@@ -85,7 +85,7 @@ class EarlierReads:
             if room < 0:
                 break
             rows[key] = row
-        body = msgspec.msgpack.encode((_stamp(), rows))
+        body = msgspec.msgpack.encode((_other_inputs(), rows))
         return zlib.crc32(body).to_bytes(4, "little") + body
 
 
@@ -106,7 +106,7 @@ def _sources(folders: list[str]) -> Iterator[str]:
                     folders.append(entry.path)
 
 
-def _stamp() -> str:
+def _other_inputs() -> str:
     """Return the other inputs of a result: the code of these readers, and the time of the system's start (a crash may
     lose written pages).
     """

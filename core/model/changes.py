@@ -59,7 +59,7 @@ class SetVariable(Frozen, frozen=True, kw_only=True, tag_field="change", tag="va
         """Return the preview: what it is, then the old lines (-) and the new ones (+)."""
         nothing = _("(unchanged)") if self.scope == "environment" else _("(not set)")
         old, new = _shown_value(self.before, nothing), _shown_value(self.after, nothing)
-        return (f"  {_where(self)}", *(f"- {t}" for t in old), *(f"+ {t}" for t in new))
+        return (f"  {_scope_words(self)}", *(f"- {t}" for t in old), *(f"+ {t}" for t in new))
 
 
 class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"):
@@ -92,7 +92,7 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
         old = path_list.split_entries(self.before.text, self.system, self.name) if self.before else []
         new = path_list.split_entries(self.after.text, self.system, self.name) if self.after else []
         diff = difflib.unified_diff(old, new, lineterm="", n=2)
-        return (f"  {_where(self)}", *(f"{d[0]} {d[1:]}" for d in diff if not d.startswith(("---", "+++", "@@"))))
+        return (f"  {_scope_words(self)}", *(f"{d[0]} {d[1:]}" for d in diff if not d.startswith(("---", "+++", "@@"))))
 
     def problem(self) -> str:
         """Return a sentence if applying the edit to ``before`` does not give ``after``, else an empty text."""
@@ -421,7 +421,7 @@ def _shown_value(value: Value | None, nothing: str) -> tuple[str, ...]:
     return tuple(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", line) for line in value.text.split("\n")) or ("",)
 
 
-def _where(change: SetVariable | EditPath) -> str:
+def _scope_words(change: SetVariable | EditPath) -> str:
     words = {
         "user": _("for this user"),
         "machine": _("for everybody on this machine"),

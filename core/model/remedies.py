@@ -197,17 +197,17 @@ def join_remedies(one: Remedy | None, other: Remedy | None) -> Remedy | None:
     """Return one remedy for several programs' fault: values by environment are joined, else the first is used."""
     match one, other:
         case AddFolder(), AddFolder() if (one.folder, one.more) == (other.folder, other.more):
-            return replace(one, prefixes=_each(one.prefixes, other.prefixes))
+            return replace(one, prefixes=_combine(one.prefixes, other.prefixes))
         case TakeOut(), TakeOut() if one.variable == other.variable:
-            return replace(one, places=_each(one.places, other.places))
+            return replace(one, places=_combine(one.places, other.places))
         case PreferFolder(), PreferFolder() if (one.over, one.by) == (other.over, other.by):
-            return replace(one, places=_each(one.places, other.places))
+            return replace(one, places=_combine(one.places, other.places))
         case InstallPackages(), InstallPackages() if (one.prefix, one.index) == (other.prefix, other.index):
-            remove, install = _each(one.remove, other.remove), _each(one.install, other.install)
-            search = _each(one.search, other.search)
+            remove, install = _combine(one.remove, other.remove), _combine(one.install, other.install)
+            search = _combine(one.search, other.search)
             return replace(one, remove=remove, install=install, alone=one.alone and other.alone, search=search)
     return one or other
 
 
-def _each(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
+def _combine(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
     return tuple(dict.fromkeys((*one, *other)))

@@ -58,7 +58,7 @@ def with_known_names(seen: Snapshot, root: Path, env: Mapping[str, str]) -> Snap
         return _on_windows(seen) if seen.machine.system == "windows" else seen
     if seen.machine.system != "linux":
         return seen
-    people = dict.fromkeys(name for name in (*_owners(_folders(seen), root), *_behind(env)) if name)
+    people = dict.fromkeys(name for name in (*_owners(_folders(seen), root), *_account_behind(env)) if name)
     try:
         mounts = (root / "proc/self/mountinfo").read_bytes()
     except OSError:
@@ -75,7 +75,7 @@ def _on_windows(seen: Snapshot) -> Snapshot:
     if sys.platform == "win32":
         from core.host.windows.names import folder_owners, mapped_shares
 
-        told = tuple(_texts(seen))
+        told = _texts(seen)
         people = tuple(dict.fromkeys(n for n in folder_owners(_windows_folders(told)) if n and n != seen.machine.user))
         servers = tuple(dict.fromkeys(servers_in((*mapped_shares(), *told))))
         return msgspec.structs.replace(
@@ -102,16 +102,23 @@ def _windows_folders(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda way: (way.count("\\"), way))[:MOST_WINDOWS_FOLDERS])
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            if item := getattr(value, name):
-                yield from _texts(item)
+def _texts(value: Any) -> list[str]:
+    found: list[str] = []
+
+    def walk(item: Any) -> None:  # not a generator: a snapshot holds ten thousand values
+        kind = type(item)
+        if kind is str:
+            found.append(item)
+        elif kind is tuple:
+            for one in item:
+                walk(one)
+        elif isinstance(item, msgspec.Struct):
+            for name in item.__struct_fields__:
+                if held := getattr(item, name):
+                    walk(held)
+
+    walk(value)
+    return found
 
 
 def _folders(seen: Snapshot) -> tuple[str, ...]:
@@ -147,7 +154,7 @@ def _account(number: int) -> Iterator[str]:
                 yield path_text(person)
 
 
-def _behind(env: Mapping[str, str]) -> Iterator[str]:
+def _account_behind(env: Mapping[str, str]) -> Iterator[str]:
     """Yield the account that called sudo or pkexec."""
     yield env.get("SUDO_USER", "")
     for name in ("SUDO_UID", "PKEXEC_UID"):

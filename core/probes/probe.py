@@ -14,9 +14,10 @@ import msgspec
 from core.common.progress import Progress
 from core.host.interface import Host
 from core.model.facts import Execution, Snapshot, Unexamined
+from core.model.scan_options import ScanOptions
 
 
-class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeRequest(ScanOptions, frozen=True, kw_only=True):
     """A probe's input: the host, the results so far, the consumer's environment, and the person's options."""
 
     host: Host
@@ -24,24 +25,13 @@ class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
     env: dict[str, str]
     """``host.fresh_environment()``, read once."""
     watch: Progress
-    thorough: bool = False
-    pythons: tuple[str, ...] = ()
-    """Interpreters or environment folders named by the person."""
-    suggested: tuple[str, ...] = ()
-    """Environments that an AI assistant named: they run only if nobody else can change them."""
-    programs: tuple[str, ...] = ()
-    """Programs named by the person: paths, or numbers of running processes."""
-    at_once: bool = False
-    """Whether to try frameworks also with their default use of GPU memory, which leaves none to other programs
-    meanwhile.
-    """
     keep: Callable[[Any], object] = lambda _item: None
     """Store one item of the section as soon as it is known, in case the probe later fails or runs out of time."""
     miss: Callable[[Unexamined], object] = lambda _item: None
     """Report something that could not be examined."""
     tell: Callable[[Execution], object] = lambda _item: None
     """Report something that was run or loaded, or that was not because others can change it."""
-    shared: dict[str, Any] = {}
+    shared: dict[str, Any] = msgspec.field(default_factory=dict)
     """Intermediate results that several probes of one scan use."""
 
 

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from types import ModuleType
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,6 +25,15 @@ from core.model.path_list import LIBRARY_VARIABLE, remove_from_path, split_entri
 
 MAX_NAMES = 200_000
 """Maximum number of names taken from one folder; a folder with more is no library folder."""
+
+
+class Entry(NamedTuple):
+    """What a name in a folder leads to."""
+
+    size: int
+    """In bytes."""
+    closed: bool = False
+    """Its rights do not let this user read it, as far as they tell."""
 
 
 class Sysroot(msgspec.Struct, frozen=True):
@@ -45,6 +55,15 @@ class Sysroot(msgspec.Struct, frozen=True):
     def is_running_system(self) -> bool:
         r"""Whether the root is the running system's own: "/", or a drive such as "C:\\"."""
         return is_whole(self.root)
+
+    def may_access(self, path: str, wish: int) -> bool:
+        """Return whether this user may access a file so (``os.R_OK``, ...); for another system's files nobody can tell."""
+        if not self.is_running_system:
+            return True
+        try:
+            return call_patiently(os.access, self.local_path(path), wish)
+        except (OSError, ValueError):
+            return True
 
     def local_path(self, path: str) -> str:
         """Return the path by which the running system reaches ``path``."""
@@ -129,6 +148,20 @@ class Sysroot(msgspec.Struct, frozen=True):
         except (OSError, ValueError):
             return None
 
+    def entries(self, folder: str) -> Mapping[str, Entry] | None:
+        """Return what the names in ``folder`` lead to, without links that lead nowhere; empty if there is no such folder, None if it
+        cannot be listed.
+        """
+        try:
+            there = call_patiently(_entries, self.local_path(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            there = {}
+        except (OSError, ValueError):
+            return None
+        planned = {self.name(p): Entry(len(t)) for p, t in self.planned.items() if self._inside(folder, [p])}
+        gone = self._inside(folder, self.gone) if self.gone else ()
+        return {name: entry for name, entry in {**there, **planned}.items() if name not in gone}
+
     def listed(self, folder: str) -> tuple[str, ...]:
         """Return the names in ``folder`` in the order of the file system; empty if it cannot be listed."""
         try:
@@ -161,6 +194,25 @@ class Sysroot(msgspec.Struct, frozen=True):
 def _names(folder: str) -> list[str]:
     with os.scandir(folder) as entries:
         return [e.name for e in islice(entries, MAX_NAMES)]
+
+
+def _entries(folder: str) -> dict[str, Entry]:
+    found = {}
+    with os.scandir(folder) as entries:
+        for one in islice(entries, MAX_NAMES):
+            try:
+                found[one.name] = _entry(one.stat())
+            except FileNotFoundError:
+                continue
+            except OSError:
+                found[one.name] = Entry(0, closed=True)
+    return found
+
+
+def _entry(seen: os.stat_result) -> Entry:
+    """Return what a file's status says; of its rights those that apply to this user, root's privileges apart."""
+    closed = not seen.st_mode & 0o044 and (not seen.st_mode & 0o400 or seen.st_uid != os.geteuid())
+    return Entry(seen.st_size, closed)
 
 
 def _start(path: str, limit: int) -> bytes | None:

@@ -25,7 +25,7 @@ SEARCHED = frozenset(
 """Results of a loader's search that are the same for every program."""
 
 
-def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> Verdict:
+def load_verdict(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> Verdict:
     """Return whether the files of a load may be loaded."""
     wanted = python is None or python.is_wanted  # A plain program's search path always counts as trusted.
     paths: dict[str, bool] = {}
@@ -40,7 +40,7 @@ def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> 
     return verdict_within_reach(may_run(paths))
 
 
-def of_interpreter(python: PythonEnvironment, where: Sysroot, *, also: Iterable[str] = ()) -> Verdict:
+def interpreter_verdict(python: PythonEnvironment, where: Sysroot, *, also: Iterable[str] = ()) -> Verdict:
     """Return whether an environment's interpreter may run, with its settings, package folders and their content.
 
     The content counts only for an administrator, because nobody else gains rights by it. ``also``: other files that it
@@ -48,19 +48,19 @@ def of_interpreter(python: PythonEnvironment, where: Sysroot, *, also: Iterable[
     """
     me = provenance.this_person()
     folders = map(where.local_path, python.site_packages) if me.elevated else ()
-    return _of_files(python, also, (path for folder in folders for path in odd_files(folder)), where, me)
+    return _files_verdict(python, also, (path for folder in folders for path in odd_files(folder)), where, me)
 
 
-def of_opening(python: PythonEnvironment, files: Iterable[str], where: Sysroot) -> Verdict:
+def opening_verdict(python: PythonEnvironment, files: Iterable[str], where: Sysroot) -> Verdict:
     """Return whether an environment's interpreter may open libraries.
 
     Code of its packages does not run, so only the loaded ``files`` are checked with it, and only for an administrator.
     """
     me = provenance.this_person()
-    return _of_files(python, (), map(where.local_path, files) if me.elevated else (), where, me)
+    return _files_verdict(python, (), map(where.local_path, files) if me.elevated else (), where, me)
 
 
-def _of_files(
+def _files_verdict(
     python: PythonEnvironment, also: Iterable[str], real: Iterable[str], where: Sysroot, me: provenance.Person
 ) -> Verdict:
     places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages, *also]
@@ -68,7 +68,7 @@ def _of_files(
     return verdict_within_reach(may_run(paths | dict.fromkeys(real, python.is_wanted), me))
 
 
-def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
+def changeable_in_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
     """Return the part of an environment that others can change; None if there is none, and for another system's."""
     places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.path_module.isabs(p)]
     return (
@@ -78,7 +78,7 @@ def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | No
     )
 
 
-def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
+def changeable_in_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
     """Return the part of a copy of cuDNN that others can change; None if there is none, and for another system's."""
     paths = {
         where.local_path(f.path): False for f in copy.files if f.state != "missing" and where.path_module.isabs(f.path)
@@ -94,7 +94,7 @@ def verdict_within_reach(verdict: Verdict) -> Verdict:
     if not verdict.may or account is None:
         return verdict
     ours = [p for p in child.child_command() if os.path.isabs(p)]  # noqa: PTH117 - texts, some of them code
-    return verdict if all(_reaches(account, p) for p in ours) else Verdict(may=False, changeable=verdict.changeable)
+    return verdict if all(_can_read(account, p) for p in ours) else Verdict(may=False, changeable=verdict.changeable)
 
 
 def with_least_rights(verdict: Verdict, path: str) -> Verdict:
@@ -104,10 +104,10 @@ def with_least_rights(verdict: Verdict, path: str) -> Verdict:
     The number of its processes can be limited then.
     """
     least = provenance.nobody() if verdict.may and verdict.account is None else None
-    return replace(verdict, account=least) if least and _reaches(least, path) else verdict
+    return replace(verdict, account=least) if least and _can_read(least, path) else verdict
 
 
-def _reaches(account: Account, path: str) -> bool:
+def _can_read(account: Account, path: str) -> bool:
     groups = frozenset((account.gid, *account.groups))
     real = Path(os.path.realpath(path))
     try:
@@ -148,7 +148,7 @@ def printable_changeable(changeable: Changeable | None) -> Changeable | None:
     )
 
 
-def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroot) -> dict[str, str]:
+def trusted_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroot) -> dict[str, str]:
     """Return the variables for a program of the system, and record which entries an administrator's rights do not
     follow.
     """

@@ -49,7 +49,9 @@ def record_rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict
 
 
 def read_record(distribution: Distribution, where: Sysroot) -> str:
-    """Return a distribution's RECORD; empty if it has none."""
+    """Return a distribution's RECORD; of an egg, which has none, its files; empty if there is neither."""
+    if distribution.location.endswith(".egg"):
+        return "".join(f"{path},,\n" for path in _in_egg(distribution.location, where))
     for spelt in dict.fromkeys((distribution.name.replace("-", "_"), distribution.name)):
         info = where.join(distribution.location, f"{spelt}-{distribution.version}.dist-info", "RECORD")
         data = where.read(info, MAX_WHEEL_RECORD_BYTES)
@@ -58,6 +60,16 @@ def read_record(distribution: Distribution, where: Sysroot) -> str:
     other = _spelt_otherwise(distribution, where)
     data = where.read(where.join(distribution.location, other, "RECORD"), MAX_WHEEL_RECORD_BYTES) if other else None
     return data.decode("utf-8", "replace") if data is not None else ""
+
+
+def _in_egg(folder: str, where: Sysroot, above: str = "", levels: int = 3) -> Iterator[str]:
+    """Yield the files of an egg's upper folders, as a RECORD would list them."""
+    for name in where.names(folder) or ():
+        path = where.join(folder, name)
+        if name != "EGG-INFO" and where.is_folder(path) and levels > 1:
+            yield from _in_egg(path, where, f"{above}{name}/", levels - 1)
+        elif where.is_file(path):
+            yield above + name
 
 
 def _spelt_otherwise(distribution: Distribution, where: Sysroot) -> str:

@@ -90,7 +90,7 @@ def rehearse_completion(
 ) -> Rehearsal | None:
     """Call the set in the first overlay of a folder with a known copy; None if there is none to call."""
     for overlay in moved.values():
-        if withheld := _withheld(overlay):
+        if withheld := _not_tried(overlay):
             return withheld
         if compiler := _compiler_in(overlay):
             return _rehearse_compiler(compiler, host, watch)
@@ -105,7 +105,7 @@ def rehearse_completion(
     return None
 
 
-def _withheld(folder: str) -> Rehearsal | None:
+def _not_tried(folder: str) -> Rehearsal | None:
     """Return that others can change a folder's libraries, so an administrator's rights do not load them."""
     verdict = may_run({os.path.realpath(p): True for p in Path(folder).iterdir()})
     if verdict.changeable is None or (verdict.may and verdict.account is None):
@@ -225,7 +225,7 @@ def rehearse_removal(changes: tuple[Change, ...], snapshot: Snapshot, host: Host
             return Rehearsal(
                 works=False, sentence=_("Rehearsed on this machine: without these files, no cuDNN is found.")
             )
-        if withheld := _withheld(folder):
+        if withheld := _not_tried(folder):
             return withheld
         roll = _roll_call(folder, host, watch, by_path=True)
         if roll is None or not _all_answered(roll):
@@ -300,7 +300,7 @@ def planned_folders(changes: tuple[Change, ...]) -> Iterator[dict[str, str]]:
                 elif item.text is not None:
                     (overlay / name).write_text(item.text, encoding="utf-8")
                 elif item.after and item.source:
-                    _share(item.source, overlay / name)
+                    _link_or_copy(item.source, overlay / name)
         yield made
 
 
@@ -309,10 +309,10 @@ def _mirror(folder: str, overlay: Path) -> None:
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_symlink() or entry.is_file():
-                _share(entry.path, overlay / entry.name)
+                _link_or_copy(entry.path, overlay / entry.name)
 
 
-def _share(source: str, target: Path) -> None:
+def _link_or_copy(source: str, target: Path) -> None:
     """Give a file another name: a hard link where that can be, else a symbolic one, else a copy."""
     real = os.path.realpath(source)
     try:

@@ -36,9 +36,9 @@ class PlannedHost(HostWithEnvironment, frozen=True):
 
     def variables(self) -> tuple[Variable, ...]:
         """The variables after the changes, and this process' own as a new program would get them."""
-        kept = [v for v in map(self._after, self.host.variables()) if v is not None]
+        kept = [v for v in map(self._planned_variable, self.host.variables()) if v is not None]
         new = (
-            Variable(name=c.name, value=self._there(c.after.text), scope=c.scope, kind=c.after.kind, source=c.at)
+            Variable(name=c.name, value=self._final_value(c.after.text), scope=c.scope, kind=c.after.kind, source=c.at)
             for c in self.changes
             if isinstance(c, SetVariable | EditPath)
             and c.scope != "environment"
@@ -47,7 +47,7 @@ class PlannedHost(HostWithEnvironment, frozen=True):
         )
         known = (
             *kept,
-            *(v for v in map(self._after, new) if v is not None),
+            *(v for v in map(self._planned_variable, new) if v is not None),
         )  # a later change starts from the result of an earlier one
         if self.system == "windows":
             return known
@@ -55,7 +55,7 @@ class PlannedHost(HostWithEnvironment, frozen=True):
         ours = (Variable(name=n, value=v, source="environment") for n, v in env.items())
         return (*ours, *(v for v in known if v.scope != "process"))
 
-    def _after(self, v: Variable) -> Variable | None:
+    def _planned_variable(self, v: Variable) -> Variable | None:
         value: str | None = v.value
         for c in self.changes:
             if not isinstance(c, SetVariable | EditPath) or c.scope != v.scope or c.name.upper() != v.name.upper():
@@ -64,7 +64,7 @@ class PlannedHost(HostWithEnvironment, frozen=True):
                 value = c.after.text if c.after else None
         if value is None:
             return None
-        return Variable(name=v.name, value=self._there(value), scope=v.scope, kind=v.kind, source=v.source)
+        return Variable(name=v.name, value=self._final_value(value), scope=v.scope, kind=v.kind, source=v.source)
 
     def fresh_environment(self) -> dict[str, str]:
         """The variables of a newly started program."""
@@ -86,10 +86,10 @@ class PlannedHost(HostWithEnvironment, frozen=True):
             if now is None:
                 env.pop(c.name, None)
             else:
-                env[c.name] = self._there(now)
+                env[c.name] = self._final_value(now)
         return env
 
-    def _there(self, value: str) -> str:
+    def _final_value(self, value: str) -> str:
         for folder, overlay in self.moved.items():
             value = value.replace(folder, overlay)
         return value

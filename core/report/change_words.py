@@ -69,7 +69,7 @@ def _files(change: FileSet, report: Report) -> str:
 
 
 def _entry(change: EditPath, report: Report) -> str:
-    entry, where = shorten_paths(change.entry, report), _where(change, report)
+    entry, where = shorten_paths(change.entry, report), _place_words(change, report)
     name = "PATH" if change.name.upper() == "PATH" else change.name
     if change.old is None:
         return _("Add the folder {entry} to {name}{where}.", entry=entry, name=name, where=where)
@@ -79,7 +79,7 @@ def _entry(change: EditPath, report: Report) -> str:
 
 
 def _variable(change: SetVariable, report: Report) -> str:
-    where = _where(change, report)
+    where = _place_words(change, report)
     if change.scope == "environment":
         return _("Correct {name} whenever {who} is activated.", name=change.name, who=_name(change.at, report))
     if change.after is None:
@@ -103,7 +103,7 @@ def _line(change: EditLine, report: Report) -> str:
     return _("Remove line {line} of {file} ({name}).", line=line, file=file, name=change.name)
 
 
-def _where(change: SetVariable | EditPath, report: Report) -> str:
+def _place_words(change: SetVariable | EditPath, report: Report) -> str:
     return f" ({shorten_paths(change.at, report)})" if change.at else ""
 
 

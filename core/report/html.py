@@ -43,7 +43,7 @@ def as_html(report: Report, before: Report | None = None) -> str:
     template = files("resources") / "templates"
     style = (template / "report.css").read_text(encoding="utf-8")
     parts = tuple((name, title, body) for name, title, body in _parts(report, before) if body)
-    worst = _worst(report)
+    worst = _worst_severity(report)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return Template((template / "report.html").read_text(encoding="utf-8")).substitute(
         style=style,
@@ -81,7 +81,7 @@ def verdict_sentence(report: Report) -> str:
     }.get(machine_standing(report), _("Nothing wrong was found in what was examined."))
 
 
-def _worst(report: Report) -> Severity:
+def _worst_severity(report: Report) -> Severity:
     return report.headline.severity if report.headline else machine_standing(report)
 
 
@@ -133,13 +133,13 @@ def _parts(report: Report, before: Report | None) -> tuple[tuple[str, str, str],
         ),
         ("machine", _("What is on the machine"), machine_facts(report.snapshot)),
         ("libraries", _("Which files would be loaded"), libraries_table(report.snapshot)),
-        ("before", _("Before and after"), _since(report, before) if before else ""),
+        ("before", _("Before and after"), _changes_since(report, before) if before else ""),
         ("history", _("What was changed and undone"), history_table(report.history)),
         ("not-looked-at", _("What could not be examined"), _errors(report)),
     )
 
 
-def _since(report: Report, before: Report) -> str:
+def _changes_since(report: Report, before: Report) -> str:
     from core.report.before_after import before_after
 
     return f"<ul>{''.join(html_cell(line, 'li') for line in before_after(before, report))}</ul>"

@@ -397,21 +397,25 @@ def every_text(value: T, change: Callable[[str], str]) -> T:
     return _walk(value, lambda _owner, _field, text: change(text))
 
 
+WITHOUT_TEXT = frozenset((type(None), bool, int, float))
+"""Types of the values that a walk for texts passes over."""
+
+
 def _walk(value: T, change: Callable[[Any, str, str], str]) -> T:
     """Return a copy with every text changed; ``change`` is tree_pattern the struct and the field that hold it."""
 
     def walk(item: Any, owner: Any, field: str) -> Any:
-        if isinstance(item, str):
-            # an enumeration's word is our own term, not a text
-            return item if type(item) is not str else change(owner, field, item)
-        if isinstance(item, tuple):
+        kind = type(item)
+        if kind is str:  # an enumeration's word is our own term, not a text
+            return change(owner, field, item)
+        if kind is tuple:
             items = tuple([walk(i, owner, field) for i in item])
             return item if all(map(operator.is_, items, item)) else items
         if isinstance(item, msgspec.Struct):
             changed = {}
             for name in item.__struct_fields__:
                 old = getattr(item, name)
-                if old is not None and (new := walk(old, item, name)) is not old:
+                if type(old) not in WITHOUT_TEXT and (new := walk(old, item, name)) is not old:
                     changed[name] = new
             return msgspec.structs.replace(item, **changed) if changed else item
         return item

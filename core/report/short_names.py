@@ -28,7 +28,7 @@ def environment_names(report: Report) -> dict[str, str]:
     rows = report.grid.rows if report.grid else ()
     found = {r.prefix: r for r in rows}
     named = {prefix: _system_python(row) for prefix, row in found.items() if row.kind in ("system", "store")}
-    places = _apart([p for p in found if p not in named])
+    places = _shortest_unique_ends([p for p in found if p not in named])
     twice = {n for n in named.values() if list(named.values()).count(n) > 1}
     return {**places, **{p: f"{n} ({p})" if n in twice else n for p, n in named.items()}}
 
@@ -37,9 +37,9 @@ def _system_python(row: GridRow) -> str:
     return _("Python {version} of the system", version=".".join(row.python.split(".")[:2]))
 
 
-def _apart(paths: Iterable[str]) -> dict[str, str]:
+def _shortest_unique_ends(paths: Iterable[str]) -> dict[str, str]:
     """Return each path -> its shortest meaningful and unique end."""
-    parts = {p: _telling(p) for p in dict.fromkeys(paths)}
+    parts = {p: _meaningful_parts(p) for p in dict.fromkeys(paths)}
     length = dict.fromkeys(parts, 1)
     while True:
         names = {p: "/".join(all_[-length[p] :]) or p for p, all_ in parts.items()}
@@ -51,7 +51,7 @@ def _apart(paths: Iterable[str]) -> dict[str, str]:
             length[p] += 1
 
 
-def _telling(path: str) -> list[str]:
+def _meaningful_parts(path: str) -> list[str]:
     parts = [part for part in re.split(r"[/\\]", path) if part]
     while len(parts) > 1 and (parts[-1].lower() in NO_NAMES or _NUMBER.fullmatch(parts[-1])):
         parts.pop()
@@ -62,7 +62,7 @@ def concerned_environments(finding: Finding, report: Report) -> tuple[str, ...]:
     """Return the short names of the environments that a finding concerns; none for a fault of all programs."""
     names = environment_names(report)
     found = dict.fromkeys(split_id(c)[0].partition(":")[2] for c in finding.consumers)
-    return tuple(names.get(prefix, _apart([prefix])[prefix]) for prefix in found if prefix)
+    return tuple(names.get(prefix, _shortest_unique_ends([prefix])[prefix]) for prefix in found if prefix)
 
 
 def concerned_text(finding: Finding, report: Report) -> str:
@@ -83,13 +83,13 @@ def _known_paths(report: Report) -> Iterator[tuple[str, str]]:
     yield from environment_names(report).items()
     seen = report.snapshot
     copies = [c.folder for c in seen.cudnn or () if not c.environment]
-    yield from _apart(copies).items()
+    yield from _shortest_unique_ends(copies).items()
     kits = {
         t.root or t.folder: f"CUDA {t.version}"
         for t in seen.toolkits or ()
         if t.version and t.origin in ("installer", "distribution", "folder")
     }
-    apart = _apart(kits)
+    apart = _shortest_unique_ends(kits)
     for root, name in kits.items():
         yield root, apart[root] if list(kits.values()).count(name) > 1 else name
 

@@ -77,7 +77,7 @@ def _verdict(report: Report, colour: bool, width: int) -> list[str]:
     stands = machine_standing(report)
     if report.headline:
         cause = _("The cause:") if report.primary else _("The cause could not be determined:")
-        return ["", *_full(report.headline, colour, width, cause)]
+        return ["", *_finding_lines(report.headline, colour, width, cause)]
     if stands <= Severity.UNKNOWN:
         sign = stands if stands is Severity.UNKNOWN else Severity.GOOD
         return ["", f"{_mark(sign, colour)} {healthy_verdict(stands)}"]
@@ -90,7 +90,7 @@ def _other_findings(report: Report, colour: bool, width: int) -> Iterator[str]:
     rest = [f for f in report.findings if f is not head]
     follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
     if follow:
-        yield from ("", _("Consequences"), *(f"  {_mark(f.severity, colour)} {_head(f)}" for f in follow))
+        yield from ("", _("Consequences"), *(f"  {_mark(f.severity, colour)} {_title_line(f)}" for f in follow))
     in_full = (
         (_("Also wrong") if head else _("What is wrong"), (Severity.ERROR, Severity.WARNING)),
         (_("Undecided"), (Severity.UNKNOWN,)),
@@ -98,9 +98,9 @@ def _other_findings(report: Report, colour: bool, width: int) -> Iterator[str]:
     for title, severities in in_full:
         some = [f for f in rest if f.severity in severities and f not in follow]
         if some:
-            yield from ("", title, *(line for f in some for line in _full(f, colour, width, "")))
+            yield from ("", title, *(line for f in some for line in _finding_lines(f, colour, width, "")))
     for title, severity in ((_("Good to know"), Severity.NOTE), (_("OK"), Severity.GOOD)):
-        rows = [f"{_mark(severity, colour)} {_head(f)}" for f in rest if f.severity is severity]
+        rows = [f"{_mark(severity, colour)} {_title_line(f)}" for f in rest if f.severity is severity]
         if rows:
             yield from ("", title, *(line for row in rows for line in _wrap_lines(row, 2, width)))
 
@@ -169,12 +169,12 @@ def _mark(severity: Severity, colour: bool) -> str:
     return f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
 
 
-def _head(f: Finding) -> str:
+def _title_line(f: Finding) -> str:
     return f.title if not f.cause or f.severity <= Severity.NOTE else f"{f.title}  [{f.cause}]"
 
 
-def _full(f: Finding, colour: bool, width: int, before: str) -> list[str]:
-    lines = _wrap_lines(" ".join(filter(None, (_mark(f.severity, colour), before, _head(f)))), 2, width)
+def _finding_lines(f: Finding, colour: bool, width: int, before: str) -> list[str]:
+    lines = _wrap_lines(" ".join(filter(None, (_mark(f.severity, colour), before, _title_line(f)))), 2, width)
     for subject in f.all_subjects:
         lines += _wrap_lines(subject, 4, width) if subject not in f.title else []
     if f.why:

@@ -67,16 +67,8 @@ def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
         line = shell_command("conda", "install", "-p", copy.environment, "--force-reinstall", "cudnn", of=shell)
         return manual_fix(_("Reinstall conda's cuDNN"), line, restart="program")
     if copy.origin == "distribution":
-        name = _system_package(copy.owner)
-        commands = (
-            f"sudo apt-get install --reinstall {name} (Debian, Ubuntu) or: sudo dnf reinstall {name}"
-            if name
-            else _(
-                "Find the package and reinstall it: dpkg -S {folder}/*cudnn* or rpm -qf {folder}/*cudnn*",
-                folder=quote(copy.folder),
-            )
-        )
-        return manual_fix(_("Reinstall the distribution's cuDNN"), commands, whole, restart="program")
+        how = _reinstall_system_package(copy)
+        return manual_fix(_("Reinstall the distribution's cuDNN"), how, whole, restart="program")
     if copy.origin == "framework":
         return manual_fix(
             _("Reinstall {owner}", owner=copy.owner or _("the program that brought it")),
@@ -87,25 +79,31 @@ def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
             restart="program",
         )
     version = f"cuDNN {copy.version}" if copy.version else _("the same cuDNN {major} release", major=copy.major)
-    get = (
-        _(
+    title = _("Install the complete set of {version} there again", version=version)
+    return manual_fix(title, _download_again(copy, version), whole, restart="program")
+
+
+def _reinstall_system_package(copy: CudnnCopy) -> str:
+    if name := _system_package(copy.owner):
+        return f"sudo apt-get install --reinstall {name} (Debian, Ubuntu) or: sudo dnf reinstall {name}"
+    return _(
+        "Find the package and reinstall it: dpkg -S {folder}/*cudnn* or rpm -qf {folder}/*cudnn*",
+        folder=quote(copy.folder),
+    )
+
+
+def _download_again(copy: CudnnCopy, version: str) -> str:
+    if copy.cuda_major:
+        return _(
             "Download {version} for CUDA {cuda} from developer.nvidia.com/cudnn and put all its libraries into {folder}.",
             version=version,
             cuda=copy.cuda_major,
             folder=copy.folder,
         )
-        if copy.cuda_major
-        else _(
-            "Download {version} from developer.nvidia.com/cudnn and put all its libraries into {folder}.",
-            version=version,
-            folder=copy.folder,
-        )
-    )
-    return manual_fix(
-        _("Install the complete set of {version} there again", version=version),
-        get,
-        whole,
-        restart="program",
+    return _(
+        "Download {version} from developer.nvidia.com/cudnn and put all its libraries into {folder}.",
+        version=version,
+        folder=copy.folder,
     )
 
 
@@ -179,13 +177,13 @@ def add_to_search_path(seen: Snapshot, folder: str) -> Fix:
         _(
             "For all programs: echo {shell} | sudo tee -a /etc/ld.so.conf.d/{conf} && sudo ldconfig",
             shell=quote(folder),
-            conf=_conf(folder),
+            conf=_loader_file_name(folder),
         ),
         restart="terminal",
     )
 
 
-def _conf(folder: str) -> str:
+def _loader_file_name(folder: str) -> str:
     return "cudnn.conf" if "cudnn" in folder else "cuda.conf"
 
 

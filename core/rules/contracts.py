@@ -16,6 +16,7 @@ from core.knowledge.contracts import (
     Contract,
     ContractKind,
     asked_words,
+    code_sources,
     flags_of,
     named_places,
     options_of,
@@ -54,7 +55,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
             yield _unknown(seen, contract, value, odd, reading)
         elif problem := contract_breach(contract, value.value, seen):
             if contract.fails_on_folder and _names_a_folder(contract, value.value, seen):
-                contract = replace(contract, fails=any(_from(h, contract) for h in reading))  # noqa: PLW2901 - of this value
+                contract = replace(contract, fails=any(_fails_on_folder(h, contract) for h in reading))  # noqa: PLW2901 - of this value
             yield _finding(seen, contract, value, problem, reading)
 
 
@@ -62,8 +63,14 @@ def _value(seen: Snapshot, contract: Contract) -> Variable | None:
     """Return the variable as its readers take it; None if they take another one."""
     if any(v and v.value.strip() for v in (effective_variable(seen, n) for n in contract.unless)):
         return None
+    if not all((v := effective_variable(seen, n)) and re.fullmatch(p, v.value.strip()) for n, p in contract.given):
+        return None
     its = effective_variable(seen, contract.variable)
-    if its is None or contract.kind != "proxy":
+    if its is None and contract.inside:  # HOME, say, which no report lists
+        places = seen.environment.places if seen.environment else ()
+        found = next((p for p in places if p.variable == contract.variable and p.blocked), None)
+        return Variable(name=found.variable, value=found.path, source="environment") if found else None
+    if its is None or not contract.variable.endswith("_PROXY"):
         return its
     small = (v for v in (seen.environment.variables if seen.environment else ()) if v.name == contract.variable.lower())
     return next((v for v in small if v.scope == its.scope), its)  # urllib prefers the small letters.
@@ -73,7 +80,7 @@ def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
     """A framework's own code converts the variable, which fails with this value."""
     told: set[str] = set()
     for row in seen.vocabularies or ():
-        value = effective_variable(seen, row.variable) if row.takes and row.variable not in told else None
+        value = _read_value(seen, row) if row.takes and row.variable not in told else None
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
@@ -102,6 +109,18 @@ def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
         )
         its = _finding(seen, contract, value, wrong, near)
         yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
+
+
+def _read_value(seen: Snapshot, row: Vocabulary) -> Variable | None:
+    """Return the variable of a row. What no report lists has the value of this session, unless a way of starting sets it."""
+    its = effective_variable(seen, row.variable)
+    tabled = {c.variable for c in variable_contracts()}
+    if its is not None or not row.unknown or row.variable in tabled:
+        return its
+    if any(row.variable.startswith(source.starts) for source in code_sources()):
+        return None  # a report lists it wherever it is set
+    started = {v.name.upper() for s in seen.starts or () for v in s.variables}
+    return None if row.variable in started else Variable(name=row.variable, value=row.unknown[0], source="environment")
 
 
 def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
@@ -192,7 +211,7 @@ def _names_a_folder(contract: Contract, value: str, seen: Snapshot) -> bool:
     return any(p.variable == contract.variable and p.path == value.strip() and p.state == "folder" for p in places)
 
 
-def _from(home: EnvironmentView, contract: Contract) -> bool:
+def _fails_on_folder(home: EnvironmentView, contract: Contract) -> bool:
     """Whether the reader's release fails if the value names a folder."""
     versions = [d.version for d in home.python.distributions if re.fullmatch(contract.readers, d.name)]
     return any(version_tuple(v) >= version_tuple(contract.fails_on_folder) for v in versions)
@@ -208,6 +227,8 @@ def unknown_words(contract: Contract, value: str, seen: Snapshot) -> dict[str, V
 def _reader(home: EnvironmentView, contract: Contract) -> str:
     """Return the distribution of an environment that reads the variable; empty for none."""
     its = [d for d in home.python.distributions if re.fullmatch(contract.readers, d.name)]
+    if contract.beside and not any(re.fullmatch(contract.beside, d.name) for d in home.python.distributions):
+        return ""
     return next(
         (
             d.name
@@ -226,7 +247,14 @@ def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
     nearest = min((h.near for h in reading), default=4)
     if nearest > 2:
         return NOTE
-    return ERROR if contract.fails and nearest <= 1 and not contract.fetches else WARNING if contract.fails else NOTE
+    # A folder inside it is made when a kernel is compiled or a file is fetched: many programs do neither.
+    seldom = (
+        contract.fetches
+        or contract.inside
+        or contract.kind == "together"
+        or (contract.known and contract.known.libraries)
+    )
+    return ERROR if contract.fails and nearest <= 1 and not seldom else WARNING if contract.fails else NOTE
 
 
 def _unknown(
@@ -244,6 +272,15 @@ def _unknown(
         words=join_names(words),
         reader=who,
     )
+    if contract.known and contract.known.libraries:
+        lacking = join_names([name for word, name in contract.known.libraries if word in {w.lower() for w in words}])
+        problem = _(
+            "The variable {name} asks {reader} for {word}, whose library {file} is not found.",
+            name=contract.variable,
+            reader=who,
+            word=join_names(words),
+            file=lacking,
+        )
     its = _finding(seen, contract, value, problem, reading)
     files = observation(_("Read for the words that it knows"), join_names(rows[0].files[:4]), rows[0].prefix)
     return replace(its, evidence=(*its.evidence, files))
@@ -278,21 +315,27 @@ def _finding(
         fix=manual_fix(
             _("Start the container with what it needs of the driver")
             if container
+            else _("Set the variable {name} to a folder that can be written to", name=contract.unless[-1])
+            if contract.inside
             else _("Remove the variable {name}, or correct its value", name=contract.variable),
             _("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ...")
             if container
+            else _("In this terminal: export {name}={value}", name=contract.unless[-1], value="/scratch/cache")
+            if contract.inside
             else _("Remove it in the Start menu under Edit environment variables.")
             if windows
             else _("In this terminal: unset {name}.", name=contract.variable),
             restart="terminal",
         ),
-        remedy=None if container else Unset(variable=contract.variable),
+        remedy=None if container or contract.inside else Unset(variable=contract.variable),
     )
 
 
 def _allowed_rows(contract: Contract) -> list[Evidence]:
     label, source = _("It must be"), contract.source.partition(";")[0]
     words = [w for w in contract.words if w]
+    if contract.kind == "together":
+        return [observation(_("Must be set as well"), join_names(words), source)]
     if contract.kind == "options":
         return [observation(_("Known options"), join_names(words), source)]
     if contract.kind == "writable":
@@ -359,15 +402,31 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return wrong if scheme and scheme not in contract.words else ""
         case "encoding":
             return "" if _is_encoding(value) else wrong
+        case "requirement" | "capabilities" | "devices" | "together":
+            return _unmet(contract, value, seen)
+        case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
+            return wrong_flag
+    return _wrong_place(contract, value, seen)
+
+
+def _unmet(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return what a value asks for that the machine, or another variable, does not give."""
+    match contract.kind:
         case "requirement":
             return _unmet_requirement(value, seen)
         case "capabilities":
             return _without_compute(contract, value, seen)
         case "devices":
             return _without_devices(contract, value, seen)
-        case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
-            return wrong_flag
-    return _wrong_place(contract, value, seen)
+        case _:
+            return _lacks_another(contract, value, seen)
+
+
+def _lacks_another(contract: Contract, value: str, seen: Snapshot) -> str:
+    lost = [n for n in contract.words if not effective_variable(seen, n)]
+    if not lost or not re.fullmatch(contract.pattern, value.strip()):
+        return ""
+    return _("The variable {name} is set, but {other} is not.", name=contract.variable, other=join_names(lost))
 
 
 def _is_encoding(value: str) -> bool:
@@ -409,8 +468,8 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
                 )
             continue
         if contract.kind == "writable":
-            if place is not None and place.blocked and not (contract.reads and place.state == "folder"):
-                return _obstacle(contract, path, place)
+            if place is not None and (told := _obstacle(contract, path, place)):
+                return told
             continue
         if contract.kind == "flags" and (place is None or place.state != "file"):
             return _("The variable {name} is {path}, which is neither a flag nor a file.", **values)
@@ -430,7 +489,15 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
 
 
 def _obstacle(contract: Contract, path: str, place: NamedPlace) -> str:
+    """Return why nothing can be written to a folder, or loaded from it; empty where it serves."""
     values = {"name": contract.variable, "path": path, "at": place.blocked}
+    if contract.loads and not place.runs and not place.blocked:
+        return _(
+            "The variable {name} names {path}, on a file system that is mounted with noexec: what is compiled there cannot be loaded.",
+            **values,
+        )
+    if not place.blocked or (contract.reads and place.state == "folder"):
+        return ""
     if place.state == "folder":
         return _("The variable {name} names {path}, a folder that this user may not write to.", **values)
     return _("The variable {name} names {path}, a folder that cannot be created: {at} is in the way.", **values)

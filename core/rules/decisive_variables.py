@@ -63,11 +63,11 @@ class Comparison:
 
     def _faults(self, names: tuple[str, ...]) -> frozenset[Key]:
         if names not in self.judged:
-            its = self.run(self._world(frozenset(names)))
+            its = self.run(self._machine_with(frozenset(names)))
             self.judged[names] = frozenset((f.id, f.subject) for f in its if f.severity >= Severity.WARNING)
         return self.judged[names]
 
-    def _world(self, names: frozenset[str]) -> Snapshot:
+    def _machine_with(self, names: frozenset[str]) -> Snapshot:
         """Return this machine with some variables as the other way has them, and what was found because of them."""
         seen, look = self.seen, self.look
         ours, theirs = seen.environment or Environment(), look.environment or Environment()

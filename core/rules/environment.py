@@ -78,7 +78,7 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
     for e in seen.environment.entries:
         if e.variable not in SEARCH_PATHS or not any(w in e.text.lower() for w in CUDA_WORDS):
             continue
-        why = _broken(e, seen.machine.system == "windows")
+        why = _entry_fault(e, seen.machine.system == "windows")
         if why:
             yield make_finding(
                 Step.ENVIRONMENT,
@@ -110,7 +110,7 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def _broken(e: PathEntry, windows: bool) -> str:
+def _entry_fault(e: PathEntry, windows: bool) -> str:
     if "quoted" in e.marks and windows:
         return _("The entry is in quotation marks, which the Windows loader takes as part of the name.")
     if "unexpanded" in e.marks:

@@ -56,7 +56,7 @@ def not_judged(
         id,
         title,
         why=join_sentences(
-            _("The tables were last compared with published releases on {date}.", date=horizon_of(name).known_until),
+            _("The newest release in these tables came out on {date}.", date=horizon_of(name).known_until),
             _("A newer version of Convalesce, or the maker's documentation, tells you what fits."),
         ),
         evidence=[*evidence, horizon_evidence(name)],

@@ -36,7 +36,7 @@ def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
                 "not-examined",
                 _("The program {named} was not examined.", named=program.named),
                 why=translate_fact(program.problem),
-                evidence=_way(program),
+                evidence=_program_rows(program),
                 subject=program.named,
                 fix=manual_fix(
                     _("Name the program itself"),
@@ -59,7 +59,7 @@ def damaged_programs(seen: Snapshot) -> Iterator[Finding]:
                     "The content is not what the package installed: a download or a copy was interrupted, or the "
                     "disk is faulty."
                 ),
-                evidence=[*_way(program), observation(program.path, _(program.state), _("file system"))],
+                evidence=[*_program_rows(program), observation(program.path, _(program.state), _("file system"))],
                 subject=program.named,
                 fix=manual_fix(
                     _("Install the program again"),
@@ -72,7 +72,9 @@ def damaged_programs(seen: Snapshot) -> Iterator[Finding]:
 def missing_libraries(seen: Snapshot) -> Iterator[Finding]:
     """Libraries that a program needs, or opens by name, and that its own search does not find."""
     for program in seen.programs or ():
-        gone = [r for r in program.resolutions if r.winner is None and not _is_drivers(r) and not _unfit(r)]
+        gone = [
+            r for r in program.resolutions if r.winner is None and not _is_drivers(r) and not _skipped_candidates(r)
+        ]
         needed = [r for r in gone if r.name in program.linked]
         opened = [r for r in gone if r not in needed and not _has_another(r, program)]
         if needed:
@@ -81,7 +83,7 @@ def missing_libraries(seen: Snapshot) -> Iterator[Finding]:
             yield _missing(program, opened, seen, certain=False)
 
 
-def _unfit(r: Resolution) -> list[Attempt]:
+def _skipped_candidates(r: Resolution) -> list[Attempt]:
     """Return the candidates of a search that the loader skipped as unusable."""
     return [a for a in r.attempts if a.outcome in ("wrong architecture", "unreadable")] if r.winner is None else []
 
@@ -95,7 +97,7 @@ def _has_another(r: Resolution, program: ExaminedProgram) -> bool:
     """Whether another release of the same library is found: a program that supports several uses the installed one."""
     mine = parse_library_name(r.name.lower())
     return mine is not None and any(
-        (other.winner is not None or _unfit(other))
+        (other.winner is not None or _skipped_candidates(other))
         and (its := parse_library_name(other.name.lower()))
         and its.family == mine.family
         and its.part == mine.part
@@ -107,7 +109,7 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
     names = list(dict.fromkeys(r.name for r in gone))
     there = {name: folder for name in names if (folder := _folder_with(name, seen, program))}
     evidence = [
-        *_way(program),
+        *_program_rows(program),
         *(
             observation(_("Wanted by {file}", file=r.wanted_by or program.path), r.name, _("dynamic section"))
             for r in gone[:4]
@@ -205,7 +207,7 @@ def _folders_remedy(there: dict[str, str], names: list[str], seen: Snapshot) -> 
     return AddFolder(folder=first, more=tuple(more))
 
 
-def _bypass(path: str, how: str, right: str, seen: Snapshot) -> tuple[Fix, Remedy | None]:
+def _bypass_fix(path: str, how: str, right: str, seen: Snapshot) -> tuple[Fix, Remedy | None]:
     """Return how to bypass an unusable file that is found first: put the folder of an intact one before it in PATH."""
     folder = parent(seen.machine.system, path)
     if seen.machine.system == "windows" and how == How.PATH and right:
@@ -226,7 +228,7 @@ def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
         for provider in dict.fromkeys(g.provider for g in program.gaps):
             gaps = [g for g in program.gaps if g.provider == provider]
             name, gap = file_name(system, provider), gaps[0]
-            fix, remedy = _bypass(provider, gap.how, parent(system, gap.others[0]) if gap.others else "", seen)
+            fix, remedy = _bypass_fix(provider, gap.how, parent(system, gap.others[0]) if gap.others else "", seen)
             yield make_finding(
                 Step.CUDNN,
                 ERROR,
@@ -241,7 +243,7 @@ def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 cause="cuda_lib_shadowed",
                 why=_("The two libraries belong to different releases of CUDA and do not work together."),
                 evidence=[
-                    *_way(program),
+                    *_program_rows(program),
                     *(
                         observation(g.name, _("is not in {path}", path=provider), _("wanted by {by}", by=g.wanted_by))
                         for g in gaps
@@ -262,12 +264,12 @@ def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
             winner = r.winner
             if winner is not None and winner.outcome == "found":
                 continue
-            first = winner or next(iter(_unfit(r)), None)
+            first = winner or next(iter(_skipped_candidates(r)), None)
             if first is None:
                 continue
             sound = next((a.path for a in r.attempts if a.outcome == "found"), "")
             how = first.via or first.how.value if seen.machine.system != "windows" else first.how.value
-            fix, remedy = _bypass(first.path, how, parent(seen.machine.system, sound) if sound else "", seen)
+            fix, remedy = _bypass_fix(first.path, how, parent(seen.machine.system, sound) if sound else "", seen)
             causes: dict[str, OptionalCause] = {
                 "wrong architecture": "dll_wrong_architecture",
                 "unreadable": "library_unreadable",
@@ -281,7 +283,7 @@ def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 why=_(
                     "The file {path}: {what}.", path=first.path, what=translate_fact(first.detail) or _(first.outcome)
                 ),
-                evidence=[*_way(program), *candidate_evidence(r)],
+                evidence=[*_program_rows(program), *candidate_evidence(r)],
                 subject=program.named,
                 subjects=(program.named, first.path),
                 fix=fix,
@@ -320,7 +322,7 @@ def older_process(seen: Snapshot) -> Iterator[Finding]:
                 ),
                 cause="process_env_not_inherited",
                 why=_("It was started before the change. It keeps its files until it is restarted."),
-                evidence=[*_way(program), *rows],
+                evidence=[*_program_rows(program), *rows],
                 subject=program.named,
                 fix=manual_fix(_("Start the program again"), restart="program"),
             )
@@ -344,7 +346,7 @@ def whole_programs(seen: Snapshot) -> Iterator[Finding]:
             if rows
             else _("The program {program} names no library of CUDA.", program=_name(program, seen)),
             why="" if rows else _("It may open one by a name that it builds at run time."),
-            evidence=[*_way(program), *(observation(name, path) for name, path in rows)],
+            evidence=[*_program_rows(program), *(observation(name, path) for name, path in rows)],
             subject=program.named,
         )
 
@@ -353,7 +355,7 @@ def _name(program: ExaminedProgram, seen: Snapshot) -> str:
     return file_name(seen.machine.system, program.path or program.named) or program.named
 
 
-def _way(program: ExaminedProgram) -> list[Evidence]:
+def _program_rows(program: ExaminedProgram) -> list[Evidence]:
     rows = [observation(_("Named"), program.named)]
     if program.path and program.path != program.named:
         rows.append(observation(_("It starts"), program.path, ", ".join(program.chain)))

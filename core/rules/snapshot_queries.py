@@ -152,7 +152,9 @@ def candidate_evidence(search: Resolution | None) -> list[Evidence]:
         return []
     real = [a for a in search.attempts if a.outcome != "not there"]
     rows = [
-        Evidence(label=_("{name}, candidate {n}", name=search.name, n=n), value=describe_attempt(a), source=_way(a))
+        Evidence(
+            label=_("{name}, candidate {n}", name=search.name, n=n), value=describe_attempt(a), source=_describe_way(a)
+        )
         for n, a in enumerate(real, 1)
     ]
     if not rows and search.attempts:
@@ -182,6 +184,6 @@ _WAYS = {
 """The results of a loader's search that have a phrase; the others are shown as names."""
 
 
-def _way(attempt: Attempt) -> str:
+def _describe_way(attempt: Attempt) -> str:
     how = _(_WAYS[attempt.how]) if attempt.how in _WAYS else attempt.how.value
     return f"{how}: {attempt.via}" if attempt.via and attempt.via != attempt.how.value else how

@@ -41,7 +41,7 @@ def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
         problem = _problem(seen, name, value.value)
         if not problem:
             continue
-        better = _best(seen)
+        better = _newest_toolkit(seen)
         yield make_finding(
             Step.TOOLKIT,
             WARNING,
@@ -106,7 +106,7 @@ def _installed_toolkits(seen: Snapshot) -> list[Toolkit]:
     return [t for t in seen.toolkits or () if t.origin in ("installer", "folder", "distribution")]
 
 
-def _best(seen: Snapshot) -> Toolkit | None:
+def _newest_toolkit(seen: Snapshot) -> Toolkit | None:
     return max(
         (t for t in _installed_toolkits(seen) if t.origin != "distribution"),
         key=lambda t: version_tuple(t.version),

@@ -59,11 +59,13 @@ WAY_WORDS: dict[StartKind, str] = {
 def way_words(seen: Snapshot, ids: Iterable[str]) -> str:
     """Return the ways of starting in words, each once."""
     known = {s.id: s for s in seen.starts or ()}
-    rows = [_("this session") if i == THIS_SESSION else _way(known[i]) for i in ids if i in known or i == THIS_SESSION]
+    rows = [
+        _("this session") if i == THIS_SESSION else _way_words(known[i]) for i in ids if i in known or i == THIS_SESSION
+    ]
     return join_names(dict.fromkeys(rows))
 
 
-def _way(start: Start) -> str:
+def _way_words(start: Start) -> str:
     at = start.at.split("/")[-2] if start.kind == "notebook" and start.at.count("/") > 1 else start.at
     return _(
         WAY_WORDS[start.kind],
@@ -160,8 +162,9 @@ def _decisive(finding: Finding, ways: Iterable[str], compared: list[Comparison],
     return tuple(dict.fromkeys(n for c in its for n in c.decisive((finding.id, finding.subject), there=there)))
 
 
-def _difference(names: tuple[str, ...]) -> str:
-    return _("What makes the difference: {names}.", names=join_names(names)) if names else ""
+def _difference(finding: Finding, names: tuple[str, ...]) -> str:
+    others = [n for n in names if n not in finding.all_subjects]  # what it is about, its title says
+    return _("What makes the difference: {names}.", names=join_names(others)) if others else ""
 
 
 def _limit_to_ways(
@@ -172,7 +175,9 @@ def _limit_to_ways(
         return finding
     free = tuple(i for i in (s.id for s in seen.starts or ()) if i in named and i not in holds)
     names = _decisive(finding, free, compared, there=False)
-    why = join_sentences(finding.why, _("It does not affect {ways}.", ways=way_words(seen, free)), _difference(names))
+    why = join_sentences(
+        finding.why, _("It does not affect {ways}.", ways=way_words(seen, free)), _difference(finding, names)
+    )
     return replace(finding, ways=tuple(dict.fromkeys(holds)), why=why)
 
 
@@ -187,7 +192,7 @@ def _elsewhere_finding(finding: Finding, seen: Snapshot, its: tuple[str, ...], c
         evidence=(*finding.evidence, *lines[:MOST_LINES]),
         title=_("Only in {ways}: {title}", ways=words, title=finding.title),
         why=join_sentences(
-            _("Programs that are started from here do not have this fault."), _difference(names), finding.why
+            _("Programs that are started from here do not have this fault."), _difference(finding, names), finding.why
         ),
     )
 

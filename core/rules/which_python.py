@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ WHY = {
     "VIRTUAL_ENV": N_("VIRTUAL_ENV names this environment"),
     "CONDA_PREFIX": N_("CONDA_PREFIX names this environment"),
     "name": N_("The kernel is named after this environment"),
+    "imports": N_("This environment has what the program imports"),
 }
 
 
@@ -39,11 +40,18 @@ def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
 def _finding(
     seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPython, runs: PythonEnvironment | None
 ) -> Finding:
-    lacking = _lacking(home, runs) if runs or not one.path else []
+    theirs = [d.name for d in runs.distributions] if runs else one.has
+    lacking = [*one.lacks] if one.lacks else _lacking(home, theirs or ()) if theirs is not None or not one.path else []
     if one.path:
         title = _("{path} runs, which is not the Python of {prefix}.", path=one.path, prefix=one.seems)
         why = (
-            _("It lacks packages of that environment: {names}.", names=join_names(lacking))
+            _(
+                "{program} imports {names}, which this Python does not have.",
+                program=one.program,
+                names=join_names(lacking),
+            )
+            if one.lacks
+            else _("It lacks packages of that environment: {names}.", names=join_names(lacking))
             if lacking
             else _("The program does not run in the environment that it seems to.")
         )
@@ -60,7 +68,7 @@ def _finding(
         evidence=[
             observation(_("Runs"), one.path or one.name, one.source or start.at),
             observation(_(WHY[one.why]), one.seems, start.at),
-            *_whose(runs),
+            *_owner_rows(runs),
             home.concerns(),
         ],
         subject=start.at,
@@ -71,18 +79,17 @@ def _finding(
 
 def _severity(home: EnvironmentView, one: StartedPython, lacking: list[str]) -> Severity:
     """Return the severity: none if both have the same frameworks, or if only a name suggests the environment."""
-    if not lacking or home.near > 2 or (one.why == "name" and not one.path):
+    if not lacking or home.near > 2 or not one.sure or (one.why == "name" and not one.path):
         return NOTE
     return ERROR if home.near <= 1 else WARNING
 
 
-def _lacking(home: EnvironmentView, runs: PythonEnvironment | None) -> list[str]:
-    """Return the frameworks of the environment that are missing from the Python that runs."""
-    theirs = {d.name for d in runs.distributions} if runs else set()
+def _lacking(home: EnvironmentView, theirs: Collection[str]) -> list[str]:
+    """Return the frameworks of the environment that are missing from the Python that runs; ``theirs``: what that one has."""
     return [f"{b.distribution} {b.version}" for b in home.builds if b.distribution not in theirs]
 
 
-def _whose(runs: PythonEnvironment | None) -> list[Evidence]:
+def _owner_rows(runs: PythonEnvironment | None) -> list[Evidence]:
     return [observation(_("It is the Python of"), runs.prefix, runs.found_by)] if runs else []
 
 
@@ -92,6 +99,8 @@ def _advice(start: Start, one: StartedPython) -> tuple[str, str]:
             _("Let the kernel start its environment's Python"),
             _("{prefix}/bin/python -m ipykernel install --prefix {prefix}", prefix=one.seems),
         )
+    if one.lacks:
+        return _("Start the program with the environment's own Python"), f"{one.seems}/bin/python"
     return (
         _("Let the environment's own Python come first"),
         _("Remove the line that leads elsewhere: {source}.", source=one.source) if one.source else "",

@@ -123,7 +123,7 @@ def execute(
             entry = journal.begin(
                 plan.title, pinned, finding=plan.finding, plan=plan_hash, was=file_set.record_attributes(pinned)
             )
-            return _act(entry, writer, journal, verify, gate)
+            return _carry_out(entry, writer, journal, verify, gate)
     except BegunError as e:
         return _stuck_outcome(e.id, str(e))
     except (ChangeError, OSError) as e:
@@ -152,13 +152,13 @@ def _pin_value_kind(change: Change, writer: VariableStore) -> Change:
     return msgspec.structs.replace(change, before=now, after=after)
 
 
-def _act(entry: Entry, writer: VariableStore, journal: Journal, verify: Callable[[], str], gate: Gate) -> Outcome:
+def _carry_out(entry: Entry, writer: VariableStore, journal: Journal, verify: Callable[[], str], gate: Gate) -> Outcome:
     problem, finished = "", False
     try:
         try:
             for change in entry.changes:
                 _make(change, entry, writer, journal, exact=True)
-            _tell(entry, writer)
+            _announce_change(entry, writer)
             problem = verify()
             if not problem:
                 journal.change_state(entry, "done")
@@ -198,7 +198,7 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
     writer.write(change.name, change.scope, change.at, change.after)
 
 
-def _tell(entry: Entry, writer: VariableStore) -> None:
+def _announce_change(entry: Entry, writer: VariableStore) -> None:
     if any(isinstance(c, SetVariable | EditPath) for c in entry.changes):
         writer.announce_change()
 
@@ -221,11 +221,11 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     """
     refused = gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
     left = [NotRestored(row) for row in refused] or [
-        row for change in reversed(entry.changes) for row in _settle(change, entry, writer, journal)
+        row for change in reversed(entry.changes) for row in _restore(change, entry, writer, journal)
     ]
     rows = [row.sentence for row in left]
     try:
-        _tell(entry, writer)
+        _announce_change(entry, writer)
         if any(row.again for row in left):
             if entry.state not in ("begun", "undoing"):
                 journal.change_state(entry, "undoing" if goal == "undone" else "begun")
@@ -247,7 +247,7 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     return Outcome(kind="rolled back", sentence=words, problems=(why,) if why else (), entry=entry.id)
 
 
-def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journal) -> tuple[NotRestored, ...]:
+def _restore(change: Change, entry: Entry, writer: VariableStore, journal: Journal) -> tuple[NotRestored, ...]:
     if isinstance(change, FileSet):
         return file_set.restore_files(change, entry, journal)
     if isinstance(change, EditLine):

@@ -41,14 +41,14 @@ def place_files(change: FileSet, entry: Entry, journal: Journal) -> None:
     if not change.unmake:
         for folder in change.folders:
             safe_folder.make_folders(folder)
-    seen = {item.path: _stage(item, entry, journal, keep=not change.unmake) for item in change.items}
+    seen = {item.path: _stage_file(item, entry, journal, keep=not change.unmake) for item in change.items}
     for item in change.items:
         folder, name = safe_folder.split_path(item.path)
         with safe_folder.open_folder(folder) as place:
             if _signature(place, name) != seen[item.path]:
                 raise ChangeError(_("Another program changed {path} just now.", path=item.path))
             if "folder" in (item.before, item.after):
-                _turn(place, name, entry.id, back=item.after == "folder")
+                _move_aside(place, name, entry.id, back=item.after == "folder")
             elif item.after:
                 place.rename(_beside_name(name, entry.id), name)
             else:
@@ -112,7 +112,7 @@ def _restore_folder(item: FileItem, place: SafeFolder, entry: Entry, _journal: J
     _parent, name = safe_folder.split_path(item.path)
     now, is_aside = place.state(name), place.status(_aside_name(name, entry.id)) is not None
     if is_aside and not now:
-        _turn(place, name, entry.id, back=True)
+        _move_aside(place, name, entry.id, back=True)
     elif is_aside or now != "folder":
         return _(
             "The new {path} exists; the old one is next to it as {aside}.",
@@ -128,7 +128,7 @@ def _restore_file(item: FileItem, place: SafeFolder, entry: Entry, journal: Jour
     now = place.state(name)
     if now == item.after:
         back = FileItem(path=item.path, before=item.after, after=item.before)
-        _stage(back, entry, journal, keep=False)
+        _stage_file(back, entry, journal, keep=False)
         if item.before:
             place.rename(_beside_name(name, entry.id), name)
         else:
@@ -153,7 +153,7 @@ def _aside_name(name: str, entry: str) -> str:
     return f"{name}.convalesce-{entry}"
 
 
-def _turn(place: SafeFolder, name: str, entry: str, *, back: bool) -> None:
+def _move_aside(place: SafeFolder, name: str, entry: str, *, back: bool) -> None:
     """Move a folder aside, or back, by one rename."""
     aside = _aside_name(name, entry)
     if place.status(name if back else aside) is not None:
@@ -190,7 +190,7 @@ def _signature(folder: SafeFolder, name: str) -> tuple[int, ...] | None:
     return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, stat.S_IFMT(found.st_mode))
 
 
-def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tuple[int, ...] | None:
+def _stage_file(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tuple[int, ...] | None:
     """Back up the present file and write the new one beside it, both durably; return the present file's identity."""
     folder, name = safe_folder.split_path(item.path)
     with safe_folder.open_folder(folder) as place:

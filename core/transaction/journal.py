@@ -248,7 +248,7 @@ class Journal:
         try:
             self.write_entry(entry)
         except (ChangeError, OSError) as e:
-            self._forget(entry, e)
+            self._remove_failed_entry(entry, e)
             raise
         return entry
 
@@ -269,7 +269,7 @@ class Journal:
                 raise BegunError(entry.id, e) from e
             raise
 
-    def _forget(self, entry: Entry, why: ChangeError | OSError) -> None:
+    def _remove_failed_entry(self, entry: Entry, why: ChangeError | OSError) -> None:
         """Remove an entry whose writing failed, so that nothing has begun.
 
         Raises:

@@ -175,10 +175,10 @@ class ChangeDialog(QDialog):
         outcome = done.outcome
         rest = tuple(p for p in outcome.problems if p not in outcome.sentence)
         self._result(
-            OUTCOME_SEVERITIES[outcome.kind], outcome.sentence, (*rest, *outcome.notes, *self._afterwards(done))
+            OUTCOME_SEVERITIES[outcome.kind], outcome.sentence, (*rest, *outcome.notes, *self._next_steps(done))
         )
 
-    def _afterwards(self, _done: ActionResult) -> tuple[str, ...]:
+    def _next_steps(self, _done: ActionResult) -> tuple[str, ...]:
         return ()
 
     def _result(self, severity: Severity, sentence: str, more: tuple[str, ...]) -> None:
@@ -274,7 +274,7 @@ class FixDialog(ChangeDialog):
         self._phase(working, working=True)
         self._controller.apply(preview)
 
-    def _afterwards(self, done: ActionResult) -> tuple[str, ...]:
+    def _next_steps(self, done: ActionResult) -> tuple[str, ...]:
         if done.outcome.kind != "done":
             return ()
         from core.doctor.verify import verification_sentences

@@ -18,9 +18,6 @@ from gui.widgets.text import heading_label, picture_label, plain_label, prose_la
 if TYPE_CHECKING:
     from core.explain import CodeMeaning, Explanation, RankedCause, WrongCure
 
-MIN_LIKELY_SCORE = 0.03
-"""Minimum score of an open cause that is shown: a dozen remote possibilities do not help."""
-
 
 class ExplainPage(LazyPage):
     """Error messages. ``on_explain`` is called with the text, ``on_answer`` with the explanation after an answer."""
@@ -104,7 +101,7 @@ class ExplainPage(LazyPage):
 
     def _fill(self, box: QVBoxLayout, e: Explanation, theme: Theme) -> None:
         from core.explain.model import own_reasons
-        from core.explain.render import link_sentence, named_sentence
+        from core.explain.render import link_sentence, named_sentence, worth_showing
 
         if e.says.meaning and e.says.meaning != e.sentence:
             box.addWidget(plain_label(_("What the message says"), selectable=False, strong=True))
@@ -128,9 +125,8 @@ class ExplainPage(LazyPage):
             box.addWidget(self.answers)
         for warning in e.warnings:
             box.addWidget(_wrong_cure(warning, theme))
-        likely = [r for r in e.causes if (r.because and r.score >= MIN_LIKELY_SCORE) or r.by_words]
-        worth = [r for r in e.causes if r.verdict == "proved" or r.may or r in likely]
-        for ranked, reasons in zip(worth[:FINDINGS_AT_ONCE], own_reasons(tuple(worth)), strict=False):
+        worth = worth_showing(e.causes)
+        for ranked, reasons in zip(worth[:FINDINGS_AT_ONCE], own_reasons(worth), strict=False):
             box.addWidget(self._cause(ranked, reasons, theme))
         if e.codes:
             box.addWidget(plain_label(_("What the words mean"), selectable=False, strong=True))

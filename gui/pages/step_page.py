@@ -87,10 +87,10 @@ class LazyPage(QScrollArea):
         rest = cards[FINDINGS_AT_ONCE:]
         if rest:
             more = MoreButton(rest, self.cards[-1])
-            more.clicked.connect(lambda: self._more(box, more))
+            more.clicked.connect(lambda: self._show_more(box, more))
             box.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
-    def _more(self, box: QVBoxLayout, more: MoreButton) -> None:
+    def _show_more(self, box: QVBoxLayout, more: MoreButton) -> None:
         """Replace the button with the next cards, and focus the first of them."""
         place = box.indexOf(more)
         new = [make() for make in more.rest[:FINDINGS_AT_ONCE]]

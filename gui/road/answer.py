@@ -52,7 +52,7 @@ class AnswerActions:
     ask: Callable[[], object]
     measure: Callable[[], object]
     finish: Callable[[], object]
-    anew: Callable[[], object]
+    ask_again: Callable[[], object]
     undo: Callable[[], object]
     save: Callable[[], object]
     history: Callable[[], QWidget]
@@ -87,7 +87,7 @@ class AnswerScreen(Screen):
         self._add_links(head, acts, checked, undo=undo)
         self.end()
         if head.kind in LAST:
-            self.add_button(_("Something &else does not work"), acts.anew)
+            self.add_button(_("Something &else does not work"), acts.ask_again)
         else:
             self.add_button(_("&Back"), back)
         text, act = self._next(head, acts)

@@ -126,7 +126,7 @@ class Road(QWidget):
         """Rebuild the screen after a change of colours, text size or language."""
         self.theme = theme
         if other_language and self.report is not None:
-            self._say_anew()
+            self._translate_reports()
             if not self._awaited and self._plan_again():
                 return
         before, unfolded_parts = self.current, self.current.unfolded_parts
@@ -137,7 +137,7 @@ class Road(QWidget):
             screen.resume(earlier)
         self.current.unfold(unfolded_parts)
 
-    def _say_anew(self) -> None:
+    def _translate_reports(self) -> None:
         """Translate the reports and the headline into the new language."""
         from gui.language import diagnose_again
 
@@ -242,7 +242,7 @@ class Road(QWidget):
         return AnswerScreen(
             self._head,
             self.report,
-            self._acts(),
+            self._answer_actions(),
             self.theme,
             back=self.ask,
             again=self._start_again(),
@@ -262,7 +262,7 @@ class Road(QWidget):
         told = (*filter(None, (outcome.proved,)), *outcome.notes)
         return (*told, *(shorten_paths(way_sentence(v), self.report) for v in outcome.verified_for))
 
-    def _acts(self) -> AnswerActions:
+    def _answer_actions(self) -> AnswerActions:
         from gui.road.answer import AnswerActions
 
         return AnswerActions(
@@ -276,7 +276,7 @@ class Road(QWidget):
             ask=partial(self.show_screen, self._question_screen),
             measure=self.measure_wanted.emit,
             finish=self.finished.emit,
-            anew=self.ask,
+            ask_again=self.ask,
             undo=lambda: self.undo_wanted.emit((self._done.outcome.entry,) if self._done else ()),
             save=self.save_wanted.emit,
             history=self.history,
@@ -448,7 +448,7 @@ class Road(QWidget):
         self.report, self.shows_other_computer = report, False
         self.elsewhere_changed.emit()
         if self._awaited in ("look", "check"):
-            self._arrive()
+            self._continue()
             return
         self._fresh = True
         if isinstance(self.current, AskScreen):
@@ -456,7 +456,7 @@ class Road(QWidget):
         elif not self.isVisible():
             self.answer()  # The details view has scanned again.
 
-    def _arrive(self) -> None:
+    def _continue(self) -> None:
         self._awaited, then = "", self._then
         then()
 
@@ -489,7 +489,7 @@ class Road(QWidget):
         if self._awaited != "explain":
             return
         self.explanation, self._answers = explanation, ()
-        self._arrive()
+        self._continue()
 
     def _take_preview(self, preview: Preview) -> None:
         if self._awaited != "plan":
@@ -513,7 +513,7 @@ class Road(QWidget):
     def _take_result(self, done: ActionResult) -> None:
         if self._awaited == "change":
             self._done = done
-            self._arrive()
+            self._continue()
 
     def _on_changed(self, preview: Preview) -> None:
         done, finding = self._done, preview.proposal.finding

@@ -52,7 +52,7 @@ class SettingsButton(QToolButton):
         self._choices(menu.addMenu(_("&Text size")), "text size", {n: f"{n} %" for n in looks.TEXT_SIZES}, "100")
         self._choices(menu.addMenu(_("Lan&guage")), language.SETTING_KEY, language.language_choices(), "")
         menu.addSeparator()
-        menu.addAction(_("&About Convalesce")).triggered.connect(self._about)
+        menu.addAction(_("&About Convalesce")).triggered.connect(self._show_about)
 
     def menu(self) -> QMenu:
         """Return the menu, filled."""
@@ -60,7 +60,7 @@ class SettingsButton(QToolButton):
         self._fill(menu)
         return menu
 
-    def _about(self) -> None:
+    def _show_about(self) -> None:
         from gui.window.about import AboutDialog  # imported late: a hundred pages of licences that few people read
 
         dialog = AboutDialog(self.window())

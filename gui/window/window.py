@@ -55,7 +55,7 @@ class Window(QWidget):
         self._moved = False  # whether the person chose a page during the scan
         self._scanning = False
         self._ended: set[str] = set()  # sections that were examined
-        self.errands = Actions(self, controller, self._tell, self._on_changed)
+        self.errands = Actions(self, controller, self._show_notice, self._on_changed)
         self._all = QVBoxLayout(self)
         self._all.setContentsMargins(0, 0, 0, 0)
         self._whole = QWidget()
@@ -90,7 +90,7 @@ class Window(QWidget):
             PageActions(
                 fix=self.errands.fix,
                 place=self.errands.place,
-                help=self._help,
+                help=self._show_help,
                 undo=self.errands.undo,
                 copy=self.errands.copy,
                 save=self.errands.save,
@@ -106,7 +106,7 @@ class Window(QWidget):
         )
         self.steps, self.again = self.rail.steps, self.rail.again
         self.notice = Banner()
-        self.bottom = NavigationBar(self._controller.cancel, self._go)
+        self.bottom = NavigationBar(self._controller.cancel, self._go_by)
         self.back, self.next, self.cancel = self.bottom.back, self.bottom.next, self.bottom.cancel
         self.sheet = HelpSheet()
         self._beside = HelpSplitter(self.stack, self.sheet)
@@ -128,7 +128,7 @@ class Window(QWidget):
         QShortcut(QKeySequence("Ctrl+E"), self, self.open_message)
         QShortcut(QKeySequence.StandardKey.Refresh, self, self.start)
         QShortcut(QKeySequence.StandardKey.Save, self, self.errands.save)
-        QShortcut(QKeySequence.StandardKey.HelpContents, self, lambda: self._help(self.stack.help_word()))
+        QShortcut(QKeySequence.StandardKey.HelpContents, self, lambda: self._show_help(self.stack.help_word()))
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._apply_theme)
         says = self._controller
         says.busy_changed.connect(self._busy)
@@ -200,7 +200,7 @@ class Window(QWidget):
         self.steps.setCurrentRow(row)
         self._show_page(row)
 
-    def _go(self, by: int) -> None:
+    def _go_by(self, by: int) -> None:
         if self.stack.at_message:
             self._jump(self.steps.currentRow())
         else:
@@ -323,17 +323,17 @@ class Window(QWidget):
         else:
             self._fill(self.report)
             self.stack.refresh()
-        self._tell(Severity.ERROR, _("Internal error in Convalesce: {reason}", reason=sentence))
+        self._show_notice(Severity.ERROR, _("Internal error in Convalesce: {reason}", reason=sentence))
 
-    def _tell(self, severity: Severity, sentence: str) -> None:
+    def _show_notice(self, severity: Severity, sentence: str) -> None:
         self.notice.say(sentence, severity, self._theme)
         self._announce(sentence)
 
     # --- actions ------------------------------------------------------------------------------------------------------
 
-    def _help(self, word: str) -> None:
+    def _show_help(self, word: str) -> None:
         if not self.sheet.explain(word):
-            self._tell(Severity.NOTE, _("There is no help page about this yet."))
+            self._show_notice(Severity.NOTE, _("There is no help page about this yet."))
 
     def _measure(self, quick: bool) -> None:
         if self.report is not None and not self._controller.busy and not self.shows_other_computer:

@@ -1,238 +1,131 @@
-"""Take a release in: ``python -m installer.generate.tables [PACKAGE ...] [--newest N] [--offline]``.
+"""Take releases in: ``python -m installer.generate.tables [PACKAGE ...] [--newest N] [--again] [--offline]``.
 
 Reads the newest wheels of each package by range requests into ``tests/knowledge/releases.json`` (``wheels``), writes what they
-say into ``resources/knowledge/frameworks.json``, and prints every line that changed in either. A fact that no wheel of the
+say into the tables of ``resources/knowledge``, and prints every line that changed in either. A fact that no wheel of the
 index states stays as it is: other builds than the default one, drivers, and code that a wheel holds in large libraries.
 A row that a wheel contradicts is rewritten, with the wheel as its source; machine code that is contradicted is named only,
-since such a row speaks for several releases.
+since such a row speaks for several releases. ``known_until`` of a table is the day on which the newest wheel that it is
+written from came out. A wheel that was read before is not read again: a second run changes nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from core.common.versions import version_tuple
-from installer.generate import wheels
+from installer.generate import framework_rows, needs, nvidia_rows, wheels
+from installer.generate.rows import Row, dated, difference, newest_day, written
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "resources" / "knowledge" / "frameworks.json"
+TABLES = ROOT / "resources" / "knowledge"
 RELEASES = ROOT / "tests" / "knowledge" / "releases.json"
-PACKAGES = ("torch", "torchvision", "torchaudio", "tensorflow")
-NEWEST = 3
-PYTHON_PART = "torch/lib/libtorch_python.so"
-"""Where PyTorch keeps its answer to torch.cuda.get_arch_list()."""
-CUDA = re.compile(r"(?:cuda-toolkit\[.*\]|nvidia-cuda-runtime(?:-cu1\d)?) ?\(?[=<>,.\d]*?[=>]=(\d+\.\d+)")
-CUDNN = re.compile(r"nvidia-cudnn-cu1\d ?\(?[=<>,.\d]*?[=>]=(\d+\.\d+)")
-TORCH = re.compile(r"torch ?\(?([=>])=(\d+\.\d+)")
-Row = dict[str, Any]
+Updated = tuple[str, list[str]]
+"""A table's text, and a line for each change and each contradiction."""
 
 
-def minor(version: str) -> str:
-    """Return the first two numbers of a release."""
-    return ".".join(version.split(".")[:2])
+@dataclass(frozen=True)
+class Package:
+    """A package that is read: of its newest releases, libraries of at most so many packed megabytes."""
+
+    name: str
+    code: int = 0
+    last: bool = False
+    """Only the last patch of each minor release."""
 
 
-def newest_of(rows: Sequence[Row], package: str, system: str = "linux") -> list[Row]:
-    """Return the newest patch of each minor release of a package, the newest first."""
-    its = [r for r in rows if (r["package"], r["system"]) == (package, system)]
-    found = {minor(r["version"]): r for r in sorted(its, key=lambda r: version_tuple(r["version"]))}
-    return sorted(found.values(), key=lambda r: version_tuple(r["version"]), reverse=True)
+PACKAGES = (
+    Package("torch", code=12),
+    *(Package(name) for name in framework_rows.PACKAGES if name != "torch"),
+    Package("onnxruntime-gpu"),
+    Package("ctranslate2", code=26),
+    *(Package(name, code=40, last=True) for name in nvidia_rows.CUDNN),
+    *(Package(name, last=True) for name in (*nvidia_rows.NVCC, *nvidia_rows.NVRTC, nvidia_rows.TOOLKIT)),
+)
+NEWEST = 2
 
 
-def required(form: re.Pattern[str], row: Row) -> str:
-    """Return the release that a wheel requires; empty if it requires none."""
-    return next((m[m.lastindex or 0] for r in row["requires"] if (m := form.match(r))), "")
+def frameworks(text: str, releases: Sequence[Row]) -> Updated:
+    """Return frameworks.json by the wheels."""
+    text, said = framework_rows.updated(text, releases)
+    return dated(text, newest_day(releases, framework_rows.PACKAGES)), said
 
 
-def pythons(row: Row) -> tuple[int, int] | None:
-    """Return the first and the last minor Python 3 that has wheels; None where one wheel serves all."""
-    tags = [int(t.removeprefix("cp3")) for t in row["pythons"] if re.fullmatch(r"cp3\d+", t)]
-    return (min(tags), max(tags)) if tags else None
+def cudnn(text: str, releases: Sequence[Row]) -> Updated:
+    """Return cudnn.json by the wheels."""
+    old = json.loads(text)["frameworks"]
+    new = needs.framework_rows(old, releases)
+    packages = (*nvidia_rows.CUDNN, *(its.package for its in needs.FRAMEWORKS))
+    text = dated(written(text, "frameworks", new), newest_day(releases, packages))
+    return text, difference("frameworks", old, new)
 
 
-def source(row: Row) -> str:
-    """Return the words that name a wheel as the source of a row."""
-    return f"tags and Requires-Dist of the wheel {row['source']} of {row['uploaded']}"
-
-
-def torch_rows(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the default build of each PyTorch for Linux; its other builds are not in the index."""
-    on_arm = {
-        r["version"] for r in rows if r["package"] == "torch" and r["system"] == "linux-aarch64" and required(CUDA, r)
-    }
-    for row in newest_of(rows, "torch"):
-        cuda, its = required(CUDA, row), pythons(row)
-        if cuda and its:
-            yield {
-                "torch": minor(row["version"]),
-                "cuda": cuda,
-                **({"processors": ["x86_64", "aarch64"]} if row["version"] in on_arm else {}),
-                "python": f">=3.{its[0]}, <=3.{its[1]}",
-                "stable": True,
-                "source": source(row),
-                "verified": True,
-            }  # fmt: skip
-
-
-def code_rows(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield what the default builds of PyTorch were built for, by their own list."""
-    for row in newest_of(rows, "torch"):
-        built = row.get("built_for", {}).get(PYTHON_PART, ())
-        sass = sorted(int(n) for w in built if w.startswith("sm_") and (n := w.removeprefix("sm_")).isdigit())
-        if cuda := required(CUDA, row) if sass else "":
-            its = minor(row["version"])
-            words = f"{Path(PYTHON_PART).name} in the wheel {row['source']}"
-            yield {
-                "from": its,
-                "to": its,
-                "cuda": cuda,
-                "system": "linux",
-                "sass": sass,
-                "ptx": [],
-                "source": words,
-                "verified": True,
-            }
-
-
-def companion_rows(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield torchvision and torchaudio beside PyTorch: by an exact pin, else the newest that asks for no newer PyTorch."""
-    for torch in newest_of(rows, "torch"):
-        its = minor(torch["version"])
-        beside, read = {}, []
-        for package in ("torchvision", "torchaudio"):
-            fit = [r for r in newest_of(rows, package) if _goes_with(r, its)]
-            if fit:
-                beside[package] = minor(fit[0]["version"])
-                read.append(f"{package} {fit[0]['version']}")
-        if "torchvision" in beside:
-            said = f"Requires-Dist of the wheels of {' and '.join(read)}"
-            yield {"torch": its, **beside, "source": said, "verified": True}
-
-
-def _goes_with(row: Row, torch: str) -> bool:
-    found = next((m for r in row["requires"] if (m := TORCH.match(r))), None)
-    if found is None:
-        return False
-    wanted, here = version_tuple(found[2]), version_tuple(torch)
-    return wanted == here if found[1] == "=" else wanted <= here
-
-
-def tensorflow_rows(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield TensorFlow's builds with CUDA, by what tensorflow[and-cuda] requires."""
-    for row in newest_of(rows, "tensorflow"):
-        cuda, cudnn, its = required(CUDA, row), required(CUDNN, row), pythons(row)
-        if cuda and cudnn and its:
-            yield {
-                "tensorflow": minor(row["version"]),
-                "package": "tensorflow",
-                "system": "linux",
-                "python": f"3.{its[0]}-3.{its[1]}",
-                "cudnn": cudnn,
-                "cuda": cuda,
-                "source": source(row),
-                "verified": True,
-            }
-
-
-KEYS = {
-    "torch": ("torch", "cuda"),
-    "torch_code": ("from", "to", "cuda", "system"),
-    "companions": ("torch",),
-    "tensorflow": ("tensorflow", "package", "system"),
-}
-READERS = {"torch": torch_rows, "torch_code": code_rows, "companions": companion_rows, "tensorflow": tensorflow_rows}
-NO_FACTS = ("source", "verified", "stable", "processors")
-
-
-def merged(section: str, old: Sequence[Row], read: Sequence[Row]) -> tuple[list[Row], list[str]]:
-    """Return a section's rows with what was read, and what the wheels contradict but do not replace."""
-    rows, against = list(old), []
-    for new in read:
-        if section == "torch_code":
-            over = [r for r in rows if _covers(r, new)]
-            against += [f"! {r} but {new['source']} has {new['sass']}" for r in over if r["sass"] != new["sass"]]
-            if over:
-                continue
-        same = next((r for r in rows if all(r.get(k) == new[k] for k in KEYS[section])), None)
-        if same is None:
-            at = next((n for n, r in enumerate(rows) if _release(r) < _release(new)), len(rows))
-            rows.insert(at, new)
-        elif not agrees(same, new):
-            rows[rows.index(same)] = same | new
-    # this section has the oldest first
-    return sorted(rows, key=_release) if section == "companions" else rows, against
-
-
-def _release(row: Row) -> tuple[int, ...]:
-    return version_tuple(row.get("torch") or row.get("from") or row.get("tensorflow") or "")
-
-
-def _covers(row: Row, new: Row) -> bool:
-    alike = (row["cuda"], row["system"], row.get("processor", "x86_64")) == (new["cuda"], new["system"], "x86_64")
-    return alike and version_tuple(row["from"]) <= version_tuple(new["from"]) <= version_tuple(row["to"])
-
-
-def agrees(old: Row, new: Row) -> bool:
-    """Whether a row says what a wheel says, as far as both tell; a Python that a source calls experimental is to come."""
-    for field, value in new.items():
-        if field in NO_FACTS or field not in old:
-            continue
-        if field == "python" and "exp" in old[field]:
-            told, here = ([int(n) for n in re.findall(r"3\.(\d+)", text)] for text in (old[field], value))
-            if told[0] == here[0] and here[-1] <= told[-1]:
-                continue
-        if old[field] != value:
-            return False
-    return True
-
-
-def written(text: str, section: str, rows: Sequence[Row]) -> str:
-    """Return the table's text with the rows of a section, a row a line."""
-    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
-    head, name, rest = text.partition(f' "{section}": [\n')
-    return f"{head}{name}{lines}\n ]{rest.partition(chr(10) + ' ]')[2]}"
-
-
-def updated(text: str, releases: Sequence[Row]) -> tuple[str, list[str]]:
-    """Return the table's text with what the wheels say, and a line for each change and each contradiction."""
+def compatibility(text: str, releases: Sequence[Row]) -> Updated:
+    """Return compatibility.json by the wheels."""
     table = json.loads(text)
-    said: list[str] = []
-    for section, reader in READERS.items():
-        rows, against = merged(section, table[section], list(reader(releases)))
-        before = {json.dumps(r) for r in table[section]}
-        after = {json.dumps(r) for r in rows}
-        said += (
-            [f"- {section}: {r}" for r in sorted(before - after)]
-            + [f"+ {section}: {r}" for r in sorted(after - before)]
-            + against
-        )
+    code, against = nvidia_rows.merged_code(table["cudnn"], list(nvidia_rows.cudnn_code_rows(releases)))
+    read = nvidia_rows.host_compiler_rows(releases)
+    told = {row["cuda"] for row in read}
+    compilers = [row for row in table["host_compilers"] if row["cuda"] not in told] + read
+    said = difference("cudnn", table["cudnn"], code) + difference("host_compilers", table["host_compilers"], compilers)
+    for section, rows in (("cudnn", code), ("host_compilers", compilers)):
         text = written(text, section, rows)
-    return text, said
+    against += nvidia_rows.untold_toolkits(table["toolkits"], releases)
+    packages = (*nvidia_rows.CUDNN, *nvidia_rows.NVCC, *nvidia_rows.NVRTC)
+    return dated(text, newest_day(releases, packages)), said + against
+
+
+def gpus(text: str, releases: Sequence[Row]) -> Updated:
+    """Return gpus.json, whose rows are those of the compilers that were asked."""
+    return dated(text, newest_day(releases, nvidia_rows.NVRTC)), []
+
+
+def cuda_wheels(text: str, releases: Sequence[Row]) -> Updated:
+    """Return cuda_wheels.json by the wheels."""
+    old, new = json.loads(text)["releases"], nvidia_rows.cuda_release_rows(releases)
+    text = dated(written(text, "releases", new), newest_day(releases, (nvidia_rows.TOOLKIT,)))
+    return text, difference("releases", old, new)
+
+
+UPDATES = {
+    "frameworks": frameworks,
+    "cudnn": cudnn,
+    "compatibility": compatibility,
+    "cuda_wheels": cuda_wheels,
+    "gpus": gpus,
+}
+"""Each table of resources/knowledge that is written from wheels."""
+
+
+def read(packages: Sequence[Package], newest: int, *, again: bool) -> None:
+    """Read the packages' wheels into ``RELEASES``, and print what changed there."""
+    for package in packages:
+        options = [*(["--last"] if package.last else []), *(["--again"] if again else [])]
+        wheels.main(
+            [package.name, "--newest", str(newest), "--code", str(package.code), *options, "--out", str(RELEASES)]
+        )
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Read the wheels, write both tables, and print the difference."""
+    """Read the wheels, write the tables, and print the difference."""
     parser = argparse.ArgumentParser(prog="python -m installer.generate.tables", description=__doc__)
-    parser.add_argument("packages", nargs="*", default=PACKAGES, metavar="PACKAGE")
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE", help="; ".join(p.name for p in PACKAGES))
     parser.add_argument("--newest", type=int, default=NEWEST, metavar="N")
-    parser.add_argument(
-        "--code", type=int, default=12, metavar="MB", help="packed megabytes of a library; 0: no machine code"
-    )
+    parser.add_argument("--again", action="store_true", help="read also the wheels that were read before")
     parser.add_argument("--offline", action="store_true", help="take what releases.json already has")
     options = parser.parse_args(arguments)
     if not options.offline:
-        wheels.main(
-            [*options.packages, "--newest", str(options.newest), "--code", str(options.code), "--out", str(RELEASES)]
-        )
+        asked = [p for p in PACKAGES if not options.packages or p.name in options.packages]
+        read(asked, options.newest, again=options.again)
     releases = json.loads(RELEASES.read_text(encoding="utf-8"))["wheels"]
-    text, said = updated(TABLE.read_text(encoding="utf-8"), releases)
-    TABLE.write_text(text, encoding="utf-8")
-    print(*(said or ["frameworks.json: nothing changed"]), sep="\n")
+    for name, update in UPDATES.items():
+        path = TABLES / f"{name}.json"
+        before = path.read_text(encoding="utf-8")
+        text, said = update(before, releases)
+        path.write_text(text, encoding="utf-8")
+        print(f"{path.name}: {'changed' if text != before else 'nothing changed'}", *said, sep="\n")
     return 0
 
 

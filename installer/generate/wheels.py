@@ -1,9 +1,11 @@
-"""Take facts from real wheels: ``python -m installer.generate.wheels PACKAGE|FILE.whl|FOLDER ... [--newest N] [--code MB] [--out FILE]``.
+"""Take facts from real wheels: ``python -m installer.generate.wheels PACKAGE[==RELEASE]|FILE.whl|FOLDER ... [--newest N] [--code MB] [--out FILE]``.
 
-Of a package, each of the newest N releases that pip's index has is read by range requests: for which Pythons there are wheels,
-and of one wheel for Linux, one for Linux on ARM and one for Windows its METADATA (what it requires of NVIDIA's packages), the list of
-its files (which of CUDA's and cuDNN's libraries it brings), and the GPU's machine code with its a and f suffixes. Code is
-packed: a library is unpacked for that, and those above MB packed megabytes are left out and named.
+Of a package, each of the newest N releases (or the one that is named) that pip's index has is read by range requests: for which
+Pythons there are wheels, and of one wheel for Linux, one for Linux on ARM and one for Windows its METADATA (what it requires of
+NVIDIA's packages), the list of its files (which of CUDA's and cuDNN's libraries it brings), the small texts that name a CUDA or a
+compiler, and the GPU's machine code with its a and f suffixes. Code is packed: a library is unpacked for that, and those above MB
+packed megabytes are left out and named.
+A wheel that the table has by its hash, read as far, is not read again.
 A file that "pip download" has fetched is read whole: also the processor that its libraries are for, and what they need of CUDA.
 Of an environment (a folder) the GPU's machine code of every library of its packages is read, however large: by its headers alone.
 Writes JSON, each row with the wheel's name and hash, and says what changed since; rows that were not read again
@@ -20,6 +22,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.parser import BytesParser
 from pathlib import Path
@@ -39,6 +42,7 @@ SYSTEMS = {
     "linux": re.compile(r"-(?:many)?linux.*_x86_64\.whl$"),
     "linux-aarch64": re.compile(r"-(?:many)?linux.*_aarch64\.whl$"),
     "windows": re.compile(r"-win_amd64\.whl$"),
+    "any": re.compile(r"-none-any\.whl$"),
 }
 LIBRARY = re.compile(r"\.(?:so(?:\.\d+)*|dll|pyd)$", re.IGNORECASE)
 WANTED = re.compile(r"nvidia[-_]|tensorrt|triton|^cuda[-_]|^(?:torch|numpy|jaxlib|jax-cuda)", re.IGNORECASE)
@@ -46,7 +50,18 @@ LEAST_CODE_BYTES = 1 << 16
 """Packed bytes below which no library has machine code."""
 BUILT_FOR = re.compile(rb"(?:\b(?:sm|compute)_\d{2,3}[af]?\b[ \0]){2,30}")
 """The list that PyTorch answers for what it was built."""
-
+OPENED = re.compile(rb"\b(?:lib(?:cublas|cudnn)\.so\.\d+|(?:cublas|cudnn)64_\d+\.dll)(?=\0)")
+"""A library that is opened by a name in the program's own texts."""
+SMALL = {
+    "cuda": (re.compile(r"/build_and_package_info\.py$"), re.compile(r"^cuda_version = '(\d[\d.]*)'", re.MULTILINE)),
+    "preloads": (re.compile(r"/_ld_preload\.py$"), re.compile(r"CDLL\(\"(lib[\w.]+)\"")),
+    "gcc": (re.compile(r"/crt/host_config\.h$"), re.compile(r"unsupported GNU version! gcc versions later than (\d+)")),
+    "clang": (
+        re.compile(r"/crt/host_config\.h$"),
+        re.compile(r"unsupported clang version! clang version must be less than (\d+)"),
+    ),
+}
+"""What a small text of a wheel tells: which file, and the words around it."""
 OTHERS = ("framework", "vcruntime", "zlibwapi")
 """Families of library names that are not CUDA's."""
 
@@ -69,12 +84,23 @@ def facts(names: Sequence[str], metadata: bytes) -> dict[str, Any]:
     return {"requires": sorted(requires), "libraries": sorted(libraries)}
 
 
+def small_texts(wheel: zipfile.ZipFile) -> dict[str, list[str]]:
+    """Return what the small texts of a wheel tell, by ``SMALL``; nothing where it has no such text."""
+    found: dict[str, list[str]] = {}
+    for key, (name, words) in SMALL.items():
+        texts = [wheel.read(n).decode("utf-8", "replace") for n in wheel.namelist() if name.search(n)]
+        if told := sorted({m for text in texts for m in words.findall(text)}):
+            found[key] = told
+    return found
+
+
 def gpu_code(wheel: zipfile.ZipFile, most: int) -> dict[str, Any]:
     """Return the GPU's machine code in a wheel's libraries, and which were left out because they are packed in more than ``most`` bytes."""
     code: dict[str, Any] = {}
     built_for: dict[str, list[str]] = {}
     large: list[str] = []
     needs: set[str] = set()
+    opens: set[str] = set()
     with tempfile.TemporaryDirectory() as folder:
         for member in wheel.infolist():
             if not LIBRARY.search(member.filename) or member.compress_size < LEAST_CODE_BYTES:
@@ -91,11 +117,13 @@ def gpu_code(wheel: zipfile.ZipFile, most: int) -> dict[str, Any]:
                 for n in read_image(file).needed
                 if (its := parse_library_name(n.lower())) and its.family not in OTHERS
             }
-            listed = BUILT_FOR.search(file.read_bytes())
-            if listed:
+            content = file.read_bytes()
+            if listed := BUILT_FOR.search(content):
                 built_for[member.filename] = listed[0].decode().replace("\0", " ").split()
+            opens |= {name.decode() for name in OPENED.findall(content)}
             file.unlink()
-    return {"code": code, "built_for": built_for, "needs": sorted(needs), "large": sorted(large)}
+    its = {"code": code, "built_for": built_for, "needs": sorted(needs), "large": sorted(large)}
+    return its | ({"opens": sorted(opens)} if opens else {})
 
 
 def read_wheel(path: Path) -> dict[str, Any]:
@@ -166,20 +194,56 @@ def _python(tag: str) -> int:
     return int(found[1]) if found else 0
 
 
-def harvest(package: str, newest: int, index: str, most: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield a row for each release and system; with machine code where ``most`` packed bytes of a library may be fetched."""
-    for version, files in releases(package, newest, index):
+@dataclass(frozen=True)
+class Asked:
+    """What is read of a package."""
+
+    newest: int = NEWEST
+    """Its newest releases."""
+    most: int = 0
+    """Packed bytes of a library that may be fetched for its machine code and for the names that it needs; 0: none."""
+    last: bool = False
+    """Only the last patch of each minor release."""
+    systems: tuple[str, ...] = tuple(SYSTEMS)
+
+
+def harvest(package: str, index: str, asked: Asked, known: Sequence[dict[str, Any]] = ()) -> Iterator[dict[str, Any]]:
+    """Yield a row for each release and system. ``known``: rows that were read before; the same wheel is not read again.
+
+    ``package``: "torch", or "torch==2.8.0".
+    """
+    by_hash = {row["sha256"]: row for row in known}
+    for name, version, files in _asked_releases(package, index, asked):
         for system, file, pythons in one_each(files):
+            before = by_hash.get(file.sha256)
+            if system not in asked.systems:
+                continue
+            if before and (not asked.most or "code" in before):
+                yield before | {"pythons": pythons}
+                continue
             with zipfile.ZipFile(opened(file)) as wheel:
                 row = {
-                    "package": package,
+                    "package": name,
                     "version": version,
                     "system": system,
                     "pythons": pythons,
                     **facts(wheel.namelist(), _metadata(wheel)),
-                    **(gpu_code(wheel, most) if most else {}),
+                    **small_texts(wheel),
+                    **(gpu_code(wheel, asked.most) if asked.most else {}),
                 }
+            if system == "any":  # one requirement, told again for each extra and system
+                row["requires"] = sorted({r.partition(";")[0].strip() for r in row["requires"]})
             yield row | {"source": file.name, "sha256": file.sha256, "uploaded": file.uploaded}
+
+
+def _asked_releases(package: str, index: str, asked: Asked) -> Iterator[tuple[str, str, list[IndexFile]]]:
+    name, _equal, only = package.partition("==")
+    minors: set[tuple[int, ...]] = set()
+    for version, files in releases(name, sys.maxsize if only else asked.newest, index):
+        its = version_tuple(version)[:2]
+        if only in ("", version) and not (asked.last and its in minors):
+            yield name, version, files
+        minors.add(its)
 
 
 def changes(before: Sequence[dict[str, Any]], now: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -211,6 +275,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--index", default="", metavar="ADDRESS", help="of its simple pages; else the one that pip asks"
     )
+    parser.add_argument("--again", action="store_true", help="read also the wheels that the table has")
+    parser.add_argument("--system", action="append", choices=tuple(SYSTEMS), help="only these; else all")
+    parser.add_argument("--last", action="store_true", help="only the last patch of each minor release")
     parser.add_argument("--out", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
     files = [Path(p) for p in options.packages if p.endswith(".whl")]
@@ -218,13 +285,14 @@ def main(arguments: Sequence[str]) -> int:
     packages = [p for p in options.packages if not p.endswith(".whl") and Path(p) not in folders]
     index = (options.index or pip_index()) if packages else ""
     rows = [read_wheel(file) for file in files] + [row for folder in folders for row in read_environment(folder)]
-    for package in packages:
-        for row in harvest(package, options.newest, index, options.code << 20):
-            print(row["source"], file=sys.stderr)
-            rows.append(row)
     before: list[dict[str, Any]] = []
     if options.out and options.out.exists():
         before = json.loads(options.out.read_text(encoding="utf-8"))["wheels"]
+    asked = Asked(options.newest, options.code << 20, options.last, tuple(options.system or SYSTEMS))
+    for package in packages:
+        for row in harvest(package, index, asked, () if options.again else before):
+            print(row["source"], file=sys.stderr)
+            rows.append(row)
     rows = list({(row["package"], row["version"], row["system"]): row for row in rows}.values())
     read = {(row["package"], row["version"], row["system"]) for row in rows}
     kept = [row for row in before if (row["package"], row["version"], row["system"]) not in read]

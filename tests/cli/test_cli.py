@@ -176,7 +176,7 @@ def scanned(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
     """Let scan find what a report holds, and say its progress as the real one does; this machine has no history."""
     monkeypatch.setattr("core.doctor.history.machine_state_folder", lambda: Path("/nowhere/at/all"))
 
-    def examine(_host: object, watch: object, **_options: object) -> Report:
+    def examine(_host: object, watch: object, _options: object) -> Report:
         watch.say("Querying the driver and the GPU")  # type: ignore[attr-defined] # a Watch
         return report
 

@@ -32,6 +32,7 @@ def scan(*arguments: str) -> dict[str, Any]:
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file, in a folder of this account's own."""
+    (tmp_path / "cache").mkdir()  # a variable that names a missing folder is a fact of its own
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return Path(cache_folder(), "files")
 

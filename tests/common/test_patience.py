@@ -24,6 +24,7 @@ from core.doctor import scan
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Machine, Snapshot, Unexamined
 from core.model.findings import Report
+from core.model.scan_options import ScanOptions
 from core.model.steps import Severity
 from core.probes.probe import Probe, ProbeRequest
 from core.probes.sysroot import Sysroot
@@ -192,7 +193,7 @@ def look(root: Path, env: dict[str, str], *named: str, steps: Any = ()) -> Snaps
     host = FakeHost(
         root=root, facts=Machine(system="linux", home="/home/ada"), environment={"HOME": "/home/ada", **env}
     )
-    return scan.take_snapshot(host, Progress(), pythons=named, steps=steps)
+    return scan.take_snapshot(host, Progress(), ScanOptions(pythons=named, steps=steps))
 
 
 @pytest.fixture

@@ -37,7 +37,8 @@ class lax:
         if os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE") != "false":
             raise RuntimeError("INTERNAL: cuDNN: CUDNN_STATUS_INTERNAL_ERROR")
         return some
-def grad(function, argnums): return lambda a, b: (function(a, b), function(a, b))
+class numpy: ones_like = staticmethod(lambda y: y)
+def vjp(function, a, b): return function(a, b), lambda y: (function(a, b), function(a, b))
 class _Device: platform = device_kind = "gpu"
 def jit(function): return function
 def devices(): return [_Device]

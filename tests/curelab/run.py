@@ -28,6 +28,7 @@ from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change
 from core.model.findings import Finding, Report
+from core.model.scan_options import ScanOptions
 from core.model.steps import Severity
 from core.probes.probe import Probe
 from core.rules.frameworks import advice
@@ -120,17 +121,9 @@ def press(
 ) -> None:
     """Look, press the row's finding, run the person's program and look again; what is wrong goes to the result."""
 
-    def look(at: Host, watch: Progress, **_more: object) -> Report:
-        seen = take_snapshot(
-            at,
-            watch,
-            pythons=tuple(named),
-            probes=probes(row),
-            thorough=row.thorough,
-            trials=row.trials,
-            at_once=row.trials,
-        )
-        return diagnose_snapshot(seen)
+    def look(at: Host, watch: Progress, _options: object = None) -> Report:
+        options = ScanOptions(pythons=tuple(named), thorough=row.thorough, trials=row.trials, at_once=row.trials)
+        return diagnose_snapshot(take_snapshot(at, watch, options, probes=probes(row)))
 
     index_of_torch = replace(framework_tables().torch_index, url=url.replace("simple/", "whl/"))
     tables = replace(framework_tables(), torch_index=index_of_torch)

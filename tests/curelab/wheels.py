@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tests import standin
 from tests.envlab import layouts
 from tests.faultlab.wheels import cache
 
@@ -79,7 +80,8 @@ def torch_wheel(folder: Path, version: str, cuda: str, requires: Sequence[str] =
         version_file = f"__version__ = '{version}'\ndebug = False\ncuda: str = {shown}\nhip = None\n"
         site.file("torch/version.py", version_file)
         site.file("torch/__init__.py", ("raise ImportError('libcudart is not there')\n" if broken else "") + TORCH)
-        site.file("torch/_C.cpython-311-x86_64-linux-gnu.so")
+        extension = site.folder / "torch/_C.cpython-311-x86_64-linux-gnu.so"
+        standin.build_library(extension, code="int standin(void) { return 1; }\n")
         site.file("torch/run.py", "def main():\n    print('run')\n")
         if cuda:
             layouts.gpu_library(site, "torch/lib/libtorch_cuda.so", 9, layouts.CODE, layouts.RPATH)

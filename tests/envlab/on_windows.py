@@ -19,6 +19,7 @@ from pathlib import Path
 from core.common.progress import Progress
 from core.doctor.scan import PROBES, take_snapshot
 from core.host.this_host import this_host
+from core.model.scan_options import ScanOptions
 from tests.envlab.run import cause, cells, examine, told
 
 
@@ -110,7 +111,7 @@ def examined(row: Portable, folder: Path, *, trials: bool) -> bool:
         )
     if trials:
         probes = tuple(p for p in PROBES if p.section in ("driver", "environment", "pythons", "trials"))
-        seen = take_snapshot(this_host(), Progress(), pythons=(str(prefix),), probes=probes, trials=True)
+        seen = take_snapshot(this_host(), Progress(), ScanOptions(pythons=(str(prefix),), trials=True), probes=probes)
         for trial in seen.trials or ():
             print(f"       {told(trial)}", flush=True)
     return not good

@@ -25,6 +25,7 @@ from pathlib import Path
 from core.common.progress import Progress
 from core.doctor.scan import PROBES, take_snapshot
 from core.host.this_host import this_host
+from core.model.scan_options import ScanOptions
 from tests.envlab.layouts import VERSION
 from tests.envlab.run import LabHost, cause, cells, examine, told
 from tests.faultlab.wheels import CUDNN_9_1, cache, link_tree, unpacked
@@ -281,7 +282,7 @@ def tried(row: Real, prefix: Path) -> list[str]:
     before = _files(prefix)
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(home() / "nobody")})
     probes = tuple(p for p in PROBES if p.section in ("driver", "environment", "pythons", "trials"))
-    seen = take_snapshot(host, Progress(), pythons=(str(prefix),), probes=probes, trials=True)
+    seen = take_snapshot(host, Progress(), ScanOptions(pythons=(str(prefix),), trials=True), probes=probes)
     got = {t.framework: t for t in seen.trials or ()}
     for trial in got.values():
         print(f"       {told(trial)}", flush=True)

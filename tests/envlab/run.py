@@ -14,6 +14,7 @@ from core.host.interface import CompletedProcess, Host, RunOptions
 from core.host.this_host import this_host
 from core.model.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, full_id, split_id
 from core.model.findings import Report
+from core.model.scan_options import ScanOptions
 from core.model.steps import Severity
 from core.probes.probe import Probe
 from tests import machines
@@ -82,8 +83,10 @@ def examine(
     thorough: bool = False,
 ) -> Report:
     """Scan these environments."""
-    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", **variables})
-    seen = take_snapshot(host, Progress(), pythons=tuple(str(p) for p in prefixes), probes=probes, thorough=thorough)
+    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": "/proc/nowhere", **variables})
+    seen = take_snapshot(
+        host, Progress(), ScanOptions(pythons=tuple(map(str, prefixes)), thorough=thorough), probes=probes
+    )
     return diagnose_snapshot(seen)
 
 

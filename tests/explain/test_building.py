@@ -79,6 +79,11 @@ def described(*lost: str, **fields: object) -> Snapshot:
     return m.with_driver(seen, cdi=(CdiSpecification(path=one.path, version=version),))
 
 
+def without_driver(seen: Snapshot) -> Snapshot:
+    """Return the machine without a driver."""
+    return replace(seen, driver=m.without_gpu())
+
+
 def links(folder: str = "/usr/lib/x86_64-linux-gnu", link: str = "") -> Snapshot:
     """Return a machine with a Triton that links with libcuda, and the toolkit's stub, which it does not search."""
     its = Linking(
@@ -108,6 +113,8 @@ LIBDEVICE = "libdevice not found at ./libdevice.10.bc"
 FABRIC = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized"
 ENGINE = 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'
 CDI = "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all"
+CDI_STAT = 'Error: setting up CDI devices: failed to inject devices: failed to stat CDI host device "/dev/nvidiactl": no such file or directory'
+"""As podman 4.3.1 says it."""
 SHM = "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."
 TRITON_LINK = "File triton/runtime/build.py\n/usr/bin/ld: cannot find -lcuda: No such file or directory"
 TRITON_ASSERTS = "File triton/backends/nvidia/driver.py, line 40\nAssertionError: libcuda.so cannot found!"
@@ -132,6 +139,8 @@ TABLE: dict[str, tuple[str, Snapshot, str, str]] = {
     "a compiler without nvcc": (NO_C, bare(compilers=(HostCompiler(kind="gcc", path="/g"),)), "build_tools_missing", "open"),
     "no name for the linker": (LINK, bare(), "linker_lacks_libcuda", "proved"),
     "a name for the linker": (LINK, bare(libcuda_link="/usr/lib64/libcuda.so"), "linker_lacks_libcuda", "refuted"),
+    "neither name nor driver": (LINK, without_driver(bare()), "linker_lacks_libcuda", "proved"),
+    "the stub, and no driver": (LINK, without_driver(bare(libcuda_link="/usr/local/cuda/lib64/stubs/libcuda.so")), "linker_lacks_libcuda", "refuted"),
     "not looked at": (LINK, m.wheel_machine(), "linker_lacks_libcuda", "open"),
     "no libdevice": (LIBDEVICE, bare(), "libdevice_not_found", "proved"),
     "a package with libdevice": (LIBDEVICE, with_libdevice(), "libdevice_not_found", "open"),
@@ -147,6 +156,8 @@ TABLE: dict[str, tuple[str, Snapshot, str, str]] = {
     "the description names lost files": (CDI, described("/usr/lib/libcuda.so.575.57.08"), "container_cdi_unresolved", "proved"),
     "the description has that device": (CDI, described(), "container_cdi_unresolved", "refuted"),
     "the description lacks that device": (CDI.replace("all", "1"), described(), "container_cdi_unresolved", "proved"),
+    "the description names a device that is not there": (CDI_STAT, without_driver(described("/dev/nvidiactl")), "container_cdi_unresolved", "proved"),
+    "the description names another that is not there": (CDI_STAT, without_driver(described("/dev/dri/card1")), "container_cdi_unresolved", "open"),
     "Triton finds no name": (TRITON_LINK, links(), "linker_lacks_libcuda", "proved"),
     "Triton finds a name": (TRITON_LINK, links(link="/usr/lib/x86_64-linux-gnu/libcuda.so"), "linker_lacks_libcuda", "refuted"),
     "Triton finds no driver": (TRITON_ASSERTS, links(""), "linker_lacks_libcuda", "proved"),

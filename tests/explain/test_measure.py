@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.knowledge.messages import Clue, known_clues
 from tests import learn_words, measure_explain
 from tests.explain.cases import CASES
 from tests.explain.threads import SETS, UNSEEN, Thread, all_threads
@@ -78,4 +79,19 @@ def test_own_cases_reach_the_goals() -> None:
 def test_the_document_has_the_tables_as_they_are() -> None:
     text = measure_explain.DOCUMENT.read_text(encoding="utf-8")
     written = text.split(measure_explain.BEGIN)[1].split(measure_explain.END)[0]
-    assert written.strip("\n") == "\n".join(measure_explain.tables()[0])
+    lines, gap = measure_explain.tables()
+    assert written.strip("\n") == "\n".join(lines)
+    assert gap <= measure_explain.MAX_GAP
+
+
+def test_a_clue_is_right_in_a_third_of_the_unseen_texts_that_it_fires_on() -> None:
+    assert measure_explain.weak_clues(known_clues().clues, all_threads(UNSEEN)) == []
+
+
+@pytest.mark.parametrize(("right", "wrong", "goes"), [(2, 4, False), (1, 4, True), (0, 4, False), (0, 5, True)])
+def test_a_clue_that_is_right_too_rarely_goes(right: int, wrong: int, goes: bool) -> None:
+    clue = Clue(when=("oom",), because="x", causes={"gpu_memory_exhausted": 3, "zlibwapi_missing": -9})
+    against = Clue(when=("oom",), because="y", causes={"gpu_memory_exhausted": -3})
+    text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB"
+    threads = [thread(text, "gpu_memory_exhausted")] * right + [thread(text, "zlibwapi_missing")] * wrong
+    assert bool(measure_explain.weak_clues([clue, against], threads)) == goes

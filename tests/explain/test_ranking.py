@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from msgspec.structs import replace
 
 from core.explain import explain
-from core.explain.render import render_text
+from core.explain.render import render_text, worth_showing
 from tests.explain.cases import CASES
 
 FIRST = {
@@ -84,3 +87,25 @@ def test_zlib_is_a_red_herring_with_cudnn_9() -> None:
 def test_reasons_are_given_strongest_first() -> None:
     because = explain("Could not load library cudnn_cnn_infer64_8.dll. Error code 126").causes[0].because
     assert because[0].startswith("Error 126 for a part of cuDNN 8")
+
+
+LINKER = "/usr/bin/ld: cannot find -lcuda: No such file or directory\ncollect2: error: ld returned 1 exit status"
+
+
+def test_what_is_almost_ruled_out_by_the_text_is_not_read_but_kept() -> None:
+    told = explain(LINKER)
+    assert [r.cause for r in told.causes if r.because and r.score < 0.015]
+    assert [r.cause for r in worth_showing(told.causes)] == ["linker_lacks_libcuda"]
+    assert re.findall(r"\b[01]%", render_text(told)) == []
+
+
+def test_what_the_machine_proves_is_read_however_the_text_ranks_it() -> None:
+    told = explain(LINKER).causes
+    faint = replace(next(r for r in told if r.score < 0.015), verdict="proved")
+    assert worth_showing((told[0], faint)) == (told[0], faint)
+    assert re.findall(r"\b[01]%", render_text(replace(explain(LINKER), causes=(told[0], faint)))) == []
+
+
+def test_where_the_text_suggests_nothing_strongly_its_first_cause_stays() -> None:
+    faint = tuple(replace(r, score=0.01) for r in explain(LINKER).causes)
+    assert worth_showing(faint) == faint[:1]

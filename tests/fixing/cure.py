@@ -23,6 +23,7 @@ from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import SetVariable
 from core.model.findings import Report
+from core.model.scan_options import ScanOptions
 from core.model.steps import Severity
 from core.transaction.package_exchange import TWINS
 
@@ -107,7 +108,7 @@ def main(pythons: tuple[str, ...], *, thorough: bool, wheels: str) -> dict[str, 
     seen: list[Report] = []
 
     def examine(host: Host) -> Report:
-        seen.append(doctor_examine(host, Progress(), pythons=pythons, thorough=thorough))
+        seen.append(doctor_examine(host, Progress(), ScanOptions(pythons=pythons, thorough=thorough)))
         return seen[-1]
 
     report = examine(shop.current_host())

@@ -21,6 +21,7 @@ from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.model.findings import Report
+from core.model.scan_options import ScanOptions
 from core.transaction import elevation
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
@@ -42,7 +43,7 @@ class Acts:
 
     def examine(self, host: Host) -> Report:
         """Look as the command line does."""
-        return doctor_examine(host, Progress(), pythons=self.pythons)
+        return doctor_examine(host, Progress(), ScanOptions(pythons=self.pythons))
 
     def cure(self) -> dict[str, object]:
         """Cure a system copy that only root may write, and take it back: pkexec both times."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.common.progress import CancelledError, Progress
 from core.fixes import archives, cudnn_set
@@ -151,6 +152,8 @@ def test_a_faulty_copy_is_made_whole_in_its_own_folder_and_what_is_not_cudnns_st
     whole = recognise(libraries("9.1.0"), journal)
     faulty = CudnnCopy(folder=str(folder), major=9, origin="folder")
     assert cudnn_set.repair_in_place(whole, faulty) is None
+    older = replace(whole.members[0], name="lib/libcudnn_ops_infer.so.8")
+    assert cudnn_set.repair_in_place(replace(whole, members=(*whole.members, older)), faulty) is None
     (folder / "libcudnn_cnn.so.9").write_bytes(b"cut")
     (folder / "libcudnn_ops.so.9").unlink()
     for name in ("README", "libcublas.so.12", "libcudnn.so.8", "libcudnn_old.so.9", "libcudnn_cnn_infer.so.8"):

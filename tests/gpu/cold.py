@@ -31,13 +31,16 @@ def forget(folders: list[str]) -> float:
 def one(environment: str) -> None:
     """Run it in this process and print when each stage began, what was left out, and what took how long."""
     start = time.monotonic()
+    from core.benchmark.extent import quick_run
     from core.common.progress import Progress
     from core.doctor.benchmark import measure_speed
     from core.host.this_host import this_host
+    from core.model.scan_options import ScanOptions
 
     began: dict[str, float] = {}
     watch = Progress(lambda said: began.setdefault(next((s for s in STAGES if said.startswith(s)), ""), time.monotonic() - start))  # fmt: skip
-    snapshot = measure_speed(this_host(), watch, pythons=(environment,), quick=True, gpu=0).snapshot
+    options = ScanOptions(pythons=(environment,))
+    snapshot = measure_speed(this_host(), watch, options=options, extent=quick_run(), gpu=0).snapshot
     assert snapshot.benchmark
     run = snapshot.benchmark.gpus[0]
     began.pop("", None)

@@ -23,6 +23,7 @@ from core.doctor.scan import take_snapshot
 from core.host.interface import Host
 from core.host.this_host import this_host
 from core.model.findings import Report
+from core.model.scan_options import ScanOptions
 from core.rules.frameworks import advice
 from core.rules.frameworks.fit import framework_tables
 from gui.window.app import make_application
@@ -50,7 +51,9 @@ def bench(row: Row, work: Path) -> Iterator[tuple[ThisMachine, Environment, list
         shop = context(host, work)
 
         def look(at: Host, watch: Progress) -> Report:
-            return diagnose_snapshot(take_snapshot(at, watch, pythons=(str(env.prefix),), probes=probes(row)))
+            return diagnose_snapshot(
+                take_snapshot(at, watch, ScanOptions(pythons=(str(env.prefix),)), probes=probes(row))
+            )
 
         of_torch = replace(framework_tables().torch_index, url=url.replace("simple/", "whl/"))
         tables = replace(framework_tables(), torch_index=of_torch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import threading
 from pathlib import Path
@@ -219,6 +220,15 @@ def test_a_message_pasted_during_the_scan_is_explained_after_it(qtbot: QtBot, se
     assert window.stack.currentWidget() is window.explain_page
     qtbot.waitUntil(lambda: "Proved on this computer" in shown_text(window.explain_page))
     put_away([window])
+
+
+def test_causes_that_a_text_almost_rules_out_are_not_shown(opened: Opened, qtbot: QtBot) -> None:
+    window = opened(Showing(reports.BROKEN))
+    window.open_message()
+    window.explain_page.text.setPlainText("/usr/bin/ld: cannot find -lcuda: No such file or directory")
+    window.explain_page.find_button.click()
+    qtbot.waitUntil(lambda: "from the text alone" in shown_text(window.explain_page), timeout=10_000)
+    assert re.findall(r"alone: [01] %", shown_text(window.explain_page)) == []
 
 
 def test_an_unwritable_report_is_said(opened: Opened, tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ TABLES = ("compatibility", "cudnn", "frameworks", "gpus", "gpu_rates", "releases
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_that_grows_old_says_until_when_it_knows(name: str) -> None:
     known = json.loads((Path(resources.__path__[0]) / "knowledge" / f"{name}.json").read_bytes())
-    assert date.fromisoformat(known["known_until"]) >= date(2026, 11, 22)
+    assert date.fromisoformat(known["known_until"]) >= date(2026, 10, 28)
 
 
 @pytest.mark.parametrize("name", ["compatibility", "cudnn", "frameworks"])
@@ -160,10 +160,11 @@ def test_hostile_versions_have_bounded_numbers() -> None:
 @pytest.mark.parametrize(
     ("distribution", "cuda", "cudnn", "wanted"),
     [
-        ("onnxruntime-gpu", "12", "9", "onnxruntime-gpu>=1.19,<1.24"),
+        ("onnxruntime-gpu", "12", "9", "onnxruntime-gpu>=1.19,<1.27"),
+        ("onnxruntime-gpu", "13", "9", "onnxruntime-gpu>=1.27,<1.32"),
         ("onnxruntime-gpu", "12", "8", ""),
         ("onnxruntime-gpu", "12", "", ""),
-        ("onnxruntime-gpu", "11", "8", ""),
+        ("onnxruntime-gpu", "11", "8", "onnxruntime-gpu>=1.11,<1.19"),
         ("ctranslate2", "12", "9", "ctranslate2>=4.5,<4.9"),
         ("ctranslate2", "12", "8", "ctranslate2>=4.6.3,<4.9"),
         ("ctranslate2", "12", "", "ctranslate2>=4.6.3,<4.9"),

@@ -13,7 +13,7 @@ from core.model import changes
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.model.system_steps import StepKind, SystemStep
 from core.transaction.broker.closed_list import consent_action
-from core.transaction.broker.ground import RealGround
+from core.transaction.broker.ground import RealGround, is_plain_path
 from tests.malice.conftest import Box, give, grant, needs_root
 
 pytestmark = needs_root
@@ -274,3 +274,20 @@ def test_what_is_asked_for_has_the_word_of_its_kind() -> None:
     assert consent_action((one,), back=True) == "undo"
     assert consent_action((one, other)) == "changes"
     assert consent_action((one,)) == consent_action((one, one)) not in ("undo", "changes")
+
+
+@pytest.mark.parametrize(
+    ("folder", "plain"),
+    [
+        (r"C:\Program Files\x", True),
+        ("C:/Program Files/x", True),
+        (r"C:\Program Files\..\Users\eve", False),
+        ("C:/Program Files/../Users/eve", False),
+        (r"C:\x\.\y", False),
+        (r"\\server\share", False),
+        (r"C:\x:stream", False),
+        ("x", False),
+    ],
+)
+def test_a_folder_of_windows_is_plain_with_both_slashes(folder: str, plain: bool) -> None:
+    assert is_plain_path(folder, "windows") is plain

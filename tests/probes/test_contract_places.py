@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from core.knowledge.tables import read_table
 from core.loader.contents import written_words
+from core.loader.linux.cache import CacheEntry
 from core.model.facts import Distribution, Start, Variable
 from core.probes.python import tools
 from core.probes.sysroot import Sysroot
 from core.probes.variables import vocabulary
 from core.probes.variables.places import places_of_contracts
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 from tests.machines import python
 from tests.probes.request import request, write
 
@@ -108,6 +111,14 @@ def test_what_stands_in_a_folders_way(tmp_path: Path):
     assert blocked("/srv/there") == blocked("/srv/there/new/er") == ""
 
 
+def test_the_folder_that_a_reader_makes_in_a_home_counts_alone(tmp_path: Path):
+    (tmp_path / "srv").mkdir()
+    write(tmp_path, "/home/ada/.triton", "a file")
+    where = Sysroot(system="linux", root=str(tmp_path))
+    told = {p.path: p.blocked for h in ("/srv", "/home/ada") for p in places_of_contracts({"HOME": h}, where)}
+    assert told == {"/srv": "", "/home/ada": "/home/ada/.triton"}
+
+
 def test_commands_are_looked_for_on_path(tmp_path: Path):
     write(tmp_path, "/usr/bin/gcc").chmod(0o755)
     where = Sysroot(system="linux", root=str(tmp_path))
@@ -168,7 +179,7 @@ def test_a_tool_that_is_cut_dangling_or_of_another_kind(tmp_path: Path):
     (tmp_path / PTXAS[1:]).write_bytes(b"c")
     assert told(wanted) == [("ptxas", "damaged", "triton 3.4.0")]
     (tmp_path / PTXAS[1:]).unlink()
-    (tmp_path / PTXAS[1:]).symlink_to("/nowhere")
+    (tmp_path / PTXAS[1:]).symlink_to(tmp_path / "nowhere")
     assert told(wanted) == [("ptxas", "dangling", "triton 3.4.0")]
     wanted = triton(tmp_path / "b")
     write(tmp_path / "b", f"{SITE}/triton/backends/nvidia/lib/libdevice.10.bc", b"longer than it was")
@@ -315,3 +326,71 @@ def test_a_module_of_the_environment_is_a_word_too(tmp_path: Path):
     write(tmp_path, f"{SITE}/mine/inner/__init__.py", "")
     (row,) = vocabulary.look(asked(tmp_path, {"TORCH_LOGS": "+dynamo,-mine.inner,mine.gone"}, "torch"))
     assert row.unknown == ("mine.gone",)
+
+
+def test_a_variable_of_a_package_that_no_table_names(tmp_path: Path):
+    write(tmp_path, f"{SITE}/gradio-5.44.1.dist-info/METADATA", "Name: gradio\nVersion: 5.44.1\n")
+    write(
+        tmp_path,
+        f"{SITE}/gradio/http_server.py",
+        "import os\nport = int(os.getenv('GRADIO_SERVER_PORT', '7860'))\nkey = int(os.getenv('GRADIO_KEY', '1'))\n",
+    )
+    env = {"GRADIO_SERVER_PORT": "tcp://10.96.12.7:7860", "GRADIO_SERVICE_HOST": "10.96.12.7", "GRADIO_KEY": "secret"}
+    (row,) = vocabulary.look(asked(tmp_path, env))
+    assert (row.variable, row.reader, row.unknown, row.line) == (
+        "GRADIO_SERVER_PORT",
+        "gradio",
+        (env["GRADIO_SERVER_PORT"],),
+        2,
+    )
+    assert not vocabulary.look(asked(tmp_path, {"GRADIO_SERVER_PORT": "7861", "REDIS_PORT": "tcp://10.96.12.9:6379"}))
+    assert not vocabulary.look(asked(tmp_path, {"GRADIO_SERVER_PORT": "tcp://ada:pw@10.0.0.1:80"}))
+
+
+def test_only_where_code_is_loaded_noexec_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "drive").mkdir()
+    monkeypatch.setattr("core.probes.variables.places.is_noexec", lambda path, where: path.endswith("/drive"))
+    env = {
+        "TORCHINDUCTOR_CACHE_DIR": f"{tmp_path}/drive/inductor",
+        "TRITON_CACHE_DIR": f"{tmp_path}/cache",
+        "TORCH_HOME": f"{tmp_path}/drive",
+    }
+    its = {p.variable: p for p in places_of_contracts(env, Sysroot(system="linux"))}
+    assert {n: p.runs for n, p in its.items()} == {
+        "TORCHINDUCTOR_CACHE_DIR": False,
+        "TRITON_CACHE_DIR": True,
+        "TORCH_HOME": True,
+    }
+    assert not any(p.blocked for p in its.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "listed"),
+    [("NO_PROXY", "localhost", True), ("HF_ENDPOINT", "hf.co", True), ("SLURM_PROCID", "0", True), ("MASTER_ADDR", "a", True),
+     ("HOME", "/home/ada", False), ("GRADIO_SERVER_PORT", "1", False), ("NO_PROXY", "http://a:b@c", False)],
+)  # fmt: skip
+def test_a_variable_with_a_contract_is_listed(name: str, value: str, listed: bool):
+    known = read_table("environment", EnvironmentKnowledge)
+    assert is_relevant_variable(Variable(name=name, value=value), known) is listed
+
+
+def test_a_word_that_needs_a_library(tmp_path: Path):
+    write(tmp_path, f"{SITE}/numba/np/ufunc/tbbpool.cpython-311-x86_64-linux-gnu.so", "")
+    (row,) = vocabulary.look(asked(tmp_path, {"NUMBA_THREADING_LAYER": "TBB"}, "numba"))
+    assert (row.variable, row.unknown) == ("NUMBA_THREADING_LAYER", ("TBB",))
+    assert not vocabulary.look(asked(tmp_path, {"NUMBA_THREADING_LAYER": "omp"}, "numba"))
+    for place in ("/env/lib", "/opt/tbb", "/usr/lib/x86_64-linux-gnu"):
+        path = write(tmp_path, f"{place}/libtbb.so.12", "")
+        (row,) = vocabulary.look(
+            asked(tmp_path, {"NUMBA_THREADING_LAYER": "tbb", "LD_LIBRARY_PATH": "/opt/tbb"}, "numba")
+        )
+        assert (row.known, row.unknown) == (("tbb",), ())
+        Path(path).unlink()
+
+
+def test_a_library_that_only_the_loaders_cache_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write(tmp_path, f"{SITE}/numba/np/ufunc/tbbpool.cpython-311-x86_64-linux-gnu.so", "")
+    entry = CacheEntry(name="libtbb.so.12", path="/opt/intel/tbb/libtbb.so.12")
+    monkeypatch.setattr(vocabulary, "read_cache", lambda root: (entry,))
+    (row,) = vocabulary.look(asked(tmp_path, {"NUMBA_THREADING_LAYER": "tbb"}, "numba"))
+    assert not row.unknown

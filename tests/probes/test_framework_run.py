@@ -138,6 +138,23 @@ def test_what_it_prints_about_the_gpu_is_kept_although_it_passes(environment: Pa
     assert (trial.printed, trial.gpu, trial.problem) == (said, False, "")
 
 
+def test_what_was_loaded_is_not_taken_down_and_what_is_temporary_is(environment: Path, tmp_path: Path):
+    folder = tmp_path / "temporary"
+    code = f"""
+import atexit, ctypes, os
+class Handle:
+    def __del__(self): os.abort()  # as a library does that asks a driver that is not there
+handle = Handle()
+os.mkdir({str(folder)!r})
+atexit.register(os.rmdir, {str(folder)!r})
+ctypes.CDLL(None).puts(b"no GPU, says a C library")
+"""
+    trial = tried(environment, STANDIN.format(devices=1) + code)
+    assert (trial.reached, trial.problem, trial.ended) == ("convolution", "", "")
+    assert trial.printed == "no GPU, says a C library"
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize("distribution", ["paddlepaddle", "paddlepaddle-gpu", "cupy-cuda12x"])
 def test_paddle_and_cupy_are_tried_too(environment: Path, distribution: str):
     site = next((environment / "lib").glob("python3.*/site-packages"))

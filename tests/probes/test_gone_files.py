@@ -15,6 +15,7 @@ from core.model.facts import DamagedFile, Distribution, PythonEnvironment, Snaps
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import every_distribution, gone_files
 from core.probes.sysroot import Sysroot
+from core.probes.wheel_record import record_rows
 from tests.probes.test_import_closure import ended, plant
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
@@ -147,3 +148,12 @@ def test_a_distribution_is_named_as_its_folder_says(tmp_path: Path):
     assert [*every_distribution(environment(site), Sysroot("linux"))] == [
         Distribution(name="pillow-odd", version="1.2", location=str(site))
     ]
+
+
+def test_an_egg_lists_its_own_files(tmp_path: Path):
+    egg = tmp_path / "site" / "Odd-1.0-py3.11-linux-x86_64.egg"
+    plant(egg, {"EGG-INFO/PKG-INFO": "Name: Odd\nVersion: 1.0\n", "odd/_C.so": "x", "odd.py": ""})
+    python = PythonEnvironment(prefix=str(tmp_path), site_packages=(str(egg.parent), str(egg)), kind="venv")
+    (what,) = every_distribution(python, Sysroot("linux"))
+    assert (what.name, what.version, what.location) == ("odd", "1.0", str(egg))
+    assert sorted(record_rows(what, r"\.so,", Sysroot("linux"))) == [str(egg / "odd" / "_C.so")]

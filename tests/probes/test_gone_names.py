@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python.compiled_names import spells
+from core.probes.python.compiled_names import compiled
 from tests.probes.test_import_closure import Case, ended, plant, really_ends
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
@@ -47,6 +47,13 @@ def uses(name: str) -> dict[str, str]:
     return {**NUMERIC, "user/__init__.py": f"import torch\nimport numeric as np\nKINDS = set([np.{name}])\n"}
 
 
+PASSES = """
+def give(name):
+    globals()[name] = name
+give("first")
+{}
+"""
+
 CASES: dict[str, Case] = {
     "an attribute that expired": (uses("sctypes"), ("no name", "numeric", "sctypes")),
     "an attribute of a table that is made in place": (uses("object"), ("no name", "numeric", "object")),
@@ -65,6 +72,26 @@ CASES: dict[str, Case] = {
         {"user/__init__.py": "from parts import helper\n", "parts/__init__.py": "from .a import *\n", "parts/a.py": "__all__ = ['kept']\n__all__ += ['helper']\nkept = helper = 1\n"},
         None,
     ),
+    "a private name that everything leaves out": (
+        {"user/__init__.py": "from parts import _helper\n", "parts/__init__.py": "from .a import *\n", "parts/a.py": "_helper = 1\n"},
+        ("no name", "parts", "_helper"),
+    ),
+    "a private name that __all__ has": (
+        {"user/__init__.py": "from parts import _helper\n", "parts/__init__.py": "from .a import *\n", "parts/a.py": "__all__ = ['_helper']\n_helper = 1\n"},
+        None,
+    ),
+    "a name that a module sets after it has read it": (
+        {"user/__init__.py": "import parts\nold = parts.helper\nsetattr(parts, 'helper', old)\n", "parts/__init__.py": ""},
+        ("no name", "parts", "helper"),
+    ),
+    "a name that a module sets before it reads it": (
+        {"user/__init__.py": "import parts\nsetattr(parts, 'helper', 1)\nold = parts.helper\n", "parts/__init__.py": ""},
+        None,
+    ),
+    "a name that another module sets before one reads and sets it": (
+        {"user/__init__.py": "from . import a\nimport parts\nold = parts.helper\nsetattr(parts, 'helper', old)\n", "user/a.py": "import parts\nsetattr(parts, 'helper', 1)\n", "parts/__init__.py": ""},
+        None,
+    ),
     "a name that a loop over words puts into globals()": (
         {"user/__init__.py": "from parts import second\n", "parts/__init__.py": "for name in ('first', 'second'):\n    globals()[name] = name\n"},
         None,
@@ -75,6 +102,42 @@ CASES: dict[str, Case] = {
     ),
     "a name that code puts into globals()": (
         {"user/__init__.py": "from parts import third\n", "parts/__init__.py": "for name in range(4):\n    globals()['fourth third second first'.split()[name]] = name\n"},
+        None,
+    ),
+    "a name that calls of a function put into globals()": (
+        {"user/__init__.py": "from parts import second\n", "parts/__init__.py": PASSES.format("give('second')")},
+        None,
+    ),
+    "a name that no call of a function puts into globals()": (
+        {"user/__init__.py": "from parts import third\n", "parts/__init__.py": PASSES.format("give('second')")},
+        ("no name", "parts", "third"),
+    ),
+    "a name that a call puts together for globals()": (
+        {"user/__init__.py": "from parts import third\n", "parts/__init__.py": PASSES.format("give('thi' + 'rd')")},
+        None,
+    ),
+    "a name that a function puts into globals() that others call": (
+        {"user/__init__.py": "from parts import third\n", "parts/__init__.py": PASSES.format("[each('thi' + 'rd') for each in (give,)]")},
+        None,
+    ),
+    "a name that a text binds which is executed": (
+        {"user/__init__.py": "from parts import third\n", "parts/__init__.py": "import sys\nif sys.version_info > (3,):\n    exec('third = 1')\n"},
+        None,
+    ),
+    "a name that no text binds which is executed": (
+        {"user/__init__.py": "from parts import third\n", "parts/__init__.py": "import sys\nif sys.version_info > (3,):\n    exec('second = 1')\n"},
+        ("no name", "parts", "third"),
+    ),
+    "a name that a text may bind which is put together": (
+        {"user/__init__.py": "from parts import third\n", "parts/__init__.py": "exec('thi' + 'rd = 1')\n"},
+        None,
+    ),
+    "a name that a text may bind which a function executes in its own names": (
+        {"user/__init__.py": "from parts import third\n", "parts/__init__.py": "def run(text):\n    exec(text)\nrun('second = 1')\n"},
+        ("no name", "parts", "third"),
+    ),
+    "a name that a text may bind which a function executes in names that it is given": (
+        {"user/__init__.py": "from parts import third\n", "parts/__init__.py": "import sys\ndef run(text, names):\n    exec(text, names)\nrun('thi' + 'rd = 1', sys._getframe().f_globals)\n"},
         None,
     ),
     "a module that a text only asks sys.modules for": (
@@ -136,7 +199,7 @@ def test_a_name_that_no_byte_of_a_compiled_module_spells(
     ],
 )
 def test_where_compiled_code_may_spell_a_word(data: bytes, expected: bool):
-    assert spells(data, b"PyGivenUp") == expected
+    assert compiled(data).spells(b"PyGivenUp") == expected
 
 
 def test_what_somebody_asked_for_is_followed_though_it_uses_no_framework(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,10 +12,11 @@ import pytest
 
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, EndedImport, SearchEntry
+from core.model.facts.closure import Edge
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
-from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects
+from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 
 VERSION = sys.version_info[:2]
@@ -30,6 +32,21 @@ CASES: dict[str, Case] = {
             "old.py": "def frozen():\n    return False\nclass Older:\n    'looks into __dict__ and __class__, and exec()'\n",
         },
         ("no name", "old", "Newer"),
+    ),
+    "the names of an enumeration, as in re": (
+        {
+            "torch/__init__.py": "from flags import I\n",
+            "flags.py": "import enum\n\n\n@enum.global_enum\nclass Flag(enum.IntFlag):\n    IGNORE = I = 2\n",
+        },
+        None,
+    ),
+    "the names of an enumeration, as in socket": (
+        {
+            "torch/__init__.py": "from flags import IGNORE\n",
+            "flags.py": "import enum, old\nenum.IntEnum._convert_('Flag', __name__, str.isupper, old)\n",
+            "old.py": "IGNORE = 1\n",
+        },
+        None,
     ),
     "all is there": ({"torch/__init__.py": "from typing_extensions import override\n", "typing_extensions.py": OTHERS}, None),
     "a module is absent": ({"torch/__init__.py": "import os\nimport typing_extensions\n"}, ("absent", "typing_extensions", "")),
@@ -319,7 +336,7 @@ def ended(
         *(
             SearchEntry(path=p, origin="standard library")
             for p in sys.path
-            if p.endswith(f"python{VERSION[0]}.{VERSION[1]}")
+            if p.endswith((f"python{VERSION[0]}.{VERSION[1]}", "lib-dynload"))
         ),
         SearchEntry(path=str(site), origin="site-packages"),
     )
@@ -346,20 +363,41 @@ def plant(root: Path, files: dict[str, str]) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("early", "apart"),
+    ("early", "late", "apart"),
     [
-        ("google/company/__init__.py", True),
-        ("google/protobuf/mine.py", False),
-        ("google/__init__.py", False),
-        ("google.py", False),
+        ("google/company/__init__.py", "google/type.py", True),
+        ("google/protobuf/mine.py", "google/type.py", False),
+        ("google/__init__.py", "google/type.py", False),
+        ("google.py", "google/type.py", False),
+        ("google/protobuf/mine.py", "google/__init__.py", True),
+        ("google/__init__.py", "google/__init__.py", False),
     ],
 )
-def test_parts_of_one_namespace_stand_side_by_side(tmp_path: Path, early: str, apart: bool):
-    site = plant(tmp_path / "site", {"google/protobuf/message.py": "", "google/type.py": ""})
+def test_parts_of_one_namespace_stand_side_by_side(tmp_path: Path, early: str, late: str, apart: bool):
+    site = plant(tmp_path / "site", {"google/protobuf/message.py": "", late: ""})
     before = plant(tmp_path / "before", {early: ""})
     python = Interpreter("/env", "/env", (VERSION[0], VERSION[1]))
     search = ModuleSearch(python, PythonSearch(()), "x86_64", Sysroot(system="linux"))
     assert search.is_shared_apart("google", str(before), str(site)) is apart
+
+
+@pytest.mark.parametrize(
+    ("early", "copy"),
+    [
+        ({"yaml/__init__.py": "x = 1\n", "yaml/inner/a.py": "y = 1\n"}, True),
+        ({"yaml/__init__.py": "x = 1\n", "yaml/inner/a.py": "y = 1\n", "yaml/more.py": ""}, True),
+        ({"yaml/__init__.py": "x = 1\n", "yaml/inner/a.py": ""}, False),
+        ({"yaml/__init__.py": "x = 1\n"}, False),
+        ({"yaml/inner/a.py": "y = 1\n"}, False),
+        ({"yaml.py": "x = 1\n"}, False),
+    ],
+)
+def test_a_copy_of_a_package_has_all_its_files(tmp_path: Path, early: dict[str, str], copy: bool):
+    site = plant(tmp_path / "site", {"yaml/__init__.py": "x = 1\n", "yaml/inner/a.py": "y = 1\n"})
+    before = plant(tmp_path / "before", early)
+    python = Interpreter("/env", "/env", (VERSION[0], VERSION[1]))
+    search = ModuleSearch(python, PythonSearch(()), "x86_64", Sysroot(system="linux"))
+    assert search.is_copy("yaml", str(before), str(site)) is copy
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
@@ -386,6 +424,20 @@ def test_a_file_before_the_packages_is_named_with_what_it_hides(tmp_path: Path):
     assert (Path(told.importer), told.line) == (site / "torch" / "__init__.py", 1)
     assert really_ends(site, tools)
     assert not ended(site, plant(tmp_path / "newer", {"typing_extensions.py": OTHERS + "y = 2\n"}))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [("x = 1\n", True), ("import sys\nsys.modules['tools.parts'] = sys\n", False), ("__path__ = []\nimport sys\nsys.modules['tools.parts'] = sys\n", False)],
+)  # fmt: skip
+def test_a_file_before_the_packages_has_no_parts(tmp_path: Path, text: str, fails: bool):
+    site = plant(
+        tmp_path / "site", {"torch/__init__.py": "import tools.parts\n", "tools/__init__.py": "", "tools/parts.py": ""}
+    )
+    work = plant(tmp_path / "work", {"tools.py": text})
+    assert [(e.kind, e.wanted) for e in ended(site, work)] == ([("absent", "tools.parts")] if fails else [])
+    assert really_ends(site, work) == fails
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
@@ -502,6 +554,28 @@ def test_a_file_that_hides_a_module_of_python_is_followed_through_pythons_own(tm
 
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import sqlite3\n", ["_sqlite3"]),
+        ("try:\n    import sqlite3\nexcept ImportError:\n    sqlite3 = None\n", []),
+        ("def cache():\n    import sqlite3\n", []),
+    ],
+)
+def test_a_package_of_python_comes_to_its_extension_module_by_an_inner_file(
+    tmp_path: Path, text: str, expected: list[str]
+):
+    site = plant(tmp_path, {"torch/__init__.py": text, "typing_extensions.py": ""})
+    spec = importlib.util.find_spec("_sqlite3")
+    assert spec is not None
+    assert spec.origin
+    folder = str(Path(spec.origin).parent)
+    lacking = Edge(name="libsqlite3.so.0", wanted_by=spec.origin, state="absent")
+    told = ended(site, suspects=Suspects(unfit=(UnfitExtension(spec.origin, "", folder, lacking),)))
+    assert [e.wanted for e in told] == expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(
     ("limit", "seconds", "told"), [("MOST_WAITING", 25.0, 0), ("MOST_WAITING", -1.0, 1), ("MOST_SECONDS", -1.0, 1)]
 )
 def test_time_that_ran_out_is_told(
@@ -538,3 +612,30 @@ def test_an_editable_project_whose_folder_is_gone_is_told(tmp_path: Path):
 def test_a_folder_of_a_package_that_is_not_editable_is_no_project(tmp_path: Path):
     plain = {"mine-0.3.dist-info/direct_url.json": '{"dir_info": {}, "url": "file:///mine"}'}
     assert not ended(plant(tmp_path, PROJECT | plain | {"__editable__.mine-0.3.pth": "/gone/src\n"}))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(("release", "begun"), [("2.0", ["alone"]), ("3.0", ["small"])])
+def test_a_package_in_doubt_is_followed_first_even_where_it_uses_no_framework(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, begun: list[str]
+):
+    clock = iter(range(10**6))
+    monkeypatch.setattr("core.probes.python.import_closure.time.thread_time", lambda: float(next(clock)))
+    monkeypatch.setattr("core.probes.python.import_closure.USER_SECONDS", 2.0)  # by this clock one package is begun
+    monkeypatch.setattr("core.probes.python.import_closure.MOST_SECONDS", 1e6)
+    site = plant(
+        tmp_path,
+        {
+            "torch/__init__.py": "",
+            "alone/__init__.py": "import torch_gone\nrow = 1\n" + "# long\n" * 9,
+            "alone-1.0.dist-info/METADATA": "Name: alone\nVersion: 1.0\nRequires-Dist: helper>=3\n",
+            "alone-1.0.dist-info/RECORD": "alone/__init__.py,,\nalone/more.py,,\n",
+            "small/__init__.py": "import torch_gone\n",
+            "small-1.0.dist-info/METADATA": "Name: small\nVersion: 1.0\n",
+            "small-1.0.dist-info/RECORD": "small/__init__.py,,\n",
+            f"helper-{release}.dist-info/METADATA": f"Name: helper\nVersion: {release}\n",
+            f"helper-{release}.dist-info/RECORD": "helper/__init__.py,,\n",
+            "helper/__init__.py": "",
+        },
+    )
+    assert [start for e in ended(site) for start in e.starts] == begun

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import queue
 import random
 import shutil
 import subprocess
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import Distribution, FoundModule
-from core.probes.python.modules import ModuleSearch, hidden_standard_modules, known_modules
+from core.probes.python.modules import (
+    ModuleSearch,
+    hidden_standard_modules,
+    known_modules,
+    replaced_standard_modules,
+    stands_in,
+)
 from core.probes.python.search_path import python_search_path, read_interpreter
 from tests.probes.test_search_path import HERE, PYTHONS, make
 
@@ -128,6 +137,38 @@ def test_a_winner_tells_its_owner_and_what_it_hides(tmp_path: Path):
     assert (torch.path, torch.owner, torch.hidden) == (f"{site}/torch/__init__.py", "torch 2.8.0", ())
 
 
+@pytest.mark.parametrize(
+    ("files", "whole"),
+    [
+        ({"__init__.py": "ONES = 1\n", "_C.so": "", "nn.py": ""}, True),
+        ({"__init__.py": "ONES = 1\nOWN = 2\n", "_C.so": "", "nn.py": "", "mine.py": ""}, True),
+        ({"__init__.py": "ONES = 1\n", "nn.py": ""}, False),
+        ({"__init__.py": "OWN = 2\n", "_C.so": "", "nn.py": ""}, False),
+        ({"__init__.py": "ONES = 1\n", "_C.so": ""}, False),
+    ],
+)
+def test_a_whole_copy_has_all_files_and_names(tmp_path: Path, files: dict[str, str], whole: bool):
+    executable, site = environment(tmp_path)
+    for folder, its in ((site, {"__init__.py": "ONES = 1\n", "_C.so": "", "nn.py": ""}), (tmp_path, files)):
+        (folder / "torch").mkdir()
+        for name, text in its.items():
+            (folder / "torch" / name).write_text(text)
+    torch = known(tmp_path, executable, site, torch="2.8.0")["torch"]
+    assert (torch.path, torch.whole) == (f"{tmp_path}/torch/__init__.py", whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "unlike"),
+    [("class Tensor:\n    pass\n", False), ("import cuda\n", False), ("def main():\n    return 1\n", True), ("", True)],
+)
+def test_a_stand_in_has_a_name_of_the_hidden_module(tmp_path: Path, text: str, unlike: bool):
+    executable, site = environment(tmp_path)
+    plant(site, "torch", "package", "")
+    (site / "torch" / "__init__.py").write_text("from torch._tensor import Tensor\nfrom torch import cuda as cuda\n")
+    (tmp_path / "torch.py").write_text(text)
+    assert known(tmp_path, executable, site, torch="2.8.0")["torch"].unlike is unlike
+
+
 def test_a_package_in_a_projects_first_folder_is_the_projects(tmp_path: Path):
     executable, site = environment(tmp_path)
     plant(site, "torch", "package", "")
@@ -210,6 +251,52 @@ def test_a_file_that_hides_one_is_no_copy_and_no_stand_in(tmp_path: Path, text: 
     torch = (Distribution(name="torch", version="2.8.0"),)
     (found,) = hidden_standard_modules(search(executable, {}, tmp_path), torch)
     assert found.unlike is unlike
+
+
+@pytest.mark.parametrize(
+    ("own", "right"),
+    [
+        ("{copy}", True),
+        ("{copy}\nOWN = 1\n", True),
+        ("", False),
+        ("class Queue:\n    pass\n", False),
+        ("{renamed}\nLifoQueue = Queue\n", False),
+        ("def broken(:", False),
+    ],
+)
+def test_a_copy_of_a_module_stands_in_for_it(tmp_path: Path, own: str, right: bool):
+    executable, _site = environment(tmp_path)
+    copy = Path(queue.__file__).read_text(encoding="utf-8")
+    given = own.replace("{copy}", copy).replace("{renamed}", copy.replace("class LifoQueue", "class Lifo"))
+    (tmp_path / "queue.py").write_text(given, encoding="utf-8")
+    torch = (Distribution(name="torch", version="2.8.0"),)
+    (found,) = hidden_standard_modules(search(executable, {}, tmp_path), torch)
+    (tmp_path / "real").mkdir()
+    real = tmp_path / "real" / "queue.py"
+    real.write_text(copy, encoding="utf-8")
+    assert stands_in(replace(found, hidden=(str(real),)), HERE) is right
+
+
+def test_a_module_of_python_that_no_table_has_is_looked_at_where_a_file_replaces_it(tmp_path: Path):
+    executable, _site = environment(tmp_path)
+    for name in ("calendar", "wave", "test"):
+        plant(tmp_path, name, "package" if name == "test" else "module", "")
+    (tmp_path / "wave.py").write_text("class Wave_read:\n    pass\n")
+    its = search(executable, {}, tmp_path)
+    names = ("calendar", "wave", "test", "graphlib")
+    assert [f.name for f in replaced_standard_modules(its, names, ())] == ["calendar"]
+    assert replaced_standard_modules(its, names, (FoundModule(name="calendar"),)) == ()
+
+
+@pytest.mark.parametrize("name", ["queue.py", "queue/__init__.py"])
+def test_an_archive_hides_a_module_of_the_standard_library(tmp_path: Path, name: str):
+    executable, _site = environment(tmp_path)
+    with zipfile.ZipFile(tmp_path / "deps.zip", "w") as archive:
+        archive.writestr(name, "def pick():\n    return 1\n")
+    torch = (Distribution(name="torch", version="2.8.0"),)
+    its = search(executable, {"PYTHONPATH": str(tmp_path / "deps.zip")}, tmp_path / "work")
+    (found,) = hidden_standard_modules(its, torch)
+    assert found.path == f"{tmp_path}/deps.zip/{name}"
 
 
 def test_a_file_hides_a_module_of_the_standard_library(tmp_path: Path):

@@ -30,6 +30,7 @@ def install(site: Path, name: str, version: str, files: dict[str, str]) -> None:
 
 
 OLD = {"vision/__init__.py": "a = 1\n", "vision/data.py": "old = 1\n", "vision/more.py": "m = 1\n"}
+LONG = "".join(f"from .data import name_{n}\n" for n in range(60))
 NEW = {"vision/__init__.py": "a = 2\n", "vision/data.py": "new = 1\n"}
 
 
@@ -42,9 +43,12 @@ NEW = {"vision/__init__.py": "a = 2\n", "vision/data.py": "new = 1\n"}
         (("vision", "1.0", OLD), ("vision_headless", "1.0", OLD), None),
         (("vision", "1.0", OLD), ("vision_headless", "1.1", OLD), None),
         (("space_a", "1.0", {"space/__init__.py": "a\n", "space/a.py": "1\n"}), ("space_b", "2.0", {"space/__init__.py": "b\n", "space/b.py": "1\n"}), None),
+        (("vision", "1.0", {**OLD, "vision/__init__.py": LONG}), ("project", "0.1", {"vision/__init__.py": "", "vision/city.py": "1\n"}), ("project 0.1", "vision 1.0")),
+        (("project", "0.1", {"vision/__init__.py": "", "vision/city.py": "1\n"}), ("vision", "1.0", {**OLD, "vision/__init__.py": LONG}), None),
+        (("vision", "1.0", {**OLD, "vision/__init__.py": LONG}), ("vision_more", "2.0", {"vision/__init__.py": f"{LONG}__path__ = extend_path(__path__, __name__)\n", "vision/city.py": "1\n"}), None),
         (("one", "1.0", {"tests/__init__.py": "", "tests/help.py": "1\n"}), ("two", "2.0", {"tests/__init__.py": "", "tests/help.py": "2\n"}), None),
     ],
-    ids=["new over old", "old over new", "names in capitals", "twins", "the same modules", "a namespace", "tests of both"],
+    ids=["new over old", "old over new", "names in capitals", "twins", "the same modules", "a namespace", "a start that another project wrote", "a start that was written again", "a start that looks for all parts", "tests of both"],
 )  # fmt: skip
 def test_whose_modules_are_there(
     tmp_path: Path,

@@ -42,6 +42,14 @@ CASES: dict[str, tuple[str, Mapping[str, bool]]] = {
         "KINDS = ('on', 'off')\nkind = os.environ.get('X_A', 'on').lower()\nif kind not in KINDS:\n    raise ValueError(kind)",
         {"ON": True, "off": True, "maybe": False},
     ),
+    "a raise for the rest": (
+        "raw = os.environ.get('X_A', 'no').lower()\nif raw == 'no':\n    a = 0\nelif raw in ('yes', 'y'):\n    a = 1\nelse:\n    raise ValueError(raw)",
+        {"no": True, "Y": True, "maybe": False},
+    ),
+    "a raise for the rest of another question": (
+        "raw, size = os.environ.get('X_A', 'no'), 3\nif size > 2:\n    a = 0\nelif raw == 'yes':\n    a = 1\nelse:\n    raise ValueError(raw)",
+        {"maybe": True},
+    ),
     "asserted": ("assert os.environ.get('X_A', 'a') in {'a', 'b'}", {"b": True, "B": False}),
     "an enumeration": (
         "class Kind(str, enum.Enum):\n    A = 'a'\n    B = 'b'\nkind = Kind(os.environ.get('X_A', 'a'))",

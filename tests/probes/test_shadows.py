@@ -31,6 +31,13 @@ INSTALLED = {
     "user-1.0.dist-info/RECORD": "user/__init__.py,,\nuser/late.py,,\n",
     "plain/__init__.py": "x = 1\n",
     "plain-1.0.dist-info/METADATA": "Name: plain\nVersion: 1.0\n",
+    "plugs/one/__init__.py": "",
+    "plug-1.0.dist-info/METADATA": "Name: plug\nVersion: 1.0\n",
+    "plug-1.0.dist-info/RECORD": "plugs/one/__init__.py,,\n",
+    "plot/__init__.py": "new = 1\n",
+    "kits/three/__init__.py": "from plot import new\n",
+    "plot-1.0.dist-info/METADATA": "Name: plot\nVersion: 1.0\n",
+    "plot-1.0.dist-info/RECORD": "plot/__init__.py,,\nkits/three/__init__.py,,\n",
     "part.py": "def whole():\n    pass\n",
     "part-1.0.dist-info/METADATA": "Name: part\nVersion: 1.0\n",
 }
@@ -51,6 +58,22 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
     "a program that wants its own": ({"datasets/__init__.py": "", "datasets/coco.py": "", "main.py": "from datasets import coco\n"}, (), ()),
     "a program that searches by itself": (
         {"datasets/__init__.py": "", "main.py": "import sys\nsys.path.insert(0, sys.path[-1])\nfrom datasets import load_dataset\n"}, (), ()),
+    "a program that has the name of what it wants": ({"helper.py": "from helper import help\n"}, ("helper",), ()),
+    "a program that has the name of what it wants parts of": ({"datasets.py": "from datasets.load import load_dataset\n"}, (), ("datasets",)),
+    "a program of such a name, which another one wants": (
+        {"helper.py": "import os\nfrom helper import help\n", "main.py": "from helper import mine\n"}, ("helper",), ("main",)),
+    "a file that takes its own names of itself": (
+        {"helper.py": "mine = 1\nfrom helper import mine\n", "main.py": "from helper import mine\n"}, (), ()),
+    "a file that takes its own names of itself when it starts": (
+        {"helper.py": "if __name__ == '__main__':\n    from helper import mine\nmine = 1\n", "main.py": "from helper import mine\n"}, (), ()),
+    "a package of plug-ins": ({"plugs/__init__.py": "", "plugs/mine/__init__.py": ""}, ("plugs",), ()),
+    "a folder of plug-ins": ({"plugs/mine/__init__.py": ""}, (), ()),
+    "a package of plug-ins that looks for the others": ({"plugs/__init__.py": "__path__ = __import__('pkgutil').extend_path(__path__, __name__)\n"}, (), ()),
+    "parts for an older release of another package": (
+        {"kits/__init__.py": "", "kits/three/__init__.py": "from plot import old\n"}, ("kits",), ()),
+    "parts for this release of another package": (
+        {"kits/__init__.py": "", "kits/three/__init__.py": "from plot import new\n"}, (), ()),
+    "a package of the name of a folder that somebody installed": ({"kits/__init__.py": "", "kits/own.py": ""}, (), ()),
     "through another module of its own": (
         {"datasets/__init__.py": "", "data.py": "from datasets import load_dataset\n", "main.py": "import data\n"}, (), ("data", "main")),
 }  # fmt: skip
@@ -83,5 +106,5 @@ def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
         assert (done.returncode != 0) == (name in ends), done.stderr
     for name in hidden:
         code = f"import sys; sys.path[:0] = [{str(work)!r}, {str(site)!r}]; import {name}; print({name}.__file__)"
-        done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=True, text=True)
-        assert done.stdout.startswith(str(work))
+        done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False, text=True)
+        assert done.stdout.startswith(str(work)) or "partially initialized" in done.stderr

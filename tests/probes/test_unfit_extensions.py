@@ -80,10 +80,12 @@ def test_only_a_relative_home_leads_python_back_to_its_own_folder(tmp_path: Path
 SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
 
 
-def unfit(root: Path, store: EarlierReads | None = None, searched: str = "") -> tuple[tuple[str, str, str, bool], ...]:
+def unfit(
+    root: Path, store: EarlierReads | None = None, searched: str = "", **env: str
+) -> tuple[tuple[str, str, str, bool], ...]:
     """Return the modules of a made-up environment that do not load: name, library, state, whether the package brought it."""
     site = root / "site"
-    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(root), "LD_LIBRARY_PATH": searched})
+    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(root), "LD_LIBRARY_PATH": searched} | env)
     python = PythonEnvironment(prefix=str(root), executable=sys.executable, site_packages=(str(site),))
     its = ProbeRequest(host=host, seen=Snapshot(machine=host.machine()), env=host.fresh_environment(), watch=Progress())
     with using(store or EarlierReads()):
@@ -202,6 +204,75 @@ def test_only_with_numpy_2_and_a_wish_for_it_does_the_older_build_count(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
 @pytest.mark.parametrize(
+    ("name", "env", "files", "expected"),
+    [
+        ("phonemizer_fork", {}, (), ("libodd-one.so.1",)),
+        ("phonemizer_fork", {"ODD_LIBRARY": "/opt/libodd.so"}, (), ()),
+        ("phonemizer_fork", {}, ("loader/libodd-one.so",), ()),
+        ("phonemizer_fork", {"LD_LIBRARY_PATH": "{site}/more"}, ("more/libodd-two.so.1",), ()),
+        ("another", {}, (), ()),
+        ("pyopengl", {}, (), ()),
+        ("pyopengl", {"ODD_PLATFORM": "x11"}, (), ()),
+        ("pyopengl", {"ODD_PLATFORM": "egl"}, (), ("libodd-egl.so.1",)),
+        ("pyopengl", {"ODD_PLATFORM": "egl", "LD_LIBRARY_PATH": "{site}/more"}, ("more/libodd-egl.so.1",), ()),
+    ],
+)
+def test_a_library_that_is_opened_when_a_package_is_used(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    env: dict[str, str],
+    files: tuple[str, ...],
+    expected: tuple[str, ...],
+) -> None:
+    rows = (
+        OpenedLibrary(distributions="phonemizer(-fork)?", module="odd.voice", files=("loader/libodd-one.so",),
+                      system=("libodd-one.so.1", "libodd-two.so.1"), variable="ODD_LIBRARY", at_use=True, source="-"),
+        OpenedLibrary(distributions="pyopengl", module="odd.EGL", system=("libodd-egl.so.1",), when={"ODD_PLATFORM": "egl"},
+                      at_use=True, source="-"),
+    )  # fmt: skip
+    table = ModuleTable(modules=(), standard=(), opened=rows)
+    monkeypatch.setattr(unfit_extensions_module, "module_table", lambda: table)
+    site = tmp_path / "site"
+    (site / f"{name}-3.3.2.dist-info").mkdir(parents=True)
+    (site / f"{name}-3.3.2.dist-info" / "RECORD").write_text("odd/__init__.py,,\n")
+    for file in files:
+        build.library(site / file)
+    own = {key: value.replace("{site}", str(site)) for key, value in env.items()}
+    assert tuple(library for _module, library, *_rest in unfit(tmp_path, **own)) == expected
+
+
+SIZES = b"\0size changed, may indicate binary incompatibility\0"
+TYPES_1, TYPES_2 = b"\0numpy.core.multiarray failed to import\0", b"\0numpy._core.multiarray failed to import\0"
+
+
+@pytest.mark.parametrize(
+    ("content", "wishes", "count"),
+    [
+        (SIZES + TYPES_1, ("numpy<2.0.0,>=1.19",), 1),
+        (SIZES + TYPES_1, ("numpy<2,>=1.15; python_version < '3.9'", "numpy<2,>=1.19; python_version >= '3.9'"), 1),
+        (SIZES + TYPES_1, ("numpy<2; python_version < '3.9'", "numpy; python_version >= '3.9'"), 0),
+        (SIZES + TYPES_1, ("numpy>=1.19",), 0),  # perhaps an old sentence, and new headers
+        (SIZES + TYPES_2, ("numpy<2.0.0,>=1.19",), 0),
+        (SIZES + TYPES_1 + b"numpy._core._multiarray_umath", ("numpy<2",), 0),
+        (TYPES_1, ("numpy<2",), 0),  # compares nothing
+    ],
+)
+def test_a_module_that_compares_the_sizes_of_numpys_types(
+    tmp_path: Path, content: bytes, wishes: tuple[str, ...], count: int
+) -> None:
+    (tmp_path / f"odd{SUFFIX}").write_bytes(content)
+    (tmp_path / "odd-1.0.dist-info").mkdir()
+    (tmp_path / "odd-1.0.dist-info" / "RECORD").write_text(f"odd{SUFFIX},sha256=x,1\n")
+    its = (
+        Distribution(name="odd", version="1.0", location=str(tmp_path), pins=wishes),
+        Distribution(name="numpy", version="2.2.6", location=str(tmp_path)),
+    )
+    assert len(built_for_numpy_1(its, Sysroot("linux"))) == count
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize(
     ("text", "others", "expected"),
     [
         ("ctypes.CDLL(here / 'libodd.so')\n", (), (("odd.lib.libodd", "libone.so.1", "absent", False),)),
@@ -264,3 +335,14 @@ def test_of_the_libraries_that_python_code_opens_one_is_enough(
     info.mkdir()
     (info / "RECORD").write_text("" if "nothing recorded" in files else "odd_data/libodd1.so,sha256=x,1\n")
     assert unfit(tmp_path) == tuple((d, lib.format(site=site), s, r) for d, lib, s, r in expected)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize(("silent", "expected"), [(False, (("odd._core", "", "", True),)), (True, ())])
+def test_a_module_of_a_disk_that_gives_no_answer_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: bool, expected: tuple[object, ...]
+) -> None:
+    module, _library = package(tmp_path)
+    module.unlink()  # as its status is seen while the disk is silent
+    monkeypatch.setattr("core.probes.python.unfit_extensions.is_silent", lambda path: silent and path == str(module))
+    assert unfit(tmp_path) == expected

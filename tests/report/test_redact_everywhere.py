@@ -106,7 +106,7 @@ def handed_out(seen: Snapshot, message: str) -> dict[str, str]:
     for finding in report.findings:
         out[f"mcp propose {finding.id}"] = tools.propose(finding.id)
     out["mcp propose"] = tools.propose("none")
-    told, snapshot = explain_text(message, seen, None, Progress(lambda _s: None), pythons=())
+    told, snapshot = explain_text(message, seen, None, Progress(lambda _s: None))
     said = Cleaner(snapshot or seen).redact_texts(told)
     out["explain"], out["explain json"] = render_text(said), explanation_json(said).decode()
     return out

@@ -93,7 +93,7 @@ def test_no_planted_name_is_left_in_an_explanation() -> None:
     seen = replace(seen, machine=replace(known, home=f"/home/{names[0]}"))
     text = texts(*names) + "\nCould not load library libcudnn_ops_infer.so.8\nRuntimeError: CUDA error: no kernel image"
     for machine in (seen, None):
-        told, _ = explain_text(text, machine, None, Progress(lambda _s: None), pythons=())
+        told, _ = explain_text(text, machine, None, Progress(lambda _s: None))
         clean = explanation_json(Cleaner(machine or Snapshot(machine=known)).redact_texts(told)).decode()
         assert [n for n in names if n in clean.lower()] == []
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 from msgspec.structs import replace
 
 from core.knowledge.contracts import variable_contracts
-from core.model.facts import CudaInit, DeviceNode, Distribution, Environment, NamedPlace, Snapshot, Variable, Vocabulary
+from core.model.facts import (
+    CudaInit,
+    DeviceNode,
+    Distribution,
+    Environment,
+    NamedPlace,
+    Snapshot,
+    Start,
+    Variable,
+    Vocabulary,
+)
 from core.model.findings import Finding
 from core.model.steps import Severity
 from core.rules.contracts import RULES
@@ -68,6 +80,32 @@ def test_a_switch_that_imports_what_is_not_there():
     assert (its.cause, its.severity) == ("variable_value_wrong", Severity.WARNING)
     assert "hf_transfer" in its.title
     assert not found(machine("HF_HUB_ENABLE_HF_TRANSFER", "0", hub, vocabularies=(told,)))
+
+
+TRANSFORMERS = Distribution(name="transformers", version="4.51.3", location=SITE)
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "wrong"),
+    [("0", TORCH, True), ("No", TORCH, True), ("never", TORCH, True), ("AUTO", TORCH, False), ("TRUE", TORCH, False), ("", TORCH, False),
+     ("0", (), False), ("never", (), False), ("0", (*TORCH, *TENSORFLOW), False),
+     ("0", (*TORCH, Distribution(name="flax", version="0.10.0", location=SITE)), False)],
+)  # fmt: skip
+def test_a_switch_that_leaves_torch_aside(value: str, beside: tuple[Distribution, ...], wrong: bool):
+    its = found(machine("USE_TORCH", value, TRANSFORMERS, *beside))
+    assert [f.severity for f in its] == [Severity.ERROR] * wrong
+    new = replace(TRANSFORMERS, version="5.0.0")
+    assert not found(machine("USE_TORCH", "0", new, *beside))
+
+
+def test_a_home_that_cannot_be_written_to():
+    triton = Distribution(name="triton", version="3.4.0", location=SITE)
+    closed = NamedPlace(variable="HOME", path="/", state="folder", blocked="/")
+    (its,) = found(machine("TZ", "UTC", triton, places=(closed,)))
+    assert (its.subject, its.severity, its.cause) == ("HOME", Severity.WARNING, "variable_value_wrong")
+    assert not found(machine("TZ", "UTC", triton, places=(replace(closed, blocked=""),)))
+    assert not found(machine("TRITON_CACHE_DIR", "/var/tmp/x", triton, places=(closed,)))
+    assert not found(machine("TZ", "UTC", *JAX, places=(closed,)))
 
 
 @pytest.mark.parametrize(
@@ -439,3 +477,82 @@ def test_the_table_can_be_used():
         re.compile(contract.pattern)
         assert contract.kind not in ("words", "options", "capabilities", "devices") or contract.words
         assert contract.kind != "number" or contract.least < contract.most
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "wrong"),
+    [("PYTHONHASHSEED", "8146213095", True), ("PYTHONHASHSEED", "4294967296", True), ("PYTHONHASHSEED", "4294967295", False),
+     ("PYTHONHASHSEED", "random", False), ("PYTHONHASHSEED", "0042", False), ("PYTHONHASHSEED", "-1", True),
+     ("PYTHONTRACEMALLOC", "65535", False), ("PYTHONTRACEMALLOC", "65536", True), ("PYTHONTRACEMALLOC", "99999999999", True),
+     ("PYTHONUTF8", "true", True), ("PYTHONIOENCODING", "utf-8:replace", False), ("PYTHONMALLOC", "jemalloc", True)],
+)  # fmt: skip
+def test_values_that_the_interpreter_does_not_start_with(variable: str, value: str, wrong: bool):
+    its = found(machine(variable, value, *TORCH))
+    assert [f.severity for f in its] == [Severity.ERROR] * wrong
+    run = subprocess.run(
+        [sys.executable, "-c", ""], env={variable: value}, capture_output=True, check=False, timeout=60
+    )
+    assert (run.returncode != 0) is wrong  # so says the interpreter itself
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "reader", "wrong"),
+    [("HF_ENDPOINT", "hf-mirror.com", "huggingface-hub", True), ("HF_ENDPOINT", "https://hf-mirror.com", "huggingface-hub", False),
+     ("HF_ENDPOINT", "hf-mirror.com", "numpy", False), ("HF_ENDPOINT", "", "huggingface-hub", False),
+     ("NO_PROXY", "localhost,127.0.0.1,::1,[::1]", "httpx", True), ("no_proxy", "[::1]", "httpx", True),
+     ("NO_PROXY", "localhost,127.0.0.1,::1,.local,10.0.0.0/8", "httpx", False), ("NO_PROXY", "http://[::1],a.org", "httpx", False),
+     ("NO_PROXY", "*,[::1]", "httpx", False), ("NO_PROXY", "[::1]", "requests", False)],
+)  # fmt: skip
+def test_addresses_that_their_readers_cannot_use(variable: str, value: str, reader: str, wrong: bool):
+    its = found(machine(variable, value, Distribution(name=reader, version="1.0", location=SITE)))
+    assert [(f.subject, f.severity) for f in its] == [(variable.upper(), Severity.WARNING)] * wrong
+
+
+@pytest.mark.parametrize(
+    ("reader", "values", "wrong"),
+    [("torch", {"WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}, "RANK"),
+     ("torch", {"WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "RANK": "0"}, ""),
+     ("torch", {"WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "SLURM_PROCID": "0"}, ""),
+     ("torch", {"WORLD_SIZE": "1"}, ""), ("numpy", {"WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}, ""),
+     ("lightning", {"SLURM_NTASKS": "8", "SLURM_JOB_NAME": "train"}, "SLURM_NTASKS_PER_NODE"),
+     ("lightning", {"SLURM_NTASKS": "8", "SLURM_JOB_NAME": "train", "SLURM_NTASKS_PER_NODE": "8"}, ""),
+     ("lightning", {"SLURM_NTASKS": "8", "SLURM_JOB_NAME": "bash"}, ""),
+     ("lightning", {"SLURM_NTASKS": "1", "SLURM_JOB_NAME": "train"}, ""), ("torch", {"SLURM_NTASKS": "8", "SLURM_JOB_NAME": "train"}, "")],
+)  # fmt: skip
+def test_variables_that_need_another(reader: str, values: dict[str, str], wrong: str):
+    seen = machine("LANG", "C", Distribution(name=reader, version="2.6.0", location=SITE))
+    given = tuple(Variable(name=n, value=v, source="job") for n, v in values.items())
+    its = found(replace(seen, environment=Environment(variables=given)))
+    assert [f.severity for f in its] == [Severity.WARNING] * bool(wrong)
+    assert all(wrong in f.title for f in its)
+
+
+@pytest.mark.parametrize(("runs", "wrong"), [(False, True), (True, False)])
+@pytest.mark.parametrize("variable", ["TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR"])
+def test_a_cache_that_nothing_can_be_loaded_from(variable: str, runs: bool, wrong: bool):
+    place = NamedPlace(variable=variable, path="/drive/cache", state="missing", runs=runs)
+    its = found(machine(variable, "/drive/cache", *TORCH, places=(place,)))
+    assert ["noexec" in f.title for f in its] == [True] * wrong
+
+
+def test_a_value_that_code_refuses_of_a_variable_that_no_report_lists():
+    row = Vocabulary(
+        variable="GRADIO_SERVER_PORT", prefix=PREFIX, files=("/s/gradio/http_server.py",), unknown=("tcp://10.0.0.1:80",), takes="whole number",
+        line=30, reader="gradio", sure=True,
+    )  # fmt: skip
+    gradio = Distribution(name="gradio", version="5.44.1", location=SITE)
+    (its,) = found(machine("LANG", "C", gradio, vocabularies=(row,)))
+    assert (its.severity, its.subject, its.cause) == (Severity.ERROR, "GRADIO_SERVER_PORT", "variable_value_wrong")
+    assert "tcp://10.0.0.1:80" in its.title
+    elsewhere = Start(
+        id="terminal:bash", kind="terminal", variables=(Variable(name="GRADIO_SERVER_PORT", value="tcp://10.0.0.1:80"),)
+    )
+    assert not found(machine("LANG", "C", gradio, vocabularies=(row,), starts=(elsewhere,)))
+
+
+@pytest.mark.parametrize(("unknown", "wrong"), [(("tbb",), True), ((), False)])
+def test_a_layer_whose_library_is_not_there(unknown: tuple[str, ...], wrong: bool):
+    numba = Distribution(name="numba", version="0.61.2", location=SITE)
+    row = Vocabulary(variable="NUMBA_THREADING_LAYER", prefix=PREFIX, files=("/s/tbbpool.so",), unknown=unknown)
+    its = found(machine("NUMBA_THREADING_LAYER", "tbb", numba, vocabularies=(row,)))
+    assert [(f.severity, "libtbb.so.12" in f.title) for f in its] == [(Severity.WARNING, True)] * wrong

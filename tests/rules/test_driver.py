@@ -617,6 +617,34 @@ def test_one_change_has_one_cause(name: str) -> None:
     assert found == [(cause, severity)]
 
 
+SPELT = {
+    "the forward-compatibility library": (
+        "/usr/local/cuda/compat",
+        changed(cuda=CudaInit(status=803, library=COMPAT.real_path), cuda_clean=STARTS, libraries=WITH_COMPAT),
+        "cuda_compat_mismatch",
+    ),
+    "an empty libcuda": (
+        "/opt/x",
+        changed(cuda=CudaInit(problem="ended by itself"), libraries=(EMPTY, *(m.working_driver().libraries or ()))),
+        "libcuda_wrong_library",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPELT)
+def test_an_entry_with_a_variable_in_it_is_named_as_it_is_written(name: str) -> None:
+    folder, build, cause = SPELT[name]
+    snapshot = m.with_variable(build(), "LD_LIBRARY_PATH", folder)
+    assert snapshot.environment
+    entries = tuple(
+        replace(e, text="$OLD") if e.variable == "LD_LIBRARY_PATH" else e for e in snapshot.environment.entries
+    )
+    snapshot = replace(snapshot, environment=replace(snapshot.environment, entries=entries))
+    (found,) = [f for f in findings(snapshot) if f.severity is ERROR]
+    assert found.cause == cause
+    assert "Remove $OLD from LD_LIBRARY_PATH" in str(found.fix)
+
+
 @pytest.mark.parametrize("name", TABLE)
 def test_every_finding_explains_itself(name: str) -> None:
     for f in findings(TABLE[name][0]()):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from core.model.facts import Distribution, EndedImport, FoundModule, ImportSearch, Remains, SearchEntry, Snapshot
 from core.model.findings import Finding
-from core.model.remedies import PutPackageBack
+from core.model.remedies import InstallPackages, PutPackageBack
 from core.model.steps import Severity
 from core.rules.frameworks.ended_imports import ended_imports
 from core.rules.frameworks.imports import packages_for_another_python
@@ -84,6 +84,14 @@ ENDS: list[tuple[dict[str, Any], tuple[Remains, ...], str, str]] = [
     ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": "/srv/torch"}, (), "python_environment_broken", "/srv/torch"),
     ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": f"{PREFIX}/src"}, (), "installation_interrupted", f"{PREFIX}/src"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "whose"), [("damaged", {"torchvision", "torch"}), ("absent", {"torchvision"})])
+def test_a_damaged_file_of_a_framework_concerns_it_whoever_imports_it(kind: str, whose: set[str]):
+    file = f"{SITE}/torch/nn/functional.py"
+    fields = {"wanted": "torch.nn.functional", "kind": kind, "path": file, "entry": 3, "owner": "torch 2.6.0"}
+    found = card(seen(ended(starts=("torchvision",), importer=f"{SITE}/torchvision/a.py", **fields)))
+    assert {c.partition(":")[0] for c in found.consumers} == {f"python/{name}" for name in whose}
 
 
 @pytest.mark.parametrize(("fields", "remains", "cause", "row"), ENDS)
@@ -183,3 +191,27 @@ def test_a_project_of_ones_own_whose_folder_is_gone_is_a_warning_and_a_framework
     theirs = card(seen(ended(**its, wanted="torch", owner="torch 2.6.0")))
     assert (mine.cause, mine.severity) == ("python_environment_broken", Severity.WARNING)
     assert (theirs.cause, theirs.severity) == ("python_environment_broken", Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "installed", "exchanged"), [("accelerate", "0.30.0", True), ("numpy", "1.26.4", False)]
+)
+def test_a_release_that_the_metadata_permits_is_not_asked_for_again(
+    wanted: str, installed: str, exchanged: bool
+) -> None:
+    """An installer would find it there and do nothing."""
+    machine = seen(
+        ended(
+            starts=("peft",), importer=f"{SITE}/peft/a.py", wanted=wanted, kind="no name", name="clear",
+            path=f"{SITE}/{wanted}/__init__.py", entry=3, owner=f"{wanted} {installed}",
+        )
+    )  # fmt: skip
+    some = (
+        Distribution(name="peft", version="0.17.1", requires=(f"{wanted}>=0.21",)),
+        Distribution(name=wanted, version=installed),
+    )
+    found = card(replace(machine, pythons=(python(distributions=some),)))
+    assert found.fix is not None
+    assert f"--upgrade peft {wanted}" in found.fix.advice
+    names = ("peft", wanted)
+    assert found.remedy == (InstallPackages(prefix=PREFIX, remove=names, install=names) if exchanged else None)

@@ -159,6 +159,36 @@ def test_another_installation_is_led_around(entry: int, remedy: Remedy):
     assert told.remedy == remedy
 
 
+@pytest.mark.parametrize(
+    ("source", "unlike", "severity"),
+    [
+        ("/w/tests/test_model.py", False, Severity.NOTE),
+        ("/w/tests/conftest.py", False, Severity.NOTE),
+        ("/w/tests/test_model.py", True, Severity.ERROR),
+        (f"{SITE}/tests.pth", False, Severity.ERROR),
+    ],
+)
+def test_a_stand_in_beside_tests_is_there_on_purpose(source: str, unlike: bool, severity: Severity):
+    entry = SearchEntry(path="/w/tests", origin="pth", source=source, line=1)
+    fake = torch(
+        kind="module",
+        path="/w/tests/torch.py",
+        entry=0,
+        owner="",
+        hidden=(TORCH,),
+        hidden_owner="torch 2.6.0",
+        unlike=unlike,
+    )
+    machine = seen(fake)
+    search = replace(machine.imports[0], entries=(entry, *ENTRIES[1:]))  # type: ignore[index]
+    assert [f.severity for f in found(replace(machine, imports=(search,)))] == [severity]
+
+
+def test_a_whole_copy_in_the_way_does_no_harm():
+    assert found(seen(in_the_way(0, whole=True))) == []
+    assert [f.severity for f in found(seen(in_the_way(0)))] == [Severity.ERROR]
+
+
 def test_the_users_numpy_over_the_systems_is_an_everyday_thing():
     numpy = FoundModule(
         name="numpy",
@@ -170,6 +200,17 @@ def test_the_users_numpy_over_the_systems_is_an_everyday_thing():
         hidden_owner="numpy 1.24.2",
     )
     assert found(seen(numpy, its=python(kind="system"))) == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "hidden", "severity"), [("2.1.0", "1.26.4", Severity.WARNING), ("1.26.4", "2.2.6", Severity.NOTE)]
+)
+def test_another_numpy_before_the_environments_matters_where_it_is_newer(owner: str, hidden: str, severity: Severity):
+    numpy = FoundModule(
+        name="numpy", kind="package", path="/opt/tools/numpy/__init__.py", entry=1, owner=f"numpy {owner}",
+        hidden=(f"{SITE}/numpy/__init__.py",), hidden_owner=f"numpy {hidden}",
+    )  # fmt: skip
+    assert [f.severity for f in found(seen(numpy))] == [severity]
 
 
 def test_extensions_for_another_python():

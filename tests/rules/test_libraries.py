@@ -13,11 +13,13 @@ from core.model.facts import (
     DamagedFile,
     Distribution,
     Edge,
+    EndedImport,
     FrameworkBuild,
     Frameworks,
     FrameworkTrial,
     Gap,
     How,
+    ImportSearch,
     Opening,
     PackageRecords,
     Snapshot,
@@ -105,6 +107,25 @@ def test_cause_and_cure(closures: Closure, damaged: tuple[DamagedFile, ...], cau
 )
 def test_nothing_is_said(seen: Snapshot) -> None:
     assert list(lacking_libraries(seen)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [(f"{SITE}/torch/version.py", ["import-ends-torch.version", "libraries-torch"]), (BINARY, ["libraries-torch"])]
+)  # fmt: skip
+def test_a_module_that_ends_the_import_is_no_part_of_what_is_not_searched(path: str, told: list[str]) -> None:
+    lacks = closure(
+        edges=(
+            edge(name="libcublas.so.12", elsewhere=(NCCL,)),
+            *([edge(state="damaged", path=BINARY)] if path == BINARY else []),
+        )
+    )
+    ends = EndedImport(
+        starts=("torch",), importer=f"{SITE}/torch/__init__.py", line=3, wanted="torch.version", kind="damaged", path=path, owner="torch 2.8.0"
+    )  # fmt: skip
+    search = ImportSearch(prefix=PYTHON.prefix, python="3.11", ended=(ends,))
+    found = [f for f in diagnose(machine(lacks, imports=(search,))) if f.severity > Severity.NOTE]
+    assert sorted(f.id.partition(".")[2] for f in found) == told
+    assert found[0].id.endswith(told[0])
 
 
 def test_a_name_that_is_opened_later_is_not_refuted_by_its_asker() -> None:
@@ -241,7 +262,7 @@ def test_a_crash_alone_decides_nothing() -> None:
 @pytest.mark.parametrize(
     ("name", "cudnn", "wanted"),
     [
-        ("onnxruntime-gpu", "9.10.2.21", "onnxruntime-gpu>=1.19,<1.24"),
+        ("onnxruntime-gpu", "9.10.2.21", "onnxruntime-gpu>=1.19,<1.27"),
         ("ctranslate2", "9.10.2.21", "ctranslate2>=4.5,<4.9"),
         ("ctranslate2", "8.9.7.29", "ctranslate2>=4.6.3,<4.9"),
     ],

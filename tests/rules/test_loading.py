@@ -366,6 +366,14 @@ def test_one_change_has_one_cause(name: str) -> None:
     assert [(f.cause, f.severity) for f in loud(build())] == [(cause, severity)]
 
 
+def test_nvrtc_without_built_ins_is_found_where_nothing_asks_for_it_by_name() -> None:
+    snapshot = cuda(toolkits=(WHEELS[0], NVRTC_ONLY))()
+    first = (snapshot.loads or ())[0]
+    rest = tuple(r for r in first.resolutions if r.name != "libnvrtc.so.12")
+    found = loud(m.with_load(snapshot, resolutions=rest))
+    assert [(f.cause, f.severity) for f in found] == [("nvrtc_missing_or_mismatch", ERROR)]
+
+
 @pytest.mark.parametrize("name", TABLE)
 def test_the_cause_is_primary_and_says_whom_it_concerns(name: str) -> None:
     build, cause, severity = TABLE[name]

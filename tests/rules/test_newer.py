@@ -18,6 +18,7 @@ from core.model.steps import Severity
 from core.rules.cudnn import cuda_libraries
 from core.rules.driver.compatibility import code_runs, is_tegra, ptx_compiles
 from core.rules.frameworks.grid import make_grid
+from core.rules.newer import FAMILY_NAMES
 from core.rules.root_cause import diagnose
 from tests import machines as m
 from tests import test_pseudo
@@ -153,7 +154,8 @@ def test_it_is_said_with_the_date_of_the_tables(place: Callable[[], Snapshot], s
     told = newest(findings)
     assert told
     assert {f.severity for f in told} == {Severity.UNKNOWN}
-    assert all(any(horizon_of("gpu").known_until in e.source for e in f.evidence) for f in told)
+    days = {horizon_of(family).known_until for family in FAMILY_NAMES}
+    assert all(any(day in e.source for day in days for e in f.evidence) for f in told)
     assert max(f.severity for f in findings) is Severity.UNKNOWN
     assert [f.cause for f in findings if f.primary] == []
 
@@ -230,7 +232,9 @@ def test_what_holds_for_known_releases_is_not_said_of_newer_ones(name: str, vers
     assert {f.cause for f in findings if f.severity >= Severity.WARNING} == {"framework_cpu_only_build"}
     fix = of(findings, f"frameworks.cpu-build-{name}").fix
     assert fix is not None
-    assert horizon_of("jax").known_until in fix.advice
+    family = release_family(name)
+    assert family is not None
+    assert horizon_of(family).known_until in fix.advice
     assert "pip install" not in fix.advice
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from core.model.facts import Distribution, Machine, Snapshot
 from core.model.findings import Finding
+from core.model.remedies import InstallPackages
 from core.model.steps import Severity
 from core.probes.python.distributions import ANCHORS, is_relevant
 from core.probes.python.environment import describe_environment
@@ -93,6 +94,14 @@ def environment_with(*distributions: tuple[str, str, tuple[str, ...]]) -> Snapsh
 
 def found(seen: Snapshot) -> list[Finding]:
     return list(broken_requirements(seen))
+
+
+def test_what_an_extra_requires_is_asked_for_with_its_releases():
+    """The name alone is met by what is installed, and an installer does nothing."""
+    wish = 'nvidia-cudnn-cu12<10.0,>=9.8; extra == "with-cuda"'
+    (told,) = found(environment_with(("jax-cuda12-plugin", "0.7.2", (wish,)), ("nvidia-cudnn-cu12", "9.1.0.70", ())))
+    assert isinstance(told.remedy, InstallPackages)
+    assert told.remedy.install == ("nvidia-cudnn-cu12<10.0,>=9.8",)
 
 
 def test_the_laggards_change_and_the_framework_stays():

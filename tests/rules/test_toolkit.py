@@ -142,10 +142,11 @@ def test_two_variables_that_disagree_are_a_note() -> None:
     assert [f.severity for f in found] == [NOTE]
 
 
-def test_compiler_without_code_for_the_gpu_is_a_note() -> None:
+@pytest.mark.parametrize("others", [(), (Gpu(index=1, name="NVIDIA H100", compute_capability="9.0"),)])
+def test_compiler_without_code_for_the_gpu_is_a_note(others: tuple[Gpu, ...]) -> None:
     gpu = Gpu(index=0, name="NVIDIA B200", compute_capability="10.0")
     snapshot = m.system_machine()
     tools = tuple(replace(t, nvcc="/usr/local/cuda-12.4/bin/nvcc") for t in snapshot.toolkits or ())
-    snapshot = m.with_copy(m.with_driver(replace(snapshot, toolkits=tools), gpus=(gpu,)), sass=(90, 100))
+    snapshot = m.with_copy(m.with_driver(replace(snapshot, toolkits=tools), gpus=(*others, gpu)), sass=(90, 100))
     found = [f for f in diagnose(snapshot) if f.cause == "compiler_lacks_gpu_arch"]
     assert [f.severity for f in found] == [NOTE]

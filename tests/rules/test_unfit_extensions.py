@@ -12,6 +12,7 @@ from core.model.facts.closure import Edge
 from core.model.findings import Finding
 from core.model.remedies import PutPackageBack
 from core.rules.frameworks.unfit_extensions import unfit_extensions
+from core.rules.root_cause import diagnose
 from tests.machines import PREFIX, SITE, python, wheel_machine
 
 MODULE = f"{SITE}/cv2/cv2.abi3.so"
@@ -87,6 +88,31 @@ def test_what_cannot_be_imported_is_an_error_and_what_a_part_of_a_package_lacks_
     assert "torch" in stopped.title
 
 
+def test_a_module_of_python_concerns_what_comes_to_it() -> None:
+    (card,) = cards(unfit(lacking("libsqlite3.so.0"), owner="", wanted="_sqlite3", starts=("diskcache",)))
+    assert len(card.consumers) == 1
+    assert "diskcache" in card.consumers[0]
+    (alone,) = cards(unfit(lacking("libffi.so.6"), owner="", wanted="_ctypes"))
+    assert "diskcache" not in alone.consumers[0]
+
+
+VOICE: dict[str, Any] = {
+    "owner": "phonemizer 3.3.0", "wanted": "phonemizer.backend.espeak.wrapper", "path": f"{SITE}/phonemizer/backend/espeak/wrapper.py",
+    "starts": ("phonemizer.backend.espeak.wrapper",), "importer": "", "line": 0,
+}  # fmt: skip
+
+
+def test_a_library_that_is_opened_at_use_is_a_warning_that_says_so() -> None:
+    silent = unfit(lacking("libespeak-ng.so.1"), **VOICE)
+    (card,) = cards(silent)
+    assert (card.severity.name, card.cause) == ("WARNING", "system_library_missing")
+    assert "cannot be imported" not in card.title
+    assert card.fix is not None
+    assert "espeak-ng" in card.fix.advice
+    (lead,) = [f for f in diagnose(machine(silent)) if f.headline]
+    assert lead.id == card.id
+
+
 SCIPY = {"owner": "scipy 1.16.0", "wanted": "scipy._lib", "path": f"{SITE}/scipy/_lib.so"}
 
 
@@ -108,3 +134,18 @@ def test_one_library_that_several_meet_is_one_card(first: EndedImport, second: E
     owners = {e.owner.partition(" ")[0] for e in (first, second)}
     assert all(name in told for name in owners)
     assert all(e.path in card.all_subjects for card in found[:count] for e in (first, second) if count == 1)
+
+
+@pytest.mark.parametrize(
+    ("edge", "severity"),
+    [
+        (lacking(MODULE, "wrong architecture", path=MODULE), "ERROR"),
+        (lacking("libodd.so.3"), "WARNING"),
+    ],
+)
+def test_a_module_that_no_import_was_seen_to_reach_is_at_fault_only_where_its_own_file_is(
+    edge: Edge, severity: str
+) -> None:
+    (found,) = cards(unfit(edge, wanted="cv2.gapi", importer=""))
+    assert found.severity.name == severity
+    assert ("has a module that does not load" in found.title) == (severity == "ERROR")

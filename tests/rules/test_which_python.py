@@ -52,10 +52,33 @@ def test_the_same_packages_elsewhere_are_a_note():
     assert found.severity is Severity.NOTE
 
 
+@pytest.mark.parametrize(
+    ("has", "severity"), [((), Severity.ERROR), (("torch",), Severity.NOTE), (None, Severity.NOTE)]
+)
+def test_what_an_environment_has_that_nothing_else_led_to(has: tuple[str, ...] | None, severity: Severity):
+    start = kernel("/old/env/bin/python", "/old/env", "activated")
+    (found,) = another_python_runs(machine(replace(start, runs=(replace(start.runs[0], has=has),))))
+    assert found.severity is severity
+
+
 def test_the_way_stays_the_findings_own():
     first = diagnose(machine(kernel("/usr/bin/python3", "/usr")))[0]
     assert first.cause == "wrong_environment_active"
     assert first.ways == ("notebook:/k/ml/kernel.json",)
+
+
+@pytest.mark.parametrize(("sure", "severity"), [(True, Severity.ERROR), (False, Severity.NOTE)])
+def test_a_service_whose_python_lacks_what_its_program_imports(sure: bool, severity: Severity):
+    one = StartedPython(
+        name="python3", path="/usr/bin/python3", prefix="/usr", seems=PREFIX, why="imports", program="/srv/x.py",
+        lacks=("torch",), sure=sure,
+    )  # fmt: skip
+    start = Start(id="service:/u/x.service", kind="service", at="/u/x.service", runs=(one,))
+    (found,) = another_python_runs(machine(start))
+    assert (found.severity, found.cause, found.ways) == (severity, "wrong_environment_active", (start.id,))
+    assert found.why.startswith("/srv/x.py imports torch")
+    assert found.fix is not None
+    assert f"{PREFIX}/bin/python" in str(found.fix)
 
 
 def tool(state, owner: str = "triton 3.4.0", name: str = "ptxas") -> UnfitTool:

@@ -22,6 +22,7 @@ from core.model.facts import Snapshot, Start
 from core.model.findings import Finding
 from core.model.remedies import Place as Entry
 from core.model.remedies import PointTo, Remedy, TakeOut, Unset
+from core.model.scan_options import ScanOptions
 from core.model.steps import Severity, Step
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
@@ -153,7 +154,7 @@ def look(home: Path, shell: str, folder: Path) -> Snapshot:
     os.chdir(folder)
     try:
         named = tuple(str(p) for p in (home / "ml", home / "miniconda3/envs/ml") if p.is_dir())
-        seen = take_snapshot(host, Progress(), pythons=named, probes=probes)
+        seen = take_snapshot(host, Progress(), ScanOptions(pythons=named), probes=probes)
     finally:
         os.chdir(before)
     assert not seen.errors, seen.errors

@@ -38,6 +38,7 @@ ENVIRONMENTS: Mapping[str, Sequence[Sequence[str]]] = {
     "jax": (("jax[cuda12]==0.7.2", *CUDA_12_8),),
     "tensorflow": (("tensorflow[and-cuda]==2.20.0", *CUDA_12_8),),
     "torch-2.6": (("torch==2.6.0", "torchvision==0.21.0", "numpy==2.2.6"),),
+    "hub": (("torch==2.6.0", "transformers==4.51.3", "accelerate==1.6.0", "datasets==3.6.0", "numpy==2.2.6"),),
 }  # fmt: skip
 """Name -> the arguments of one ``uv pip install`` after another, as a person would have given them."""
 
@@ -76,8 +77,14 @@ def master(name: str) -> Path:
 
 @contextmanager
 def copied(name: str, scene: str) -> Iterator[Path]:
-    """Give a scene its folder with the environment ``env`` in it, by hard links; it goes afterwards."""
-    source = master(name)
+    """Give a scene its folder with the environment of this name in it."""
+    with copied_from(master(name), scene) as folder:
+        yield folder
+
+
+@contextmanager
+def copied_from(source: Path, scene: str) -> Iterator[Path]:
+    """Give a scene its folder with a copy of an environment, ``env``, in it, by hard links; it goes afterwards."""
     folder = home() / "scenes" / f"{scene}-{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from tests.worldlab.scene import Ran, Scene, World, installs
 CHECKOUT = Path(tests.__file__).resolve().parent.parent
 SCAN_TIMEOUT = 300
 
-UNDECLARED = {"torch-2.8": ("packaging",), "torch-2.6": ("setuptools",)}
+UNDECLARED = {"torch-2.8": ("packaging",), "torch-2.6": ("setuptools",), "hub": ("setuptools",)}
 """Without these bitsandbytes 0.47.0 and triton 3.2.0 of a master cannot be imported, and do not say so in their metadata."""
 
 Verdict = Literal["named first", "quiet", "missed", "false alarm", "wrong scene", "no report", "borne out"]
@@ -49,10 +50,18 @@ class Outcome:
 
 
 def examine(
-    scene: Scene, *, cures: bool = False, keep: Path | None = None, oracle_only: bool = False, tries: bool = False
+    scene: Scene,
+    *,
+    cures: bool = False,
+    keep: Path | None = None,
+    oracle_only: bool = False,
+    tries: bool = False,
+    there: Path | None = None,
 ) -> Outcome:
-    """Stage the scene, run the oracle and the scan, or the oracle alone; ``tries``: the scan imports what is installed, too."""
-    with copied(scene.environment, scene.name) as folder:
+    """Stage the scene, run the oracle and the scan, or the oracle alone; ``tries``: the scan imports what is installed, too;
+    ``there``: a folder with a copy of the environment that the caller made.
+    """
+    with nullcontext(there) if there else copied(scene.environment, scene.name) as folder:
         world = World(folder=folder)
         if tries and (asked := UNDECLARED.get(scene.environment)):
             installs(*asked)(world)
@@ -64,7 +73,7 @@ def examine(
         if oracle_only:
             return Outcome(scene, "borne out", "no scan was asked for", said=_last_line(real.said))
         started = time.monotonic()
-        done = _convalesce(
+        done = convalesce(
             world, scene, "scan", "--json", "--full-names", *(["--try"] if tries else []), *world.arguments
         )
         seconds = time.monotonic() - started
@@ -89,7 +98,7 @@ def _refuted(scene: Scene, real: Ran) -> str:
     return ""
 
 
-def _convalesce(world: World, scene: Scene, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def convalesce(world: World, scene: Scene, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     real = scene.no_card or "--try" in arguments  # what is really imported sees this machine as it is
     starter = "without_card.py" if real else "with_card.py"
     start = ["-I", str(CHECKOUT / "tests" / "worldlab" / starter)]
@@ -151,7 +160,7 @@ def _cured(world: World, scene: Scene, report: Mapping[str, Any]) -> tuple[str, 
     if first is None or not fix.get("changes"):
         return ("advice" if fix.get("advice") else "nothing offered"), fix.get("advice", "")
     before = _listed(world.folder)
-    done = _convalesce(world, scene, "fix", first["id"], "--yes", "--json")
+    done = convalesce(world, scene, "fix", first["id"], "--yes", "--json")
     said = _said_by_fix(done)
     if done.returncode in (REFUSED, STUCK) or '"outcome": "done"' not in done.stdout.decode("utf-8", "replace"):
         return f"refused, status {done.returncode}", said
@@ -160,7 +169,7 @@ def _cured(world: World, scene: Scene, report: Mapping[str, Any]) -> tuple[str, 
     real = scene.oracle(world)
     if not real.ok:
         return "LEAVES THE FAULT", f"{said}\nthe program then: {real.said[-600:]}"
-    back = _convalesce(world, scene, "undo", "--yes")
+    back = convalesce(world, scene, "undo", "--yes")
     if back.returncode or (other := before ^ _listed(world.folder)):
         words = back.stderr.decode("utf-8", "replace") if back.returncode else "; ".join(sorted(map(str, other))[:6])
         return "NOT UNDONE", f"{said}\n{words}"

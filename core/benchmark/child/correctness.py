@@ -21,7 +21,7 @@ MAX_ALGORITHMS = 3
 """Maximum number of algorithms of each interface compared with each other."""
 
 
-def _about(problem: Problem, kind: str) -> Check:
+def _new_check(problem: Problem, kind: str) -> Check:
     return Check(
         kind=kind,  # type: ignore[arg-type]  # one of the four words
         type=problem.type,
@@ -51,7 +51,7 @@ def check_exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
     Raises:
         CallError: no interface could do it, or the GPU failed.
     """
-    shape, about = problem.shape, _about(problem, "exact")
+    shape, about = problem.shape, _new_check(problem, "exact")
     values = _values(shape)
     inputs = [which for which in range(3) if which != problem.written_tensor]
     buffers = bench.buffers(problem)
@@ -148,7 +148,7 @@ def check_algorithms_agree(bench: CudnnSession, problem: Problem) -> tuple[Check
             detail = (
                 "" if same else fact_text("two runs of one algorithm that promises equal results gave different bits")
             )
-            checks.append(replace(_about(problem, "repeated"), algorithm=label, right=same, detail=detail))
+            checks.append(replace(_new_check(problem, "repeated"), algorithm=label, right=same, detail=detail))
     if not runs:
         raise bench.most_telling_error or CallError("", None, detail=fact_text("no algorithm is offered for it"))
     return (*checks, *_against_each_other(problem, runs))
@@ -163,7 +163,7 @@ def _against_each_other(problem: Problem, runs: list[tuple[str, Plan, bytes]]) -
     for label, plan, data in runs:
         if label == base[0] and plan is base[1]:
             if any(map(math.isnan, true)):
-                about = _about(problem, "two algorithms")
+                about = _new_check(problem, "two algorithms")
                 found.append(replace(about, algorithm=label, right=False, detail=fact_text("the result holds NaN")))
             continue
         got = decode_numbers(data, result_type(problem))
@@ -185,7 +185,7 @@ def _against_each_other(problem: Problem, runs: list[tuple[str, Plan, bytes]]) -
         )
         found.append(
             replace(
-                _about(problem, "two algorithms"),
+                _new_check(problem, "two algorithms"),
                 algorithm=fact_text("{label} against {base}", label=label, base=base[0]),
                 right=right,
                 worst=None if nan else worst,

@@ -126,7 +126,7 @@ class Installer:
             "--quiet",
             "--report",
             str(report),
-            *self._from(wanted),
+            *self._index_options(wanted),
             *(("--no-deps",) if wanted.alone else ()),
             *(("--ignore-installed",) if wanted.fresh else ()),
             *wanted.requirements,
@@ -154,7 +154,7 @@ class Installer:
             "download",
             "--quiet",
             "--no-deps",
-            *self._from(wanted),
+            *self._index_options(wanted),
             "--require-hashes",
             "--dest",
             str(wheels),
@@ -175,7 +175,15 @@ class Installer:
             ChangeError: one could not be had.
         """
         self._run(
-            *("download", "--quiet", "--no-deps", *self._from(wanted), "--dest", str(into), *wanted.requirements),
+            *(
+                "download",
+                "--quiet",
+                "--no-deps",
+                *self._index_options(wanted),
+                "--dest",
+                str(into),
+                *wanted.requirements,
+            ),
             timeout=FETCH_SECONDS,
             env=self._env_for(wanted),
         )
@@ -192,7 +200,7 @@ class Installer:
             "--quiet",
             "--no-deps",
             "--no-compile",
-            *self._from(local),
+            *self._index_options(local),
             "--require-hashes",
             "--requirement",
             str(_requirements(packages, into)),
@@ -200,7 +208,7 @@ class Installer:
             env=self._env_for(local),
         )
 
-    def _from(self, wanted: Wanted) -> list[str]:
+    def _index_options(self, wanted: Wanted) -> list[str]:
         found = ["--only-binary", ":all:"]
         found += [w for folder in wanted.folders for w in ("--find-links", folder)]
         if not wanted.fetches:
@@ -260,7 +268,7 @@ class UvInstaller(Installer):
 
     def resolve(self, wanted: Wanted, into: Path) -> tuple[Package, ...]:
         """See Installer."""
-        options = (*self._from(wanted), *(("--no-deps",) if wanted.alone else ()))
+        options = (*self._index_options(wanted), *(("--no-deps",) if wanted.alone else ()))
         done = self._run(
             *("install", "--dry-run", "--python", self._python, *options, *wanted.requirements),
             timeout=RESOLVE_SECONDS,
@@ -272,7 +280,15 @@ class UvInstaller(Installer):
         exact = into / "exact.txt"
         exact.write_text("".join(f"{n}=={v}\n" for n, v in found), encoding="utf-8")
         done = self._run(
-            *("compile", "--quiet", "--python", self._python, *self._from(wanted), "--no-deps", "--generate-hashes"),
+            *(
+                "compile",
+                "--quiet",
+                "--python",
+                self._python,
+                *self._index_options(wanted),
+                "--no-deps",
+                "--generate-hashes",
+            ),
             *("--no-header", "--no-annotate", str(exact)),
             timeout=RESOLVE_SECONDS,
             env=self._env_for(wanted),
@@ -291,7 +307,7 @@ class UvInstaller(Installer):
         """Unpack the releases into the folder: uv keeps no wheel."""
         self._run(
             *("install", "--quiet", "--python", self._python, "--no-deps", "--target", str(into)),
-            *(*self._from(wanted), *wanted.requirements),
+            *(*self._index_options(wanted), *wanted.requirements),
             timeout=FETCH_SECONDS,
             env=self._env_for(wanted),
         )
@@ -305,13 +321,13 @@ class UvInstaller(Installer):
     def install(self, packages: Sequence[Package], into: Path) -> None:
         """See Installer."""
         self._run(
-            *("install", "--quiet", "--python", self._python, *self._from(self._wanted), "--no-deps"),
+            *("install", "--quiet", "--python", self._python, *self._index_options(self._wanted), "--no-deps"),
             *("--require-hashes", "--requirement", str(_requirements(packages, into))),
             timeout=FETCH_SECONDS,
             env=self._env_for(self._wanted),
         )
 
-    def _from(self, wanted: Wanted) -> list[str]:
+    def _index_options(self, wanted: Wanted) -> list[str]:
         found = ["--only-binary", ":all:"]
         found += [w for folder in wanted.folders for w in ("--find-links", folder)]
         if not wanted.fetches:

@@ -30,7 +30,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import find_distributions
 from core.probes.python.trials import installed_frameworks, run_trial
 from core.probes.sysroot import sysroot_of
-from core.probes.trust import of_interpreter
+from core.probes.trust import interpreter_verdict
 from core.transaction.journal import Journal
 from core.transaction.package_exchange import (
     TWINS,
@@ -151,7 +151,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     )
     if made.before == made.after:
         raise ChangeError(_("The packages in {prefix} are already as planned.", prefix=change.prefix))
-    beside: tuple[Change, ...] = _beside(change, root, twin)
+    beside: tuple[Change, ...] = _outside_changes(change, root, twin)
     if sources.guard:
         beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
     trials, problem = _try_out(made, root, seen, host, later, watch)
@@ -214,7 +214,7 @@ def _install(  # noqa: PLR0917 - what, from where, by whom
     folders = []
     if sources.named:
         named = Path(os.path.realpath(sources.named))
-        folders.append(str(named if named.is_dir() else _alone(named, into)))
+        folders.append(str(named if named.is_dir() else _in_own_folder(named, into)))
     if not sources.uses_network and (kept := cached_wheels(host, into)):
         folders.append(str(kept))
     wanted = Wanted(
@@ -235,7 +235,7 @@ def _install(  # noqa: PLR0917 - what, from where, by whom
     return packages
 
 
-def _alone(wheel: Path, into: Path) -> Path:
+def _in_own_folder(wheel: Path, into: Path) -> Path:
     """Return a folder that holds one wheel only: a folder of downloads holds much else."""
     place = into / "named"
     place.mkdir()
@@ -284,7 +284,7 @@ def _row(row: str, names: dict[str, bytes]) -> str:
     return f"{name},sha256={digest},{len(data)}\n"
 
 
-def _beside(change: ExchangePackages, root: Path, twin: str) -> tuple[FileSet, ...]:
+def _outside_changes(change: ExchangePackages, root: Path, twin: str) -> tuple[FileSet, ...]:
     """Return the change of what is outside the folder of packages: scripts, and what else wheels bring."""
     then = {os.path.relpath(p, change.prefix): p for p in _outside(change.prefix, change.folder)}
     now = {os.path.relpath(p, root): p for p in _outside(str(root), twin)}
@@ -372,7 +372,7 @@ def _extension_problem(
     """Return in a sentence which extension of a framework that came (torchvision, xformers) cannot be imported in the twin."""
     of_prefix = (c for c in seen.closures or () if os.path.realpath(c.consumer.prefix) == change.prefix)
     known = {c.consumer.framework.partition(" ")[0] for c in of_prefix}
-    verdict = of_interpreter(moved, sysroot_of(host))
+    verdict = interpreter_verdict(moved, sysroot_of(host))
     for name in (p.name for p in change.come if p.name in known and verdict.may):
         module = name.replace("-", "_")
         if not (Path(change.twin) / module / "__init__.py").is_file():
@@ -403,7 +403,7 @@ def try_frameworks(
     packages = tuple(d for folder in python.site_packages for d in find_distributions(folder, where) or ())
     python = replace(python, distributions=packages)
     request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch)
-    verdict = of_interpreter(python, where)
+    verdict = interpreter_verdict(python, where)
     if not verdict.may:
         return ()
     return tuple(run_trial(t, request, request.env, where, verdict) for t in installed_frameworks(python, where))

@@ -28,6 +28,8 @@ class ShellWords(msgspec.Struct):
     script: str = ""
     """$0."""
     _file: str = ""
+    _arrays: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    """Words of each array."""
 
     def expand(self, raw: str, *, tilde: bool = False) -> str:
         """Return a word as one text, with quotes removed and everything in it expanded."""
@@ -85,6 +87,9 @@ class ShellWords(msgspec.Struct):
         """Yield the words that a word expands to: split where it is not quoted, and with file names for patterns."""
         if raw in ('"$@"', "$@", '"${@}"'):
             yield from self.arguments
+            return
+        if (array := re.fullmatch(rf"\"?\$\{{({NAME})\[[@*]\]\}}\"?", raw)) and array[1] in self._arrays:
+            yield from self._arrays[array[1]]
             return
         text = self.expand(raw)
         quoted = raw[:1] in "\"'"

@@ -32,6 +32,21 @@ def read_assignments(
         state.exported.add(found[1])
 
 
+def read_dotenv(text: str, file: str, state: State) -> None:
+    """Apply a file as python-dotenv does: spaces around "=" and a comment behind a value are left out, ${NAME} alone is replaced."""
+    state.files.append(file)
+    row = re.compile(rf"(?:export\s+)?({_NAME})\s*=(.*)")
+    quoted = re.compile(r"\"([^\"]*)\"(?=\s|\Z)|'([^']*)'(?=\s|\Z)")
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := row.fullmatch(line.strip()):
+            told = found[2].strip()
+            whole = quoted.match(told)
+            value = (whole[1] or whole[2] or "") if whole else re.split(r"\s#", told, maxsplit=1)[0].rstrip()
+            filled = re.sub(r"\$\{[^{}]*\}", lambda m: _expanded(m[0], state.values.get), value)
+            state.set_variable(found[1], filled, file, number, "assignments")
+            state.exported.add(found[1])
+
+
 def _expanded(value: str, get: Callable[[str], str | None]) -> str:
     def put(found: re.Match[str]) -> str:
         name, kind, word = found[1] or found[4], found[2], found[3] or ""

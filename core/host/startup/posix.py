@@ -17,7 +17,7 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.expansion import ShellWords
 from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
-from core.host.startup.state import UNKNOWN
+from core.host.startup.state import UNKNOWN, State
 from core.host.startup.syntax import (
     NAME,
     Block,
@@ -56,8 +56,10 @@ class _Exit(Exception):  # noqa: N818 - control flow, no error
 class ShellReader(ShellWords):
     """Reads a shell's files without running anything."""
 
-    commands: list[tuple[list[str], str, int]] = msgspec.field(default_factory=list)
-    """Words of every command outside the language, with file and line: the programs that a script starts."""
+    follows: bool = False
+    """Whether commands are looked for: those of subshells and pipes count, too, and each is kept with its state."""
+    commands: list[tuple[list[str], str, int, State]] = msgspec.field(default_factory=list)
+    """Words of every command outside the language, with file, line and state: the programs that a script starts."""
     _exports_all: bool = False
     """After ``set -a``."""
     _functions: dict[str, list[Node]] = msgspec.field(default_factory=dict)
@@ -135,6 +137,10 @@ class ShellReader(ShellWords):
                 self._functions[node.name] = node.body
                 return True
             case Block():
+                if node.piped:
+                    for part in node.body if self.follows else ():
+                        self._subshell([part])
+                    return None
                 return self._subshell(node.body) if node.own else self._run(node.body)
 
     def _subshell(self, body: list[Node]) -> bool | None:
@@ -149,13 +155,18 @@ class ShellReader(ShellWords):
             return None
         finally:
             self.state, self._functions = before, functions
-            del self.commands[started:]
+            if not self.follows:
+                del self.commands[started:]
 
     def _chain(self, node: Chain) -> bool | None:
         result: bool | None = None
-        for operator, part in node.parts:
+        for number, (operator, part) in enumerate(node.parts):
             if operator and result is not None and result is (operator == "||"):
                 continue
+            rest = node.parts[number:]
+            if operator and result is None and all(o == "&&" for o, _part in rest):
+                self._perhaps([Chain([("", part), *rest[1:]])])
+                return None
             if operator and result is None:
                 self._perhaps([part])
             else:
@@ -277,8 +288,10 @@ class ShellReader(ShellWords):
             case "exit":
                 raise _Exit
             case "exec" if arguments:
-                rest = [a for n, a in enumerate(arguments) if not (a.startswith("-") and n < 2)]
-                self.commands.append(([*(f"{n}={v}" for n, v in given), *rest], self._file, line))
+                options = next((n for n, a in enumerate(arguments) if not a.startswith("-")), len(arguments))
+                named = options > 0 and arguments[options - 1].endswith("a")  # bash's exec -a NAME
+                rest = arguments[options + named :]
+                self._start([*(f"{n}={v}" for n, v in given), *rest], line)
                 raise _Exit
             case "command" | "builtin" if arguments and not arguments[0].startswith("-"):
                 return self._command(arguments[0], arguments[1:], line, given)
@@ -296,7 +309,7 @@ class ShellReader(ShellWords):
                     if equals:
                         self.state.aliases[short] = (text, self._file, line)
                 return True
-            case "dotenv" | "dotenv_if_exists":
+            case "dotenv" | "dotenv_if_exists" if not self.follows:  # direnv's; a program in other scripts
                 return self._dotenv(arguments[0] if arguments else ".env")
             case "source_env" | "source_env_if_exists" if arguments:
                 path = self._beside(arguments[0])
@@ -308,10 +321,9 @@ class ShellReader(ShellWords):
                 return True
             case "cd" if arguments and not arguments[-1].startswith("-"):
                 here = self.state.values.get("PWD", "/")
-                self.state.values["PWD"] = (
-                    UNKNOWN if UNKNOWN in arguments[-1] else posixpath.normpath(posixpath.join(here, arguments[-1]))
-                )
-                return None
+                place = posixpath.normpath(posixpath.join(here, arguments[-1]))
+                self.state.values["PWD"] = UNKNOWN if UNKNOWN in place else place
+                return True if self.follows and self.around.kind(place) == "folder" else None
             case "module" | "ml" if arguments:
                 words = arguments if name == "module" or arguments[0] in LOADING else ["load", *arguments]
                 load_modules(words, self.around, self.state)
@@ -321,11 +333,15 @@ class ShellReader(ShellWords):
                 return True
         if name in self._functions:
             return self._call(name, arguments)
-        extra = dict(given)
-        self.commands.append(([name, *arguments], self._file, line))
-        if extra:
-            self.commands[-1] = ([*(f"{n}={v}" for n, v in extra.items()), name, *arguments], self._file, line)
+        self._start([*(f"{n}={v}" for n, v in dict(given).items()), name, *arguments], line)
         return None
+
+    def _start(self, words: list[str], line: int) -> None:
+        state = self.state
+        if self.follows:
+            state = self.state.copy()
+            state.files = list(self.state.files)
+        self.commands.append((words, self._file, line, state))
 
     # --- direnv-stdlib(1) ------------------------------------------------------------------------------------
 
@@ -428,6 +444,7 @@ class ShellReader(ShellWords):
     def _assigned(self, name: str, plus: str, raw: str) -> str:
         if raw.startswith("(") and raw.endswith(")"):  # An array: zsh ties path to PATH.
             words = [w for t in _array(raw[1:-1]) for w in self.words(t)]
+            self._arrays[name] = [*(self._arrays.get(name, ()) if plus else ()), *words]
             value = ":".join(words)
             tied = self.state.values.get(name.upper(), "") if self.shell == "zsh" else ""
             return f"{tied}:{value}" if plus and tied else value
@@ -477,6 +494,10 @@ class ShellReader(ShellWords):
         return None if arguments else False
 
     def _unary(self, operator: str, value: str) -> bool | None:
+        if operator in ("-f", "-r", "-s", "-d", "-e", "-x", "-a") and not value.startswith("/"):
+            value = posixpath.join(self.state.values.get("PWD", ""), value)
+            if UNKNOWN in value:
+                return None
         match operator:
             case "-n":
                 return bool(value)

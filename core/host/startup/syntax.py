@@ -208,6 +208,8 @@ class Block(msgspec.Struct):
     body: list[Node]
     own: bool
     """Whether it is a subshell, whose assignments are lost."""
+    piped: bool = False
+    """Whether its commands are joined by pipes, so that each is a subshell."""
 
 
 Node = Simple | Chain | If | Case | Loop | Function | Block
@@ -271,13 +273,12 @@ class _Parser:
 
     def _pipeline(self) -> Node:
         first = self._command()
-        piped = False
+        piped = [first]
         while (token := self._look()) and token.operator and token.text in ("|", "|&"):
             self._at += 1
             self._skip("\n")
-            self._command()
-            piped = True
-        return Block([], own=True) if piped else first
+            piped.append(self._command())
+        return Block(piped, own=True, piped=True) if len(piped) > 1 else first
 
     def _command(self) -> Node:
         token = self._take()

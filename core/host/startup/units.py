@@ -61,6 +61,10 @@ def unit_rows(text: str, file: str) -> Iterator[Row]:
             yield Row(key.strip(), value.strip(), file, first)
 
 
+_MAY_LAST = re.compile(r"python|\.py\b|\.sh\b|\bsh\s|/bin/activate|env/bin/")
+"""In the one of several commands (Type=oneshot) that does the work; the last one without such words."""
+
+
 def apply_unit(
     rows: Iterable[Row], state: State, around: Surroundings, known: Mapping[str, str], *, own: bool = True
 ) -> Unit:
@@ -77,9 +81,7 @@ def apply_unit(
         if not row.value:
             lists.pop(row.key, None)
             single.pop(row.key, None)
-        elif row.key == "ExecStart":
-            single.setdefault(row.key, row)
-        else:
+        elif row.key != "ExecStart" or row.key not in single or not _MAY_LAST.search(single[row.key].value):
             single[row.key] = row
             lists.setdefault(row.key, []).append(row)
     for row in (*lists.get("DefaultEnvironment", ()), *lists.get("Environment", ())):

@@ -98,15 +98,15 @@ def compose_environment(variables: Iterable[Variable]) -> dict[str, str]:
     if not machine and not user:
         return ours.as_dict()
     block = EnvironmentBlock()
-    _supply(block, ours, MACHINE_CORE_VARIABLES)
+    _copy_values(block, ours, MACHINE_CORE_VARIABLES)
     _apply(block, machine, joined=False)
-    _supply(block, ours, USER_CORE_VARIABLES)
+    _copy_values(block, ours, USER_CORE_VARIABLES)
     _apply(block, user, joined=True)
-    _supply(block, ours, ACCOUNT_VARIABLES)
+    _copy_values(block, ours, ACCOUNT_VARIABLES)
     return block.as_dict()
 
 
-def _supply(block: EnvironmentBlock, ours: EnvironmentBlock, names: tuple[str, ...]) -> None:
+def _copy_values(block: EnvironmentBlock, ours: EnvironmentBlock, names: tuple[str, ...]) -> None:
     for name in names:
         value = ours.get(name)
         if value is not None:

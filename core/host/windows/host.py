@@ -162,12 +162,12 @@ def _values(root: int, key: str) -> tuple[Value, ...] | None:
     """All values of a key: name, data, type; None if the key cannot be read."""
     try:
         with _open(root, key) as opened:
-            return tuple(_each(opened))
+            return tuple(_registry_values(opened))
     except OSError:
         return None
 
 
-def _each(opened: winreg.HKEYType) -> Iterator[Value]:
+def _registry_values(opened: winreg.HKEYType) -> Iterator[Value]:
     for index in range(winreg.QueryInfoKey(opened)[1]):
         with suppress(OSError):  # It was removed meanwhile.
             yield winreg.EnumValue(opened, index)

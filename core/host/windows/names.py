@@ -64,7 +64,7 @@ def _name(sid: str) -> Iterator[str]:
         kernel.LocalFree(whose)
 
 
-def _share(network: ctypes.WinDLL, drive: str, room: int) -> tuple[str, int]:
+def _mapped_share(network: ctypes.WinDLL, drive: str, room: int) -> tuple[str, int]:
     """Return what a drive is mapped to, and the number of characters that its name needs."""
     share, size = ctypes.create_unicode_buffer(room), wintypes.DWORD(room)
     said = network.WNetGetConnectionW(drive, share, ctypes.byref(size))
@@ -77,7 +77,7 @@ def mapped_shares() -> Iterator[str]:
     network = ctypes.WinDLL("mpr")
     for letter in string.ascii_uppercase:
         if kernel.GetDriveTypeW(f"{letter}:\\") == REMOTE:
-            share = whole_answer(partial(_share, network, f"{letter}:"), USUAL_SHARE, MAX_SHARE)
+            share = whole_answer(partial(_mapped_share, network, f"{letter}:"), USUAL_SHARE, MAX_SHARE)
             if share:
                 yield share
     with suppress(OSError), winreg.OpenKey(winreg.HKEY_CURRENT_USER, "Network") as drives:

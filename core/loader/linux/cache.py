@@ -154,10 +154,10 @@ def conf_folders(path: str = "/etc/ld.so.conf", *, root: str = "/") -> tuple[Con
     """Return the folders of ld.so.conf in order, including those of included files (globs, relative to the including
     file).
     """
-    return tuple(_conf(path, root, set()))
+    return tuple(_read_configuration(path, root, set()))
 
 
-def _conf(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[ConfFolder]:
+def _read_configuration(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[ConfFolder]:
     if path in seen or len(seen) >= MAX_CONF_FILES or depth > MAX_DEPTH:
         return
     seen.add(path)
@@ -172,7 +172,7 @@ def _conf(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[Conf
         if words[:1] == ["include"]:
             for pattern in words[1:]:
                 for file in _glob(posixpath.normpath(posixpath.join(posixpath.dirname(path), pattern)), root):
-                    yield from _conf(file, root, seen, depth + 1)
+                    yield from _read_configuration(file, root, seen, depth + 1)
         elif line and words[0] != "hwcap":
             folders = (folder.split("=", 1)[0] for folder in re.split(r"[:,\s]+", line))  # "=libc5" was a library type.
             yield from (ConfFolder(path=folder, source=f"{path}:{number}") for folder in folders if folder[:1] == "/")

@@ -121,7 +121,7 @@ class Process:
     ) -> Edge | None:
         by = asked[0].path if asked else ""
         if taken is None:
-            at, state = _unfit(found)
+            at, state = _skipped_file(found)
             return Edge(
                 name=found.name,
                 wanted_by=by,
@@ -183,7 +183,7 @@ class Process:
             f"{__name__} {'all' if everything else 'GPU'} {path_text(path)}",
             " ".join(identities) if all(identities) else "",
             tuple[Undefined, ...],
-            lambda: self._unmet(path, [one.file.path for one in together], None if everything else NVIDIA_NAME),
+            lambda: self._unmet_symbols(path, [one.file.path for one in together], None if everything else NVIDIA_NAME),
         )
         gaps = []
         for one in left or ():
@@ -201,7 +201,9 @@ class Process:
         )
         return bool(found)
 
-    def _unmet(self, path: str, scope: Iterable[str], named: re.Pattern[str] | None) -> tuple[Undefined, ...] | None:
+    def _unmet_symbols(
+        self, path: str, scope: Iterable[str], named: re.Pattern[str] | None
+    ) -> tuple[Undefined, ...] | None:
         """Return the symbols that no file in the scope exports; None if that cannot be determined."""
         root = self._search.policy.root
         undefined = undefined_symbols(path, root=root, named=named)
@@ -266,7 +268,7 @@ def _family(symbol: str, needed: Sequence[str]) -> str:
     return stems[max(fit, key=len)] if fit else ""
 
 
-def _unfit(found: Resolution) -> tuple[Attempt | None, EdgeState]:
+def _skipped_file(found: Resolution) -> tuple[Attempt | None, EdgeState]:
     """Return the file that the loader skipped, and why; nothing for a name that was not found."""
     for at in found.attempts:
         if at.outcome == "unreadable":

@@ -171,7 +171,7 @@ def _windows(policy: DllPolicy) -> Iterator[DllFolder]:
     yield DllFolder(policy.windows, How.WINDOWS)
 
 
-def _current(policy: DllPolicy) -> Iterator[DllFolder]:
+def _current_folder(policy: DllPolicy) -> Iterator[DllFolder]:
     if policy.current and policy.set_directory is None:
         yield DllFolder(policy.current, How.CURRENT)
 
@@ -194,8 +194,8 @@ def _path(policy: DllPolicy) -> Iterator[DllFolder]:
         yield DllFolder(folder, How.PATH, f"PATH: {entry}", remark)
 
 
-SAFE_ORDER: tuple[Step, ...] = (_application, _set_directory, _system, _system16, _windows, _current, _path)
-UNSAFE_ORDER: tuple[Step, ...] = (_application, _set_directory, _current, _system, _system16, _windows, _path)
+SAFE_ORDER: tuple[Step, ...] = (_application, _set_directory, _system, _system16, _windows, _current_folder, _path)
+UNSAFE_ORDER: tuple[Step, ...] = (_application, _set_directory, _current_folder, _system, _system16, _windows, _path)
 SEARCH_FLAGS: tuple[tuple[int, Step], ...] = (
     (DLL_LOAD_DIR, _dll_folder),
     (APPLICATION_DIR, _application),

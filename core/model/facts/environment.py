@@ -104,7 +104,7 @@ class NamedPlace(Frozen, frozen=True, kw_only=True):
     blocked: str = ""
     """Of a folder that is to be written to: the file that stands in its way, or the folder that this user may not write to."""
     runs: bool = True
-    """Of a program: whether this user may run it."""
+    """Of a program: whether this user may run it; of a folder for compiled code: whether code can be loaded from it."""
 
 
 class Vocabulary(Frozen, frozen=True, kw_only=True):

@@ -140,7 +140,7 @@ class DamagedFile(Frozen, frozen=True, kw_only=True):
     version: str
     location: str = ""
     """The folder of packages that it was installed into, where that is known."""
-    state: Literal["missing", "size differs", "hash differs"]
+    state: Literal["missing", "size differs", "hash differs", "unreadable"]
     header: str = ""
     """What its header shows where the size differs: "truncated", "empty"; "good" for a complete library."""
     stripped: bool = False

@@ -59,7 +59,10 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     alone: bool = False
     """Whether its entry's folder contains nothing else that can be imported."""
     unlike: bool = False
-    """For one that hides a module of Python itself: its text has no name that the hidden module defines."""
+    """For one that hides a module of Python itself, or one that nothing installed: its text has no name that the hidden
+    module has."""
+    whole: bool = False
+    """For one that nothing installed and that hides another: it has every file and every name of that one."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 

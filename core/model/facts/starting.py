@@ -89,10 +89,18 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """The environment of this file; empty if it belongs to none."""
     seems: str
     """The environment that appears to be meant."""
-    why: Literal["lies in it", "activated", "VIRTUAL_ENV", "CONDA_PREFIX", "name"]
-    """The evidence for that. name: its name."""
+    why: Literal["lies in it", "activated", "VIRTUAL_ENV", "CONDA_PREFIX", "name", "imports"]
+    """The evidence for that. name: its name. imports: it has what the program imports, and the Python that runs does not."""
     source: str = ""
     """The file and line that point to another environment, if known."""
+    program: str = ""
+    """Of imports: the program's file, the module that it is, or its code."""
+    lacks: tuple[str, ...] = ()
+    """Of imports: the modules that the Python lacks."""
+    sure: bool = True
+    """Whether the same Python runs wherever the way is started; a name may lead elsewhere once an environment is activated."""
+    has: tuple[str, ...] | None = None
+    """The distributions of an environment that nothing else led to; None for one that is listed, or that was not read."""
 
 
 class Start(Frozen, frozen=True, kw_only=True):

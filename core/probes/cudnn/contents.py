@@ -46,15 +46,15 @@ def choose_files(found: CudnnFolder, major: int, where: Sysroot) -> dict[str, st
         what = parse_cudnn_name(name, where.system)
         if what and what.major == major and not (what.hashed and what.role):
             by_role.setdefault(what.role, []).append(name)
-    main = _first((shipped_name("", major, where.system),), by_role.get("", []))
+    main = _first_present((shipped_name("", major, where.system),), by_role.get("", []))
     version = true_version(where.join(found.spot.folder, main), where.root)[0] if main else None
     chosen = {"": main} if main else {}
     for role in sorted(by_role.keys() - {""}):
-        chosen[role] = _first(names_tried(role, major, version, where.system), by_role[role])
+        chosen[role] = _first_present(names_tried(role, major, version, where.system), by_role[role])
     return chosen
 
 
-def _first(wanted: Iterable[str], there: list[str]) -> str:
+def _first_present(wanted: Iterable[str], there: list[str]) -> str:
     low = {name.lower(): name for name in there}
     hits = (low[name.lower()] for name in wanted if name.lower() in low)
     return next(hits, there[-1] if there else "")
@@ -158,8 +158,8 @@ def assemble_copy(
         files=files,
         missing=missing,
         missing_source=missing_source,
-        sass=_common(f.sass for f in files),
-        ptx=_common(f.ptx for f in files if f.sass),
+        sass=_common_elements(f.sass for f in files),
+        ptx=_common_elements(f.ptx for f in files if f.sass),
         bound=tuple(sorted({word for f in files for word in f.bound})),
         source=found.spot.source,
     )
@@ -187,7 +187,7 @@ def missing_names(
     return tuple(sorted(named)), ", ".join(dict.fromkeys(named[n] for n in sorted(named)))
 
 
-def _common(sets: Iterable[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+def _common_elements(sets: Iterable[tuple[int, ...] | None]) -> tuple[int, ...] | None:
     """Return the common elements of all non-empty sets; None if nothing was examined."""
     known = [s for s in sets if s is not None]
     holding = [set(s) for s in known if s]

@@ -20,7 +20,7 @@ from core.probes.cudnn.links import find_header, find_links, stale_cache_path
 from core.probes.cudnn.locations import CudnnFolder, CudnnSpot, bundler_of, conda_package, debian_package, find_folders
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import of_copy
+from core.probes.trust import changeable_in_copy
 from core.probes.wheel_record import RecordRow, hash_files, record_rows
 
 PAGES_SECONDS = 0.25
@@ -53,7 +53,7 @@ def look(request: ProbeRequest) -> tuple[CudnnCopy, ...]:
     copies = []
     for one in found:
         for bare in _copies(one, survey):
-            copy = replace(bare, changeable=of_copy(bare, where))
+            copy = replace(bare, changeable=changeable_in_copy(bare, where))
             copies.append(copy)
             request.keep(copy)
     return tuple(copies)

@@ -25,7 +25,7 @@ from core.probes.driver.protocol import DriverEvent, DriverQuery
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
-from core.probes.trust import of_search_paths, record_execution
+from core.probes.trust import record_execution, trusted_search_paths
 
 NVML_TIMEOUT_SECONDS = 8.0
 """Seconds for NVML's child."""
@@ -92,18 +92,18 @@ def look(request: ProbeRequest) -> Driver:
     where = sysroot_of(request.host)
     if request.seen.machine.other_root:
         return Driver(**_files(request, where))
-    env = of_search_paths(without_silent_folders(request.env, where), request, where)
+    env = trusted_search_paths(without_silent_folders(request.env, where), request, where)
     request = replace(request, env=env)
     hidden = [name for name in HIDING_VARIABLES if name in env]
     nvml = _begin(lambda: _nvml(request))
     cuda = _begin(lambda: _cuda(request, env, parts=where.system == "linux"))
     shown = _begin(lambda: _cuda(request, without_variables(env, hidden))) if hidden else None
-    cleaned = _begin(lambda: _cuda(request, _clean(env))) if brings_driver(env, where) else None
+    cleaned = _begin(lambda: _cuda(request, _without_library_path(env))) if brings_driver(env, where) else None
     seen = _files(request, where)
     answer = cuda()
     clean = cleaned() if cleaned else None
     if clean is None and _search_path(env, where) and answer.cuda and answer.cuda.status != 0:
-        clean = _cuda(request, _clean(env))
+        clean = _cuda(request, _without_library_path(env))
     managed = nvml()
     unhidden = shown() if shown else None
     bare, blamed = bisect_variables(request, (answer, unhidden, clean), start + BLAME_SECONDS)
@@ -166,7 +166,7 @@ def without_variables(env: Mapping[str, str], names: list[str]) -> dict[str, str
     return {n: v for n, v in env.items() if n not in names}
 
 
-def _clean(env: Mapping[str, str]) -> dict[str, str]:
+def _without_library_path(env: Mapping[str, str]) -> dict[str, str]:
     return without_variables(env, ["LD_LIBRARY_PATH"])
 
 

@@ -6,7 +6,6 @@ This module judges nothing and loads nothing; ``openings`` runs the child that o
 from __future__ import annotations
 
 import fnmatch
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -28,10 +27,11 @@ from core.probes.kept_looks import kept_look
 from core.probes.loading.built_for import built_for
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
+from core.probes.noexec import Noexec
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import every_distribution
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import of_opening
+from core.probes.trust import opening_verdict
 from core.probes.wheel_record import installed_by_conda, read_record, record_rows
 
 DRIVERS_OWN = late_pattern(
@@ -62,8 +62,6 @@ COMPILERS_OWN = late_pattern(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)
 VARIANT = late_pattern(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
 """The CUDA version in the name of a library that exists in several variants."""
 
-ST_NOEXEC = 8
-"""statvfs(3)."""
 MOST_STEPS_BACK = 8
 MAX_EXTENSION_FILES = 24
 MAX_EXTENSIONS = 12
@@ -161,7 +159,10 @@ def linked_extensions(setting: Setting) -> tuple[Distribution, ...]:
             if not what.name.startswith("nvidia-") and not re.fullmatch("torch(vision|audio|-nightly)?", what.name):
                 rows = record_rows(what, r"\.so\"?,", where)
                 upper = sorted(rows, key=lambda p: (p.count("/"), p))[:MAX_ASKED_FILES]
-                if any(TORCHS_OWN.fullmatch(n) for p in upper for n in read_image(p, root=where.root).needed):
+                egg = what.location.endswith(".egg")  # compiled here, so that its symbols are worth a look
+                if any(TORCHS_OWN.fullmatch(n) for p in upper for n in read_image(p, root=where.root).needed) or (
+                    egg and upper
+                ):
                     found.append(what)
                 for path in upper:
                     where.local_path(path)  # The answer depends on the files that were read.
@@ -174,18 +175,9 @@ def linked_extensions(setting: Setting) -> tuple[Distribution, ...]:
 def _process(setting: Setting) -> Process:
     python = setting.python
     program = setting.search.program(python.executable) if python.executable else None
-    silent: dict[str, bool] = {}
-
-    def executable(path: str) -> bool:
-        folder = os.path.dirname(path)  # noqa: PTH120 - a text of the examined system
-        if folder not in silent:
-            try:
-                silent[folder] = not os.statvfs(setting.where.local_path(folder)).f_flag & ST_NOEXEC
-            except (OSError, ValueError):
-                silent[folder] = True
-        return silent[folder]
-
-    made = Process(setting.search, program if program and program.image.format == "ELF" else None, executable)
+    made = Process(
+        setting.search, program if program and program.image.format == "ELF" else None, Noexec(setting.where).allows
+    )
     made.preload(setting.request.env.get("LD_PRELOAD", ""))
     return made
 
@@ -251,7 +243,9 @@ class Walk:
             consumer=self._setting.python.consumer(f"{what.name} {what.version}"),
             binaries=tuple(self.binaries),
             files=tuple(self._files),
-            edges=tuple(replace(e, elsewhere=self._elsewhere(e)) for e in self.edges if not (newer and e.optional)),
+            edges=tuple(
+                replace(e, elsewhere=self._files_elsewhere(e)) for e in self.edges if not (newer and e.optional)
+            ),
             gaps=tuple(self.gaps),
             openings=self._opened_in_child(),
         )
@@ -275,7 +269,7 @@ class Walk:
             return None
         python, where = self._setting.python, self._setting.where
         files = (*(s.path for s in steps), *self._process.reached)
-        opened = open_libraries(python, steps, consumer, request, partial(of_opening, python, files, where))
+        opened = open_libraries(python, steps, consumer, request, partial(opening_verdict, python, files, where))
         others = {s.path for s in self.steps[: self._before]}
         return tuple(o for o in opened if o.library not in others) if opened is not None else None
 
@@ -387,8 +381,12 @@ class Walk:
 
     @cached_property
     def _opens_libraries(self) -> bool:
-        """Whether Python code of the distribution opens libraries by itself: these need not name what they use."""
+        """Whether Python code of the distribution opens libraries by itself, which need not name what they use; an egg was linked here,
+        and the linker leaves a name out that it found nothing in.
+        """
         where = self._setting.where
+        if self._distribution.location.endswith(".egg"):
+            return True
         rows = sorted(record_rows(self._distribution, r"\.py\"?,", where), key=lambda p: (p.count("/"), p))
         texts = (where.text(path, TEXT_BYTES) or "" for path in rows[:MAX_TEXTS])
         return any(OPENS_LIBRARY.search(text) for text in texts)
@@ -425,7 +423,7 @@ class Walk:
             if one.file.path.startswith(own) or any(one.file.path.startswith(f) for f in self._setting.folders):
                 self.gaps += self._process.unmet_symbols(one, scope, everything=mine)
 
-    def _elsewhere(self, edge: Edge) -> tuple[str, ...]:
+    def _files_elsewhere(self, edge: Edge) -> tuple[str, ...]:
         """Return the files of the wanted name in this environment's packages and in toolkits, outside the search path."""
         if edge.state != "absent":
             return ()

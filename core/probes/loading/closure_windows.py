@@ -152,10 +152,10 @@ class DllWalk:
             ],
             gaps=tuple(g for by, g in self.gaps if by not in sound)[:MAX_GAPS],
             openings=openings,
-            strays=tuple(self._strays()),
+            strays=tuple(self._stray_files()),
         )
 
-    def _strays(self) -> Iterator[str]:
+    def _stray_files(self) -> Iterator[str]:
         """Yield the unusable files in a package's folder that no package installed."""
         unfit = dict.fromkeys([*(e.path for _by, e in self.edges), *(g.provider for _by, g in self.gaps)])
         for path in filter(None, unfit):
@@ -224,7 +224,7 @@ class DllWalk:
             winner = found.winner
             if winner and winner.outcome == "found":
                 self._files.setdefault(winner.path)
-                gaps += unmet_functions(found, search, found.wanted_by, self._elsewhere(found.name))
+                gaps += unmet_functions(found, search, found.wanted_by, self._files_elsewhere(found.name))
                 if found.wanted_by == start and winner.how is not How.API_SET:
                     direct.append(winner.path)
                 continue
@@ -239,10 +239,10 @@ class DllWalk:
                 self._others.append((by, edge))
         if all(e.by_name for e in bad):
             self._loaded = loaded
-        bad += self._behind(bad, search)
+        bad += self._missing_further(bad, search)
         return bad, gaps, tuple(direct)
 
-    def _behind(self, absent: Sequence[Edge], search: DllSearch) -> Iterator[Edge]:
+    def _missing_further(self, absent: Sequence[Edge], search: DllSearch) -> Iterator[Edge]:
         """Yield the missing dependencies of files found only elsewhere: a fix needs their folders, too."""
         known = {e.name.lower() for e in absent}
         queue = [e.elsewhere[0] for e in absent if e.elsewhere]
@@ -268,7 +268,7 @@ class DllWalk:
             path=winner.path if winner else "",
             detail=winner.detail if winner else "",
             attempts=found.attempts[:40],
-            elsewhere=self._elsewhere(found.name) if winner is None else (),
+            elsewhere=self._files_elsewhere(found.name) if winner is None else (),
         )
 
     # --- a child ---------------------------------------------------------------------------------------------
@@ -350,7 +350,7 @@ class DllWalk:
         policy = cpython_policy(application, variable, added=added, root=self._where.root)
         return replace(policy, loading=ntpath.dirname(path))
 
-    def _elsewhere(self, name: str) -> tuple[str, ...]:
+    def _files_elsewhere(self, name: str) -> tuple[str, ...]:
         """Return files of this name in the packages, outside the search path: nvidia's wheels keep them in bin."""
         where, sites = self._where, self._python.site_packages
         folders = [*nvidias_folders(sites, where), *(where.join(base, "torch", "lib") for base in sites)]

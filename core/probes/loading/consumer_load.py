@@ -15,7 +15,7 @@ from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.plan import LoadContext, LoadPlan, plan_load
 from core.probes.loading.roll_call.parent import ask_roll_call, run_roll_call
 from core.probes.sysroot import Sysroot, without_silent_folders
-from core.probes.trust import of_load, printable_changeable, record_execution
+from core.probes.trust import load_verdict, printable_changeable, record_execution
 
 
 def test_load(
@@ -23,14 +23,14 @@ def test_load(
 ) -> Load:
     """Return a consumer's search and its roll calls."""
     first = plan_load(consumer, wish, python, setting)
-    verdict = of_load(first, python, setting.where) if is_callable(first, setting) else Verdict(may=True)
+    verdict = load_verdict(first, python, setting.where) if is_callable(first, setting) else Verdict(may=True)
     called = _run_roll_call(first, setting, verdict)
     again: RollCall | None = None
     if called is not None and _path_mattered(first, called):
         env = {name: value for name, value in setting.env.items() if name != PATH_VARIABLE}
         clean = replace_env(setting, env)
         second = plan_load(consumer, wish, python, clean)
-        again = _run_roll_call(second, clean, of_load(second, python, setting.where))
+        again = _run_roll_call(second, clean, load_verdict(second, python, setting.where))
     return Load(
         consumer=consumer,
         major=wish.major,

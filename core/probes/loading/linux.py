@@ -54,7 +54,7 @@ class Tracer:
 
     def trace(self, main: str) -> None:
         """Resolve the main library (a bare name or a path) and all its dependencies."""
-        first = self._wish(main, self._chain)
+        first = self._resolve(main, self._chain)
         shim = self._take(first, self._chain)
         if shim is None:
             return
@@ -74,7 +74,7 @@ class Tracer:
         for name in image.needed:
             what = parse_cudnn_name(name, "linux")
             if what or CUDA_LIBRARY.fullmatch(name):
-                taken = self._take(self._wish(name, chain), chain)
+                taken = self._take(self._resolve(name, chain), chain)
                 if taken and what:
                     yield taken
         what = parse_cudnn_name(file_name("linux", path), "linux")
@@ -91,11 +91,11 @@ class Tracer:
         names = () if what.role == "" and self._major != 7 else library_names(path, root=self._search.policy.root)
         yield from self._parts(sub_libraries(names, self._major, "linux"), chain)
         for name in self._names_opened(names):
-            taken = self._take(self._wish(name, chain), chain)
+            taken = self._take(self._resolve(name, chain), chain)
             if taken and name.startswith("libnvrtc.so"):
                 for inner in library_names(taken[0].path, root=self._search.policy.root):
                     if inner.startswith("libnvrtc-builtins.so."):
-                        self._wish(inner, taken)
+                        self._resolve(inner, taken)
 
     def _names_opened(self, names: tuple[str, ...]) -> Iterator[str]:
         """Yield the CUDA libraries among the names that a file opens itself, with NVRTC's number filled in."""
@@ -139,7 +139,7 @@ class Tracer:
         self._keep(resolution)
         return resolution
 
-    def _wish(self, name: str, chain: Sequence[LoadedFile]) -> Resolution:
+    def _resolve(self, name: str, chain: Sequence[LoadedFile]) -> Resolution:
         known = self._earlier_resolution(name)
         if known:
             return known

@@ -17,7 +17,7 @@ from core.probes.loading.origin import runs_here
 from core.probes.loading.roll_call.windows_loader import WINDOWS_ERRORS
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import sysroot_of, without_silent_folders
-from core.probes.trust import of_interpreter, record_execution
+from core.probes.trust import interpreter_verdict, record_execution
 
 LOADING_TIMEOUT_SECONDS = 60.0
 """Seconds for one child; a virus scanner reads gigabytes before the first load.
@@ -139,7 +139,7 @@ def load_libraries(
     if not order.steps or not python.executable or not runs_here(where) or where.system != "windows":
         return None
     if not verdicts:
-        verdicts.append(of_interpreter(python, where))
+        verdicts.append(interpreter_verdict(python, where))
     verdict = verdicts[0]
     record_execution("roll call", order.steps[0].path, verdict, request, consumer)
     if not verdict.may:

@@ -40,12 +40,12 @@ def look(request: ProbeRequest) -> tuple[Load, ...]:
     setting = LoadContext(request, where, known, request.env)
     wants = tuple(find_consumers(request, where, known))
 
-    def one(want: ConsumerRequirement) -> Load:
+    def load_consumer(want: ConsumerRequirement) -> Load:
         made = test_load(want.consumer, want.wish, want.python, setting)
         request.keep(made)
         return made
 
-    return tuple(made for made in map_in_threads(wants, one, threads=LOADING_THREADS) if made is not None)
+    return tuple(made for made in map_in_threads(wants, load_consumer, threads=LOADING_THREADS) if made is not None)
 
 
 def look_again(request: ProbeRequest) -> tuple[Load, ...]:

@@ -136,7 +136,7 @@ def _shell(  # noqa: PLR0917 - what a script is given
     reader = ShellReader(around, state, shell, arguments=arguments, script=path)
     reader.read_files(path)
     folder = where.parent(path)
-    for words, file, _line in reversed(reader.commands):
+    for words, file, _line, _state in reversed(reader.commands):
         if file != path:
             continue
         now = dict(state.environment())

@@ -13,11 +13,14 @@ from core.common.late_pattern import late_pattern
 from core.probes.python.module_getattr import OwnGetattr, exported, own_getattr, put_into_globals
 
 _MAKES_NAMES = late_pattern(
-    r"(?m)^[ \t]*exec\(|\bmodules\[__name__\]|\bmodules\.get\(__name__|__path__"
+    r"(?m)\bmodules\[__name__\]|\bmodules\.get\(__name__|__path__"
     r"|\.__dict__(?:\.(?:update|setdefault)\(|\[[^\]\n]{0,200}\][ \t]*=(?!=))|\.__class__[ \t]*=(?!=)"
+    r"|^@(?:\w+\.)?global_enum\b|\._convert_\("
     r"|\bsetattr\(\s*(?:sys\.|importlib\.|\w*mod(?:ule)?s?\b)"
 )
 """How a module gets names that its text does not bind, globals() apart."""
+
+_EXEC = late_pattern(r"\bexec\(")
 
 _USES_GLOBALS = late_pattern(r"\b(?:globals|locals|vars)\(")
 
@@ -79,6 +82,8 @@ def read_names(text: str) -> BoundNames | None:
     bound: set[str] = set()
     stars: list[tuple[int, str]] = []
     _bind(body, bound, stars, deep="global " in text)
+    if _EXEC.search(text):
+        _bind_executed(body, bound, stars)
     put = put_into_globals(body) if _USES_GLOBALS.search(text) else frozenset[str]()
     bound |= put or set()
     is_open, factory, rule = bool(_MAKES_NAMES.search(text)) or "*" in bound or put is None, None, None
@@ -143,6 +148,24 @@ def _bind(nodes: Iterable[ast.AST], bound: set[str], stars: list[tuple[int, str]
             case ast.Lambda():
                 continue
         todo.extend(ast.iter_child_nodes(node))
+
+
+def _bind_executed(body: list[ast.stmt], bound: set[str], stars: list[tuple[int, str]]) -> None:
+    """Bind what ``exec`` of a text that is spelt out binds; any other text may bind any name, but in a function's own names."""
+    whole = ast.Module(body, [])
+    functions = (f for f in ast.walk(whole) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+    inner = {n for function in functions for n in ast.walk(function)}
+    for node in ast.walk(whole):
+        match node:
+            case ast.Call(func=ast.Name(id="exec"), args=[_], keywords=[]) if node in inner:
+                pass
+            case ast.Call(func=ast.Name(id="exec"), args=[ast.Constant(value=str(text))], keywords=[]):
+                try:
+                    _bind(ast.parse(text).body, bound, stars, deep=True)
+                except (SyntaxError, ValueError, RecursionError, MemoryError):
+                    bound.add("*")
+            case ast.Call(func=ast.Name(id="exec")):
+                bound.add("*")
 
 
 def _bind_globals(function: ast.AST, bound: set[str]) -> None:

@@ -6,6 +6,7 @@ A module's names are texts in its file: string constants in C and Rust, Cython's
 from __future__ import annotations
 
 import fnmatch
+from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
 from core.loader.read_image import read_image
@@ -25,49 +26,74 @@ _PACKED = (b"\0zlib\0", b"\0decompress\0")
 """What Cython unpacks a table of strings with, where it was told to pack it."""
 
 
-def spells(data: bytes, name: bytes) -> bool:
-    """Whether compiled code may name a word: what stands within a mangled symbol is C++'s own.
+class Compiled(NamedTuple):
+    """The bytes of a compiled file, and how a word ends in them."""
 
-    A word of C ends with a zero; Rust keeps its words one behind the other, as later releases of Cython do.
-    """
-    ends_anywhere = b"pyo3" in data or (b"__pyx_" in data and b"\0__test__\0" not in data)
-    at = data.find(name)
-    while at >= 0:
-        begin, end = at, data[at + len(name) : at + len(name) + 1]
-        while begin and _is_word(data[begin - 1 : begin]):
-            begin -= 1
-        mangled = data.startswith(b"_Z", begin) or data[begin:at].endswith(b"%d" % len(name))
-        if not mangled and (ends_anywhere or end == b"\0"):
-            return True
-        at = data.find(name, at + 1)
-    return False
+    data: bytes
+    ends_anywhere: bool
+    """A word of C ends with a zero; Rust keeps its words one behind the other, as later releases of Cython do."""
+
+    def spells(self, name: bytes) -> bool:
+        """Whether the code may name a word: what stands within a mangled symbol is C++'s own."""
+        data, at = self.data, self.data.find(name)
+        while at >= 0:
+            begin, end = at, data[at + len(name) : at + len(name) + 1]
+            while begin and _is_word(data[begin - 1 : begin]):
+                begin -= 1
+            mangled = data.startswith(b"_Z", begin) or data[begin:at].endswith(b"%d" % len(name))
+            if not mangled and (self.ends_anywhere or end == b"\0"):
+                return True
+            at = data.find(name, at + 1)
+        return False
+
+
+def compiled(data: bytes) -> Compiled:
+    """Return the bytes of a compiled file with how a word ends in them."""
+    return Compiled(data, b"pyo3" in data or (b"__pyx_" in data and b"\0__test__\0" not in data))
 
 
 def _is_word(character: bytes) -> bool:
     return character.isalnum() or character in (b"_", b"$")
 
 
-def compiled_lacks(path: str, name: str, where: Sysroot) -> bool:
-    """Whether an extension module surely has no such name."""
+class CompiledModules:
+    """The extension modules of one environment; those that were asked about last are kept, since one is asked for many names."""
+
+    def __init__(self, where: Sysroot) -> None:
+        self._where = where
+        self._kept: dict[str, tuple[Compiled, ...] | None] = {}
+
+    def lacks(self, path: str, name: str) -> bool:
+        """Whether an extension module surely has no such name."""
+        if path not in self._kept:
+            kept = sum(len(c.data) for its in self._kept.values() for c in its or ())
+            if kept > MAX_BYTES:
+                self._kept.clear()
+            self._kept[path] = _spelling(path, self._where)
+        its = self._kept[path]
+        return its is not None and not any(one.spells(name.encode()) for one in its)
+
+
+def _spelling(path: str, where: Sysroot) -> tuple[Compiled, ...] | None:
+    """Return what spells the names of an extension module: its file, and libraries beside it; None where it may have others."""
     own = where.read(path, MAX_BYTES) or b""
-    image = read_image(path, root=where.root)
     if (
         b"PyModule" not in own
         or len(own) >= MAX_BYTES
         or any(w in own for w in _OPEN)
         or all(w in own for w in _PACKED)
     ):
-        return False
-    if spells(own, name.encode()):
-        return False
-    for library in image.needed:
+        return None
+    found = [compiled(own)]
+    for library in read_image(path, root=where.root).needed:
         if _SYSTEMS.fullmatch(library):
             continue
         its = _beside(path, library, where)
         data = where.read(its, MAX_BYTES) if its else None
-        if data is None or len(data) >= MAX_BYTES or (b"PyObject_" in data and spells(data, name.encode())):
-            return False
-    return True
+        if data is None or len(data) >= MAX_BYTES:
+            return None
+        found += [compiled(data)] if b"PyObject_" in data else []
+    return tuple(found)
 
 
 def _beside(path: str, library: str, where: Sysroot) -> str:

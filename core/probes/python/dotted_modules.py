@@ -15,7 +15,7 @@ from core.probes.python.bound_names import (
     read_names,
     sets_attribute,
 )
-from core.probes.python.compiled_names import compiled_lacks, spells
+from core.probes.python.compiled_names import CompiledModules, compiled
 from core.probes.python.module_text import absolute, bound_names
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
@@ -61,6 +61,7 @@ class DottedModules:
         self.texts: dict[str, str] = {}
         self._modules: dict[str, Module] = {}
         self._names: dict[str, BoundNames | None] = {}
+        self._compiled = CompiledModules(where)
         self._likely: dict[str, frozenset[str]] = {}
         self._lacks: dict[tuple[str, str], bool] = {}
         self._binds_nowhere: dict[tuple[str, str], bool] = {}
@@ -175,7 +176,7 @@ class DottedModules:
 
     def _is_bound_nowhere(self, dotted: str, its: Module, name: str, depth: int) -> bool:
         if its.kind == "extension":
-            return compiled_lacks(its.path, name, self._where)
+            return self._compiled.lacks(its.path, name)
         if its.path in self.of_other_text:
             data = self._where.read(self.of_other_text[its.path], MAX_PACKAGE_BYTES)
             return data is not None and name.encode() not in data
@@ -211,7 +212,10 @@ class DottedModules:
         if self.binds_nowhere(module, its, name, depth + 1):
             return True
         names = self.names(its) if its.kind != "extension" else None
-        return names is not None and names.exported is not None and name not in names.exported
+        if names is None:
+            return False
+        private = name.startswith("_") and "__all__" not in self.text(its)
+        return private or (names.exported is not None and name not in names.exported)
 
     # --- what the files of a package say ------------------------------------------------------------------------------
 
@@ -230,14 +234,17 @@ class DottedModules:
         top, spelt = self.find(dotted.partition(".")[0]), name.encode()
         asks = re.compile(rf"(?m)^[ \t]*from[ \t]+{re.escape(dotted)}[ \t]+import\b[^\n]*\b{name}\b")
         quoted = re.compile(rf"[\"']{name}[\"']")
+        reads = re.compile(rf"(?m)^\w+[ \t]*=[ \t]*{re.escape(dotted)}\.{name}[ \t]*$")
 
         def sets(text: str) -> bool:
+            if name in text and (read := reads.search(text)):
+                text = text[: read.start()]  # What it sets later is too late for itself.
             # A module that also imports the name sets it in another branch, unless it calls hasattr() first.
             return sets_attribute(text, name) and not (asks.search(text) and not quoted.search(text))
 
         return any(sets(text) for text in self.texts.values()) or any(
             data is None
-            or (sets_attribute(data, name) if isinstance(data, str) else len(name) > 5 and spells(data, spelt))
+            or (sets_attribute(data, name) if isinstance(data, str) else len(name) > 5 and compiled(data).spells(spelt))
             for data in self._contents(top)
         )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 from collections.abc import Iterable
 
 import msgspec
@@ -32,6 +34,10 @@ class Endings:
         self._unfit = {one.path: one for one in suspects.unfit}
         self._byte_code = {one.source or one.path: one for one in suspects.byte_code}
         self._gone = {module_stem(one.path): f"{one.distribution} {one.version}" for one in suspects.gone}
+        self._odd = {one.path: f"{one.distribution} {one.version}" for one in suspects.odd}
+        self._closed = {where.parent(d.path) for d in suspects.odd if where.entries(where.parent(d.path)) is None}
+        """Folders that this user may not look into."""
+        self._gone |= {f: self._odd[where.join(f, "__init__.py")] for f in self._closed}
 
     def describe(self, kind: str, importer: str, line: int, wanted: str, its: Module, name: str = "") -> EndedImport:  # noqa: PLR0917 - a row
         """Return the end of an import at a line of the importer; ``name``: what the module that was found lacks."""
@@ -43,6 +49,11 @@ class Endings:
         behind = next(
             (d for d in self._distributions if module_of(d.name) == wanted.partition(".")[0] and hidden.startswith(d.location)), None
         )  # fmt: skip
+        closed = next(
+            (p for p in (its.path, *(self._where.join(p, name_of_it) for p in places)) if p in self._closed), ""
+        )
+        if kind == "absent" and closed:
+            kind, its = "unreadable", Module("namespace", closed)
         ended = EndedImport(
             starts=(),
             importer=path_text(importer),
@@ -52,7 +63,7 @@ class Endings:
             name=name,
             path=path_text(its.path or (top.path if top.kind != "none" else "")),
             entry=top.entry,
-            owner=loser or (f"{owner.name} {owner.version}" if owner else ""),
+            owner=loser or self._odd.get(its.path, "") or (f"{owner.name} {owner.version}" if owner else ""),
             recorded=bool(loser),
             hidden=hidden,
             hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",
@@ -125,12 +136,34 @@ class Endings:
         return next((self._gone[p] for p in places if p in self._gone), "") if self._gone else ""
 
     def fault_of_content(self, dotted: str, its: Module, text: str) -> str:
-        """Return in a word why a module's file is no module; empty for one that is."""
+        """Return in a word why a module's file is no module; empty for one that is, or may be."""
         if "\0" in text:
             return "damaged"
         if not text and self._is_unreadable(its):
             return "unreadable"
-        return "empty" if not text and self._is_truncated(dotted, its) else ""
+        if not text:
+            return "empty" if self._is_truncated(dotted, its) else ""
+        return "damaged" if its.path in self._odd and not self._is_python(text) else ""
+
+    def is_odd(self, path: str) -> bool:
+        """Whether a module is shorter than recorded, or closed to this user."""
+        return path in self._odd
+
+    def is_closed(self, its: Module) -> bool:
+        """Whether a package lies in a folder that this user may not look into: Python takes it for an empty namespace."""
+        return its.kind == "namespace" and its.path in self._closed
+
+    def _is_python(self, text: str) -> bool:
+        """Whether a text can be compiled; also one for a newer Python than this one, which cannot tell."""
+        if self._search.python > sys.version_info[:2]:
+            return True
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError):
+            return False
+        except (RecursionError, MemoryError):
+            return True
+        return True
 
     def _is_unreadable(self, its: Module) -> bool:
         """Whether a file has content that this user may not read."""
@@ -141,6 +174,8 @@ class Endings:
         """Whether a file of no bytes was recorded with some."""
         if not self._found.is_empty(its):
             return False
+        if its.path in self._odd:
+            return True
         owner = self._owner(dotted)
         if owner is None:
             return False

@@ -36,6 +36,7 @@ from core.probes.python.evaluation import (
     name_of_error,
     value_of,
 )
+from core.probes.python.generated_code import SWITCHES, refused_at
 from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
     EXTENDS_PATH,
@@ -65,6 +66,8 @@ MOST_WAITING = 25.0
 LIBRARY = late_pattern(r"\.(?:so|dll|pyd)\b")
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
+
+PROTOBUF = "google.protobuf"
 
 Steps = Generator[str, bool, bool]
 """What a module does: yields the modules that it enters, and is told whether each can be followed."""
@@ -186,7 +189,7 @@ class Follower:
         self.endings = Endings(search, distributions, where, self._found, suspects)
         self._unfit = {one.path for one in suspects.unfit}
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner and not one.is_library}
-        self._careful |= {self._top_of(one.path) for one in suspects.gone}
+        self._careful |= {self._top_of(one.path) for one in (*suspects.gone, *suspects.odd)}
         self._found.of_other_text = {b.source: b.path for b in suspects.byte_code if b.state == "other text"}
         self._byte_code = {b.source or b.path for b in suspects.byte_code if b.state != "other text"}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
@@ -205,7 +208,8 @@ class Follower:
                 text := self._where.text(self._where.join(folder, inner), MAX_FILE_BYTES)
             ):
                 texts[name.removesuffix(".py")] = text
-        found = set(wanted)
+        # A package may import its extension module from an inner file: sqlite3/dbapi2.py has _sqlite3.
+        found = wanted | {name for name in texts if f"_{name}" in wanted}
         for _step in range(3):
             names = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+(?:{'|'.join(map(re.escape, sorted(found)))})\b")
             found |= {name for name, text in texts.items() if name not in found and names.search(text)}
@@ -359,13 +363,27 @@ class Follower:
         self._entered[dotted] = None
         text = self._found.text(its)
         self._first_start.setdefault(its.path, self._start)
-        if by and (bad := self.endings.fault_of_content(dotted, its, text)):
+        if (by or self.endings.is_odd(its.path)) and (bad := self.endings.fault_of_content(dotted, its, text)):
             raise self._end(bad, by, dotted, its)
         frame = _Frame(dotted, its.path, package_of(dotted, its), text)
+        if by and (at := self._refused_by_protobuf(dotted, text)) is not None:
+            frame.at = at
+            self._entered[dotted] = ended = self._refused(frame, (PROTOBUF,), "TypeError")
+            raise ended
         in_doubt = self._needs_a_parser(frame) if top in self._whole else bool(self._closed) and GUARD.search(text)
         whole = self._is_read_with_care(dotted, its) or in_doubt
         stack.append((frame, self._statements(frame) if whole else self._margin(frame)))
         return None
+
+    def _refused_by_protobuf(self, dotted: str, text: str) -> int | None:
+        """Return where in a module the installed protobuf surely raises, since the module was generated for another release."""
+        if not dotted.endswith("_pb2") or dotted.startswith(PROTOBUF) or self._search.search.any_protobuf:
+            return None
+        at = refused_at(
+            text, self.release(PROTOBUF), compiled=self._found.find("google._upb._message").kind == "extension"
+        )
+        others = (t for path, t in self._found.texts.items() if "protobuf" not in path) if at is not None else ()
+        return None if any(name in t for t in others for name in SWITCHES) else at  # a module may set the variable
 
     def _needs_a_parser(self, frame: _Frame) -> bool:
         """Whether a module does more than import, or names something that a module may lack: most do not, and parsing takes time."""
@@ -401,6 +419,8 @@ class Follower:
             if not (yield ".".join(parts[:n])):
                 return True
         its = self._found.find(module)
+        if names and names != ("*",) and self.endings.is_closed(its):
+            raise self._end("absent", frame, module, its)
         for name in names or ():
             inner = self._found.find(f"{module}.{name}") if its.folders else NONE
             if inner.kind not in ("none", "foreign"):
@@ -656,10 +676,17 @@ class Follower:
         if its.kind == "namespace" or self._is_gone(its, name):
             return True
         text = self._found.text(its)
+        if its.kind == "module" and self._is_in_the_way(its):
+            return not any(way in text for way in MAKES_MODULES)  # a file has no parts
         if its.kind != "package" or not text:
             return its.kind == "package" and self._found.is_empty(its)
         ways = [way for way in MAKES_MODULES if way in text]
         return not ways or (ways == ["sys.modules"] and not self._is_spelt(name, text))
+
+    def _is_in_the_way(self, its: Module) -> bool:
+        """Whether a module lies in a folder before the packages."""
+        entries = self._search.search.entries
+        return 0 <= its.entry < len(entries) and entries[its.entry].origin in BEFORE_THE_PACKAGES
 
     def _is_spelt(self, name: str, text: str) -> bool:
         """Whether a package's text has the name of a module, or another module has it as the end of a string: an entry of sys.modules
@@ -684,6 +711,8 @@ class Follower:
     ) -> _Ended:
         """Return the end of an import at the line that a module has come to."""
         importer, line = (by.path, by.where) if by else ("", 0)
+        if kind == "no name" and self.endings.is_odd(its.path):
+            kind, name = "damaged", ""  # What is asked for was recorded, and is cut off.
         ended = self.endings.describe(kind, importer, line, wanted, its, name)
         if not error:
             error = "ModuleNotFoundError" if kind == "absent" and not name else _ERRORS.get(kind, "ImportError")

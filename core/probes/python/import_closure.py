@@ -270,7 +270,7 @@ class _Users(Frozen, frozen=True):
     only the statements at the left margin are read.
     """
     in_doubt: bool
-    """The requirements of one of them are not met."""
+    """The requirements of one that uses a framework are not met."""
 
 
 class _Followed(Frozen, frozen=True):
@@ -321,8 +321,8 @@ def _losers(
     suspects: Suspects,
     end: tuple[float, float],
 ) -> Follower:
-    """Return what follows the packages that lost files, and no others: what is whole costs the time that these need."""
-    lost = frozenset(one.dotted.partition(".")[0] for one in suspects.gone)
+    """Return what follows the packages that lost files, or have odd ones, and no others: what is whole costs the time that these need."""
+    lost = frozenset(one.dotted.partition(".")[0] for one in (*suspects.gone, *suspects.odd))
     return Follower(search, distributions, where, USER_BYTES, only=lost, suspects=suspects, end=end)
 
 
@@ -330,7 +330,8 @@ def _of_losers(follower: Follower, suspects: Suspects, where: Sysroot) -> Iterat
     """Yield where the imports of packages end that lost files: of the package itself, not of each module below it. Frameworks' are followed anyway."""
     mine: dict[tuple[str, str, str], list[DamagedFile]] = {}
     rows = [row for row in module_table().modules if row.follow]
-    for one in (d for d in suspects.gone if not any(re.fullmatch(r.distributions, d.distribution) for r in rows)):
+    unlike = (*suspects.gone, *suspects.odd)
+    for one in (d for d in unlike if not any(re.fullmatch(r.distributions, d.distribution) for r in rows)):
         mine.setdefault((one.distribution, one.version, one.location), []).append(one)
     for (name, version, location), its in mine.items():
         record = read_record(Distribution(name=name, version=version, location=location), where)
@@ -339,7 +340,8 @@ def _of_losers(follower: Follower, suspects: Suspects, where: Sysroot) -> Iterat
             if start.rpartition(".")[0] in packages or not _is_public(start):
                 continue
             lost = [one for one in its if f"{one.dotted}.".startswith(f"{start}.")]
-            itself = next((one for one in lost if one.dotted == start and not one.with_folder), None)
+            whole = "size differs"  # as far as is known: following it tells
+            itself = next((d for d in lost if d.dotted == start and not d.with_folder and d.state != whole), None)
             ended = follower.follow(start) if lost else None
             if ended is None and itself:
                 ended = follower.endings.at_lost_start(start, itself)
@@ -409,7 +411,7 @@ def _users(
         and not d.name.startswith("nvidia-")
         and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
     ]
-    unmet = {d.name for d in users if d.name in using and _is_unmet(d, installed)}
+    unmet = {d.name for d in users if _is_unmet(d, installed)}
     users.sort(
         key=lambda d: (d.name not in unmet, d.name not in using, d.name not in asked, len(read_record(d, where)))
     )
@@ -417,7 +419,7 @@ def _users(
     whole = tuple(m.partition(".")[0] for name, m in modules.items() if name in using | asked)
     extensions = [row.module for row, _d in starts if row.extends]
     every_module = dict.fromkeys((*extensions, *filter(None, modules.values())))
-    return _Users(every, tuple(every_module), (*extensions, *whole), bool(unmet))
+    return _Users(every, tuple(every_module), (*extensions, *whole), not unmet.isdisjoint(using))
 
 
 def _is_requested(its: Distribution, where: Sysroot) -> bool:
@@ -489,7 +491,7 @@ def _with_starts(ended: EndedImport, names: Iterable[str]) -> EndedImport:
 
 def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
     inner = where.join(its.location, row.module) + where.path_module.sep
-    return any(one.path.startswith(inner) for one in suspects.gone)
+    return any(one.path.startswith(inner) for one in (*suspects.gone, *suspects.odd))
 
 
 def _is_unmet(its: Distribution, installed: Mapping[str, str]) -> bool:
@@ -547,13 +549,13 @@ def _is_there(search: ModuleSearch, name: str, distributions: tuple[Distribution
 
 
 def _something_before(search: ModuleSearch) -> bool:
-    """Whether an entry before the packages has a name that the packages have as well."""
+    """Whether an entry before the packages has a name that the packages have as well, and no copy of what they have."""
     entries = search.search.entries
     first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
     before = [e.path for e in entries[:first] if e.origin in BEFORE_THE_PACKAGES]
     behind = [e.path for e in entries[first:] if e.origin != "start"]
-    return any(not STANDARD.isdisjoint(search.top_names(early)) for early in before) or any(
-        not search.is_shared_apart(name, early, late)
+    return any(
+        not search.is_shared_apart(name, early, late) and not search.is_copy(name, early, late)
         for early in before
         for late in behind
         for name in search.top_names(early) & search.top_names(late)

@@ -8,12 +8,20 @@ from core.model.facts import ImportSearch, PythonEnvironment, Unexamined, path_t
 from core.probes.probe import ProbeRequest
 from core.probes.python.byte_code import unfit_byte_code
 from core.probes.python.distributions import required_name
+from core.probes.python.dotted_modules import ALWAYS_THERE, STANDARD
 from core.probes.python.faults import environment_faults, remains_of_pip
 from core.probes.python.follower import MOST_WAITING
-from core.probes.python.gone_files import gone_files
+from core.probes.python.gone_files import unlike_files
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
-from core.probes.python.modules import ModuleSearch, extension_suffixes, hidden_standard_modules, known_modules
+from core.probes.python.modules import (
+    ModuleSearch,
+    extension_suffixes,
+    hidden_standard_modules,
+    known_modules,
+    replaced_standard_modules,
+    stands_in,
+)
 from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.overwritten import overwritten_packages
 from core.probes.python.plugins import framework_plugins
@@ -69,18 +77,23 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     architecture = python.architecture or request.seen.machine.architecture
     known = request.shared.setdefault("identities", {})
     modules = ModuleSearch(interpreter, path, architecture, where)
-    hidden = hidden_standard_modules(modules, python.distributions)
+    hidden = tuple(f for f in hidden_standard_modules(modules, python.distributions) if not stands_in(f, where))
     plugins = framework_plugins(python, request.env, where)
     unfit = unfit_extensions(
         python, interpreter, extension_suffixes(interpreter, architecture, where), request, where, plugins=plugins
     )
     required = frozenset(required_name(r) for d in python.distributions for r in (*d.pins, *d.requires))
-    gone = (
-        *(d for d in unfit_modules(python, request, where) if d.state == "missing"),
-        *gone_files(python, request, where),
-    )
+    unlike, modules_unlike = unlike_files(python, request, where), unfit_modules(python, request, where)
     byte_code = unfit_byte_code(python, interpreter, request, where)
-    suspects = Suspects(unfit, lacking_modules(interpreter, where), gone, tuple(f.name for f in hidden), byte_code)
+    replaced = (*hidden, *replaced_standard_modules(modules, STANDARD - ALWAYS_THERE, hidden))
+    suspects = Suspects(
+        unfit,
+        lacking_modules(interpreter, where),
+        (*(d for d in modules_unlike if d.state == "missing"), *unlike.gone),
+        tuple(f.name for f in replaced),
+        byte_code,
+        (*(d for d in modules_unlike if d.state in ("size differs", "unreadable")), *unlike.odd),
+    )
     ended = ended_imports(
         modules,
         python.distributions,

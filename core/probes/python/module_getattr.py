@@ -207,7 +207,8 @@ def _put(call: ast.AST, above: Mapping[ast.AST, ast.AST]) -> frozenset[str] | No
         case ast.Subscript(slice=ast.Constant(value=str(word))):
             return frozenset((word,))
         case ast.Subscript(slice=ast.Name(id=variable)):
-            return _looped_over(variable, its, above)
+            found = _looped_over(variable, its, above)
+            return _passed_as(variable, its, above) if found is None else found
         case ast.Attribute(attr="update"):
             match above[its]:
                 case ast.Call(args=[], keywords=words) if all(w.arg for w in words):
@@ -225,3 +226,28 @@ def _looped_over(variable: str, node: ast.AST, above: Mapping[ast.AST, ast.AST])
             return _members(its.iter, {})
         its = above.get(its)
     return None
+
+
+def _passed_as(variable: str, node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> frozenset[str] | None:
+    """Return the words that calls of the function around a node give to its argument; None where one of them is not spelt out."""
+    its: ast.AST | None = node
+    while its is not None and not isinstance(its, ast.FunctionDef):
+        its = above.get(its)
+    names = [a.arg for a in its.args.args] if its else []
+    if its is None or variable not in names or any(_stores(variable, n) for n in ast.walk(its)):
+        return None
+    at, words = names.index(variable), set[str]()
+    for use in (n for n in above if isinstance(n, ast.Name) and n.id == its.name):
+        match above[use]:
+            case ast.Call(func=called, args=given, keywords=[]) if called is use and at < len(given):
+                word = given[at]
+                if not (isinstance(word, ast.Constant) and isinstance(word.value, str)):
+                    return None
+                words.add(word.value)
+            case _:
+                return None
+    return frozenset(words)
+
+
+def _stores(variable: str, node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == variable and isinstance(node.ctx, ast.Store)

@@ -26,6 +26,9 @@ MAX_FINDER_BYTES, MAX_WHEEL_BYTES, MAX_ZIP_BYTES = 256 << 10, 16 << 10, 64 << 20
 
 MAX_MODULE_BYTES = 1 << 20
 
+MOST_COPIED = 3000
+"""Files of a package that are compared with those of another of its name."""
+
 _EXTENSION = late_pattern(r"\.(?P<tag>cpython-\d+t?-[\w-]+|cp\d+t?-[\w]+|abi3|pypy[\w-]+)?\.?(?:so|pyd)$")
 _MAPPING = late_pattern(r"(?m)^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$")
 _MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu"}
@@ -208,6 +211,10 @@ class ModuleSearch:
         names = self._folders.names(folder) or frozenset()
         return next((f"__init__{s}" for s in (*self._extensions, ".pyc") if f"__init__{s}" in names), "")
 
+    def names(self, folder: str) -> frozenset[str]:
+        """Return the names in an entry of sys.path; of an archive the paths in it."""
+        return self._folders.names(folder) or frozenset()
+
     def top_names(self, folder: str) -> frozenset[str]:
         """Return the names in an entry of sys.path that can be imported, without those of the standard library."""
         if folder not in self._tops:
@@ -218,13 +225,36 @@ class ModuleSearch:
 
     def is_shared_apart(self, name: str, folder: str, other: str) -> bool:
         """Whether two entries have different parts of one namespace package: folders without ``__init__``, and no name
-        in both.
+        in both; or the first has a folder without ``__init__``, to which Python prefers what the other has.
         """
         parts = [self.find_in_folder(each, name) for each in (folder, other)]
         if any(kind != "namespace" for kind, _path in parts):
-            return False
+            return parts[0][0] == "namespace"
         mine, its = (self.top_names(path) for _kind, path in parts)
         return mine.isdisjoint(its)
+
+    def is_copy(self, name: str, folder: str, other: str) -> bool:
+        """Whether one entry has all files, by name and size, that the other has of a module or a package."""
+        (kind, path), (its_kind, its_path) = (self.find_in_folder(each, name) for each in (folder, other))
+        if kind != its_kind or kind not in ("module", "package"):
+            return False
+        if kind == "module":
+            return self._same_size(path, its_path)
+        waiting, left = [(self.where.parent(path), self.where.parent(its_path))], MOST_COPIED
+        while waiting and left > 0:
+            mine, its = waiting.pop()
+            for one in sorted((self._folders.names(its) or frozenset()) - {"__pycache__"}):
+                left -= 1
+                pair = self.where.join(mine, one), self.where.join(its, one)
+                if self.where.is_folder(pair[1]):
+                    waiting.append(pair)
+                elif not self._same_size(*pair):
+                    return False
+        return left > 0
+
+    def _same_size(self, path: str, other: str) -> bool:
+        one, two = self.where.stat(path), self.where.stat(other)
+        return one is not None and two is not None and one.st_size == two.st_size
 
     def find_in_folder(self, folder: str, name: str) -> tuple[str, str]:
         """Return kind and path of a module in one folder; both empty if there is none."""
@@ -284,6 +314,11 @@ class ModuleSearch:
             hidden_owner=_words(second),
             foreign=foreign,
             wheel_tags=tags,
+            whole=not owner
+            and bool(found.hidden)
+            and self._has_extension(what, found)
+            and stands_in(found, self.where),
+            unlike=not owner and bool(found.hidden) and not _shares_a_name(found, self.where),
             alone=not owner and found.kind != "namespace" and self._alone(found),
             project="" if owner or found.kind not in ("package", "namespace") else self._project(found),
         )
@@ -333,6 +368,16 @@ class ModuleSearch:
                 fits = any(n == stem + suffix for n in there for suffix in self._extensions)
                 return () if fits else tuple(path_text(self.where.join(folder, n)) for n in sorted(there))
         return ()
+
+    def _has_extension(self, what: KnownModule, found: FoundModule) -> bool:
+        """Whether one of the extension modules that a module needs is in its own folder, for whatever Python; true if it needs none."""
+        site = self.where.parent(self.where.parent(found.path))
+        for pattern in what.extension.split("|") if what.extension else ():
+            *folders, stem = pattern.split("/")
+            names = self._folders.names(self.where.join(site, *folders)) or ()
+            if any(n.startswith(f"{stem}.") and _EXTENSION.search(n) for n in names):
+                return True
+        return not what.extension
 
     def _foreign_tags(self, owner: Distribution) -> tuple[str, ...]:
         """Return the tags of a wheel if none fits this Python and processor."""
@@ -413,18 +458,64 @@ def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...])
 
 def hidden_standard_modules(search: ModuleSearch, distributions: Iterable[Distribution]) -> tuple[FoundModule, ...]:
     """Return the standard-library modules that the installed frameworks import and that an earlier entry hides."""
+    rows = [r for r in module_table().standard if any(re.fullmatch(r.distributions, d.name) for d in distributions)]
+    return tuple(_hiding(search, dict.fromkeys(n for r in rows for n in r.modules)))
+
+
+def replaced_standard_modules(
+    search: ModuleSearch, standard: Iterable[str], known: Collection[FoundModule]
+) -> tuple[FoundModule, ...]:
+    """Return the other standard-library modules that an earlier entry hides with a text that has none of their names: whoever imports
+    these gets nothing of them. ``known``: those that are told anyway.
+    """
+    told = {f.name for f in known}
+    return tuple(f for f in _hiding(search, sorted(n for n in standard if n not in told)) if f.unlike)
+
+
+def _hiding(search: ModuleSearch, names: Iterable[str]) -> Iterator[FoundModule]:
+    """Yield those of these modules of Python itself that an earlier entry hides."""
     entries = search.search.entries
     first = next((n for n, e in enumerate(entries) if e.origin == "standard library"), 0)
     before: set[str] = set()
     for entry in entries[:first]:
-        before |= {n.partition(".")[0] for n in search.where.names(entry.path) or ()}
-    if not before:
-        return ()
-    rows = [r for r in module_table().standard if any(re.fullmatch(r.distributions, d.name) for d in distributions)]
-    names = [n for n in dict.fromkeys(n for r in rows for n in r.modules) if n in before]
-    found = (search.find(n) for n in names)
-    hiding = (f for f in found if 0 <= f.entry < first and f.kind != "namespace" and f.hidden)
-    return tuple(msgspec.structs.replace(f, unlike=_is_unlike(f, search.where)) for f in hiding)
+        before |= {re.split(r"[./]", n, maxsplit=1)[0] for n in search.names(entry.path)}
+    for name in (n for n in names if n in before):
+        found = search.find(name)
+        if 0 <= found.entry < first and found.kind != "namespace" and found.hidden:
+            yield msgspec.structs.replace(found, unlike=_is_unlike(found, search.where))
+
+
+def stands_in(found: FoundModule, where: Sysroot) -> bool:
+    """Whether a module has every name, and every file, of the module hidden by it: a copy, or a stand-in with more."""
+    mine, its = (where.text(path, MAX_MODULE_BYTES) for path in (found.path, found.hidden[0]))
+    inits = [where.name(path) == "__init__.py" for path in (found.path, found.hidden[0])]
+    if not mine or not its or not all(path.endswith(".py") for path in (found.path, found.hidden[0])):
+        return False
+    if any(inits):
+        own, theirs = (frozenset(where.names(where.parent(p)) or ()) for p in (found.path, found.hidden[0]))
+        if not all(inits) or not theirs - {"__pycache__"} <= own:
+            return False
+    if mine == its:
+        return True
+    from core.probes.python.bound_names import read_names  # imported late: seldom needed
+
+    read = [read_names(text) for text in (mine, its)]
+    made = [frozenset(re.findall(r"(?m)^[ \t]*(?:async )?(?:def|class) (\w+)", text)) for text in (mine, its)]
+    if not made[1] <= made[0]:
+        return False  # what is deleted again at the end counts as bound
+    return read[0] is not None and read[1] is not None and read[1].bound <= read[0].bound
+
+
+def _shares_a_name(found: FoundModule, where: Sysroot) -> bool:
+    """Whether a module's text binds a public name that the hidden module's text seems to bind: it was written in its place."""
+    mine, its = (where.text(path, MAX_MODULE_BYTES) or "" for path in (found.path, found.hidden[0]))
+    if not (mine and its and found.path.endswith(".py") and found.hidden[0].endswith(".py")):
+        return False
+    from core.probes.python.bound_names import likely_names, read_names  # imported late: seldom needed
+
+    own = read_names(mine)
+    public = {n for n in own.bound if not n.startswith("_")} if own else set()
+    return not public.isdisjoint(likely_names(its))
 
 
 def _is_unlike(found: FoundModule, where: Sysroot) -> bool:

@@ -11,16 +11,20 @@ from collections import Counter
 from functools import partial
 from itertools import combinations
 
+from core.knowledge.modules import module_of
 from core.model.facts import Distribution, OverwrittenPackage, PythonEnvironment, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import BESIDES
 from core.probes.python.gone_files import STRIPPED_PATHS, every_distribution
 from core.probes.sysroot import Sysroot
-from core.probes.wheel_record import installed_by_conda, read_record, record_rows
+from core.probes.wheel_record import RecordRow, installed_by_conda, read_record, record_rows
 
 MOST_FILES, MAX_BYTES = 40, 1 << 20
 """Modules that are hashed of one package, and bytes of each."""
+
+LONG_START = 1000
+"""Bytes of a start that is more than a licence and a docstring."""
 
 
 def overwritten_packages(
@@ -54,10 +58,14 @@ def _of_pair(one: Distribution, other: Distribution, package: str, where: Sysroo
     start = where.join(one.location, package, "__init__.py")
     differing = [p for p in mine if p in its and mine[p].sha256 and its[p].sha256 and mine[p].sha256 != its[p].sha256]
     inner = [p for p in differing if not STRIPPED_PATHS.search(p.removeprefix(one.location).replace("\\", "/"))]
-    if not any(p != start for p in inner):
-        return None  # Many packages of one namespace bring its start.
     import hashlib  # imported late: loads OpenSSL
 
+    if not any(p != start for p in inner):
+        pairs = (one, other, mine.get(start), its.get(start)), (other, one, its.get(start), mine.get(start))
+        for winner, loser, there, lost in pairs:
+            if module_of(loser.name) == package and _is_lost(start, there, lost, where):
+                return _told(package, winner, loser, where)
+        return None
     counts: Counter[str] = Counter()
     for path in inner[:MOST_FILES]:
         content = where.read(path, MAX_BYTES)
@@ -68,9 +76,28 @@ def _of_pair(one: Distribution, other: Distribution, package: str, where: Sysroo
         return None
     winner = max((one, other), key=lambda d: counts[d.name])
     loser = other if winner is one else one
+    return _told(package, winner, loser, where)
+
+
+def _told(package: str, winner: Distribution, loser: Distribution, where: Sysroot) -> OverwrittenPackage:
     return OverwrittenPackage(
         package=package,
-        path=path_text(where.join(one.location, package)),
+        path=path_text(where.join(winner.location, package)),
         written=f"{winner.name} {winner.version}",
         lost=f"{loser.name} {loser.version}",
     )
+
+
+def _is_lost(start: str, winners: RecordRow | None, losers: RecordRow | None, where: Sysroot) -> bool:
+    """Whether a package has the start of another distribution than it had. Many packages of one namespace bring its start: that is short,
+    or looks for the other parts.
+    """
+    import hashlib  # imported late: loads OpenSSL
+
+    if not winners or not losers or not losers.sha256 or (losers.size or 0) < LONG_START:
+        return False
+    content = where.read(start, MAX_BYTES)
+    if content is None or b"__path__" in content:
+        return False
+    digest = hashlib.sha256(content).hexdigest()
+    return digest != losers.sha256 and winners.sha256 in ("", digest)

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text, join_facts
 from core.common.late_pattern import late_pattern
-from core.model.facts import PythonEnvironment, Way, path_text
+from core.model.facts import Distribution, PythonEnvironment, Way, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import find_distributions
 from core.probes.python.environment import describe_environment, prefix_of
 from core.probes.python.locations import DEEP_FIND_STEPS, FIND_STEPS, Candidate
 from core.probes.python.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.trust import of_environment
+from core.probes.trust import changeable_in_environment
 
 READ_BUDGET_SECONDS = 5.0
 """Seconds after which further environments are listed but not read."""
@@ -134,7 +134,13 @@ def _describe(
     its = describe_environment(prefix, candidate.path, request.env, where, every=every)
     if every:
         its = _with_further_folders(its, request, where)
-    return replace(its, changeable=of_environment(its, where))
+    return replace(its, changeable=changeable_in_environment(its, where))
+
+
+def _packages_in(folder: str, where: Sysroot) -> tuple[Distribution, ...] | None:
+    """Return the listed distributions of a folder, perhaps none of those that were installed into it; None if nothing was."""
+    found = find_distributions(folder, where, every=True)
+    return found or (() if any(n.endswith(".dist-info") for n in where.names(folder) or ()) else None)
 
 
 def _with_further_folders(its: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> PythonEnvironment:
@@ -146,7 +152,7 @@ def _with_further_folders(its: PythonEnvironment, request: ProbeRequest, where: 
         e.path for e in python_search_path(python, request.env, "", where).entries if e.origin != "standard library"
     ]
     known = {where.real_path(f) for f in its.site_packages}
-    new = {f: d for f in order if where.real_path(f) not in known and (d := find_distributions(f, where, every=True))}
+    new = {f: d for f in order if where.real_path(f) not in known and (d := _packages_in(f, where)) is not None}
     place = {f: n for n, f in enumerate(order)}
     found = (*its.distributions, *(d for its_own in new.values() for d in its_own))
     return replace(

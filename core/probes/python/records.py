@@ -25,15 +25,15 @@ from core.model.paths import normalise
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
-from core.probes.python.gone_files import STRIPPED_PATHS, gone_files, listing, place_of
-from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.python.gone_files import STRIPPED_PATHS, Listings, listing, odd_state, place_of, unlike_files
+from core.probes.sysroot import Entry, Sysroot, sysroot_of
 from core.probes.wheel_record import RecordRow, hash_files, installed_by_conda, read_record, record_rows, record_state
 
 LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
 
-MODULE_ROW = late_pattern(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?!0\r?$)")
-"""Folder and name of a non-empty Python module in a line of RECORD.
+MODULE_ROW = late_pattern(r"(?!\.\.|/|[A-Za-z]:)([^\",]*/)?([^\",/]+\.py),[^,]*,(?!0\r?$)(\d*)")
+"""Folder, name and size of a non-empty Python module in a line of RECORD.
 
 A folder without its empty ``__init__.py`` is still a package. Python recreates byte code, and nothing runs typing
 stubs.
@@ -108,8 +108,10 @@ def _environment(
     modules: tuple[DamagedFile, ...] = ()
     gone: tuple[DamagedFile, ...] = ()
     if hashed is not None:
-        modules = tuple(_missing_to_report(unfit_modules(python, request, where), python))
-        gone = tuple(_missing_to_report(gone_files(python, request, where), python))
+        certain = (m for m in unfit_modules(python, request, where) if m.state in ("missing", "hash differs"))
+        modules = tuple(_missing_to_report(certain, python))
+        unlike = unlike_files(python, request, where)
+        gone = (*_missing_to_report(unlike.gone, python), *unlike.data)
     listed = list(_listed_libraries(python, where, cudnn=hashed is None))
     if not listed and not modules and not gone:
         return None
@@ -140,7 +142,7 @@ def _environment(
 
 def _compare_sizes(listed: list[ListedLibrary], where: Sysroot) -> tuple[list[DamagedFile], list[ListedLibrary]]:
     """Return the libraries that are missing or have another size than recorded, and the others."""
-    names: dict[str, frozenset[str] | None] = {}
+    names: Listings = {}
     damaged: list[DamagedFile] = []
     whole: list[ListedLibrary] = []
     for one in listed:
@@ -206,9 +208,8 @@ def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool)
 
 
 def unfit_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
-    """Return the Python modules of an environment that differ from its RECORDs, tests included.
-
-    They are read once a scan.
+    """Return the Python modules of an environment that differ from its RECORDs, tests included; those that are only shorter,
+    or closed, among them. They are read once a scan.
     """
     known: dict[str, tuple[DamagedFile, ...]] = request.shared.setdefault("missing modules", {})
     if python.prefix not in known:
@@ -239,21 +240,21 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
     """
     unwatched = Sysroot(system=where.system, root=where.root, planned=where.planned, gone=where.gone)
     found: list[DamagedFile] = []
-    names: dict[str, frozenset[str] | None] = {}
+    names: Listings = {}
     for what in python.distributions:
         if not is_relevant(what.name) or installed_by_conda(what, where):
             continue  # conda rewrites what it packs.
-        folders: dict[str, list[str]] = {}
+        folders: dict[str, dict[str, int]] = {}
         for line in read_record(what, where).split("\n"):
             if ".py," in line and (m := MODULE_ROW.match(line)):
-                folders.setdefault(m[1] or "", []).append(m[2])
+                folders.setdefault(m[1] or "", {})[m[2]] = int(m[3] or 0)
         unfit = (
             one
             for folder, its in folders.items()
             if "../" not in folder  # RECORD may name paths outside the packages' folder.
             and (there := listing(place := place_of(what, folder, where), names, where)) is not None
-            for name in its
-            if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", there, unwatched))
+            for name, size in its.items()
+            if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", size, there, unwatched))
         )
         found += itertools.islice(unfit, MOST_GONE)
     for one in found:
@@ -261,8 +262,8 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
     return tuple(found), True
 
 
-def _unfit_module(
-    what: Distribution, path: str, inner: str, there: frozenset[str], where: Sysroot
+def _unfit_module(  # noqa: PLR0917 - a row of RECORD
+    what: Distribution, path: str, inner: str, size: int, there: Mapping[str, Entry], where: Sysroot
 ) -> DamagedFile | None:
     """Return the fault of a module that was recorded with content; None if it has none."""
     name = where.name(path)
@@ -276,15 +277,15 @@ def _unfit_module(
         return None
     begin = where.read(path, FIRST_BYTES)
     if begin is None:
-        # A broken link, or a file without permission, which the import search reports.
-        return unfit if where.stat(path) is None else None
+        return replace(unfit, state="unreadable")
     if not begin or b"\0" in begin:
         return replace(unfit, state="hash differs", header="" if begin else "empty")
     if inner.count("/") == 1 and name in VERSION_FILES and (stated := VERSION.search(begin)):
         release = stated[1].decode().partition("+")[0]
         if release != what.version.partition("+")[0] and _is_altered(what, inner, where):
             return replace(unfit, state="hash differs", release=release)
-    return None
+    state = odd_state(there[name], size)
+    return replace(unfit, state=state) if state else None
 
 
 def _is_altered(what: Distribution, inner: str, where: Sysroot) -> bool:
@@ -296,7 +297,7 @@ def _is_altered(what: Distribution, inner: str, where: Sysroot) -> bool:
     return bool(row and row.sha256 and content is not None and hashlib.sha256(content).hexdigest() != row.sha256)
 
 
-def _is_gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:
+def _is_gone(path: str, names: Listings, where: Sysroot) -> bool:
     """Whether a file really is missing: its folder can be listed and lacks it, or does not exist either."""
     there = listing(where.parent(path), names, where)
     return there is not None and where.name(path) not in there

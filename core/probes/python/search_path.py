@@ -16,6 +16,7 @@ from core.common.late_pattern import late_pattern
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
 from core.probes.python.environment import find_interpreter, read_settings, user_folder
+from core.probes.python.generated_code import takes_all
 from core.probes.python.start_code import MAX_START_CODE_BYTES, path_changes, variables_set
 from core.probes.sysroot import Sysroot
 
@@ -57,6 +58,8 @@ class PythonSearch(msgspec.Struct, frozen=True):
 
     entries: tuple[SearchEntry, ...]
     start_code: tuple[StartCode, ...] = ()
+    any_protobuf: bool = False
+    """A variable makes protobuf take generated code of any release."""
 
 
 # --- the interpreter -----------------------------------------------------------------------------------------------
@@ -220,7 +223,7 @@ def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str,
     if where.system == "windows":
         env = {n.upper(): v for n, v in env.items()}
         if pth := _own_pth(python, where):
-            return _from_own_pth(python, pth, where)
+            return msgspec.structs.replace(_from_own_pth(python, pth, where), any_protobuf=takes_all(env))
     path = _Path(where)
     for text in env.get("PYTHONPATH", "").split(";" if where.system == "windows" else ":"):
         if env.get("PYTHONPATH") and (text or folder):
@@ -236,7 +239,8 @@ def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str,
     if folder and not (env.get("PYTHONSAFEPATH") and python.version >= (3, 11)):
         entries = [SearchEntry(path=path_text(folder), origin="start"), *entries]
     entries = _with_later(entries, env.get(SYS_PATH, ""))
-    return PythonSearch(tuple(entries), tuple(dict.fromkeys((*path.code, *_customizations(entries, where)))))
+    code_of_start = tuple(dict.fromkeys((*path.code, *_customizations(entries, where))))
+    return PythonSearch(tuple(entries), code_of_start, takes_all(env))
 
 
 SYS_PATH = "sys.path"

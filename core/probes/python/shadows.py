@@ -5,6 +5,7 @@ Looked at only where a folder before the packages has a name that the packages h
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -12,11 +13,12 @@ import msgspec
 
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import Distribution, EndedImport, FoundModule
+from core.probes.python.bound_names import stored_names
 from core.probes.python.distributions import BESIDES, all_requirements, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import BEFORE_THE_PACKAGES, Follower
 from core.probes.python.gone_files import STRIPPED_PATHS
-from core.probes.python.module_text import EXTENDS_PATH
+from core.probes.python.module_text import EXTENDS_PATH, MAKES_MODULES
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -51,6 +53,14 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str
         owner = _owner(found.name, folder, where)
         if owner is None:
             continue
+        its = msgspec.structs.replace(search.with_surroundings(found), hidden_owner=f"{owner.name} {owner.version}")
+        if where.is_folder(found.hidden[0]):
+            if _lacks_portions(search, found, owner, where):
+                yield its
+            continue
+        if _asks_for_itself(found, where):
+            yield its
+            continue
         if folder not in required:
             every = all_requirements(folder, where)
             required[folder] = frozenset(required_name(w) for d in every for w in (*d.pins, *d.requires))
@@ -62,7 +72,39 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str
             programs = [text for _name, text in _programs(search, where)]
         asks = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{re.escape(found.name)}\b")
         if not any(asks.search(text) for text in programs):
-            yield msgspec.structs.replace(search.with_surroundings(found), hidden_owner=f"{owner.name} {owner.version}")
+            yield its
+
+
+def _lacks_portions(search: ModuleSearch, found: FoundModule, owner: Distribution, where: Sysroot) -> bool:
+    """Whether a package stands in the place of a folder without a start of which it lacks all that an installed one has, or has parts
+    whose imports end.
+    """
+    if found.kind != "package" or "__path__" in (where.text(found.path, OWN_BYTES) or ""):
+        return False
+    parts, mine = search.top_names(found.hidden[0]), search.top_names(where.parent(found.path))
+    tops = set(re.findall(r"(?m)^([A-Za-z]\w*)/[^,\n]*\.(?:py|so|pyd),", read_record(owner, where)))
+    if tops == {found.name} and not parts & mine:
+        return True
+    follower = Follower(search, (), where, OWN_BYTES, only=frozenset((found.name,)))
+    return any(follower.follow(f"{found.name}.{part}") for part in sorted(parts & mine))
+
+
+def _asks_for_itself(found: FoundModule, where: Sysroot) -> bool:
+    """Whether a file takes of its own name what it has not bound by then: it wants the installed package."""
+    text = where.text(found.path, PROGRAM_BYTES) or "" if found.kind == "module" else ""
+    asks = re.search(rf"(?m)^from[ \t]+{re.escape(found.name)}\b", text)
+    if not asks or EXTENDS_PATH.search(text) or any(way in text for way in MAKES_MODULES):
+        return False
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    for n, node in enumerate(body):
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            bound = {"*", "__name__", "__file__", "__doc__", *stored_names(body[:n])}
+            if node.module == found.name and not {one.name for one in node.names} <= bound:
+                return True
+    return False
 
 
 def _lacks_parts(found: FoundModule, owner: str, folder: str, where: Sysroot) -> bool:
@@ -128,11 +170,15 @@ def _entry_of(search: ModuleSearch, path: str) -> str:
 
 
 def _owner(module: str, folder: str, where: Sysroot) -> Distribution | None:
-    """Return the distribution that has a module as its own: by its name, else by its record."""
+    """Return the distribution that has a module as its own: by its name, else by its record, else one that has a part of it."""
     every = all_requirements(folder, where)
-    own = next((d for d in every if module_of(d.name) == module), None)
-    row = re.compile(rf"(?m)^{re.escape(module)}(?:/__init__)?\.(?:py|[\w-]+\.so|pyd),")
-    return own or next((d for d in every if row.search(read_record(d, where))), None)
+    if own := next((d for d in every if module_of(d.name) == module), None):
+        return own
+    for rest in (r"(?:/__init__)?\.(?:py|[\w-]+\.so|pyd),", r"/[A-Za-z]\w*/__init__\.py,"):
+        row = re.compile(rf"(?m)^{re.escape(module)}{rest}")
+        if its := next((d for d in every if row.search(read_record(d, where))), None):
+            return its
+    return None
 
 
 def _programs(search: ModuleSearch, where: Sysroot) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.python.search_path import follows
 from core.probes.sysroot import Sysroot, without_silent_folders
-from core.probes.trust import of_interpreter, record_execution
+from core.probes.trust import interpreter_verdict, record_execution
 
 START_TIMEOUT_SECONDS = 4.0
 """Seconds; less than the whole probe has."""
@@ -69,7 +69,7 @@ def _verdict(python: PythonEnvironment, suspects: list[StartCode], where: Sysroo
     """Return whether the interpreter may run: nobody asked for this start, so files that others can change run in a
     sandbox or not at all.
     """
-    verdict = of_interpreter(python, where, also=[c.source for c in suspects])
+    verdict = interpreter_verdict(python, where, also=[c.source for c in suspects])
     foreign = verdict.changeable is not None and verdict.account is None
     return Verdict(may=False, changeable=verdict.changeable) if foreign else verdict
 

@@ -10,19 +10,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from core.common.patience import call_patiently
 from core.knowledge.tools import Builder, Tool, known_compilers, known_tools
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import ToolState, UnfitTool
+from core.probes.noexec import is_noexec
 from core.probes.probe import ProbeRequest
 from core.probes.python.search_path import read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import record_rows
 
 USUAL_ROOTS = ("/usr/local/cuda",)
-ST_NOEXEC = 8
-"""statvfs(3)."""
 
 
 def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
@@ -71,7 +69,9 @@ def _missing_build_tools(
 
     folders = [f for f in request.env["PATH"].split(":") if f]
     places = [where.join(folder, name) for name in builder.compilers for folder in folders]
-    if not request.env.get(builder.variable) and not any(where.is_file(p) and _may(p, os.X_OK, where) for p in places):
+    if not request.env.get(builder.variable) and not any(
+        where.is_file(p) and where.may_access(p, os.X_OK) for p in places
+    ):
         yield absent(builder.compilers[0], places, runs=True)
     headers, spelt = where.join(interpreter.base, "include"), f"python{interpreter.short_version}"
     there = [n for n in where.names(headers) or () if n.startswith(spelt)]  # The endings "t" and "d" mark other builds.
@@ -110,7 +110,7 @@ def _unfit_tool(
         if _serves(tool, (python.prefix,), roots, where) or not (owner or tool.demanded):
             return
         there, state, detail = own[0] if own else "", "absent", ""
-        if any(not _may(parent, os.X_OK, where) for parent in _above(there, where)):
+        if any(not where.may_access(parent, os.X_OK) for parent in _above(there, where)):
             state = "unreadable"
     yield UnfitTool(
         prefix=python.prefix,
@@ -131,7 +131,7 @@ def _unfit_tool(
 def _serves(tool: Tool, more: Iterable[str], roots: Iterable[str], where: Sysroot) -> bool:
     """Whether a toolkit or conda's folder has a usable copy."""
     places = (where.join(root, *t.split("/")) for root in (*more, *roots) for t in tool.roots)
-    return any(where.is_file(p) and (not tool.runs or _may(p, os.X_OK, where)) for p in places)
+    return any(where.is_file(p) and (not tool.runs or where.may_access(p, os.X_OK)) for p in places)
 
 
 def _owner(tool: Tool, path: str, python: PythonEnvironment, where: Sysroot) -> tuple[str, int | None]:
@@ -158,12 +158,12 @@ def _state(
         return "dangling", ""
     if not where.is_file(path):
         return "damaged", ""
-    if not _may(path, os.R_OK, where) and not tool.runs:
+    if not where.may_access(path, os.R_OK) and not tool.runs:
         return "unreadable", ""
     if tool.runs:
-        if _is_noexec(path, where):  # First, because nothing on such a file system can run, whatever its mode.
+        if is_noexec(path, where):  # First, because nothing on such a file system can run, whatever its mode.
             return "noexec", ""
-        if not _may(path, os.X_OK, where):
+        if not where.may_access(path, os.X_OK):
             return "not executable", oct(seen.st_mode & 0o777)[2:]
     head = where.read(path, 4) or b""
     if tool.runs and head == b"\x7fELF":
@@ -184,20 +184,3 @@ def _above(path: str, where: Sysroot) -> Iterator[str]:
         if where.is_folder(at):
             yield at
         at = where.parent(at)
-
-
-def _may(path: str, wish: int, where: Sysroot) -> bool:
-    """Whether this user may access the file so; for another system's files, nobody can tell."""
-    if not where.is_running_system:
-        return True
-    try:
-        return call_patiently(os.access, where.local_path(path), wish)
-    except (OSError, ValueError):
-        return True
-
-
-def _is_noexec(path: str, where: Sysroot) -> bool:
-    try:
-        return where.is_running_system and bool(call_patiently(os.statvfs, where.local_path(path)).f_flag & ST_NOEXEC)
-    except (OSError, ValueError):
-        return False

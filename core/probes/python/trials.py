@@ -41,7 +41,7 @@ from core.probes.python.distributions import recorded_module, required_name
 from core.probes.python.locations import working_folder
 from core.probes.python.trial_script import TRIAL_SCRIPT
 from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
-from core.probes.trust import of_interpreter, record_execution
+from core.probes.trust import interpreter_verdict, record_execution
 
 TRIAL_TIMEOUT_SECONDS = 60.0
 """Seconds for one trial; the first import after an installation writes no byte code (-B) and may take ten."""
@@ -114,7 +114,7 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
     for trial in trials:
         if trial.python.executable in hung:
             continue  # each environment has one time-out, whatever it holds
-        verdict = of_interpreter(trial.python, where)
+        verdict = interpreter_verdict(trial.python, where)
         record_execution(
             "framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution)
         )

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.common.patience import is_silent
 from core.common.versions import is_older
 from core.knowledge.modules import OpenedLibrary, module_table
 from core.loader.linux.cache import CACHE_FILE
@@ -29,6 +30,7 @@ from core.probes.kept_looks import kept_look
 from core.probes.loading.closure import COMPILERS_OWN, DRIVERS_OWN, GPU_LIBRARY
 from core.probes.loading.effective_entries import effective_entries
 from core.probes.loading.linux import consumer_policy
+from core.probes.noexec import Noexec, is_noexec
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
 from core.probes.python.gone_files import STRIPPED_PATHS
@@ -49,6 +51,8 @@ MAX_LIBRARIES_OF_ONE, MAX_LEVELS = 8, 3
 """Libraries of one package that are examined, topmost first, and folders above each of these."""
 MAX_TEXTS, MAX_TEXT_BYTES = 40, 256 << 10
 """Modules of a package that are searched for a library's name, and bytes read of each."""
+ELF_BYTES = 0x40
+"""Size of the header of a library of 64 bits."""
 WANTED_BY_ALL = ("_ssl",)
 """Modules of Python that package managers and downloads need."""
 
@@ -91,6 +95,8 @@ class Suspects(msgspec.Struct, frozen=True):
     """Standard-library modules that frameworks import and that another file hides."""
     byte_code: tuple[ByteCode, ...] = ()
     """What Python takes in the place of a source, or without one."""
+    odd: tuple[DamagedFile, ...] = ()
+    """Modules that are there and may give nothing: shorter than recorded, or closed to this user, as is what is in a closed folder."""
 
 
 NOTHING_SUSPECT = Suspects()
@@ -113,37 +119,47 @@ def unfit_extensions(
     its_path = value if "" in searched else ":".join(searched)  # an empty entry is the working folder
     policy = consumer_policy({LIBRARY_VARIABLE: its_path}, request.seen.machine, where)
     preloaded = request.env.get("LD_PRELOAD", "")
+    opened = tuple(row for row in module_table().opened if row.is_asked_for(request.env))
 
     def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:
         search = LibrarySearch(policy)
         program = search.program(python.executable) if python.executable else None
         loader = _Look(search, program if program and program.image.format == "ELF" else None, suffixes, watched)
         loader.preloaded = preloaded
-        found = _unfit(python, interpreter, loader, watched, plugins)
+        found = _unfit(python, interpreter, loader, watched, plugins, opened)
         for path in (CACHE_FILE, python.executable, *search.looked_at):
             watched.local_path(path)  # The answer also depends on the files that the loader examines.
         return found, True
 
     places = (python.executable, python.site_packages, interpreter.base, interpreter.library, interpreter.short_version)
-    given = (replace(policy, cache=()), preloaded, suffixes, places, module_table().opened, plugins)
+    mounts = tuple(is_noexec(folder, where) for folder in python.site_packages)
+    given = (replace(policy, cache=()), preloaded, suffixes, places, mounts, opened, plugins)
     known = request.shared.setdefault("identities", {})
     return kept_look("unfit", given, tuple[UnfitExtension, ...], look, where, known=known)
 
 
-def _unfit(
-    python: PythonEnvironment, interpreter: Interpreter, look: _Look, where: Sysroot, plugins: tuple[Plugin, ...]
+def _unfit(  # noqa: PLR0917 - what unfit_extensions has
+    python: PythonEnvironment,
+    interpreter: Interpreter,
+    look: _Look,
+    where: Sysroot,
+    plugins: tuple[Plugin, ...],
+    table: tuple[OpenedLibrary, ...],
 ) -> tuple[UnfitExtension, ...]:
     # conda's libraries, and those of some wheels, lie there: they are no Python modules.
     beside = where.join(python.prefix, "lib")
     found = [u for u in look.of_python(interpreter) if not look.is_elsewhere(u, python.site_packages, beside)]
     opened: list[UnfitExtension] = [one for plugin in plugins for one in look.of_plugin(plugin)]
-    table = module_table().opened
     known: set[str] = set()
     for folder in python.site_packages:
         for name in where.names(folder) or ():
             what = _distribution(folder, name)
-            if what is not None and what.name not in known and not LEFT_OUT.fullmatch(what.name):
-                known.add(what.name)  # If two have one name, Python imports the first.
+            if what is None or what.name in known:
+                continue
+            known.add(what.name)  # If two have one name, Python imports the first.
+            if LEFT_OUT.fullmatch(what.name):
+                found += look.of_framework(what)
+            else:
                 all_of_it = (*look.of_distribution(what), *look.of_libraries(what))
                 its = (u for u in all_of_it if not look.is_elsewhere(u, python.site_packages, beside))
                 found += _chosen(its, look.files_of_modules(what))
@@ -185,6 +201,7 @@ class _Look:
         self.preloaded = ""
         """The value of LD_PRELOAD."""
         self._search, self._program, self._where = search, program, where
+        self._noexec = Noexec(where)
         self._tagged = tuple(s for s in suffixes if s != ".so")
         self._names: dict[str, frozenset[str]] = {}
 
@@ -204,9 +221,26 @@ class _Look:
         recorded = {self._where.name(path): path for path in rows}
         for path in self._modules(rows, what):
             if self._where.stat(path) is None:
-                yield UnfitExtension(path_text(path), owner, what.location, recorded=True)
+                if not is_silent(self._where.local_path(path)):  # a slow disk has lost nothing
+                    yield UnfitExtension(path_text(path), owner, what.location, recorded=True)
             else:
                 yield from self._one(path, owner, what.location, recorded, process)
+
+    def of_framework(self, what: Distribution) -> Iterator[UnfitExtension]:
+        """Yield those of a framework whose own file does not load: a glance at its header is enough to let most go."""
+        rows = () if what.name.startswith("nvidia-") else record_rows(what, LIBRARY_ROW, self._where)
+        unsound = [p for p in self._modules(rows, what) if not self._is_sound(p) and self._where.exists(p)]
+        process = self._process()
+        for path in unsound:
+            for edge in (e for e in process.open(path)[1] if path in (e.name, e.path)):
+                yield UnfitExtension(path_text(path), f"{what.name} {what.version}", what.location, edge, recorded=True)
+
+    def _is_sound(self, path: str) -> bool:
+        """Whether a file begins as a library for the interpreter's processor and is as long as its header says: see elf(5)."""
+        begin, seen = self._where.read(path, ELF_BYTES) or b"", self._where.stat(path)
+        own = self._where.read(self._program.path, ELF_BYTES) or b"" if self._program else begin
+        sections = int.from_bytes(begin[0x28:0x30], "little")
+        return begin[:5] == b"\x7fELF\2" and begin[18:20] == own[18:20] and bool(seen and sections <= seen.st_size)
 
     def of_libraries(self, what: Distribution) -> Iterator[UnfitExtension]:
         """Yield the libraries beside a package's modules that do not load, if its Python code spells their names."""
@@ -294,7 +328,7 @@ class _Look:
         return [p for p in rows for f in row.files if fnmatch.fnmatchcase(p, self._where.join(what.location, f))]
 
     def _process(self) -> Process:
-        made = Process(self._search, self._program)
+        made = Process(self._search, self._program, self._noexec.allows)
         made.preload(self.preloaded)
         return made
 

@@ -20,6 +20,8 @@ from core.probes.starting.shells import family, read_shell
 
 MOST_STEPS = 12
 MOST_SCRIPT = 1 << 17
+MOST_COMMANDS = 80
+"""Commands of one script that are followed, from its end; the last one that starts a Python counts, else the last program."""
 PYTHON = late_pattern(r"python[\d.]*$|pypy[\d.]*$")
 
 
@@ -31,6 +33,12 @@ class StartedFile(msgspec.Struct, frozen=True):
     """The prefix of the Python environment that runs it; empty for a program other than Python."""
     real: str = ""
     """The same path with links resolved."""
+    arguments: tuple[str, ...] = ()
+    """Of a Python: its options, and the program that it runs."""
+    by_name: bool = False
+    """PATH led to it."""
+    is_gone: bool = False
+    """It is a Python that a command names by its path, and that is not there."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -69,7 +77,7 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
             state.set_variable(found[1], found[2], at.file, at.number, "posix")
             state.exported.add(found[1])
             words = words[1:]
-        elif name == "env":
+        elif name in ("env", "cross-env", "cross-env-shell"):
             words = _env(words[1:], at, state)
         elif name in ("sudo", "doas"):
             words = behind_sudo(words[1:], (at.file, at.number), state, ground)
@@ -78,6 +86,9 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
             words = command_behind(words[1:], state, ground)
         elif name in RUNNERS:
             words = run_behind(name, words[1:], state, ground)
+        elif name == "concurrently":
+            started = (_text(w, at, state, ground, depth + 1) for w in words[1:] if " " in w and not w.startswith("-"))
+            return next((s for s in started if s is not None and (s.prefix or s.is_gone)), None)
         elif name in SHELL_NAMES:
             return _shell(words, at, state, ground, depth + 1)
         else:
@@ -172,11 +183,12 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     where = ground.where
     path = find_named(words[0], {"PATH": state.values.get("PATH", "")}, where, state.values.get("PWD", "/"))
     if not path or not where.is_file(path):
-        return None
+        named = re.match(r"/(?!(?:usr/)?(?:local/)?bin/)", words[0]) and PYTHON.match(posixpath.basename(words[0]))
+        return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True) if named else None
     head = where.read(path, 256) or b""
     if head.startswith(b"\x7fELF"):
         python = PYTHON.match(posixpath.basename(path))
-        return _started(path, state, ground) if python else StartedFile(path, "")
+        return _started(path, words, state, ground) if python else StartedFile(path, "")
     first = head.partition(b"\n")[0].decode("utf-8", "replace")
     if head.startswith(b"#!") and not script:
         starts = words_of(first[2:])
@@ -186,25 +198,26 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
             return None
         name = posixpath.basename(starts[0])
         if PYTHON.match(name):
-            return _program(starts[:1], state, ground, depth + 1)
+            return _program([*starts, path, *words[1:]], state, ground, depth + 1)
         if name not in SHELL_NAMES:
             return None
         if name == "bash":
             _read_bash_env(state, ground)
     if PYTHON.match(posixpath.basename(path)):  # a pyenv shim
-        return _started(path, state, ground)
+        return _started(path, words, state, ground)
     text = where.text(path, MOST_SCRIPT)
     if text is None or "\0" in text:
         return None
     trick = re.match(r"#!/bin/sh\n'''exec' \"?([^\"\s]+)\"? ", text)
     if trick:
-        return _program([trick[1]], state, ground, depth + 1)
+        return _program([trick[1], path, *words[1:]], state, ground, depth + 1)
     return _read(text, path, state, ground, depth, arguments=tuple(words[1:]))
 
 
-def _started(path: str, state: State, ground: Ground) -> StartedFile:
+def _started(path: str, words: list[str], state: State, ground: Ground) -> StartedFile:
     prefix = prefix_of(path, ground.where, state.values)
-    return StartedFile(path, prefix, ground.where.real_path(prefix) if prefix else "")
+    real = ground.where.real_path(prefix) if prefix else ""
+    return StartedFile(path, prefix, real, tuple(words[1:]), by_name="/" not in words[0])
 
 
 def _read(  # noqa: PLR0917 - what a script is given
@@ -229,16 +242,20 @@ def _read(  # noqa: PLR0917 - what a script is given
     inner = state.copy()
     inner.files = []
     known = {n: len(its) for n, its in inner.lines.items()}
-    reader = ShellReader(around, inner, "bash", arguments=arguments, script=path)
+    reader = ShellReader(around, inner, "bash", arguments=arguments, script=path, follows=True)
     reader.read_files(own)
-    for words, file, number in reversed(reader.commands):
+    other = None
+    for words, file, number, after in reader.commands[: -MOST_COMMANDS - 1 : -1]:
         if file != own:
             continue
-        after = inner.copy()
         found = _follow(list(words), Line(path, line or number), after, ground, depth + 1)
-        if found is not None:
+        if found is not None and (found.prefix or found.is_gone):
             _take(state, after, own, path, line, known)
             return found
+        other = other or (found and (found, after))
+    if other:
+        _take(state, other[1], own, path, line, known)
+        return other[0]
     return None
 
 

@@ -17,7 +17,7 @@ from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_command, words_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import MOST_ENVIRON
-from core.probes.starting.starters import own_prefix
+from core.probes.starting.started_code import program_ways
 from core.probes.starting.ways import Reached
 
 ECOSYSTEMS = tuple(
@@ -59,8 +59,8 @@ def _first_of_container(ground: Ground, pythons: tuple[PythonEnvironment, ...]) 
         if ground.env.get(name) != value:
             state.set_variable(name, value, f"{FIRST}/environ", 0, "assignments")  # no line: it keeps what it was given
     found = python_of_command([w for w in words if w], Line(f"{FIRST}/cmdline", 0), state, ground)
-    if found and (prefix := own_prefix(found, pythons)):
-        yield Reached(kind="service", at="PID 1", state=state, prefix=prefix, argv=(found.path,))
+    way = Reached(kind="service", at="PID 1", state=state, argv=(found.path,) if found else ())
+    yield from program_ways(found, way, ground, pythons)
 
 
 def _accelerate(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -149,10 +149,9 @@ def _app(
     rest = args if isinstance(args, list) else words_of(args) if isinstance(args, str) else []
     words = [*words_of("" if interpreter == "none" else interpreter), *words_of(script), *(str(a) for a in rest)]
     found = python_of_command(words, Line(path, _line(text, "script") or 1), state, ground) if words else None
-    if found and (prefix := own_prefix(found, pythons)):
-        yield Reached(
-            kind="service", at=f"{path}: {told('name') or script}", state=state, prefix=prefix, argv=(found.path,)
-        )
+    at = f"{path}: {told('name') or script}"
+    way = Reached(kind="service", at=at, state=state, argv=(found.path,) if found else ())
+    yield from program_ways(found, way, ground, pythons)
 
 
 def _line(text: str, name: str) -> int:

@@ -36,10 +36,11 @@ from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
-from core.probes.starting.started_programs import ipython_ways, pytest_ways
-from core.probes.starting.starters import launcher_ways, script_ways
+from core.probes.starting.started_programs import flask_ways, ipython_ways, pytest_ways
+from core.probes.starting.starters import first_line_ways, launcher_ways, script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
+from core.probes.starting.uv_runs import uv_ways
 from core.probes.starting.ways import (
     Reached,
     activation_ways,
@@ -118,12 +119,15 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from deployed_ways(ground, pythons)
     yield from task_ways(ground, pythons)
     yield from pytest_ways(ground, pythons)
+    yield from flask_ways(ground, pythons)
     yield from editor_ways(ground, terminal, pythons)
     yield from folder_ways(ground, terminal)
     yield from multiplexer_ways(ground, terminal)
     yield from module_ways(ground, terminal)
     yield from launcher_ways(ground, desktop, pythons)
     yield from script_ways(ground, pythons, request.programs)
+    yield from first_line_ways(ground, pythons)
+    yield from uv_ways(ground, pythons)
 
 
 def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
@@ -217,6 +221,8 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
     ours = _key(request.env, known, system)
     groups: dict[frozenset[tuple[str, str]], list[Start]] = {}
     for start in request.seen.starts or ():
+        if any(one.why == "imports" for one in start.runs):
+            continue  # its program ends at an import, whatever its variables are
         env = {v.name: v.value for v in start.variables}
         key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known, system)
         if key != ours:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.probes.programs.follow import find_named
-from core.probes.python.environment import prefix_of
+from core.probes.python.environment import describe_environment, prefix_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 
@@ -21,7 +21,7 @@ def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, .
         return ()
     own = {ground.where.real_path(p.prefix): p.prefix for p in pythons}
     found = _by_kernel(way, ground) if way.kind == "notebook" else _by_name(way, ground)
-    return tuple(
+    return way.runs + tuple(
         StartedPython(
             name=one.name,
             path=path_text(one.path),
@@ -29,10 +29,19 @@ def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, .
             seems=own[seems],
             why=one.why,
             source=one.source,
+            has=_packages(one, ground) if ground.where.real_path(one.prefix) not in own else None,
         )
         for one in found
         if (seems := ground.where.real_path(one.seems)) in own
     )
+
+
+def _packages(one: StartedPython, ground: Ground) -> tuple[str, ...] | None:
+    """Return the distributions of a Python that is not among the listed ones; None where there are none to read."""
+    if not one.prefix:
+        return None
+    its = describe_environment(one.prefix, one.path, ground.env, ground.where)
+    return None if its.problem else tuple(dict.fromkeys(d.name for d in its.distributions))
 
 
 def _by_kernel(way: Reached, ground: Ground) -> Iterator[StartedPython]:
@@ -65,8 +74,9 @@ def _by_name(way: Reached, ground: Ground) -> Iterator[StartedPython]:
             return  # The environment was moved; its scripts report that.
     else:
         seems = values.get("VIRTUAL_ENV", "") if way.state.lines.get("VIRTUAL_ENV") else ""
-    if not seems:
-        return
+    first = way.argv[0] if way.argv else ""
+    if not seems or (first.startswith("/") and prefix_of(first, ground.where, values) == seems):
+        return  # what starts is that environment's own program: no name is looked for
     for name in TYPED:
         if not ground.where.exists(posixpath.join(seems, "bin", name)):
             continue

@@ -19,8 +19,11 @@ WRAPPERS = frozenset((
     "exec", "nohup", "nice", "ionice", "setsid", "time", "command", "stdbuf", "taskset", "chrt", "numactl", "timeout", "flock",
     "unbuffer", "watch", "script", "su", "runuser", "xvfb-run", "dbus-run-session", "systemd-inhibit",
     "gnome-terminal", "konsole", "xterm", "x-terminal-emulator", "xfce4-terminal", "kitty", "alacritty", "tilix",
+    "xargs", "sg", "catchsegv", "chronic", "proxychains", "proxychains4", "torsocks", "entr", "cpulimit", "pdsh",
+    "nodemon", "watchfiles", "watchexec", "npx",
     "srun", "mpirun", "mpiexec", "mpiexec.hydra", "prun", "systemd-run", "dotenv", "direnv", "honcho", "foreman", "tini", "dumb-init", "gosu",
     "screen", "tmux", "caffeinate", "firejail", "parallel", "start-stop-daemon", "setpriv", "setarch", "prlimit", "cgexec",
+    "envdir", "s6-envdir", "chpst", "setuidgid", "s6-setuidgid", "softlimit", "s6-softlimit",
     "nsys", "ncu", "compute-sanitizer", "cuda-gdb", "gdb", "strace", "ltrace", "perf", "valgrind",
 ))  # fmt: skip
 """Programs that start another one with their own variables."""
@@ -91,8 +94,29 @@ _ONE = {
 """Options followed by an assignment: mpirun(1) of Open MPI, systemd-run(1), srun(1)."""
 _TWO = {"mpirun": ("-genv", "-env"), "mpiexec": ("-genv", "-env"), "mpiexec.hydra": ("-genv", "-env")}
 """Options followed by a name and a value (mpiexec of MPICH and of Intel MPI)."""
-_FILES = {"dotenv": ("-f", "--file"), "honcho": ("-e", "--env"), "foreman": ("-e", "--env")}
+_FILES = {"dotenv": ("-f", "--file", "-e"), "honcho": ("-e", "--env"), "foreman": ("-e", "--env")}
 """Options that name the file of variables which a starter reads; ".env" without one (python-dotenv's, honcho's and foreman's documentation)."""
+
+_FOLDERS = ("envdir", "s6-envdir", "chpst")
+"""Programs that read a folder with a file for each variable."""
+MOST_VARIABLES = 200
+"""Maximum number of files read in such a folder."""
+
+
+def _read_folder(folder: str, state: State, ground: Ground) -> None:
+    """Take a folder's variables: the first line of each file, without spaces at its end; an empty file removes the variable.
+
+    Source: daemontools, "The envdir program"; chpst(8) of runit.
+    """
+    for name in ground.around.names(folder)[:MOST_VARIABLES]:
+        path = f"{folder}/{name}"
+        text = ground.read(path) if re.fullmatch(r"[A-Za-z_]\w*", name) else None
+        if text == "":
+            state.unset_variable(name, path, 1, "python")
+        elif text is not None:
+            state.files.append(path)
+            state.set_variable(name, text.split("\n")[0].rstrip(" \t").replace("\0", "\n"), path, 1, "python")
+            state.exported.add(name)
 
 
 def take_options(name: str, words: list[str], at: tuple[str, int], state: State, ground: Ground) -> None:
@@ -122,6 +146,11 @@ def take_options(name: str, words: list[str], at: tuple[str, int], state: State,
                 variable, has_value, its_value = one.partition("=")
                 if has_value:
                     _set(state, variable, its_value, at)
+    if name in _FOLDERS:
+        front = words[: len(its) + 1]  # the folder is often named "env", like a program
+        by_option = [v for o, v in _options(front) if o == "-e"]
+        for folder in by_option if name == "chpst" else [w for w in front if w[:1] != "-"][:1]:
+            _read_folder(posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), folder)), state, ground)
     if name in _FILES:
         options = dict(_options(its))
         file = next((options[o] for o in _FILES[name] if options.get(o)), ".env")
@@ -153,7 +182,8 @@ def command_behind(words: list[str], state: State, ground: Ground) -> list[str]:
     for number, word in enumerate(words):
         if word == "-c" and number + 1 < len(words) and " " in words[number + 1]:
             return ["sh", "-c", words[number + 1]]
-        if " " in word and number == len(words) - 1 and not word.startswith("-"):
+        whole = " " in word and not word.startswith("-")
+        if whole and (number == len(words) - 1 or _names_a_program(word.split()[0], state, ground)):
             return _split(word)  # The command may be one word: xterm -e "python x.py"
         if not word.startswith("-") and (re.match(r"[A-Za-z_]\w*=", word) or _names_a_program(word, state, ground)):
             return words[number:]

@@ -83,5 +83,8 @@ def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
     state = plain.copy()
     state.files = list(plain.files)
     found = python_of_text(text, Line(*at), state, ground)
-    if found and any(p.prefix == found.prefix and p.kind in ("venv", "conda") for p in pythons):
-        yield Reached(kind="cron", at=name, state=state, prefix=found.prefix, argv=(found.path,))
+    if found is not None:
+        from core.probes.starting.started_code import program_ways
+
+        way = Reached(kind="cron", at=name, state=state, argv=(found.path,))
+        yield from program_ways(found, way, ground, pythons)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.host.startup.units import Row, Unit, apply_unit, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
@@ -12,6 +15,8 @@ from core.probes.starting.machine import Ground, login_state, with_systemd
 from core.probes.starting.ways import Reached, environment_in
 
 MOST_UNITS = 200
+MAY_START_PYTHON = late_pattern(r"/home/|/opt/|/srv/|python|\.py\b|\.sh\b")
+"""In the command of a service of the system."""
 
 
 def service_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -76,11 +81,13 @@ def _service(
     unit = apply_unit(rows, state, ground.around, known, own=own)
     prefix = environment_in(unit.command, pythons)
     mine = own or unit.user == person.name
-    if mine or prefix or "/home/" in unit.command:
-        prefix = _started(unit, state, ground, pythons) or prefix
-    if mine or prefix:
-        at = posixpath.join(posixpath.dirname(path), name)
-        yield Reached(kind="service", at=at, state=state, prefix=prefix, argv=tuple(unit.command.split()))
+    at = posixpath.join(posixpath.dirname(path), name)
+    way = Reached(kind="service", at=at, state=state, prefix=prefix, argv=tuple(unit.command.split()))
+    started = None
+    if mine or prefix or MAY_START_PYTHON.search(unit.command):
+        started = next(_started(unit, way, ground, pythons), None)
+    if mine or prefix or started:
+        yield started or way
 
 
 def _conf(ground: Ground, *, own: bool) -> Iterator[str]:
@@ -108,13 +115,15 @@ def _drop_ins(name: str, folders: tuple[str, ...], ground: Ground) -> list[str]:
     return [path for _name, path in sorted(found.items())]
 
 
-def _started(unit: Unit, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
-    """Follow what a service starts, through its scripts; return the environment that finally runs."""
+def _started(unit: Unit, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Follow what a service starts, through its scripts; yield the way to the Python that finally runs."""
     # imported late: most people have no such service
     from core.probes.starting.commands import Line, python_of_command, words_of
+    from core.probes.starting.started_code import program_ways
 
     words = words_of(unit.command)
     if unit.folder.startswith("/"):
-        state.values["PWD"] = unit.folder
-    found = python_of_command(words, Line(*unit.at), state, ground) if words else None
-    return next((p.prefix for p in pythons if found and p.prefix == found.prefix and p.kind in ("venv", "conda")), "")
+        way.state.values["PWD"] = unit.folder
+    found = python_of_command(words, Line(*unit.at), way.state, ground) if words else None
+    for its in program_ways(found, way, ground, pythons):
+        yield its if its.prefix else replace(its, prefix=way.prefix)

@@ -1,4 +1,5 @@
-"""What programs give themselves when they have started: IPython by its start-up files and settings, pytest by a project's.
+"""What programs give themselves when they have started: IPython by its start-up files and settings, pytest by a project's,
+Flask by .flaskenv.
 
 Variables of the loader and of Python's own start come too late here; what changes sys.path counts from then on.
 Sources: IPython's documentation, "Introduction to IPython configuration" and "Setting up startup files"; pytest's, "Reference" (pythonpath),
@@ -12,6 +13,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 
+from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartLine
 from core.probes.python.search_path import SYS_PATH
@@ -99,6 +101,41 @@ def _exec_lines(text: str) -> Iterator[tuple[int, str]]:
             case ast.Assign(targets=[ast.Attribute(attr="exec_lines")], value=ast.List(elts=rows)):
                 told = [r for r in rows if isinstance(r, ast.Constant) and isinstance(r.value, str)]
                 yield from ((row.lineno, str(row.value)) for row in told)
+
+
+# --- Flask ---------------------------------------------------------------------------------------------------------------
+
+
+def flask_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield Flask's own command, which reads .flaskenv and .env in or above the working folder if python-dotenv is installed.
+
+    The file shows that it is used. A variable that is set already keeps its value (Flask's documentation, "Command Line Interface").
+    """
+    homes = [p for p in _having("flask", ground, pythons) if p in _having("dotenv", ground, pythons)]
+    file = _upward(".flaskenv", ground)
+    if not file or not homes or ground.env.get("FLASK_SKIP_DOTENV", "").lower() not in ("", "0", "false", "no"):
+        return
+    told = State(dict(ground.env), set(ground.env))
+    for path in (file, _upward(".env", ground)):
+        if path and (text := ground.read(path)) is not None:
+            read_dotenv(text, path, told)
+    state = State(dict(ground.env), set(ground.env), files=told.files)
+    for name, rows in told.lines.items():
+        if name not in ground.env and not name.startswith(TOO_LATE):
+            state.values[name], state.lines[name] = told.values[name], rows
+            state.exported.add(name)
+    if state.lines:
+        yield Reached(kind="task", at=f"{file}: flask", state=state, prefix=homes[0].prefix if len(homes) == 1 else "")
+
+
+def _upward(name: str, ground: Ground) -> str:
+    """Return the file of this name in the working folder or the nearest folder above; empty if there is none."""
+    folder = ground.folder
+    while folder not in ("/", ""):
+        if ground.around.kind(f"{folder}/{name}") == "file":
+            return f"{folder}/{name}"
+        folder = posixpath.dirname(folder)
+    return ""
 
 
 # --- pytest --------------------------------------------------------------------------------------------------------------

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.starting.batch import give_job_variables
-from core.probes.starting.commands import Line, StartedFile, python_of_command, words_of
+from core.probes.starting.commands import Line, python_of_command, words_of
 from core.probes.starting.machine import Ground
+from core.probes.starting.started_code import lacking_pythons, program_ways
 from core.probes.starting.ways import Reached
 
 MOST_LAUNCHERS = 300
@@ -21,6 +25,10 @@ A batch system's jobs are scripts, and get the variables of the shell that submi
 """
 AT_THE_START = ("/etc/rc.local", "/etc/rc.d/rc.local")
 """Scripts that run when the machine boots."""
+OF_PROGRAMS = ("", "bin", "scripts", "tools")
+"""Folders of a project with programs that people start by their names."""
+SUPERVISED = ("/etc/service", "/service", "/etc/sv", "/run/service")
+"""Folders that runit, daemontools and s6 supervise: the program "run" in each folder there is a service."""
 MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 MOST_SCRIPTS = 80
 """Maximum number of files read in one folder."""
@@ -45,8 +53,8 @@ def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironme
             line = Line(path, text.count("\n", 0, entry.start()) + 1)
             words = [w for w in words_of(entry[1].replace("%%", "%")) if not re.fullmatch(r"%\w", w)]
             found = python_of_command(words, line, state, ground)
-            if found and (prefix := own_prefix(found, pythons)):
-                yield Reached(kind="launcher", at=path, state=state, prefix=prefix, argv=tuple(words))
+            way = Reached(kind="launcher", at=path, state=state, argv=tuple(words))
+            yield from program_ways(found, way, ground, pythons)
 
 
 def script_ways(
@@ -56,7 +64,8 @@ def script_ways(
 
     A script gets this session's variables.
     """
-    told = [*AT_THE_START, *(p for n in named if (p := find_named(n, ground.env, ground.where, ground.folder)))]
+    runs = [f"{f}/{n}/run" for f in SUPERVISED for n in ground.around.names(f)]
+    told = [*AT_THE_START, *runs, *(p for n in named if (p := find_named(n, ground.env, ground.where, ground.folder)))]
     folders = dict.fromkeys((ground.folder, ground.at_home("bin"), ground.at_home(".local/bin"), ground.person.home))
     near = [
         f"{folder}/{name}"
@@ -68,13 +77,13 @@ def script_ways(
         text = _script(path, ground)
         if text is None or not (re.search(r"python|\brun\b", text) or any(f"{p.prefix}/" in text for p in pythons)):
             continue
-        boots = path in AT_THE_START
+        boots = path in AT_THE_START or path in runs
         state = State({"PATH": MACHINES_PATH}, {"PATH"}) if boots else State(dict(ground.env), set(ground.env))
-        state.values["PWD"] = "/" if boots else ground.folder
+        state.values["PWD"] = posixpath.dirname(path) if path in runs else "/" if boots else ground.folder
         give_job_variables(text, path, state, ground)
         found = python_of_command([path], Line(path, 1), state, ground)
-        if found and (prefix := own_prefix(found, pythons)):
-            yield Reached(kind="service" if boots else "script", at=path, state=state, prefix=prefix, argv=(path,))
+        way = Reached(kind="service" if boots else "script", at=path, state=state, argv=(path,))
+        yield from program_ways(found, way, ground, pythons)
 
 
 def _script(path: str, ground: Ground) -> str | None:
@@ -88,9 +97,26 @@ def _script(path: str, ground: Ground) -> str | None:
     return ground.read(path) if shell else None
 
 
-def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:
-    """Return the environment that a command starts; empty for a system's own Python."""
-    places = [p for p in (found.prefix, found.real) if p]
-    return next(
-        (p.prefix for place in places for p in pythons if p.prefix == place and p.kind in ("venv", "conda")), ""
-    )
+def first_line_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the executable programs whose first line names a Python that lacks what they import.
+
+    Those in the working folder, in its folders of programs and in the person's count.
+    """
+    if ground.folder == "/":
+        return
+    for folder in dict.fromkeys((*(posixpath.join(ground.folder, n) for n in OF_PROGRAMS), ground.at_home("bin"))):
+        for name in [n for n in ground.around.names(folder) if n.endswith(".py") or "." not in n][:MOST_SCRIPTS]:
+            path = posixpath.join(folder, name)
+            about = ground.where.stat(path) if ground.where.is_file(path) else None
+            if about is None or not about.st_mode & 0o111:
+                continue
+            head = (ground.where.read(path, 256) or b"").partition(b"\n")[0]
+            if not re.match(rb"#!.*\bpython[\d.]*(?:\s|$)", head):
+                continue
+            state = State(dict(ground.env), set(ground.env))
+            state.values["PWD"] = ground.folder
+            found = python_of_command([path], Line(path, 1), state, ground)
+            way = Reached(kind="script", at=path, state=state, argv=(path,))
+            runs = tuple(r for r in lacking_pythons(found, way, ground, pythons) if r.sure) if found else ()
+            if runs:  # else it has this session's variables, and nothing differs
+                yield replace(way, runs=runs)

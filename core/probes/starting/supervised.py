@@ -12,7 +12,7 @@ from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_command, words_of
 from core.probes.starting.machine import Ground
-from core.probes.starting.starters import own_prefix
+from core.probes.starting.started_code import program_ways
 from core.probes.starting.ways import Reached
 
 MOST_PROGRAMS = 60
@@ -60,8 +60,8 @@ def _programs(
             command = _filled(_setting_text(settings, "command"), its, here)
             row = settings.get("command") or [(1, "")]
             found = python_of_command(words_of(command), Line(file, row[0][0]), its, ground) if command else None
-            if found and (prefix := own_prefix(found, pythons)):
-                yield Reached(kind="service", at=f"{file}: {name}", state=its, prefix=prefix, argv=(found.path,))
+            way = Reached(kind="service", at=f"{file}: {name}", state=its, argv=(found.path,) if found else ())
+            yield from program_ways(found, way, ground, pythons)
 
 
 def _sections(text: str) -> dict[str, dict[str, Setting]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from core.host.startup.plain import json_line, json_value, read_assignments
 from core.host.startup.state import UNKNOWN, State
@@ -15,7 +15,8 @@ from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_text
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects import pixi_tasks, pyproject_tasks
-from core.probes.starting.starters import own_prefix
+from core.probes.starting.started_code import program_ways
+from core.probes.starting.tasks_in_python import invoke_tasks, nox_sessions
 from core.probes.starting.ways import Reached
 
 MOST_TASKS = 40
@@ -36,6 +37,10 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         (("dvc.yaml",), _dvc),
         (("pyproject.toml",), pyproject_tasks),
         (("pixi.toml",), pixi_tasks),
+        (("tox.ini",), _tox),
+        (("Snakefile", "workflow/Snakefile"), _snakemake),
+        (("tasks.py",), invoke_tasks),
+        (("noxfile.py",), nox_sessions),
         ((".vscode/tasks.json",), _editor_tasks),
         ((".idea/workspace.xml",), _run_configurations),
     )
@@ -60,8 +65,8 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
             if number >= MOST_TASKS:
                 break
             found = python_of_text(command, Line(path, line), its, ground)
-            if found and (prefix := own_prefix(found, pythons)):
-                yield Reached(kind="task", at=f"{path}: {name}", state=its, prefix=prefix, argv=(found.path,))
+            way = Reached(kind="task", at=f"{path}: {name}", state=its, argv=(found.path,) if found else ())
+            yield from program_ways(found, way, ground, pythons)
 
 
 Task = tuple[str, int, str, State]
@@ -83,8 +88,8 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
     of_target: dict[str, State] = {}
     recipes: list[tuple[str, int, str]] = []
     target = ""
-    exports_all = bool(re.search(r"(?m)^\.EXPORT_ALL_VARIABLES\s*:|^export\s*$", text))
-    for file, number, line in _with_included(text, path, state, known, ground):
+    exports_all = bool(re.search(r"(?m)^\.EXPORT_ALL_VARIABLES\s*:|^ *export\s*$", text))
+    for file, number, line in _without_defines(_with_included(text, path, state, known, ground), known):
         if line.startswith("\t") and target:
             recipes.append((target, number, re.sub(r"^[@+-]+", "", line.strip())))
         elif found := re.match(rf"(?:([\w./%-]+)\s*:\s*)?(export\s+)?({_NAME})\s*([:?+]?:?=)\s*(.*)$", line):
@@ -110,8 +115,31 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
                     state.exported.add(name)
         elif found := re.match(r"([\w./%-]+)(?:\s+[\w./%-]+)*\s*::?(?!=)", line):
             target = found[1]
-    for target, number, command in recipes:
+    for target, number, command in _in_one_shell(recipes) if re.search(r"(?m)^\.ONESHELL\s*:", text) else recipes:
         yield target, number, _of_make(command, {**known, "@": target}), _copy(of_target.get(target, state))
+
+
+def _without_defines(rows: Iterable[tuple[str, int, str]], known: dict[str, str]) -> Iterator[tuple[str, int, str]]:
+    """Yield the lines outside of ``define``; ``known`` gets the variables that it sets."""
+    named = ""
+    lines: list[str] = []
+    for file, number, line in rows:
+        if found := re.match(rf"(?:export\s+)?define\s+({_NAME})", line):
+            named, lines = found[1], []
+        elif named and line.strip() != "endef":
+            lines.append(line.strip())
+        elif named:
+            known[named], named = "\n".join(lines), ""
+        else:
+            yield file, number, line
+
+
+def _in_one_shell(commands: Iterable[tuple[str, int, str]]) -> Iterator[tuple[str, int, str]]:
+    """Yield the commands of each recipe as one script, with the line of the first."""
+    whole: dict[str, tuple[int, list[str]]] = {}
+    for recipe, number, command in commands:
+        whole.setdefault(recipe, (number, []))[1].append(command)
+    yield from ((recipe, number, "\n".join(its)) for recipe, (number, its) in whole.items())
 
 
 MOST_INCLUDED = 16
@@ -130,7 +158,7 @@ def _with_included(
         if following is None:
             waiting.pop()
             continue
-        number, line = following
+        number, line = following[0], following[1].lstrip(" ")
         found = re.match(r"[-s]?include\s+(\S.*)", line)
         if found is None:
             yield file, number, line
@@ -179,6 +207,7 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
         if (its := ground.read(env_file)) is not None:
             read_assignments(its, env_file, state, expands=True)
     recipe = ""
+    commands: list[tuple[str, int, str]] = []
     for number, line in _joined(text):
         if found := re.match(rf"(export\s+)?({_NAME})\s*:=(.*)$", line):
             value = found[3].strip()
@@ -190,8 +219,10 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
         elif found := re.match(r"@?([\w-]+)(?![\w-])[^:]*:(?!=)", line):
             recipe = found[1]
         elif recipe and line[:1] in (" ", "\t") and line.strip():
-            command = _of_just(re.sub(r"^[@-]+", "", line.strip()), known)
-            yield recipe, number, command, _copy(state)
+            commands.append((recipe, number, _of_just(re.sub(r"^[@-]+", "", line.strip()), known)))
+    scripts = {name for name, _number, command in commands if command.startswith("#!")}
+    yield from ((*row, _copy(state)) for row in commands if row[0] not in scripts)
+    yield from ((*row, _copy(state)) for row in _in_one_shell(c for c in commands if c[0] in scripts))
 
 
 def _of_just(text: str, known: dict[str, str]) -> str:
@@ -206,7 +237,7 @@ def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Ta
     above: list[tuple[int, str]] = []
     of_task: dict[str, State] = {}
     commands: list[tuple[str, int, str]] = []
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in _with_blocks(text):
         line = raw.strip()
         indent = len(raw) - len(raw.lstrip())
         item = line.startswith("- ")
@@ -235,6 +266,19 @@ def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Ta
             above.append((indent, name))
     for task, number, command in commands:
         yield task, number, _of_task(command.strip(), ground), _copy(of_task.get(task, state))
+
+
+def _with_blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Yield a file's lines with their numbers; an item that is a block of lines is one ("- |")."""
+    rows = list(enumerate(text.splitlines(), 1))
+    while rows:
+        number, raw = rows.pop(0)
+        if found := re.match(r"(\s*- )(?:cmd:\s*)?[|>][+-]?\s*$", raw):
+            block = []
+            while rows and (not rows[0][1].strip() or len(rows[0][1]) - len(rows[0][1].lstrip()) >= len(found[1])):
+                block.append(rows.pop(0)[1].strip())
+            raw = found[1] + "\n".join(block)
+        yield number, raw
 
 
 def _dvc(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
@@ -290,6 +334,58 @@ def _procfile(text: str, _path: str, state: State, ground: Ground) -> Iterator[T
     for number, line in enumerate(text.splitlines(), 1):
         if found := re.match(r"([\w-]+):\s*(\S.*)$", line):
             yield found[1], number, found[2], _copy(state)
+
+
+# --- tox, Snakemake ------------------------------------------------------------------------------------------------
+
+
+def _tox(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield the commands of tox's environments, in .tox/NAME each (tox's documentation, "Configuration")."""
+    from configparser import ConfigParser, Error  # few folders have such a file
+
+    settings = ConfigParser(interpolation=None, strict=False)
+    try:
+        settings.read_string(text)
+    except Error:
+        return
+    for section in [s for s in settings.sections() if s.partition(":")[0] == "testenv"]:
+        name = section.partition(":")[2]
+        places = [
+            f"{ground.folder}/.tox/{n}" for n in ([name] if name else ground.around.names(f"{ground.folder}/.tox"))
+        ]
+
+        def filled(key: str, *, of: str = section, folder: str = places[0] if places else "") -> str:
+            its = settings.get(of, key, fallback="") or settings.get("testenv", key, fallback="")
+            known = {"toxinidir": ground.folder, "tox_root": ground.folder, "envdir": folder, "env_dir": folder}
+            return re.sub(r"\{(\w+)(?::[^{}]*)?\}", lambda m: known.get(m[1], ""), its)
+
+        its = _copy(state)
+        its.values["PATH"] = ":".join([*(f"{p}/bin" for p in places), its.values.get("PATH", "")])
+        for variable, value in re.findall(
+            rf"(?m)^[ \t]*({_NAME})[ \t]*=[ \t]*(.*)$", filled("set_env") or filled("setenv")
+        ):
+            number = next(
+                (n for n, row in enumerate(text.splitlines(), 1) if re.search(rf"(?:^|=)\s*{variable}\s*=", row)), 1
+            )
+            its.set_variable(variable, value.rstrip(), path, number, "assignments")
+            its.exported.add(variable)
+        for command in filled("commands").splitlines():
+            if command.strip():
+                yield (
+                    name or section,
+                    text.count("\n", 0, text.find(f"[{section}]")) + 1,
+                    command.strip().lstrip("-"),
+                    _copy(its),
+                )
+
+
+def _snakemake(text: str, _path: str, state: State, _ground: Ground) -> Iterator[Task]:
+    """Yield the shell commands of Snakemake's rules (its documentation, "Writing Rules")."""
+    found = re.compile(r"shell:\s*[rf]?(?:\"\"\"(.*?)\"\"\"|\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)')", re.DOTALL)
+    for row in found.finditer(text):
+        named = re.findall(r"(?m)^(?:rule|checkpoint)\s+(\w+)", text[: row.start()])
+        command = re.sub(r"(?<!\{)\{[^{}]*\}(?!\})", "x", row[1] or row[2] or row[3] or "")
+        yield named[-1] if named else "rule", text.count("\n", 0, row.start()) + 1, command.strip(), _copy(state)
 
 
 # --- editors -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from core.host.startup.modulefiles import read_module
 from core.host.startup.plain import json_line, json_value, read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment, StartKind
+from core.model.facts import PythonEnvironment, StartedPython, StartKind
 from core.model.facts.base import Frozen
 from core.probes.starting.machine import Ground, login_state, with_pam, with_sshd, with_systemd
 from core.probes.starting.shells import SHELLS, family, read_shell
@@ -30,6 +30,8 @@ class Reached(Frozen, frozen=True, kw_only=True):
     """The environment that it seems to start, judged by its file's location or its name."""
     named: bool = False
     """The name, not the location, gives that environment."""
+    runs: tuple[StartedPython, ...] = ()
+    """A Python that lacks what the program imports."""
 
 
 def desktop_session(ground: Ground) -> State:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from core.common.patience import call_patiently
 from core.knowledge.contracts import Contract, named_places, variable_contracts
 from core.model.facts import NamedPlace, path_text
 from core.model.path_list import searched_entries
+from core.probes.noexec import is_noexec
 from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot
 
@@ -41,9 +41,20 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
         path=path_text(path),
         state=state,
         holds=holds,
-        blocked=path_text(_write_obstacle(place, where)) if contract.kind == "writable" else "",
-        runs=contract.kind != "program" or state != "file" or _may(place, os.X_OK, where),
+        blocked=path_text(_write_obstacle(_made(contract, place, where), where)) if contract.kind == "writable" else "",
+        runs=_runs(contract, place, state, where),
     )
+
+
+def _runs(contract: Contract, place: str, state: str, where: Sysroot) -> bool:
+    """Whether this user may run a program, or the system may load what is compiled into a folder."""
+    if contract.loads:
+        return not is_noexec(_nearest(place, where), where)
+    return contract.kind != "program" or state != "file" or where.may_access(place, os.X_OK)
+
+
+def _made(contract: Contract, place: str, where: Sysroot) -> str:
+    return where.join(place, *contract.inside.split("/")) if contract.inside else place
 
 
 def _command_path(name: str, search: str, where: Sysroot) -> str:
@@ -63,22 +74,16 @@ def _write_obstacle(folder: str, where: Sysroot) -> str:
     """Return the folder that prevents writing: the folder itself or its nearest existing ancestor; empty if writing
     works.
     """
-    at = folder
-    while not where.exists(at):
-        above = where.parent(at)
-        if above == at:
-            return ""
-        at = above
+    at = _nearest(folder, where)
+    if not where.exists(at):
+        return ""
     if not where.is_folder(at):
         return at
-    return "" if where.system == "windows" or _may(at, os.W_OK | os.X_OK, where) else at
+    return "" if where.system == "windows" or where.may_access(at, os.W_OK | os.X_OK) else at
 
 
-def _may(path: str, wish: int, where: Sysroot) -> bool:
-    """Whether this user may access the file so; unknown for another system's files."""
-    if not where.is_running_system:
-        return True
-    try:
-        return call_patiently(os.access, where.local_path(path), wish)
-    except (OSError, ValueError):
-        return True
+def _nearest(folder: str, where: Sysroot) -> str:
+    """Return the folder itself, or its nearest ancestor that exists."""
+    while not where.exists(folder) and (above := where.parent(folder)) != folder:
+        folder = above
+    return folder

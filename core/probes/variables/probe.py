@@ -12,6 +12,7 @@ from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.knowledge import tables
+from core.knowledge.contracts import variable_contracts
 from core.model import path_list
 from core.model.facts import Environment, Frozen, Limit, Scope, System, Variable, path_text
 from core.probes.probe import ProbeRequest
@@ -69,9 +70,24 @@ def look(request: ProbeRequest) -> Environment:
 def is_relevant_variable(variable: Variable, known: EnvironmentKnowledge) -> bool:
     """Whether a variable concerns CUDA, Python or loaders, and cannot contain a secret."""
     name = variable.name.upper()
-    if name not in known.names and not name.startswith(known.prefixes):
-        return False
-    return not (set(name.split("_")) & set(known.secret_words)) and not _PASSWORD_IN_URL.search(variable.value)
+    listed = name in known.names or name in _contract_names()
+    return (listed or name.startswith(known.prefixes)) and may_be_told(variable, known)
+
+
+def may_be_told(variable: Variable, known: EnvironmentKnowledge) -> bool:
+    """Whether neither the name nor the value of a variable looks like a secret."""
+    name = variable.name.upper()
+    listed = name in known.names or name in _contract_names()
+    secret = not listed and set(name.split("_")) & set(known.secret_words)
+    return not secret and not _PASSWORD_IN_URL.search(variable.value)
+
+
+@functools.cache
+def _contract_names() -> frozenset[str]:
+    """Return the variables with a contract or that one asks for; a folder of the person's, such as HOME, is not listed."""
+    rows = variable_contracts()
+    others = {n for c in rows for n in (*c.unless, *dict(c.given), *(c.words if c.kind == "together" else ()))}
+    return frozenset({c.variable for c in rows} - {c.variable for c in rows if c.inside} | others)
 
 
 def folder_variables(env: Mapping[str, str], system: System, known: EnvironmentKnowledge) -> list[str]:

@@ -261,6 +261,8 @@ class _Walk:
 
     def __init__(self, module: _Module, *, parameters: frozenset[str] = frozenset()) -> None:
         self.module, self.parameters = module, parameters
+        self.further: set[int] = set()
+        """Identities of the conditions that are branches of another one."""
 
     def block(
         self, body: list[ast.stmt], scope: Scope, *, at_import: bool, caught: bool = False
@@ -281,7 +283,7 @@ class _Walk:
             case ast.ClassDef():
                 yield from self.block(node.body, dict(scope), at_import=at_import, caught=caught)
             case ast.Try():
-                catches = any(_catches(h) for h in node.handlers)
+                catches = any(_continues_after_failure(h) for h in node.handlers)
                 yield from self.block(node.body, scope, at_import=at_import, caught=caught or catches)
                 for handler in node.handlers:
                     yield from self.block(handler.body, scope, at_import=False, caught=caught)
@@ -290,7 +292,9 @@ class _Walk:
             case ast.If():
                 yield from self._if(node, scope, at_import=at_import, caught=caught)
             case ast.Assert():
-                yield from self._refused(node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=True)
+                yield from self._accepted_words(
+                    node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=True
+                )
                 yield from self._expression(node.test, scope, at_import=at_import, caught=caught)
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -320,10 +324,37 @@ class _Walk:
         if not caught:
             yield from self._modules_asked(node, scope)
         if any(isinstance(n, ast.Raise) for n in node.body):
-            yield from self._refused(node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=False)
+            yield from self._accepted_words(
+                node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=False
+            )
+        if id(node) not in self.further and not caught:
+            yield from self._left_over(node, scope, at_import=at_import)
         plain = self._is_asked_alone(node.test, scope)
         for block in (node.body, node.orelse):
             yield from self.block(block, scope, at_import=at_import and plain, caught=caught)
+
+    def _left_over(self, node: ast.If, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
+        """Yield the words of ``if X == "a": ... elif X in ("b", "c"): ... else: raise``."""
+        tests, last = [node.test], node.orelse
+        while len(last) == 1 and isinstance(last[0], ast.If):
+            self.further.add(id(last[0]))
+            tests, last = [*tests, last[0].test], last[0].orelse
+        if not last or not isinstance(last[-1], ast.Raise):
+            return
+        found: set[str] = set()
+        reads: set[Read] = set()
+        for test in tests:
+            match test:
+                case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]):
+                    words = self.module.words(right) or tuple(w for w in (self.module.text(right),) if w)
+                    reads |= {*self._reads(left, scope)} or {Read("")}
+                    found |= {*words}
+                    if not words:
+                        return
+                case _:
+                    return
+        if len(reads) == 1 and (read := reads.pop()).variable:
+            yield _value(read, "words", node.lineno, tuple(sorted(found)), at_import=at_import)
 
     def _modules_asked(self, node: ast.If, scope: Scope) -> Iterator[CodeValue]:
         """Yield the modules without which a branch for a switch that is on ends: ``if X: try: import m except ImportError: raise``."""
@@ -365,7 +396,7 @@ class _Walk:
                 return True
         return bool(self._reads(test, scope))
 
-    def _refused(
+    def _accepted_words(
         self, test: ast.expr, scope: Scope, line: int, *, at_import: bool, caught: bool, wanted: bool
     ) -> Iterator[CodeValue]:
         """Yield the words of ``if X not in (...): raise`` and ``assert X in (...)``."""
@@ -546,7 +577,7 @@ def _last(node: ast.expr | None) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _catches(handler: ast.ExceptHandler) -> bool:
+def _continues_after_failure(handler: ast.ExceptHandler) -> bool:
     """Whether a handler continues after a failed conversion."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     named = handler.type is None or any(_last(k) in CATCHING for k in kinds)

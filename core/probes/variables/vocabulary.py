@@ -28,11 +28,13 @@ from core.knowledge.modules import module_of
 from core.knowledge.tables import read_table
 from core.loader import read_image
 from core.loader.contents import written_words
+from core.loader.linux.cache import read_cache
 from core.model.facts import PythonEnvironment, Variable, Vocabulary, path_text
+from core.probes.driver.libraries import search_folders
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import CodeValue, account_asked, takes_value, values_read, variables_of
 
 MOST_TEXT = 4 << 20
@@ -98,10 +100,12 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     told = {c.variable for c in variable_contracts()}
     known = read_table("environment", EnvironmentKnowledge)
     given: dict[str, dict[str, None]] = {}
-    for env in (request.env.items(), *(((v.name, v.value) for v in s.variables) for s in request.seen.starts or ())):
-        for name, value in env:
-            if name.upper() not in told and value and is_relevant_variable(Variable(name=name, value=value), known):
-                given.setdefault(name.upper(), {})[value] = None
+    here = [Variable(name=n, value=v) for n, v in request.env.items()]
+    started = [v for s in request.seen.starts or () for v in s.variables]
+    listed = (v for v in (*here, *started) if is_relevant_variable(v, known))
+    for its in (*listed, *(v for v in here if may_be_told(v, known))):
+        if its.name.upper() not in told and its.value:
+            given.setdefault(its.name.upper(), {})[its.value] = None
     end = time.monotonic() + MAX_SECONDS
     for python in request.seen.pythons or () if given else ():
         for reader, path, names in _modules(given, python, request, where):
@@ -124,12 +128,14 @@ def _modules(
         for file in source.files if reader else ():
             request.watch.check()
             claimed |= {(n, file.split("/")[0]) for n in names}
-            for path in _telling(file[:-1], python, where) if file.endswith("/") else _matching(file, python, where):
+            for path in (
+                _settings_modules(file[:-1], python, where) if file.endswith("/") else _matching(file, python, where)
+            ):
                 wanted.setdefault(path, (reader, set()))[1].update(names)
     for reader in recorded:
         module = module_of(reader)
         names = {n for n in given if n.startswith(f"{module.upper()}_") and (n, module) not in claimed}
-        for path in _telling(module, python, where) if names else ():
+        for path in _settings_modules(module, python, where) if names else ():
             wanted.setdefault(path, (reader, set()))[1].update(names)
     yield from ((reader, path, frozenset(names)) for path, (reader, names) in wanted.items())
 
@@ -148,7 +154,7 @@ MOST_FOLDERS, MOST_MODULES = 60, 160
 """Maximum number of folders listed and of modules read, for one package."""
 
 
-def _telling(package: str, python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
+def _settings_modules(package: str, python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
     """Yield the modules in a package's own folder, and those one level below whose name suggests settings."""
     for site in python.site_packages:
         top = where.join(site, package)
@@ -246,7 +252,7 @@ def _unknown_setting(row: SettingsFile, value: str, python: PythonEnvironment, w
     words = asked_words(contract, value)
     if not words:
         return False
-    its = _compare(contract.variable, contract.known, words, python, where)
+    its = _compare(contract.variable, contract.known, words, python, where, env={})
     return None if its is None else bool(its.unknown)
 
 
@@ -259,7 +265,9 @@ def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[V
     for python in request.seen.pythons or ():
         if any(re.fullmatch(contract.readers, d.name) for d in python.distributions):
             request.watch.check()
-            if (found := _compare(contract.variable, contract.known, words, python, where)) is not None:
+            if (
+                found := _compare(contract.variable, contract.known, words, python, where, env=request.env)
+            ) is not None:
                 yield found
 
 
@@ -269,12 +277,23 @@ def _values(variable: str, request: ProbeRequest) -> Iterator[str]:
 
 
 def _compare(
-    variable: str, source: WordSource, words: tuple[str, ...], python: PythonEnvironment, where: Sysroot
+    variable: str,
+    source: WordSource,
+    words: tuple[str, ...],
+    python: PythonEnvironment,
+    where: Sysroot,
+    *,
+    env: Mapping[str, str],
 ) -> Vocabulary | None:
     """Return the words in two parts, known and unknown; None if the files do not show it."""
     if source.plugins and _has_plugins(source, python, where):
         return None
-    if any("{word}" in f for f in source.files):
+    if source.libraries:
+        files = tuple(path_text(p) for f in source.files for p in _matching(f, python, where))
+        lacking = {w for w, name in source.libraries if not _has_library(name, python, where, env)} if files else set()
+        known = {w for w in words if w.lower() not in lacking}
+        complete = bool(files)
+    elif any("{word}" in f for f in source.files):
         near = [f for f in source.files if list(_matching(_pattern(f, "*"), python, where))]
         files = tuple(path_text(p) for f in near for p in _matching(_pattern(f, "*"), python, where))
         known = {w for w in words for f in near if list(_matching(_pattern(f, w), python, where))}
@@ -297,6 +316,15 @@ def _compare(
         known=tuple(w for w in words if w in known),
         unknown=tuple(w for w in words if w not in known),
     )
+
+
+def _has_library(name: str, python: PythonEnvironment, where: Sysroot, env: Mapping[str, str]) -> bool:
+    """Whether a library is in a folder that the loader searches, or in one of the environment."""
+    if any(e.name == name for e in read_cache(root=where.root) or ()):
+        return True
+    beside = [where.parent(where.parent(site)) for site in python.site_packages]  # a wheel puts its libraries there
+    folders = [where.join(python.prefix, "lib"), *beside, *(f.path for f in search_folders(env, where))]
+    return any(where.exists(where.join(folder, name)) for folder in folders)
 
 
 def _pattern(file: str, word: str) -> str:

@@ -73,7 +73,7 @@ def group_differences(sick: Tally, healthy: Tally, most: int = MOST_DIFFERENCES)
         theirs, ours = sick.values(name), healthy.values(name)
         for value, n in theirs.items():
             m = ours[value]
-            score = _surprise(n, sick.machines, m, healthy.machines)
+            score = _likelihood_ratio(n, sick.machines, m, healthy.machines)
             if score >= LEAST_SURPRISE:
                 found.append(_difference(name, value, (n, m), (sick, healthy), score))
     return _rank(found, most)
@@ -118,7 +118,7 @@ def _difference(
     )
 
 
-def _surprise(n: int, of_n: int, m: int, of_m: int) -> float:
+def _likelihood_ratio(n: int, of_n: int, m: int, of_m: int) -> float:
     """Return the log-likelihood ratio of n of ``of_n`` against m of ``of_m``; 0 if the first is not more frequent."""
     if n * of_m <= m * of_n:
         return 0.0

@@ -60,7 +60,7 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
                     name=rung.name[1:],
                 ),
                 cause=cause,
-                why=_why(rung, cause, run, hidden=hidden),
+                why=_rung_meaning(rung, cause, run, hidden=hidden),
                 subject=run_subject(run),
                 evidence=[
                     *_call(rung),
@@ -70,7 +70,7 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
                         else []
                     ),
                     *(gpu_holders(run) if cause == "gpu_memory_exhausted" else []),
-                    *_xids(run),
+                    *_kernel_rows(run),
                     *run_concerns(run),
                     *(
                         [observation(_("It printed"), run.output.strip()[:300])]
@@ -82,12 +82,12 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def _xids(run: GpuRun) -> list[Evidence]:
+def _kernel_rows(run: GpuRun) -> list[Evidence]:
     """Return the kernel's messages during the run; they often explain more than the call does."""
     return [observation(_("Kernel log during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
 
 
-def _why(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool) -> str:
+def _rung_meaning(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool) -> str:
     passed = [r.name for r in run.rungs if r.state == "passed"]
     below = _("Everything below it works, up to: {passed}.", passed=_(passed[-1])) if passed else ""
     layer = {
@@ -130,7 +130,7 @@ def process_died(seen: Snapshot) -> Iterator[Finding]:
                 subject=run_subject(run),
                 evidence=[
                     observation(_("Outcome"), run.ended),
-                    *_xids(run),
+                    *_kernel_rows(run),
                     *run_concerns(run),
                     *([observation(_("It printed"), run.output.strip()[:300])] if run.output.strip() else []),
                 ],

@@ -52,7 +52,7 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
     for search in c.load.resolutions:
         what = family_and_major(search.name)
         if what and what[0] == "nvrtc" and search.winner:
-            yield from _builtins(c, search)
+            yield from _missing_builtins(c, search)
             return
     for toolkit, file in files_on_disk(c, "nvrtc", None):
         if is_own(c, toolkit):
@@ -60,7 +60,7 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
             return
 
 
-def _builtins(c: ConsumerLoad, search: Resolution) -> Iterator[Finding]:
+def _missing_builtins(c: ConsumerLoad, search: Resolution) -> Iterator[Finding]:
     winner = search.winner
     for toolkit in c.seen.toolkits or ():
         for file in toolkit.libraries:

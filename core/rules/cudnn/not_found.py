@@ -15,7 +15,7 @@ from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
 from core.knowledge.cudnn_file_names import role_of, shipped_name
 from core.model.facts import Attempt, CudnnCopy, Snapshot
-from core.model.findings import Finding, Fix
+from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
 from core.model.steps import Step
@@ -61,7 +61,6 @@ def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
         return
     if home is not None and any(True for _ in file_faults(c.seen, home)) and not proved:
         return  # The loader reached this file because the program's own copy is broken.
-    folders = list(dict.fromkeys(parent(c.system, w.path) for w in outside))
     rows = []
     if other:
         rows.append(observation(_("What lies there"), describe_copy(other), other.folder))
@@ -69,31 +68,30 @@ def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
         rows.append(observation(_("What the program brings"), describe_copy(home), home.folder))
     if proved:
         rows.append(observation(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL_CALL_SOURCE)))
-    yield from blame_unless_refuted(
-        outcome,
-        lambda: make_finding(
-            Step.CUDNN,
-            ERROR,
-            "overridden-by-variable",
-            _(
-                "LD_LIBRARY_PATH makes {label} load another cuDNN than its own.",
-                label=translate_fact(c.load.consumer.label),
-            ),
-            cause="ld_library_path_override",
-            why=_(
-                "Folders in LD_LIBRARY_PATH are searched before the folders that these libraries specify "
-                "themselves (with RUNPATH; the older RPATH would come first). The program then runs with files "
-                "of another release, or of two releases at once, often without a message."
-            ),
-            evidence=[
-                *rows,
-                *(observation(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside),
-                *load_failures(c),
-            ],
-            subjects=folders,
-            fix=without_variable(folders),
-            remedy=TakeOut(variable="LD_LIBRARY_PATH", places=overriding_entries(c)),
+    rows += [observation(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside]
+    folders = list(dict.fromkeys(parent(c.system, w.path) for w in outside))
+    yield from blame_unless_refuted(outcome, lambda: _overridden(c, rows, folders))
+
+
+def _overridden(c: ConsumerLoad, rows: list[Evidence], folders: list[str]) -> Finding:
+    return make_finding(
+        Step.CUDNN,
+        ERROR,
+        "overridden-by-variable",
+        _(
+            "LD_LIBRARY_PATH makes {label} load another cuDNN than its own.",
+            label=translate_fact(c.load.consumer.label),
         ),
+        cause="ld_library_path_override",
+        why=_(
+            "Folders in LD_LIBRARY_PATH are searched before the folders that these libraries specify "
+            "themselves (with RUNPATH; the older RPATH would come first). The program then runs with files "
+            "of another release, or of two releases at once, often without a message."
+        ),
+        evidence=[*rows, *load_failures(c)],
+        subjects=folders,
+        fix=without_variable(folders),
+        remedy=TakeOut(variable="LD_LIBRARY_PATH", places=overriding_entries(c)),
     )
 
 

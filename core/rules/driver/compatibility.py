@@ -42,26 +42,16 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
         if not needed or major in told:
             continue
         told.add(major)
-        newest = (
-            _("This driver runs CUDA up to {most}.", most=most)
-            if most
-            else _("This driver is older than {floor}.", floor=floor)
-        )
         yield make_finding(
             Step.DRIVER,
             severity,
             "too-old",
-            _(
-                "The GPU driver {version} is too old for CUDA {major}, which {who} uses.",
-                version=version,
-                major=major,
-                who=who,
-            )
-            if version
-            else _("The GPU driver is too old for CUDA {major}, which {who} uses.", major=major, who=who),
+            _too_old_title(version, major, who),
             cause="driver_too_old",
             why=join_sentences(
-                newest,
+                _("This driver runs CUDA up to {most}.", most=most)
+                if most
+                else _("This driver is older than {floor}.", floor=floor),
                 _(
                     "A driver runs programs that were built for its own CUDA major version or an older one, not for "
                     "a newer major."
@@ -76,6 +66,17 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
             subject=f"CUDA {major}",
             fix=_newer_driver(seen, floor, major),
         )
+
+
+def _too_old_title(version: str | None, major: str, who: str) -> str:
+    if not version:
+        return _("The GPU driver is too old for CUDA {major}, which {who} uses.", major=major, who=who)
+    return _(
+        "The GPU driver {version} is too old for CUDA {major}, which {who} uses.",
+        version=version,
+        major=major,
+        who=who,
+    )
 
 
 def _too_old(
@@ -93,7 +94,7 @@ def _needs(seen: Snapshot) -> Iterator[tuple[str, str, str, Severity]]:
     """Yield CUDA version, who uses it, where it was seen, and the severity if the driver does not support it."""
     for c in by_importance(seen):
         copy = c.own or c.copy
-        if copy and copy.cuda_major and (c.load.consumer.kind != "plain" or c.is_requested or c.copy):
+        if copy and copy.cuda_major:
             severity = WARNING if c.load.consumer.kind == "plain" else ERROR
             yield str(copy.cuda_major), translate_fact(c.load.consumer.label), copy.folder, severity
     prefixes = [p.prefix for p in seen.pythons or ()]

@@ -30,30 +30,33 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
     broken = any(lib.problem or lib.stub for lib in cuda_libraries(driver)) or bool(driver.module_version)
     if there is None and not seen.machine.wsl and broken:
         return  # ``driver_start`` judges the driver.
+    yield _unknown_gpu(seen, driver) if there is None and not seen.machine.wsl else _no_gpu(seen, driver)
+
+
+def _unknown_gpu(seen: Snapshot, driver: Driver) -> Finding:
+    return make_finding(
+        Step.DRIVER,
+        UNKNOWN,
+        "gpu-unknown",
+        _("Convalesce could not determine whether there is an NVIDIA GPU."),
+        why=_("The list of devices could not be read, and no NVIDIA driver responded. The list of devices would tell."),
+        evidence=driver_answers(driver),
+        fix=manual_fix(_("Check the list of devices"), _how_to_list(seen)),
+    )
+
+
+def _no_gpu(seen: Snapshot, driver: Driver) -> Finding:
     where = (
         _("this {container} container", container=seen.machine.container)
         if seen.machine.container
         else _("this machine")
     )
-    if there is None and not seen.machine.wsl:
-        yield make_finding(
-            Step.DRIVER,
-            UNKNOWN,
-            "gpu-unknown",
-            _("Convalesce could not determine whether there is an NVIDIA GPU."),
-            why=_(
-                "The list of devices could not be read, and no NVIDIA driver responded. The list of devices would tell."
-            ),
-            evidence=driver_answers(driver),
-            fix=manual_fix(_("Check the list of devices"), _how_to_list(seen)),
-        )
-        return
     bus = (
         _("no NVIDIA driver library, which WSL would bring")
         if driver.pci is None
         else _("{count}, none from NVIDIA", count=len(driver.pci))
     )
-    yield make_finding(
+    return make_finding(
         Step.DRIVER,
         NOTE,
         "no-gpu",

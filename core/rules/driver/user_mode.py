@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, translate_fact
+from core.knowledge.causes import Cause
 from core.knowledge.releases import status_code
 from core.model.facts import Driver, DriverLibrary, PathEntry, Snapshot
 from core.model.findings import Finding
@@ -147,21 +148,7 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not away and outcome is CounterOutcome.PROVED:
         away = [_("Remove the folder of that file from LD_LIBRARY_PATH where it is set, then open a new terminal.")]
     yield driver_error(
-        "compat-not-for-this-gpu" if unsupported else "compat-mismatch",
-        "cuda_compat_unsupported" if unsupported else "cuda_compat_mismatch",
-        _("CUDA's forward-compatibility library is loaded, and it does not support this GPU.")
-        if unsupported
-        else _("A libcuda of another release takes the place of the GPU driver's own."),
-        _(
-            "The package cuda-compat contains a newer libcuda for older drivers. NVIDIA supports it on "
-            "data-center GPUs only; on this GPU, every CUDA program fails as long as it is found first."
-        )
-        if unsupported
-        else _(
-            "Such a libcuda comes with the package cuda-compat, or was copied there. It works with some "
-            "drivers only, and the loaded kernel module is not one of them. The driver itself needs no "
-            "repair."
-        ),
+        *(_unsupported_compat() if unsupported else _mismatched_compat()),
         evidence=evidence + driver_answers(driver),
         fix=manual_fix(
             _("Let programs find the driver's own libcuda"),
@@ -172,6 +159,31 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         ),
         subject=folder,
         remedy=_take_out(named),
+    )
+
+
+def _unsupported_compat() -> tuple[str, Cause, str, str]:
+    return (
+        "compat-not-for-this-gpu",
+        "cuda_compat_unsupported",
+        _("CUDA's forward-compatibility library is loaded, and it does not support this GPU."),
+        _(
+            "The package cuda-compat contains a newer libcuda for older drivers. NVIDIA supports it on "
+            "data-center GPUs only; on this GPU, every CUDA program fails as long as it is found first."
+        ),
+    )
+
+
+def _mismatched_compat() -> tuple[str, Cause, str, str]:
+    return (
+        "compat-mismatch",
+        "cuda_compat_mismatch",
+        _("A libcuda of another release takes the place of the GPU driver's own."),
+        _(
+            "Such a libcuda comes with the package cuda-compat, or was copied there. It works with some "
+            "drivers only, and the loaded kernel module is not one of them. The driver itself needs no "
+            "repair."
+        ),
     )
 
 
@@ -320,42 +332,44 @@ def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         evidence.append(observation(_("/dev/nvidia*"), _("not in this container"), "/dev"))
     if (asked := effective_variable(seen, "NVIDIA_VISIBLE_DEVICES")) is not None:
         evidence.append(observation(asked.name, repr(asked.value), asked.source or asked.scope))
-    run = (
-        _("{kind} run --device nvidia.com/gpu=all ...", kind=kind)
-        if kind == "podman"
-        else _("{kind} run --gpus all ...", kind=kind)
-    )
-    how = (
-        _("On the host: {run}", run=run)
-        if kind in ("docker", "podman")
-        else _("Request a GPU where this container is defined.")
-    )
     yield driver_error(
         "container-without-gpu",
         "container_no_gpu_runtime",
         _("This {kind} container was started without access to the GPU.", kind=kind),
-        _(
-            "The host has an NVIDIA GPU, but neither its devices nor its driver's library were passed in. "
-            "Nothing inside the container can change that."
-        )
-        if no_library and no_nodes
-        else _(
-            "The host has an NVIDIA GPU and its driver is loaded, but the GPU's device files were not passed in. "
-            "Nothing inside the container can change that."
-        )
-        if no_nodes
-        else _(
-            "The host has an NVIDIA GPU, but its driver's library was not passed in. Nothing inside the container can "
-            "change that."
-        ),
+        _not_passed_in(no_library, no_nodes),
         evidence=evidence + driver_answers(driver),
         fix=manual_fix(
             _("Start the container with the GPU"),
             _("Install the NVIDIA Container Toolkit on the host if it is missing."),
-            how,
+            _start_with_gpu(kind),
             _("Do not install a driver inside the container."),
         ),
     )
+
+
+def _not_passed_in(no_library: bool, no_nodes: bool) -> str:
+    if no_library and no_nodes:
+        return _(
+            "The host has an NVIDIA GPU, but neither its devices nor its driver's library were passed in. "
+            "Nothing inside the container can change that."
+        )
+    if no_nodes:
+        return _(
+            "The host has an NVIDIA GPU and its driver is loaded, but the GPU's device files were not passed in. "
+            "Nothing inside the container can change that."
+        )
+    return _(
+        "The host has an NVIDIA GPU, but its driver's library was not passed in. Nothing inside the container can "
+        "change that."
+    )
+
+
+def _start_with_gpu(kind: str) -> str:
+    if kind == "podman":
+        return _("On the host: {run}", run=_("{kind} run --device nvidia.com/gpu=all ...", kind=kind))
+    if kind == "docker":
+        return _("On the host: {run}", run=_("{kind} run --gpus all ...", kind=kind))
+    return _("Request a GPU where this container is defined.")
 
 
 def wsl_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:

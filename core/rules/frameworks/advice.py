@@ -124,7 +124,8 @@ def fitting_companion(name: str, torch: str) -> str:
     release.
     """
     rows = (r for r in framework_tables().companions if version_tuple(r.torch) == version_tuple(torch)[:2])
-    its = next(({"torchvision": r.torchvision, "torchaudio": r.torchaudio}.get(name) for r in rows), None)
+    known = {"torchvision", "torchaudio", "torchcodec"}
+    its = next((getattr(r, name) for r in rows), "") if name in known else ""
     return f"{name}=={its}.*" if its else name
 
 

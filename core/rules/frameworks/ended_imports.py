@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _
+from core.common.requirements import is_in_specifier
 from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
@@ -13,7 +14,7 @@ from core.knowledge.modules import distribution_of, module_table
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
-from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
+from core.model.remedies import GiveOtherName, InstallPackages, PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import (
     framework_pip_command,
@@ -36,7 +37,7 @@ from core.rules.frameworks.imports import (
     stop_shadowing,
     views_with_imports,
 )
-from core.rules.frameworks.packages import FRAMEWORKS, check_of
+from core.rules.frameworks.packages import FRAMEWORKS, SHARED, check_of
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
 PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
@@ -100,8 +101,13 @@ def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) ->
 
 
 def _concerned(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> Iterator[Concern]:
-    """Yield the consumers whose import fails, else the package that lost its files, else the whole environment."""
+    """Yield the consumers whose import fails, and the framework whose own file is damaged; else the package that lost its
+    files; else the whole environment.
+    """
     yield from (home.concerns(name) for name in consumers)
+    owner = ended.owner.partition(" ")[0]
+    if ended.kind in ("damaged", "empty") and FRAMEWORKS.fullmatch(owner) and owner not in consumers:
+        yield home.concerns(owner)  # its record says the same, and one repair serves both
     if not consumers:
         whose = ended.owner or ended.hidden_owner
         yield concern_row(home.python.consumer(whose)) if whose else home.concerns()
@@ -146,8 +152,6 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
     }
     if ended.kind == "byte code":
         return _("{who} in {prefix} cannot be imported: the byte code of {module} is damaged.", **values)
-    if not ended.importer:
-        return _("{who} is recorded in {prefix}, but there is no module {module}.", **values)
     if ended.kind == "no name":
         return _("{who} in {prefix} cannot be imported: {module} has no {name}.", name=ended.name, **values)
     if ended.kind == "refused":
@@ -162,6 +166,8 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         return _("{who} in {prefix} cannot be imported: this user may not read the file of {module}.", **values)
     if ended.kind == "damaged":
         return _("{who} in {prefix} cannot be imported: the file of {module} is damaged.", **values)
+    if not ended.importer:
+        return _("{who} is recorded in {prefix}, but there is no module {module}.", **values)
     return _("{who} in {prefix} cannot be imported: there is no module {module}.", **values)
 
 
@@ -284,17 +290,35 @@ def _cure(
             restart="program",
         ), None
     askers = [distribution_of(s) for s in ended.starts if distribution_of(s) != package]
-    if _asks_another(home, ended) and askers:
-        command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *askers)
-        words = _("Install releases that fit each other: {names}", names=join_names((*askers, package)))
-        return manual_fix(words, command, restart="program"), None
+    if (_asks_another(home, ended) or (ended.kind == "refused" and _is_met(home, package))) and askers:
+        return _releases_that_fit(home, *askers, package), None
     name, _space, version = ended.owner.partition(" ")
     if version and cause in PUT_BACK:
         folder = entry.path if entry else ""
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
         return reinstall_package(home.seen, home.python, name, version), back
     asked = ",".join(dict.fromkeys(p for _who, text in _requirers(home, ended) for p in text.split(",") if p))
+    if version and askers and is_in_specifier(asked, version):  # an installer that is asked for this does nothing
+        return _releases_that_fit(home, *askers, name), _exchange(home, *askers, name)
     return install_package(home, name or package, asked), None
+
+
+def _is_met(home: EnvironmentView, package: str) -> bool:
+    """Whether every requirement on a package is met, so that its users must change."""
+    return not any(b.wanted == package for b in unmet_requirements(home))
+
+
+def _releases_that_fit(home: EnvironmentView, *names: str) -> Fix:
+    command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *names)
+    words = _("Install releases that fit each other: {names}", names=join_names(names))
+    return manual_fix(words, command, restart="program")
+
+
+def _exchange(home: EnvironmentView, *names: str) -> InstallPackages | None:
+    """Return the exchange of packages for their newest releases; None where others depend on one of them by the build."""
+    if any(FRAMEWORKS.fullmatch(n) or n in SHARED or not home.installed(n) for n in names):
+        return None
+    return InstallPackages(prefix=home.python.prefix, remove=names, install=names)
 
 
 def _other_byte_code(home: EnvironmentView, path: str) -> tuple[Fix, Remedy]:

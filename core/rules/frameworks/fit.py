@@ -59,8 +59,9 @@ class JaxPlugin(SourcedRow, frozen=True, kw_only=True):
     """The requirements of a CUDA plugin of JAX."""
 
     plugin: str
-    first: str = ""
-    """The first release of JAX that it is published for; empty if older releases without it are no longer in use."""
+    first: str
+    """The first release of JAX that it is published for."""
+    first_source: str
     driver: str
     capability: str
 
@@ -80,6 +81,8 @@ class Companions(SourcedRow, frozen=True, kw_only=True):
     torchvision: str
     torchaudio: str = ""
     """Empty: its wheels ask for no PyTorch, so none is known to fit best."""
+    torchcodec: str = ""
+    """The newest that is built for this PyTorch; no wheel of it says so. Empty if unknown."""
 
 
 class TorchIndex(SourcedRow, frozen=True, kw_only=True):

@@ -50,6 +50,8 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
                 continue
             if found.foreign:
                 continue  # The rule about packages for another Python reports it.
+            if found.whole:
+                continue  # Whatever asks for the hidden one gets the same from this copy.
             if not found.owner and (found.hidden_owner or found.name == "nvidia"):
                 yield _file_in_the_way(home, search, found, entry)
             elif found.owner and found.hidden_owner:
@@ -93,6 +95,8 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
     mild = found.name == "nvidia" or not (FRAMEWORKS.fullmatch(own) or importers)
     ends = any(e.path == found.path for e in search.ended)
     severity = min(home.severity, WARNING) if mild and found.name != "numpy" and not ends else home.severity
+    if _is_of_tests(home, entry) and not found.unlike:
+        severity = NOTE  # Tests that have a stand-in beside them run with it on purpose.
     concerned = [home.concerns(name) for name in dict.fromkeys(importers)]
     if not concerned and any(row.module == found.name for row in module_table().modules):
         concerned = [home.concerns(own if FRAMEWORKS.fullmatch(own) else "")]
@@ -120,6 +124,12 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
         fix=_out_of_the_way(home, found, entry),
         remedy=_other_names(home, [found], entry),
     )
+
+
+def _is_of_tests(home: EnvironmentView, entry: SearchEntry) -> bool:
+    """Whether pytest puts a folder in front because tests lie in it."""
+    name = file_name(home.seen.machine.system, entry.source) if entry.origin == "pth" else ""
+    return bool(re.fullmatch(r"conftest\.py|test_\w*\.py|\w+_test\.py", name))
 
 
 def removal_remedy(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
@@ -234,8 +244,8 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
     framework = bool(FRAMEWORKS.fullmatch(found.owner.partition(" ")[0]))
     if same or (overlay and not framework):
         return
-    major = version_tuple(found.owner.partition(" ")[2])[:1] != version_tuple(found.hidden_owner.partition(" ")[2])[:1]
-    weighty = framework or (found.name == "numpy" and major)
+    mine, its = (version_tuple(owner.partition(" ")[2])[:1] for owner in (found.owner, found.hidden_owner))
+    weighty = framework or (found.name == "numpy" and mine > its)  # what was built for NumPy 2 runs with NumPy 1, too
     yield make_finding(
         Step.FRAMEWORKS,
         NOTE if overlay or not weighty else min(home.severity, WARNING),

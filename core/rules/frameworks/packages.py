@@ -370,7 +370,7 @@ def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
     """Return how to change the package that does not fit the framework, never the framework itself."""
     wanted = its[0].wanted
     users = list(dict.fromkeys(b.of.name for b in its if not FRAMEWORKS.fullmatch(b.of.name)))
-    anchored = bool(FRAMEWORKS.fullmatch(wanted)) or (wanted in _SHARED and not _framework_minds(its))
+    anchored = bool(FRAMEWORKS.fullmatch(wanted)) or (wanted in SHARED and not _framework_minds(its))
     if anchored and users:
         kept = f"{wanted}=={its[0].installed.partition('+')[0]}"
         index = _index_of(its[0].installed)
@@ -379,11 +379,12 @@ def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
             framework_pip_command(home.seen, home.python, "install", "--upgrade", *users, kept, *index),
             restart="program",
         )
-    every = {name: _all_specifiers(home, name) for name in dict.fromkeys(b.wanted for b in its)}
+    broken = {b.wanted: b.specifier for b in its}  # of an extra, say: without it the installed release would do
+    every = {name: _all_specifiers(home, name) or text for name, text in broken.items()}
     return reinstall_requirement(home.seen, home.python, *(f"{name}{text}" for name, text in every.items()))
 
 
-_SHARED = ("numpy", "protobuf", "ml-dtypes")
+SHARED = ("numpy", "protobuf", "ml-dtypes")
 """Packages that many others require: if a framework accepts the installed release, the others change."""
 
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from core.common.i18n import _, format_number, n_
 from core.common.text import join_names
 from core.knowledge.modules import module_table
-from core.model.facts import DamagedFile, PackageRecords, Snapshot
+from core.model.facts import DamagedFile, EndedImport, PackageRecords, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack
@@ -35,7 +35,8 @@ def damaged_libraries(seen: Snapshot) -> Iterator[Finding]:
         record = _records_of(home)
         if record is None:
             continue
-        files = [f for f in record.damaged if normalise(seen.machine.system, f.path) not in told]
+        ending = _files_reported_by_imports(home)
+        files = [f for f in record.damaged if normalise(seen.machine.system, f.path) not in told | ending]
         ended = _packages_reported_by_imports(home)
         for name in dict.fromkeys(f.distribution for f in files):
             its = [f for f in files if f.distribution == name]
@@ -53,9 +54,18 @@ def _records_of(home: EnvironmentView) -> PackageRecords | None:
 
 def _packages_reported_by_imports(home: EnvironmentView) -> set[str]:
     """Return the packages whose missing files the rules about imports report: one finding and one fix for each."""
-    search = next((s for s in home.seen.imports or () if s.prefix == home.python.prefix), None)
-    ended = (e for e in search.ended if e.kind == "absent" or (e.kind == "unfit" and e.recorded)) if search else ()
+    ended = (e for e in _ended(home) if e.kind == "absent" or (e.kind == "unfit" and e.recorded))
     return {e.owner.partition(" ")[0] for e in ended if e.owner}
+
+
+def _files_reported_by_imports(home: EnvironmentView) -> set[str]:
+    """Return the unfit files at which the rules about imports report an end."""
+    kinds = "unfit", "empty", "damaged"
+    return {normalise(home.seen.machine.system, e.path) for e in _ended(home) if e.kind in kinds and e.owner}
+
+
+def _ended(home: EnvironmentView) -> tuple[EndedImport, ...]:
+    return next((s.ended for s in home.seen.imports or () if s.prefix == home.python.prefix), ())
 
 
 def _files_already_reported(seen: Snapshot) -> set[str]:
@@ -182,9 +192,11 @@ def _row(file: DamagedFile, instead: str) -> Evidence:
         values = {"name": file.needed_by, "path": instead}
         return observation(file.path, _("is not there; {name} gets {path}", **values), source)
     if file.state == "missing":
-        needed = (
-            _("is not there; {name} is linked against it", name=file.needed_by) if file.needed_by else _("is not there")
-        )
+        needed = _("is not there")
+        if file.needed_by.endswith(".py"):
+            needed = _("is not there; {name} opens it", name=file.needed_by)
+        elif file.needed_by:
+            needed = _("is not there; {name} is linked against it", name=file.needed_by)
         return observation(file.path, needed, source)
     if file.release:
         return observation(file.path, _("says release {release}", release=file.release), source)

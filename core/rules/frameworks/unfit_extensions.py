@@ -22,13 +22,16 @@ from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
 from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
+UNFIT_ID = "does-not-load-"
+"""Prefix of the name of every finding of this module; the package follows."""
+
 MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 """Libraries that a wheel for musl needs: glibc's own file name has a number, and libc.so is a linker script."""
 
 FFMPEG = late_pattern(r"lib(?:av\w+|swscale|swresample|postproc)\.so\.\d+")
 
 DEBIANS = {
-    "libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libgthread-2.0.so.0": "libglib2.0-0", "libglib-2.0.so.0": "libglib2.0-0",
+    "libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libespeak-ng.so.1": "espeak-ng", "libgthread-2.0.so.0": "libglib2.0-0", "libglib-2.0.so.0": "libglib2.0-0",
     "libgomp.so.1": "libgomp1", "libSM.so.6": "libsm6", "libXext.so.6": "libxext6", "libXrender.so.1": "libxrender1",
     "libX11.so.6": "libx11-6", "libxcb.so.1": "libxcb1", "libsndfile.so.1": "libsndfile1", "libcrypt.so.1": "libcrypt1",
     "libstdc++.so.6": "libstdc++6", "libgcc_s.so.1": "libgcc-s1", "libffi.so.8": "libffi8", "libbz2.so.1.0": "libbz2-1.0",
@@ -80,29 +83,41 @@ def _finding(home: EnvironmentView, search: ImportSearch, its: list[EndedImport]
     return make_finding(
         Step.FRAMEWORKS,
         _severity(home, consumers, its),
-        f"does-not-load-{package or one.wanted}",
+        f"{UNFIT_ID}{package or one.wanted}",
         _title(home, one, owners, consumers),
         cause=cause,
         why=why,
-        evidence=[*(row for e in its for row in _rows(e)), *_concerned(home, owners, consumers)],
+        evidence=[*(row for e in its for row in _rows(e)), *_concerned(home, owners, consumers, its)],
         subjects=list(dict.fromkeys(p for e in its for p in (e.path, e.edge.path if e.edge else "") if p)) or [home.python.prefix],
         fix=fix,
         remedy=remedy,
     )  # fmt: skip
 
 
-def _concerned(home: EnvironmentView, owners: list[str], consumers: list[str]) -> Iterator[Concern]:
-    """Yield the frameworks that fail and the packages themselves; for Python's own modules the whole environment."""
+def _concerned(
+    home: EnvironmentView, owners: list[str], consumers: list[str], its: list[EndedImport]
+) -> Iterator[Concern]:
+    """Yield the frameworks that fail and the packages themselves; for Python's own modules what comes to them, or the whole environment."""
     yield from (home.concerns(name) for name in consumers)
     yield from (concern_row(home.python.consumer(owner)) for owner in owners)
     if not owners and not consumers:
-        yield home.concerns()
+        starts = dict.fromkeys(start.partition(".")[0] for e in its for start in e.starts)
+        yield from [concern_row(home.python.consumer(start)) for start in starts] or [home.concerns()]
 
 
 def _severity(home: EnvironmentView, consumers: list[str], its: list[EndedImport]) -> Severity:
-    """Return the severity: an error if the package cannot be imported; less if only some of its modules are affected."""
-    certain = bool(consumers) or any(e.starts or _is_indispensable(e) for e in its)
+    """Return the severity: an error if the package cannot be imported, or a file of it is surely damaged; less if only some of its
+    modules are affected by what another package lacks.
+    """
+    certain = bool(consumers) or any(
+        not _is_at_use(e) and (e.starts or _is_itself(e) or _is_indispensable(e)) for e in its
+    )
     return home.severity if certain else min(home.severity, WARNING)
+
+
+def _is_itself(ended: EndedImport) -> bool:
+    """Whether the module's own file is unfit, and not only what it needs."""
+    return ended.edge is not None and ended.path in (ended.edge.name, ended.edge.path)
 
 
 def _is_indispensable(ended: EndedImport) -> bool:
@@ -111,6 +126,11 @@ def _is_indispensable(ended: EndedImport) -> bool:
     return any(
         dotted in row.extension.split("|") for row in module_table().modules if re.fullmatch(row.distributions, owner)
     )
+
+
+def _is_at_use(ended: EndedImport) -> bool:
+    """Whether the library is opened only when it is used: the import goes on without."""
+    return any(row.at_use and row.module in ended.starts for row in module_table().opened)
 
 
 def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers: list[str]) -> str:
@@ -128,8 +148,15 @@ def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers
             "{module} of the Python of {prefix} does not load: it needs {name}.", module=module, prefix=its, name=name
         )
     who = join_names(whole or owners)
-    if one.path in (one.edge.name, one.edge.path):
+    if _is_at_use(one):
+        return _(
+            "{who} in {prefix} fails when it is used: it opens {name}, which does not load.",
+            who=join_names(owners), prefix=its, name=file_name(home.seen.machine.system, one.edge.name),
+        )  # fmt: skip
+    if _is_itself(one):
         name = file_name(home.seen.machine.system, one.path)
+        if not (whole or one.starts or one.importer or _is_indispensable(one)):
+            return _("{who} in {prefix} has a module that does not load: {name}.", who=who, prefix=its, name=name)
         return _("{who} in {prefix} cannot be imported: {name} does not load.", who=who, prefix=its, name=name)
     if one.edge.state == "absent":
         return _(

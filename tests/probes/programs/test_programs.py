@@ -11,10 +11,11 @@ import pytest
 
 from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot
-from core.doctor.programs import scan_options
+from core.doctor.programs import sort_chosen
 from core.doctor.scan import PROBES, take_snapshot
 from core.host.linux.host import LinuxHost
 from core.model.findings import Finding
+from core.model.scan_options import ScanOptions
 from core.model.steps import Severity
 from tests.probes.programs.built import FAULTS, PROGRAMS, Shipped, build
 
@@ -24,8 +25,8 @@ SECTIONS = ("environment", "programs")
 def findings_of(named: str, env: dict[str, str]) -> list[Finding]:
     host = LinuxHost(environ={n.encode(): v.encode() for n, v in env.items()})
     probes = tuple(p for p in PROBES if p.section in SECTIONS)
-    options = scan_options([named], host)
-    seen = take_snapshot(host, Progress(), programs=options.programs, probes=probes)
+    options = sort_chosen([named], host)
+    seen = take_snapshot(host, Progress(), ScanOptions(programs=options.programs), probes=probes)
     assert not seen.errors
     return [
         f for f in diagnose_snapshot(seen).findings if f.id.startswith("cudnn.program") or f.id == "cudnn.not-examined"
@@ -112,7 +113,7 @@ def test_what_leads_nowhere_gives_one_sentence(text: str, says: str, tmp_path: P
 
     host = LinuxHost(environ={b"PATH": b"/usr/bin:/bin", b"HOME": b"/nonexistent"})
     probes = tuple(p for p in every if p.section in SECTIONS)
-    seen = take_snapshot(host, Progress(), programs=(text.format(tmp=tmp_path),), probes=probes)
+    seen = take_snapshot(host, Progress(), ScanOptions(programs=(text.format(tmp=tmp_path),)), probes=probes)
     report = diagnose_snapshot(seen)
     assert seen.programs is not None
     if seen.programs[0].problem:
@@ -127,6 +128,6 @@ def test_python_is_an_environment(tmp_path: Path) -> None:
     python = next(p for p in ("/usr/bin/python3", "/usr/local/bin/python3") if Path(p).exists())
     console.write_text(f"#!{python}\nimport tool\n")
     host = LinuxHost(environ={b"PATH": b"/usr/bin:/bin"})
-    made = scan_options([str(console), str(tmp_path), "/bin/ls", ""], host)
+    made = sort_chosen([str(console), str(tmp_path), "/bin/ls", ""], host)
     assert made.pythons == (python, str(tmp_path))
     assert made.programs == ("/bin/ls",)

@@ -250,11 +250,51 @@ def test_a_script_that_loads_a_module(case: str, home: Path):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "'", "sudo", "env -u", "bash -c", "sh -c '('", "exec", "/no/such/python x", "$X/bin/python x", "sh -c " * 40],
+    ["", "'", "sudo", "env -u", "bash -c", "sh -c '('", "exec", "/no/such/program x", "$X/bin/python x", "sh -c " * 40],
 )
 def test_what_leads_nowhere_is_none(text: str, home: Path):
     assert python_of_command(words_of(text), Line("/x", 1), begin(home), ground(home)) is None
     assert python_of_text(text, Line("/x", 1), begin(home), ground(home)) is None
+
+
+SCRIPTS = {
+    "an array": 'export LD_LIBRARY_PATH=/a\nCMD=(\n  {home}/env/bin/python -u\n  told.py\n)\nCMD+=(--x "y z")\n"${CMD[@]}"\n',
+    "an array behind exec": 'export LD_LIBRARY_PATH=/a\nCMD=({home}/env/bin/python told.py)\nexec "${CMD[@]}" "$@"\n',
+    "arguments in an array": 'ARGS=(--lr 1)\nLD_LIBRARY_PATH=/a {home}/env/bin/python told.py "${ARGS[@]}"\n',
+    "a pipe": "export LD_LIBRARY_PATH=/a\n{home}/env/bin/python told.py 2>&1 | tee log\n",
+    "a subshell": "(cd . && export LD_LIBRARY_PATH=/a && {home}/env/bin/python told.py)\n",
+    "a chain": "cd . && export LD_LIBRARY_PATH=/a && {home}/env/bin/python told.py\n",
+    "a chain behind something unknown": "mkdir -p x && export LD_LIBRARY_PATH=/a && {home}/env/bin/python told.py\n",
+    "a condition about a file beside it": "if [ -f told.py ]; then\n  LD_LIBRARY_PATH=/a {home}/env/bin/python told.py\nfi\n",
+    "a loop that ends": "while true; do LD_LIBRARY_PATH=/a {home}/env/bin/python told.py; sleep 0; break; done\n",
+    "in the background": "export LD_LIBRARY_PATH=/a\n{home}/env/bin/python told.py &\necho $! >pid\nwait\n",
+    "behind xargs": "echo 1 | LD_LIBRARY_PATH=/a xargs -n 1 {home}/env/bin/python told.py\n",
+    "a folder that may be gone": "cd work || exit 1\nLD_LIBRARY_PATH=/a {home}/env/bin/python ../told.py\n",
+    "a pipe's own variable": "export LD_LIBRARY_PATH=/a\nexport LD_LIBRARY_PATH=/b | true\n{home}/env/bin/python told.py\n",
+}
+
+
+@pytest.mark.parametrize("text", SCRIPTS.values(), ids=SCRIPTS)
+def test_the_forms_in_which_scripts_start_a_program(text: str, home: Path):
+    (home / "work").mkdir()
+    (home / "told.py").write_text(TOLD)
+    script = write(home / "run.sh", f"#!/bin/bash\n{text.replace('{home}', str(home))}")
+    state = begin(home)
+    state.values["PWD"] = str(home)
+    real = subprocess.run(
+        [script], cwd=home, env=state.environment(), capture_output=True, text=True, check=True, timeout=60
+    )
+    assert real.stdout.split()[0] == "/a"
+    found = python_of_command([str(script)], Line(str(script), 1), state, ground(home))
+    assert found is not None
+    assert found.prefix == str(home / "env")
+    assert state.environment().get("LD_LIBRARY_PATH") == "/a"
+
+
+def test_a_python_that_is_gone_is_told(home: Path):
+    found = python_of_text("exec /no/such/python -u x", Line("/x", 1), begin(home), ground(home))
+    assert found is not None
+    assert (found.path, found.prefix, found.arguments, found.is_gone) == ("/no/such/python", "", ("-u", "x"), True)
 
 
 def test_a_script_that_calls_itself_ends(home: Path):
@@ -343,6 +383,20 @@ def test_an_alias_beats_an_activation(alias: str, leads: str, home: Path):
     first = pythons_of(way, at(home), pythons(home))[0]
     assert (first.prefix, first.seems) == (str(home / leads), str(home / "env"))
     assert leads == "env" or first.source == "/home/ada/.bashrc:2"
+
+
+def test_a_copied_environment_starts_the_one_that_it_was_copied_from(home: Path):
+    site = home / f"old/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    write(site / "torch-2.6.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.6.0\n")
+    write(home / "old/pyvenv.cfg", f"home = {Path(sys.executable).resolve().parent}\n")
+    write(home / "old/bin/python", "")
+    text = f"VIRTUAL_ENV={home}/old\nexport VIRTUAL_ENV\nPATH=$VIRTUAL_ENV/bin:$PATH\nexport PATH\n"
+    write(home / "env/bin/activate", text)
+    way = next(w for w in activation_ways(at(home), begin(home), pythons(home)) if w.at.endswith("/env"))
+    (first, *_more) = pythons_of(way, at(home), pythons(home))
+    assert (first.prefix, first.seems, first.has) == (str(home / "old"), str(home / "env"), ("torch",))
+    listed = (*pythons(home), PythonEnvironment(prefix=str(home / "old"), kind="venv"))
+    assert pythons_of(way, at(home), listed)[0].has is None
 
 
 def test_an_activation_of_a_moved_environment_is_another_matter(home: Path):

@@ -23,6 +23,7 @@ from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.notebook_servers import server_ways, with_server_settings
+from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.starters import script_ways
@@ -264,6 +265,20 @@ def test_supervisord(home: Path) -> None:
         "work/supervisord.conf: own": ("/own:~/work", [("work/supervisord.conf", 11)]),
         "work/conf.d/x.conf: x": ("/x", [("work/conf.d/x.conf", 2)]),
     }
+
+
+@pytest.mark.parametrize(("command", "leads"), [("{env}/bin/python3", []), ("python3", ["other"])])
+def test_a_service_that_names_its_python_looks_for_no_other(command: str, leads: list[str], home: Path) -> None:
+    (home / "other/bin").mkdir(parents=True)
+    (home / "other/pyvenv.cfg").write_text("home = /usr/bin\n")
+    for name in ("env", "other"):
+        (home / name / "bin/python3").symlink_to(os.path.realpath(sys.executable))
+    variables = "environment=VIRTUAL_ENV={env},PATH={home}/other/bin"
+    write(home, {"work/supervisord.conf": f"[program:serve]\n{variables}\ncommand={command} main.py\n"})
+    both = tuple(PythonEnvironment(prefix=str(home / name), kind="venv") for name in ("env", "other"))
+    (way,) = [w for w in supervised_ways(here(home), both) if str(home) in w.at]
+    found = [one.prefix for one in pythons_of(way, here(home), both) if one.name == "python3"]
+    assert found == [str(home / each) for each in leads]
 
 
 MAKEFILE = """PYTHON ?= {env}/bin/python

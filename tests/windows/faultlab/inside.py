@@ -21,6 +21,7 @@ from core.host.interface import Host
 from core.host.windows.host import WindowsHost
 from core.model.changes import ExchangePackages
 from core.model.findings import Finding, Report
+from core.model.scan_options import ScanOptions
 from core.model.system_steps import SystemStep
 from core.report.json_form import to_json
 from tests.windows.faultlab.machine import HOME, Machine, fingerprint, import_error, load_error, version_checks
@@ -98,7 +99,7 @@ def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
 
 def look(host: Host, machine: Machine, *, thorough: bool = False) -> Report:
     """Scan as the command line does."""
-    return examine(host, Progress(), pythons=tuple(machine.pythons), thorough=thorough)
+    return examine(host, Progress(), ScanOptions(pythons=tuple(machine.pythons), thorough=thorough))
 
 
 def judged(row: Row, report: Report) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from core.host.interface import Host
 from core.host.windows.host import WindowsHost
 from core.model.changes import ExchangePackages
 from core.model.findings import Finding, Report
+from core.model.scan_options import ScanOptions
 from core.model.steps import Severity
 from core.report.json_form import to_json
 from tests.windows.faultlab.inside import LONGEST, NO_INSTALLER, OURS, STATE, WINES_FAULT
@@ -93,7 +94,7 @@ def asked(scene: Scene, made: Path, env: Mapping[str, str]) -> dict[str, int]:
 def look(host: Host, scene: Scene, machine: Machine, made: Path) -> Report:
     """Scan as the command line does."""
     programs = (str(made),) if scene.is_program else ()
-    return examine(host, Progress(), pythons=tuple(machine.pythons), programs=programs)
+    return examine(host, Progress(), ScanOptions(pythons=tuple(machine.pythons), programs=programs))
 
 
 def judged(scene: Scene, report: Report, before: Mapping[str, int]) -> dict[str, Any]:

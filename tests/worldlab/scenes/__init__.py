@@ -16,6 +16,7 @@ HELD_OUT = {
     "6": "held_out_6",
     "7": "held_out_7",
     "8": "held_out_8",
+    "9": "held_out_9",
 }
 """The name of each held-out set -> its module."""
 

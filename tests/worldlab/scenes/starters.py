@@ -283,4 +283,8 @@ SCENES: tuple[Scene, ...] = (
         ".ipython/profile_default/startup/10-tools.py": "import sys\n\nsys.path.append('{home}/notebooks')\n", "notebooks/tools.py": "",
         ".jupyter/jupyter_server_config.py": "import os\n\nc = get_config()\nos.environ['HF_HOME'] = '{home}/models'\n",
     }, "work"), program(CUBLAS))),
+    # --- another Python than that of the environment
+    Scene("torch-service-of-a-python-that-is-gone", "D", "torch-2.6", by_unit, then(writes({f"{UNITS}/train.service": unit_text("WorkingDirectory=%h/work\n", "{home}/old/.venv/bin/python {home}/work/main.py")}), program(ONES)), ("python_environment_broken",), "", "train.service", "No such file"),
+    Scene("torch-job-of-the-systems-python", "D", "torch-2.6", started("sh", "-c", "cd {home}/work && /usr/bin/python3 main.py"), then(writes({"work/Makefile": "train:\n\t/usr/bin/python3 main.py 2>&1 | tee train.log\n"}), program(ONES)), ("wrong_environment_active",), "", "Makefile", "No module named 'torch'"),
+    Scene("odd-scripts-that-wait-for-an-activation", "healthy", "torch-2.6", started("{env}/bin/python", "main.py"), then(writes({"work/Makefile": "train:\n\tpython3 main.py\n", "work/train.sh": "#!/bin/bash\nset -e\npython3 main.py 2>&1 | tee log\n", f"{UNITS}/backup.service": unit_text("", "/usr/bin/python3 {home}/backup.py"), "backup.py": "import shutil, sqlite3\n"}), runnable("work/train.sh"), program(ONES))),
 )  # fmt: skip

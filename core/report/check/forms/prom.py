@@ -20,23 +20,25 @@ def render(outcome: Outcome, length: int) -> str:  # noqa: ARG001 - there is no 
 
 
 def _lines(outcome: Outcome) -> Iterator[str]:
-    yield from _head("convalesce_state", "1 for the state of the check, 0 for every other one.")
+    yield from _metric_header("convalesce_state", "1 for the state of the check, 0 for every other one.")
     yield from (f'convalesce_state{{state="{s}"}} {int(s == outcome.state)}' for s in STATES)
-    yield from _head("convalesce_findings", "Findings and broken expectations by state.")
+    yield from _metric_header("convalesce_findings", "Findings and broken expectations by state.")
     yield from (f'convalesce_findings{{state="{s}"}} {outcome.count(s)}' for s in STATES if s != "ok")
     steps = [r for r in outcome.rows if r.kind == "step"]
     if steps:
-        yield from _head("convalesce_step_state", "State of each step: 0 ok, 1 unknown, 2 warning, 3 critical.")
+        yield from _metric_header(
+            "convalesce_step_state", "State of each step: 0 ok, 1 unknown, 2 warning, 3 critical."
+        )
         yield from (f'convalesce_step_state{{step="{_label(r.name)}"}} {STATES.index(r.state)}' for r in steps)
     causes = sorted({r.cause for r in outcome.rows if r.cause and r.state != "ok"})
     if causes:
-        yield from _head("convalesce_cause", "1 for each cause that was found.")
+        yield from _metric_header("convalesce_cause", "1 for each cause that was found.")
         yield from (f'convalesce_cause{{cause="{_label(c)}"}} 1' for c in causes)
-    yield from _head("convalesce_check_seconds", "How long the check took.")
+    yield from _metric_header("convalesce_check_seconds", "How long the check took.")
     yield f"convalesce_check_seconds {outcome.seconds:.3f}"
 
 
-def _head(name: str, text: str) -> Iterator[str]:
+def _metric_header(name: str, text: str) -> Iterator[str]:
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} gauge"
 

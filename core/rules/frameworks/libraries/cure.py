@@ -235,9 +235,9 @@ def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
     anchor = f"{base.name}=={base.version}"
     index = index_of_build(base.version) if base.name == "torch" else ""
     options = ("--upgrade", *(("--index-url", index) if index else ()))
-    command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, lack.name, anchor)
-    title = _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor)
     wish = fitting_companion(lack.name, base.version) if base.name == "torch" else lack.name
+    command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, wish, anchor)
+    title = _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor)
     remedy = InstallPackages(prefix=lack.home.python.prefix, remove=(lack.name,), install=(wish, anchor), index=index)
     return remedy, manual_fix(title, command, restart="program")
 

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
+from core.rules.frameworks.ended_imports import ENDED_ID
 from core.rules.frameworks.libraries.findings import LIBRARIES_ID
 from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.frameworks.unfit_extensions import UNFIT_ID
 from core.rules.wording import NOTE
 
 JOINED: frozenset[str] = frozenset(
@@ -36,7 +38,10 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
     whole: dict[int, Finding] = {}
     for who, card in cards.items():
         others = [
-            f for f in found if f is not card and f.severity > NOTE and f.cause in JOINED and set(f.consumers) == {who}
+            f
+            for f in found
+            if f is not card and f.severity > NOTE and f.cause in JOINED and set(f.consumers) == {who}
+            if not _is_of_an_import(f) or set(f.all_subjects) & set(card.all_subjects[1:])
         ]
         names = {e.name for e in lacks[who].edges} if who in lacks else set()
         if names and all("cudnn" in n for n in names) and any(f.step is Step.CUDNN for f in others):
@@ -49,6 +54,11 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
             whole[id(card)] = replace(card, evidence=(*card.evidence, *rows))
         gone |= {id(f) for f in others if f.cause != "requirement_broken" or "nvidia" in f.subject}
     return list(_one_of_a_mount(_one_of_a_library([whole.get(id(f), f) for f in found if id(f) not in gone])))
+
+
+def _is_of_an_import(finding: Finding) -> bool:
+    """Whether it is about a module that an import does not get: another fault than a library that is not found, unless of one file."""
+    return finding.id.partition(".")[2].startswith((ENDED_ID, UNFIT_ID))
 
 
 def _one_of_a_library(found: list[Finding]) -> list[Finding]:

@@ -1,0 +1,230 @@
+"""What a way of starting runs: an environment of this machine, or another Python that lacks what the program imports.
+
+Files are only read. A module counts as lacking if the program imports it at its margin, nothing in its text changes sys.path, and no
+entry of that Python's search has it.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import sys
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from core.knowledge.modules import module_of, module_table
+from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, path_text
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.search_path import PythonSearch, follows, python_search_path, read_interpreter
+from core.probes.starting.commands import StartedFile
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+
+MOST_MODULES = 30
+"""Modules of the program's own that are read."""
+CHANGES_SEARCH = re.compile(r"\bsys\.path\b|\bmeta_path\b|addsitedir|activate_this|\bexecv|\bos\.exec|runpy|path_hooks")
+"""After this, reading does not show where Python searches, or which Python runs on."""
+ACTIVATES = re.compile(r"\bactivate\b|\b(?:conda|mamba|micromamba|module|ml|workon|pyenv|mise|asdf|direnv)\s")
+"""Words of commands that may lead to another Python in a way that reading did not follow."""
+STARTED_BY_NOBODY = ("service", "cron")
+"""Ways in which a Python that is gone is told: other files often name one of another machine."""
+OF_SERVERS = ("package.json", "Procfile")
+"""Tasks that servers and other programs start, where nobody activates an environment first."""
+
+
+def program_ways(
+    found: StartedFile | None, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a way that starts an environment, or a Python that lacks what the program imports; nothing for any other."""
+    if found is None:
+        return
+    prefix = own_prefix(found, pythons)
+    runs = tuple(lacking_pythons(found, way, ground, pythons))
+    if prefix or runs:
+        yield replace(way, prefix=prefix, runs=runs)
+
+
+def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Return the environment that a command starts; empty for a system's own Python."""
+    places = [p for p in (found.prefix, found.real) if p]
+    return next(
+        (p.prefix for place in places for p in pythons if p.prefix == place and p.kind in ("venv", "conda")), ""
+    )
+
+
+def lacking_pythons(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the Python that a way starts if it lacks modules that the program imports and that an environment here has."""
+    where = ground.where
+    homes = [
+        p for p in pythons if where.real_path(p.prefix) != where.real_path(found.prefix or "/") and p.distributions
+    ]
+    runs = bool(found.prefix) or (found.is_gone and way.kind in STARTED_BY_NOBODY)
+    if not runs or not homes or _is_uncertain(way, ground):
+        return
+    program, lacks = _lacking(found, way, ground, homes)
+    relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
+    seems = next((p for p in homes if relevant and all(_has(p, n, ground) for n in relevant)), None)
+    if seems is not None:
+        yield StartedPython(
+            name=path_text(found.path) if found.is_gone else posixpath.basename(found.path),
+            path="" if found.is_gone else path_text(found.path),
+            prefix=path_text(found.prefix),
+            seems=seems.prefix,
+            why="imports",
+            source=way.at,
+            program=path_text(program),
+            lacks=tuple(relevant),
+            sure=_is_sure(found, way, ground),
+        )
+
+
+def _is_uncertain(way: Reached, ground: Ground) -> bool:
+    """Whether something on the way may lead to another Python, unseen."""
+    if "PATH" in way.state.open or {"PYTHONPATH", "PYTHONHOME"} & way.state.open:
+        return True
+    scripts = [f for f in way.state.files if not posixpath.basename(f).startswith(".") and not f.startswith("/etc/")]
+    return any(ACTIVATES.search(text) for text in (" ".join(way.argv), *(ground.read(f) or "" for f in scripts)))
+
+
+def _is_sure(found: StartedFile, way: Reached, ground: Ground) -> bool:
+    """Whether the same Python runs wherever the way is started: it is named by its path, or found without this session's PATH, or in an
+    activated environment's despite.
+    """
+    if (
+        not found.by_name
+        or way.kind not in ("task", "script")
+        or way.state.values.get("PATH") != ground.env.get("PATH")
+    ):
+        return True
+    if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
+        return True
+    leads = any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in (".envrc", ".mise.toml", "mise.toml"))
+    return not leads and posixpath.basename(way.at.partition(": ")[0]) in OF_SERVERS
+
+
+def modules_of(distributions: Iterable[str]) -> frozenset[str]:
+    """Return the modules of distributions: those of frameworks, and those that are named like their distribution."""
+    names = set(distributions)
+    known = {m.module for m in module_table().modules if any(re.fullmatch(m.distributions, n) for n in names)}
+    return frozenset(known | {module_of(n) for n in names})
+
+
+def _has(python: PythonEnvironment, module: str, ground: Ground) -> bool:
+    return any(name.partition(".")[0] == module for site in python.site_packages for name in ground.around.names(site))
+
+
+# --- the program -------------------------------------------------------------------------------------------------------
+
+
+def _lacking(
+    found: StartedFile, way: Reached, ground: Ground, homes: list[PythonEnvironment]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the program's file, or what stands for it, and the modules that its import lacks, in their order."""
+    here = way.state.values.get("PWD") or ground.folder
+    isolated, kind, named = _options(found.arguments)
+    place = posixpath.normpath(posixpath.join(here, named)) if kind == "file" else named
+    text = ground.where.text(place, 1 << 19) if kind == "file" else named if kind == "code" else ""
+    if not named or text is None:
+        return place, ()
+    folder = posixpath.dirname(ground.where.real_path(place)) if kind == "file" else here
+    search = _search(found, way, "" if isolated else folder, ground, homes, isolated=isolated)
+    if search is None:
+        return place, ()
+    followed = _Imports(search, folder)
+    if kind == "module":
+        followed.take(named.partition(".")[0])
+    else:
+        followed.read(text, as_main=True)
+    return place, () if followed.changes_search else tuple(followed.lacks)
+
+
+def _options(arguments: tuple[str, ...]) -> tuple[bool, str, str]:
+    """Return whether Python leaves its variables aside, and what it runs: a file, a module, or code; empty for neither.
+
+    Source: https://docs.python.org/3/using/cmdline.html.
+    """
+    isolated = False
+    words = list(arguments)
+    while words and words[0].startswith("-") and words[0] != "-":
+        word = words.pop(0)
+        letters = word[1:] if not word.startswith("--") else ""
+        isolated = isolated or bool(set(re.split(r"[cmWX]", letters)[0]) & set("EI"))
+        ends = re.match(r"[^cmWX]*([cmWX])(.*)", letters, re.DOTALL)
+        if word == "--check-hash-based-pycs" or (ends and not ends[2]):
+            value = words.pop(0) if words else ""
+        else:
+            value = ends[2] if ends else ""
+        if ends and ends[1] in "cm":
+            return isolated, "code" if ends[1] == "c" else "module", value
+        if "S" in letters.partition("W")[0].partition("X")[0]:
+            return True, "", ""  # no packages are searched
+    return isolated, "file", words[0] if words and words[0] != "-" else ""
+
+
+def _search(
+    found: StartedFile, way: Reached, folder: str, ground: Ground, homes: list[PythonEnvironment], *, isolated: bool
+) -> ModuleSearch | None:
+    """Return the search of the started Python; None if reading does not show all of it."""
+    if found.is_gone:
+        interpreter = read_interpreter(homes[0].prefix, homes[0].executable, ground.where)
+        own = PythonSearch((SearchEntry(path=folder, origin="start"),))
+        return ModuleSearch(interpreter, own, homes[0].architecture, ground.where) if interpreter else None
+    interpreter = read_interpreter(found.prefix, found.path, ground.where)
+    if interpreter is None:
+        return None
+    given = {"HOME": ground.person.home, **way.state.environment()}
+    env = {n: v for n, v in given.items() if not isolated or not n.startswith("PYTHON")}
+    path = python_search_path(interpreter, env, folder, ground.where)
+    if not all(follows(code, ground.where) for code in path.start_code):
+        return None
+    search = ModuleSearch(interpreter, path, homes[0].architecture, ground.where)
+    return None if search.has_unknown_finders else search
+
+
+class _Imports:
+    """The imports at the margin of a program and of its own modules."""
+
+    def __init__(self, search: ModuleSearch, folder: str) -> None:
+        self.search, self.folder = search, folder
+        self.lacks: dict[str, None] = {}
+        self.seen: set[str] = set()
+        self.changes_search = False
+
+    def read(self, text: str, *, as_main: bool = False) -> None:
+        """Take what a text imports, as far as Python surely comes."""
+        self.changes_search = self.changes_search or bool(CHANGES_SEARCH.search(text))
+        try:
+            body = ast.parse(text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return
+        self._take_all(body, as_main=as_main)
+
+    def _take_all(self, body: list[ast.stmt], *, as_main: bool) -> None:
+        for node in body:
+            match node:
+                case ast.Import(names=names):
+                    for one in names:
+                        self.take(one.name.partition(".")[0])
+                case ast.ImportFrom(level=0, module=str(module)):
+                    self.take(module.partition(".")[0])
+                case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()]), body=inner) if as_main:
+                    self._take_all(inner, as_main=False)
+                case ast.Raise() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
+                    return
+                case _:
+                    pass
+
+    def take(self, module: str) -> None:
+        """Take one module: note that it lacks, or read it if it is the program's own."""
+        if module in self.seen or module in sys.stdlib_module_names or len(self.seen) >= MOST_MODULES:
+            return
+        self.seen.add(module)
+        its = self.search.find(module)
+        if its.kind == "none":
+            self.lacks[module] = None
+        elif its.kind in ("module", "package") and its.path.startswith(f"{self.folder.rstrip('/')}/"):
+            self.read(self.search.where.text(its.path, 1 << 19) or "")

@@ -1,0 +1,84 @@
+"""What ``uv run`` starts in a project: its own .venv, whichever environment is active (uv's documentation, "Project environment path")."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment
+from core.probes.python.environment import prefix_of
+from core.probes.starting.commands import StartedFile
+from core.probes.starting.machine import Ground
+from core.probes.starting.started_code import lacking_pythons, modules_of
+from core.probes.starting.ways import Reached
+
+MOST_PROGRAMS = 20
+"""Maximum number of programs of the working folder that are read."""
+NO_PROGRAM = re.compile(r"setup\.py|conftest\.py|noxfile\.py|tasks\.py|test_.*|.*_test\.py")
+OFF = ("", "0", "false", "no", "off")
+
+
+def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield ``uv run`` where the project's environment lacks what a program here imports, and the active environment has it."""
+    active = ground.where.real_path(ground.env.get("VIRTUAL_ENV") or "/")
+    ours = [p for p in pythons if ground.where.real_path(p.prefix) == active]
+    folder = _project(ground)
+    if not folder or not ours:
+        return
+    prefix = posixpath.join(folder, ground.env.get("UV_PROJECT_ENVIRONMENT") or ".venv")
+    python = f"{prefix}/bin/python"
+    made_by_uv = re.search(r"(?m)^uv\s*=", ground.read(f"{prefix}/pyvenv.cfg") or "")
+    if not ground.where.is_file(python) or not (made_by_uv or ground.around.kind(f"{folder}/uv.lock") == "file"):
+        return
+    state = State(dict(ground.env), set(ground.env))
+    state.values |= {"PWD": ground.folder, "VIRTUAL_ENV": prefix, "PATH": f"{prefix}/bin:{ground.env.get('PATH', '')}"}
+    real = ground.where.real_path(prefix)
+    for name in [n for n in ground.around.names(ground.folder) if n.endswith(".py")][:MOST_PROGRAMS]:
+        if NO_PROGRAM.fullmatch(name):
+            continue
+        found = StartedFile(python, prefix_of(python, ground.where, ground.env), real, (name,))
+        way = Reached(kind="task", at=f"{folder}/pyproject.toml: uv run {name}", state=state, argv=("uv", "run", name))
+        runs = tuple(lacking_pythons(found, way, ground, tuple(ours)))
+        if runs:
+            stays = not any(_may_come(m, folder, ground) for one in runs for m in one.lacks)
+            yield replace(way, runs=tuple(replace(one, sure=one.sure and stays) for one in runs))
+            return
+
+
+def _project(ground: Ground) -> str:
+    """Return the folder of the project that uv finds: the nearest pyproject.toml with a [project] that uv manages."""
+    folder = ground.folder
+    while folder not in ("/", ""):
+        if ground.around.kind(f"{folder}/pyproject.toml") == "file":
+            whole = _toml(f"{folder}/pyproject.toml", ground)
+            tool = whole.get("tool")
+            own = tool.get("uv") if isinstance(tool, Mapping) else None
+            managed = not isinstance(own, Mapping) or own.get("managed") is not False
+            return folder if isinstance(whole.get("project"), Mapping) and managed else ""
+        folder = posixpath.dirname(folder)
+    return ""
+
+
+def _may_come(module: str, folder: str, ground: Ground) -> bool:
+    """Whether ``uv run`` may install the module before it starts the program: it first installs what the project asks for."""
+    if any(ground.env.get(n, "").lower() not in OFF for n in ("UV_NO_SYNC", "UV_OFFLINE")):
+        return False
+    locked = _toml(f"{folder}/uv.lock", ground).get("package")
+    if isinstance(locked, list):
+        names = [n for p in locked if isinstance(p, Mapping) and isinstance(n := p.get("name"), str)]
+        return module in modules_of(names)
+    project = _toml(f"{folder}/pyproject.toml", ground).get("project")
+    return bool(isinstance(project, Mapping) and project.get("dependencies"))
+
+
+def _toml(path: str, ground: Ground) -> Mapping[str, object]:
+    import tomllib  # few folders have such a file
+
+    try:
+        return tomllib.loads(ground.where.text(path, 1 << 22) or "")
+    except tomllib.TOMLDecodeError:
+        return {}

@@ -1,0 +1,261 @@
+"""A way that starts another Python: the real Python, started so, is the measure of what it lacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Distribution, PythonEnvironment
+from core.probes.starting.machine import Ground
+from core.probes.starting.scheduled import cron_ways
+from core.probes.starting.services import service_ways
+from core.probes.starting.started_code import _options
+from core.probes.starting.starters import first_line_ways, script_ways
+from core.probes.starting.tasks import task_ways
+from core.probes.starting.uv_runs import uv_ways
+from tests.probes.starting.shells import ground
+
+PROGRAM = "import sys\nimport frame\nprint(frame)\n"
+UNIT = "[Service]\nWorkingDirectory=%h/work\nExecStart={start}\n"
+VERSION = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with an environment that has a framework, and one that has none."""
+    for name in ("env", "bare"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "lib" / VERSION / "site-packages").mkdir(parents=True)
+        (tmp_path / name / "pyvenv.cfg").write_text(f"home = {Path(os.path.realpath(sys.executable)).parent}\n")
+        for python in ("python", "python3"):
+            (tmp_path / name / "bin" / python).symlink_to(os.path.realpath(sys.executable))
+    package = tmp_path / "env/lib" / VERSION / "site-packages/frame"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/main.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def pythons(home: Path) -> tuple[PythonEnvironment, ...]:
+    site = str(home / "env/lib" / VERSION / "site-packages")
+    frame = Distribution(name="frame", version="1", location=site)
+    bare = PythonEnvironment(prefix=str(home / "bare"), kind="venv")
+    return (
+        PythonEnvironment(prefix=str(home / "env"), kind="venv", site_packages=(site,), distributions=(frame,)),
+        bare,
+    )
+
+
+def here(home: Path, **env: str) -> Ground:
+    made = ground(home)
+    path = f"{home}/bare/bin:/usr/bin:/bin"
+    return replace(made, env={"HOME": str(home), "PATH": path, **env}, folder=str(home / "work"))
+
+
+def write(home: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text.replace("{home}", str(home)))
+
+
+COMMANDS: dict[str, tuple[str, dict[str, str], bool]] = {
+    "the program": ("{home}/bare/bin/python main.py", {}, True),
+    "options before it": ("{home}/bare/bin/python -u -W ignore -Xutf8 main.py --x", {}, True),
+    "a module": ("{home}/bare/bin/python -m frame", {}, True),
+    "an own module that imports it": ("{home}/bare/bin/python -m own", {"work/own.py": PROGRAM}, True),
+    "code": ("{home}/bare/bin/python -c 'import frame'", {}, True),
+    "an own module beside the program": (
+        "{home}/bare/bin/python main.py",
+        {"work/main.py": "from parts import x\n", "work/parts/__init__.py": "import frame\nx = 1\n"},
+        True,
+    ),
+    "when it is the main program": (
+        "{home}/bare/bin/python main.py",
+        {"work/main.py": "if __name__ == '__main__':\n    import frame\n"},
+        True,
+    ),
+    "by env": ("env A=1 {home}/bare/bin/python main.py", {}, True),
+    "by its first line": ("{home}/work/run", {"work/run": "#!{home}/bare/bin/python\nimport frame\n"}, True),
+    "by a script of shells": ("sh run.sh", {"work/run.sh": 'exec "{home}/bare/bin/python" main.py "$@"\n'}, True),
+    "its own environment": ("{home}/env/bin/python main.py", {}, False),
+    "the package is the program's own": ("{home}/bare/bin/python main.py", {"work/frame.py": ""}, False),
+    "by PYTHONPATH": (f"PYTHONPATH={{home}}/env/lib/{VERSION}/site-packages {{home}}/bare/bin/python main.py", {}, False),
+    "where it is caught": (
+        "{home}/bare/bin/python main.py",
+        {"work/main.py": "try:\n    import frame\nexcept ImportError:\n    frame = None\n"},
+        False,
+    ),
+    "in a function": ("{home}/bare/bin/python main.py", {"work/main.py": "def f():\n    import frame\n"}, False),
+    "behind another search": (
+        "{home}/bare/bin/python main.py",
+        {"work/main.py": f"import sys\nsys.path.insert(0, '{{home}}/env/lib/{VERSION}/site-packages')\nimport frame\n"},
+        False,
+    ),
+    "behind its end": ("{home}/bare/bin/python main.py", {"work/main.py": "import sys\nsys.exit()\nimport frame\n"}, False),
+    "by a start-up file": (
+        "{home}/bare/bin/python main.py",
+        {f"bare/lib/{VERSION}/site-packages/more.pth": f"{{home}}/env/lib/{VERSION}/site-packages\n"},
+        False,
+    ),
+    "another command of it": ("{home}/bare/bin/python -m json.tool /dev/null || true", {}, False),
+    "no program": ("{home}/bare/bin/python --version", {}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "files", "lacks"), COMMANDS.values(), ids=COMMANDS)
+def test_what_a_real_start_lacks(command: str, files: dict[str, str], lacks: bool, home: Path):
+    filled = command.replace("{home}", str(home))
+    write(home, {**files, "work/package.json": json.dumps({"scripts": {"serve": filled}})})
+    if (home / "work/run").exists():
+        (home / "work/run").chmod(0o755)
+    given = here(home)
+    real = subprocess.run(
+        ["/bin/sh", "-c", filled], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
+    )  # fmt: skip
+    assert ("No module named 'frame'" in real.stderr or "No module named frame" in real.stderr) is lacks
+    found = [one for way in task_ways(given, pythons(home)) for one in way.runs]
+    assert [(o.lacks, o.seems, o.why, o.sure) for o in found] == (
+        [(("frame",), str(home / "env"), "imports", True)] if lacks else []
+    )
+
+
+def test_services_and_cron_jobs(home: Path):
+    start = f"{home}/bare/bin/python {home}/work/main.py"
+    write(home, {".config/systemd/user/x.service": UNIT.replace("{start}", start)})
+    (way,) = [w for w in service_ways(here(home), pythons(home)) if w.runs]
+    assert (way.at, way.runs[0].program) == (f"{home}/.config/systemd/user/x.service", f"{home}/work/main.py")
+    given = replace(
+        here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada cd {home}/work && {start}\n"}).around
+    )
+    assert [w.runs[0].lacks for w in cron_ways(given, pythons(home)) if w.runs] == [("frame",)]
+
+
+def test_a_python_that_is_gone(home: Path):
+    start = f"{home}/old/bin/python {home}/work/main.py"
+    write(home, {".config/systemd/user/x.service": UNIT.replace("{start}", start), "work/Makefile": f"x:\n\t{start}\n"})
+    (one,) = [o for w in service_ways(here(home), pythons(home)) for o in w.runs]
+    assert (one.name, one.path, one.lacks) == (f"{home}/old/bin/python", "", ("frame",))
+    assert not [w for w in task_ways(here(home), pythons(home)) if w.runs]  # of another machine, perhaps
+    (home / "work/main.py").write_text("import json\n")
+    assert not [w for w in service_ways(here(home), pythons(home)) if w.runs]
+
+
+NAMED: dict[str, tuple[dict[str, str], dict[str, str], bool | None]] = {
+    "by its name": ({"Makefile": "train:\n\tpython3 main.py\n"}, {}, False),
+    "by its path": ({"Makefile": "train:\n\t{home}/bare/bin/python3 main.py\n"}, {}, True),
+    "beside an active environment": (
+        {"Makefile": "train:\n\tpython3 main.py\n"},
+        {"VIRTUAL_ENV": "{home}/bare"},
+        True,
+    ),
+    "a server's script": ({"package.json": '{"scripts": {"x": "python3 main.py"}}'}, {}, True),
+    "a folder that sets its own": (
+        {"package.json": '{"scripts": {"x": "python3 main.py"}}', ".envrc": "layout python\n"},
+        {},
+        False,
+    ),
+    "an activation that reading does not follow": (
+        {"Makefile": "train:\n\tbash -c 'conda activate ml; python3 main.py'\n"},
+        {},
+        None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "env", "sure"), NAMED.values(), ids=NAMED)
+def test_a_name_leads_elsewhere_once_an_environment_is_active(
+    files: dict[str, str], env: dict[str, str], sure: bool | None, home: Path
+):
+    write(home, {f"work/{n}": t for n, t in files.items()})
+    given = here(home, **{n: v.replace("{home}", str(home)) for n, v in env.items()})
+    found = [one.sure for way in task_ways(given, pythons(home)) for one in way.runs]
+    assert found == ([] if sure is None else [sure])
+
+
+def test_a_script_that_is_started_by_hand_waits_for_its_activation(home: Path):
+    write(home, {"work/train.sh": "#!/bin/bash\npython main.py\n"})
+    assert [o.sure for w in script_ways(here(home), pythons(home)) for o in w.runs] == [False]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-u", "x.py", "-m"), (False, "file", "x.py")),
+        (("-Bm", "x.y"), (False, "module", "x.y")),
+        (("-mx",), (False, "module", "x")),
+        (("-W", "ignore", "-c", "1"), (False, "code", "1")),
+        (("-IWignore", "x.py"), (True, "file", "x.py")),
+        (("-S", "x.py"), (True, "", "")),
+        (("-",), (False, "file", "")),
+        ((), (False, "file", "")),
+    ],
+)
+def test_the_options_of_python(words: tuple[str, ...], told: tuple[bool, str, str]):
+    assert _options(words) == told
+
+
+FIRST_LINES: dict[str, tuple[str, dict[str, str], str, bool]] = {
+    "a Python without it": ("run.py", {"work/run.py": "#!{home}/bare/bin/python\nimport frame\n"}, "", True),
+    "in a folder of programs": ("bin/run", {"work/bin/run": "#!{home}/bare/bin/python -u\nimport frame\n"}, "", True),
+    "a Python with it": ("run.py", {"work/run.py": "#!{home}/env/bin/python\nimport frame\n"}, "", False),
+    "nothing of it": ("run.py", {"work/run.py": "#!{home}/bare/bin/python\nimport json\n"}, "", False),
+    "by env, in an active environment": ("run.py", {"work/run.py": "#!/usr/bin/env python\nimport frame\n"}, "env", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "files", "active", "lacks"), FIRST_LINES.values(), ids=FIRST_LINES)
+def test_the_first_line_of_a_program(program: str, files: dict[str, str], active: str, lacks: bool, home: Path):
+    write(home, files)
+    path = home / "work" / program
+    env = {"VIRTUAL_ENV": f"{home}/{active}", "PATH": f"{home}/{active}/bin:/usr/bin:/bin"} if active else {}
+    given = here(home, **env)
+    assert not list(first_line_ways(given, pythons(home)))  # nobody may execute it
+    path.chmod(0o755)
+    real = subprocess.run(
+        [path], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ("No module named 'frame'" in real.stderr) is lacks
+    found = [(w.at, o.lacks, o.seems) for w in first_line_ways(given, pythons(home)) for o in w.runs]
+    assert found == ([(str(path), ("frame",), str(home / "env"))] if lacks else [])
+
+
+def test_a_name_in_the_first_line_waits_for_its_activation(home: Path):
+    write(home, {"work/run.py": "#!/usr/bin/env python3\nimport frame\n"})
+    (home / "work/run.py").chmod(0o755)
+    assert not list(first_line_ways(here(home), pythons(home)))
+
+
+PROJECT = '[project]\nname = "x"\nversion = "1"\n'
+UV: dict[str, tuple[dict[str, str], dict[str, str], bool | None]] = {
+    "it lacks what nobody asked for": ({}, {}, True),
+    "it may be installed first": ({"pyproject.toml": PROJECT + 'dependencies = ["frame"]\n'}, {}, False),
+    "it may not": ({"pyproject.toml": PROJECT + 'dependencies = ["frame"]\n'}, {"UV_NO_SYNC": "1"}, True),
+    "it is locked": ({"uv.lock": '[[package]]\nname = "frame"\nversion = "1"\n'}, {}, False),
+    "it is not": ({"uv.lock": '[[package]]\nname = "other"\nversion = "1"\n'}, {}, True),
+    "the project's own is active": ({}, {"VIRTUAL_ENV": "{home}/work/.venv"}, None),
+    "none is active": ({}, {"VIRTUAL_ENV": ""}, None),
+    "uv takes that one": ({}, {"UV_PROJECT_ENVIRONMENT": "{home}/env"}, None),
+    "another made it": ({".venv/pyvenv.cfg": "home = {home}\n"}, {}, None),
+    "no project": ({"pyproject.toml": "[tool.ruff]\n"}, {}, None),
+    "not uv's": ({"pyproject.toml": PROJECT + "[tool.uv]\nmanaged = false\n"}, {}, None),
+    "bad settings": ({"pyproject.toml": "["}, {}, None),
+    "a test alone": ({"main.py": "", "test_x.py": PROGRAM}, {}, None),
+    "it has all": ({f".venv/lib/{VERSION}/site-packages/frame.py": ""}, {}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "env", "sure"), UV.values(), ids=UV)
+def test_uv_runs_the_projects_environment(files: dict[str, str], env: dict[str, str], sure: bool | None, home: Path):
+    (home / "bare").rename(home / "work/.venv")
+    config = (home / "work/.venv/pyvenv.cfg").read_text() + "uv = 0.8.0\n"
+    write(home, {f"work/{n}": t for n, t in ({"pyproject.toml": PROJECT, ".venv/pyvenv.cfg": config} | files).items()})
+    given = here(home, **{n: v.replace("{home}", str(home)) for n, v in ({"VIRTUAL_ENV": "{home}/env"} | env).items()})
+    found = [(o.sure, o.lacks, o.path) for w in uv_ways(given, pythons(home)) for o in w.runs]
+    assert found == ([] if sure is None else [(sure, ("frame",), f"{home}/work/.venv/bin/python")])

@@ -1,0 +1,124 @@
+"""The forms in which people write tasks: make is asked itself, where it can be."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import PythonEnvironment
+from core.probes.starting.services import service_ways
+from core.probes.starting.tasks import task_ways
+from tests.probes.starting.shells import ground
+
+VALUE = "LD_LIBRARY_PATH=/a"
+UNIT = ".config/systemd/user/x.service"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a project and its environment."""
+    env = tmp_path / "work/.venv"
+    (env / "bin").mkdir(parents=True)
+    (env / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (env / "bin/python").symlink_to(os.path.realpath(sys.executable))
+    (env / "bin/activate").write_text(f'VIRTUAL_ENV="{env}"\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport VIRTUAL_ENV PATH\n')
+    (tmp_path / "work/main.py").write_text("import os; print(os.environ.get('LD_LIBRARY_PATH'))")
+    (tmp_path / "work/.env").write_text(f"{VALUE}\n")
+    return tmp_path
+
+
+def values(home: Path, name: str, text: str) -> list[str | None]:
+    """Return the variable in each way that starts the environment."""
+    (home / name).parent.mkdir(parents=True, exist_ok=True)
+    (home / name).write_text(text)
+    env = home / "work/.venv"
+    made = replace(ground(home), env={"HOME": str(home), "PATH": "/usr/bin:/bin"}, folder=str(home / "work"))
+    its = (PythonEnvironment(prefix=str(env), kind="venv"),)
+    ways = (*task_ways(made, its), *service_ways(made, its))
+    return [w.state.environment().get("LD_LIBRARY_PATH") for w in ways if w.prefix == str(env)]
+
+
+MAKEFILES = {
+    "an activation": f"run:\n\t@. .venv/bin/activate && {VALUE} python main.py\n",
+    "a file that may be gone": "ifneq (,$(wildcard ./.env))\n    include .env\n    export\nendif\nrun:\n\t@.venv/bin/python main.py\n",
+    "one shell for a recipe": f".ONESHELL:\nrun:\n\t@. .venv/bin/activate\n\texport {VALUE}\n\tpython main.py\n",
+    "a definition": f"define RUN\n{VALUE} .venv/bin/python\nendef\nrun:\n\t@$(RUN) main.py\n",
+    "a chain in several lines": f"run:\n\t@cd . && \\\n\texport {VALUE} && \\\n\t.venv/bin/python main.py\n",
+    "sourced": "run:\n\t@set -a; . ./.env; set +a; .venv/bin/python main.py\n",
+}
+
+
+@pytest.mark.parametrize("text", MAKEFILES.values(), ids=MAKEFILES)
+def test_makefiles(text: str, home: Path):
+    assert values(home, "work/Makefile", text)[-1:] == ["/a"]
+    env = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        ["make", "run"], cwd=home / "work", env=env, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "/a"
+
+
+SCRIPTS = {
+    "cross-env": f"cross-env {VALUE} .venv/bin/python main.py",
+    "concurrently": f'concurrently "vite" "{VALUE} .venv/bin/python main.py"',
+    "dotenv": "dotenv -e .env -- .venv/bin/python main.py",
+    "nodemon": f"{VALUE} nodemon --exec .venv/bin/python main.py",
+    "nodemon with one word": f'{VALUE} nodemon --exec ".venv/bin/python main.py" -e py',
+    "in the background": f"vite & {VALUE} .venv/bin/python main.py",
+}
+
+
+@pytest.mark.parametrize("command", SCRIPTS.values(), ids=SCRIPTS)
+def test_scripts_of_npm(command: str, home: Path):
+    assert values(home, "work/package.json", json.dumps({"scripts": {"x": command}})) == ["/a"]
+
+
+FILES = {
+    "tox": (
+        "work/tox.ini",
+        (
+            "[tox]\nenvlist = py311\n[testenv]\nset_env =\n    LD_LIBRARY_PATH = /a\n"
+            "commands =\n    {toxinidir}/.venv/bin/python main.py {posargs}\n"
+        ),
+    ),
+    "Snakemake": (
+        "work/Snakefile",
+        f'rule train:\n    output: "x"\n    shell:\n        """\n        {VALUE} .venv/bin/python main.py > {{output}}\n        """\n',
+    ),
+    "a block of a Taskfile": (
+        "work/Taskfile.yml",
+        f"version: '3'\ntasks:\n  run:\n    cmds:\n      - |\n        export {VALUE}\n        .venv/bin/python main.py\n      - echo done\n",
+    ),
+    "a recipe of just with a first line": (
+        "work/justfile",
+        f"run:\n    #!/usr/bin/env bash\n    export {VALUE}\n    .venv/bin/python main.py\n",
+    ),
+    "a service of several commands": (
+        UNIT,
+        (
+            f"[Service]\nType=oneshot\nWorkingDirectory=%h/work\nEnvironment={VALUE}\nExecStart=/bin/mkdir -p /x\n"
+            "ExecStart=%h/work/.venv/bin/python main.py\nExecStart=/bin/true\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), FILES.values(), ids=FILES)
+def test_other_files(name: str, text: str, home: Path):
+    assert values(home, name, text) == ["/a"]
+
+
+@pytest.mark.parametrize(
+    "name", ["work/tox.ini", "work/Snakefile", "work/Taskfile.yml", "work/justfile", "work/Makefile"]
+)
+@pytest.mark.parametrize(
+    "text", ["", "[", "define X\n", "shell:", "- |\n", "run:\n    #!", "[testenv]\nset_env\ncommands = {"]
+)
+def test_odd_files_start_nothing(name: str, text: str, home: Path):
+    assert values(home, name, text) == []

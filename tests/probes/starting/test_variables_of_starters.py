@@ -1,0 +1,206 @@
+"""Variables that programs read from files of their own: envdir's folders, .flaskenv, invoke's settings, nox's sessions."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.host.startup.plain import read_dotenv
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment
+from core.probes.starting import starters
+from core.probes.starting.machine import Ground
+from core.probes.starting.started_programs import flask_ways
+from core.probes.starting.starters import script_ways
+from core.probes.starting.tasks import task_ways
+from tests.probes.starting.shells import ground
+
+NAME = "XLA_FLAGS"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a project and its environment, which has Flask and python-dotenv."""
+    env = tmp_path / "work/.venv"
+    (env / "bin").mkdir(parents=True)
+    (env / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (env / "bin/python").symlink_to(os.path.realpath(sys.executable))
+    for package in ("flask", "dotenv"):
+        (env / "site" / package).mkdir(parents=True)
+    return tmp_path
+
+
+def here(home: Path, **env: str) -> Ground:
+    given = {"HOME": str(home), "PATH": "/usr/bin:/bin", **env}
+    return replace(ground(home), env=given, folder=str(home / "work"))
+
+
+def pythons(home: Path) -> tuple[PythonEnvironment, ...]:
+    env = f"{home}/work/.venv"
+    return (PythonEnvironment(prefix=env, kind="venv", site_packages=(f"{env}/site",)),)
+
+
+def write(home: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text.replace("{home}", str(home)))
+
+
+# --- a folder with a file for each variable -----------------------------------------------------------------------------
+
+FOLDERS: dict[str, tuple[str, dict[str, str], str | None]] = {
+    "envdir": ("exec envdir ./v .venv/bin/python main.py", {NAME: "--a  \nmore\n"}, "--a"),
+    "s6-envdir": ("s6-envdir -fn ./v .venv/bin/python main.py", {NAME: "--a"}, "--a"),
+    "chpst": ("chpst -u ada -e ./v .venv/bin/python main.py", {NAME: "--a\n"}, "--a"),
+    "chpst without a folder": ("chpst -u ada .venv/bin/python main.py", {NAME: "--a\n"}, "--old"),
+    "an empty file": ("envdir v .venv/bin/python main.py", {NAME: ""}, None),
+    "another variable": ("envdir v .venv/bin/python main.py", {"OTHER": "1"}, "--old"),
+    "a name that is no variable": ("envdir v .venv/bin/python main.py", {f".{NAME}": "1", f"{NAME}.bak": "2"}, "--old"),
+    "no folder": ("envdir none .venv/bin/python main.py", {}, "--old"),
+}
+
+
+@pytest.mark.parametrize(("command", "files", "value"), FOLDERS.values(), ids=FOLDERS)
+def test_a_folder_of_variables(command: str, files: dict[str, str], value: str | None, home: Path):
+    write(home, {"work/run.sh": f"#!/bin/sh\n{command}\n", **{f"work/v/{n}": t for n, t in files.items()}})
+    given = here(home, **{NAME: "--old"})
+    (way,) = [w for w in script_ways(given, pythons(home)) if w.prefix]
+    assert way.state.environment().get(NAME) == value
+    rows = [(r.file, r.line) for r in way.state.lines.get(NAME, ()) if not r.overridden]
+    assert rows == ([] if value == "--old" else [(f"{home}/work/v/{NAME}", 1)])
+
+
+def test_a_supervised_service(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(starters, "SUPERVISED", (f"{home}/sv",))
+    write(home, {"sv/serve/run": "#!/bin/sh\nexec chpst -e ./env {home}/work/.venv/bin/python x.py\n"})
+    write(home, {f"sv/serve/env/{NAME}": "--a\n"})
+    (way,) = [w for w in script_ways(here(home), pythons(home)) if w.prefix]
+    assert (way.kind, way.at, way.state.environment().get(NAME)) == ("service", f"{home}/sv/serve/run", "--a")
+
+
+# --- Flask --------------------------------------------------------------------------------------------------------------
+
+FLASK: dict[str, tuple[dict[str, str], dict[str, str], str | None]] = {
+    "its own file": ({"work/.flaskenv": f"{NAME}=--a\n"}, {}, "--a"),
+    "above": ({".flaskenv": f"{NAME}=--a\n"}, {}, "--a"),
+    "the other file leads": ({"work/.flaskenv": f"{NAME}=--a\n", "work/.env": f"{NAME}=--b\n"}, {}, "--b"),
+    "the session leads": ({"work/.flaskenv": f"{NAME}=--a\n"}, {NAME: "--old"}, None),
+    "left out": ({"work/.flaskenv": f"{NAME}=--a\n"}, {"FLASK_SKIP_DOTENV": "1"}, None),
+    "a comment behind it": ({"work/.flaskenv": f"{NAME} = --a # more\n"}, {}, "--a"),
+    "too late": ({"work/.flaskenv": "LD_LIBRARY_PATH=/a\nPYTHONPATH=/b\n"}, {}, None),
+    "a file that no program here is known to read": ({"work/.env": f"{NAME}=--a\n"}, {}, None),
+    "nothing in it": ({"work/.flaskenv": "# no\n"}, {}, None),
+}
+
+
+@pytest.mark.parametrize(("files", "env", "value"), FLASK.values(), ids=FLASK)
+def test_flasks_files(files: dict[str, str], env: dict[str, str], value: str | None, home: Path):
+    write(home, files)
+    ways = list(flask_ways(here(home, **env), pythons(home)))
+    assert [w.state.environment().get(NAME) for w in ways] == ([value] if value else [])
+
+
+@pytest.mark.parametrize("package", ["flask", "dotenv"])
+def test_flask_reads_no_file_without_its_packages(package: str, home: Path):
+    write(home, {"work/.flaskenv": f"{NAME}=--a\n"})
+    (home / "work/.venv/site" / package).rmdir()
+    assert not list(flask_ways(here(home), pythons(home)))
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("A=1", "1"),
+        ("export A = 1", "1"),
+        ("A='1 # 2' # 3", "1 # 2"),
+        ('A="1"', "1"),
+        ("A=1#2", "1#2"),
+        ("A=  # 1", "# 1"),
+        ("A=1   # x", "1"),
+        ("A=$HOME", "$HOME"),
+        ("A='${HOME}/x'", "/home/ada/x"),
+        ("A=", ""),
+        ("# A=1", None),
+        ("A", None),
+    ],
+)
+def test_a_line_as_python_dotenv_reads_it(line: str, value: str | None):
+    """The values are those of python-dotenv 1.1.1."""
+    state = State({"HOME": "/home/ada"})
+    read_dotenv(f"\n{line}\n", "/x/.env", state)
+    assert state.values.get("A") == value
+    assert [r.line for r in state.lines.get("A", ())] == ([] if value is None else [2])
+
+
+# --- invoke and nox -----------------------------------------------------------------------------------------------------
+
+TASKS = "from invoke import task\n\n@task(help={})\ndef train(c, fast=False):\n    %s\n"
+RUN = 'c.run(".venv/bin/python main.py")'
+INVOKE: dict[str, tuple[dict[str, str], list[str | None]]] = {
+    "no settings": ({"work/tasks.py": TASKS % RUN}, ["--old"]),
+    "the project's": (
+        {"work/tasks.py": TASKS % RUN, "work/invoke.yaml": f'run:\n  echo: true\n  env:\n    {NAME}: "--a" # b\n'},
+        ["--a"],
+    ),
+    "the person's": ({"work/tasks.py": TASKS % RUN, ".invoke.yml": f"run:\n  env:\n    {NAME}: --a # b\n"}, ["--a"]),
+    "the project's before the person's": (
+        {
+            "work/tasks.py": TASKS % RUN,
+            ".invoke.yml": f"run:\n  env:\n    {NAME}: --a\n",
+            "work/invoke.json": f'{{"run": {{"env": {{"{NAME}": "--b"}}}}}}',
+        },
+        ["--b"],
+    ),
+    "another member": (
+        {"work/tasks.py": TASKS % RUN, "work/invoke.yaml": f"run:\n  echo: true\nother:\n  env:\n    {NAME}: --a\n"},
+        ["--old"],
+    ),
+    "of one command": (
+        {"work/tasks.py": TASKS % f'c.run(".venv/bin/python main.py", env={{"{NAME}": "--c"}})'},
+        ["--c"],
+    ),
+    "a value that runs": (
+        {"work/tasks.py": TASKS % f'c.run(".venv/bin/python main.py", env={{"{NAME}": value()}})'},
+        [None],
+    ),
+    "behind a prefix": (
+        {"work/tasks.py": TASKS % f'with c.cd("."), c.prefix("export {NAME}=--d"):\n        {RUN}'},
+        ["--d"],
+    ),
+    "no task": ({"work/tasks.py": f"def train(c):\n    {RUN}\n"}, []),
+    "no Python": ({"work/tasks.py": "def ("}, []),
+    "nox": (
+        {
+            "work/noxfile.py": (
+                f'import nox\n\n@nox.session\ndef tests(session):\n    session.env["{NAME}"] = "--e"\n'
+                '    session.install("x")\n    session.run(".venv/bin/python", "main.py", *session.posargs)\n'
+                f'    session.run(".venv/bin/python", "main.py", env={{"{NAME}": "--f"}})\n'
+            )
+        },
+        ["--e", "--f"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "told"), INVOKE.values(), ids=INVOKE)
+def test_tasks_that_python_defines(files: dict[str, str], told: list[str | None], home: Path):
+    write(home, files)
+    ways = [w for w in task_ways(here(home, **{NAME: "--old"}), pythons(home)) if w.prefix]
+    assert [w.state.environment().get(NAME) for w in ways] == told
+
+
+def test_a_session_of_nox_has_an_environment_of_its_own(home: Path):
+    env = home / "work/.nox/tests-3-11"
+    (env / "bin").mkdir(parents=True)
+    (env / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (env / "bin/python").symlink_to(os.path.realpath(sys.executable))
+    text = (
+        'import nox\n@nox.session(name="tests", python=["3.11"])\ndef f(session):\n    session.run("python", "x.py")\n'
+    )
+    write(home, {"work/noxfile.py": text})
+    its = (PythonEnvironment(prefix=str(env), kind="venv"),)
+    assert [(w.at, w.prefix) for w in task_ways(here(home), its)] == [(f"{home}/work/noxfile.py: tests", str(env))]
