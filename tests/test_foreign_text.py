@@ -148,7 +148,7 @@ FILES: dict[str, str] = {
     f"{SITE}/jax-0.6.0.dist-info/METADATA": "Name: jax\nVersion: 0.6.0\nRequires-Dist: nvidia-cudnn-cu12>={}; extra == 'cuda{}'\n",
     f"{SITE}/nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA": "Name: nvidia-cudnn-cu{}\nVersion: {}\n",
     f"{SITE}/nvidia_cudnn_cu12-9.1.0.70.dist-info/RECORD": "nvidia/cudnn/lib/libcudnn.so.9,sha256={},{}\n",
-    f"{SITE}/onnxruntime_gpu-1.20.0.dist-info/RECORD": "onnxruntime/capi/onnxruntime_pybind11_state.so,sha256=x,{}\n",
+    f"{SITE}/onnxruntime_gpu-1.20.0.dist-info/RECORD": "onnxruntime/capi/onnxruntime_pybind11_state.so,sha256=x,{}\nonnxruntime/__init__.py,sha256=x,{}\n",
     f"{SITE}/onnxruntime_gpu-{{}}.dist-info/METADATA": "Name: onnxruntime-gpu\nVersion: 1\n",
     f"{SITE}/ctranslate2-{{}}.dist-info/METADATA": "Name: ctranslate2\nVersion: {}\n",
     f"{SITE}/onnxruntime/capi/onnxruntime_pybind11_state.so": "{}",

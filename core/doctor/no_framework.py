@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.common.i18n import _
 from core.common.shell import shell_command, shell_of
+from core.common.versions import version_tuple
 from core.model.facts import PythonEnvironment
 from core.model.findings import Finding, Fix, Report
 from core.model.steps import Severity, Step
@@ -28,7 +29,7 @@ def missing_framework(report: Report) -> Finding:
 def _installation(report: Report) -> Fix | None:
     seen = report.snapshot
     pythons = [p for p in seen.pythons or () if p.version and not p.problem]
-    python = max(pythons, key=lambda p: [int(n) for n in p.version.split(".")[:2] if n.isdecimal()], default=None)
+    python = max(pythons, key=lambda p: version_tuple(p.version)[:2], default=None)
     choice = choose_torch("", python or PythonEnvironment(prefix="", version="3.12"), gpu_side(seen))
     if choice is None:
         return None

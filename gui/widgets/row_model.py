@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont, QIcon
 
+from core.common.versions import whole_number
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
@@ -142,4 +143,5 @@ def common_folder(paths: list[str]) -> int:
 def _sort_key(row: TableRow, column: int) -> list[tuple[int, int, str]]:
     """Return a row's sort key: runs of digits by value, everything else as text."""
     text = row.cells[column] if column < len(row.cells) else ""
-    return [(0, int(p), "") if p.isdecimal() else (1, 0, p.casefold()) for p in re.split(r"(\d+)", text) if p]
+    parts = [p for p in re.split(r"(\d+)", text) if p]
+    return [(1, 0, p.casefold()) if (number := whole_number(p)) is None else (0, number, "") for p in parts]

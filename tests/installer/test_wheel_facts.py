@@ -12,7 +12,7 @@ import pytest
 
 from installer.generate import index as index_module
 from installer.generate.index import BLOCK, ONWARD, IndexFile, Ranged, pip_index
-from installer.generate.wheels import changes, contents, facts, gpu_code, harvest, main, one_each
+from installer.generate.wheels import Asked, changes, contents, facts, gpu_code, harvest, main, one_each
 from tests.standin import build_library
 
 METADATA = b"Metadata-Version: 2.1\nName: x\nRequires-Dist: nvidia-cudnn-cu12==9.1.0.70\nRequires-Dist: requests\n\n"
@@ -83,7 +83,7 @@ def test_an_index_is_asked_for_its_list_and_then_for_pieces_of_wheels(monkeypatc
         return data[int(first) : int(last) + 1]
 
     monkeypatch.setattr(index_module, "get", get)
-    rows = list(harvest("x", 1, "https://index.invalid/simple"))
+    rows = list(harvest("x", "https://index.invalid/simple", Asked(newest=1)))
     assert [(r["version"], r["system"], r["pythons"], r["source"]) for r in rows] == [("2.0", "linux", ["cp312"], name)]
     assert rows[0]["requires"] == ["nvidia-cudnn-cu12==9.1.0.70"]
     assert asked[0] == "https://index.invalid/simple/x/"

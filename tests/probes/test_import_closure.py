@@ -231,6 +231,10 @@ USERS: dict[str, Case] = {
         {"user/__init__.py": "import torch\nif tuple(int(x) for x in torch.__version__.split('.')[:2]) < (2, 9):\n    raise RuntimeError\n", "torch/__init__.py": "__version__ = '2.8.0'\n"},
         ("refused", "torch", ""),
     ),
+    "a release of more digits than int() takes": (
+        {"user/__init__.py": "import torch\nif tuple(map(int, torch.__version__.split('.')[:2])) > (2, 9) or int(torch.__version__.split('.')[0]) > 2:\n    raise RuntimeError\n", "torch/__init__.py": f"__version__ = '{'9' * 5000}.8.0'\n"},
+        None,
+    ),
     "a release that is refused to nobody": (
         {"user/__init__.py": "import torch\ndef check():\n    for each in (1, 2):\n        return\n    if torch.__version__ < '2.9':\n        raise ImportError\ncheck()\n", "torch/__init__.py": "__version__ = '2.8.0'\n"},
         None,

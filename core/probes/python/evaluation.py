@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from core.common.versions import parse_python_version
+from core.common.versions import parse_python_version, whole_number
 from core.probes.python.bound_names import is_for_the_checker
 
 _ASKED = ("torch", "triton", "numpy", "scipy", "transformers", "tokenizers", "safetensors", "sentencepiece")
@@ -147,10 +147,10 @@ def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
             value = value_of(node.func.value, names, around)
             return tuple(value.split(by)) if isinstance(value, str) and by else UNKNOWN
         case "int", [str(digits)]:
-            return int(digits) if digits.isdecimal() else UNKNOWN
+            return UNKNOWN if (number := whole_number(digits)) is None else number
         case "map", [_, tuple(several)] if chain_of(node.args[0]) == ("int",):
-            whole = all(isinstance(one, str) and one.isdecimal() for one in several)
-            return tuple(map(int, several)) if whole else UNKNOWN
+            numbers = tuple(whole_number(one) if isinstance(one, str) else None for one in several)
+            return UNKNOWN if None in numbers else numbers
         case (("tuple" | "list"), [tuple(several)]):
             return several
         case _, [] if (asked := re.fullmatch(r"is_(\w+)_available", name)) and asked[1] in _ASKED:

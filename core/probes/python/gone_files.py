@@ -14,6 +14,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from core.common.late_pattern import late_pattern
+from core.common.versions import whole_number
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
@@ -124,7 +125,7 @@ def _unlike_files(python: PythonEnvironment, where: Sysroot) -> tuple[Unlike, bo
         opened: dict[str, dict[str, int]] = {}
         for folder, name, size in FILE_ROW.findall(read_record(what, where)):
             its = opened if name.endswith(DATA) else folders
-            its.setdefault(folder, {})[name] = int(size or 0)
+            its.setdefault(folder, {})[name] = whole_number(size) or 0
         its_gone, its_odd = _of_distribution(what, folders, listings, where)
         gone += its_gone[:MOST_GONE]
         odd += its_odd[:MOST_GONE]

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.common.late_pattern import late_pattern
+from core.common.versions import whole_number
 from core.loader import read_image
 from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment, SharedFiles, path_text
 from core.model.paths import normalise
@@ -247,7 +248,7 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
         folders: dict[str, dict[str, int]] = {}
         for line in read_record(what, where).split("\n"):
             if ".py," in line and (m := MODULE_ROW.match(line)):
-                folders.setdefault(m[1] or "", {})[m[2]] = int(m[3] or 0)
+                folders.setdefault(m[1] or "", {})[m[2]] = whole_number(m[3]) or 0
         unfit = (
             one
             for folder, its in folders.items()
