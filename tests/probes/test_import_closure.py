@@ -232,7 +232,7 @@ USERS: dict[str, Case] = {
         ("refused", "torch", ""),
     ),
     "a release of more digits than int() takes": (
-        {"user/__init__.py": "import torch\nif tuple(map(int, torch.__version__.split('.')[:2])) > (2, 9) or int(torch.__version__.split('.')[0]) > 2:\n    raise RuntimeError\n", "torch/__init__.py": f"__version__ = '{'9' * 5000}.8.0'\n"},
+        {"user/__init__.py": "import torch\ntry:\n    if tuple(map(int, torch.__version__.split('.')[:2])) > (2, 9) or int(torch.__version__.split('.')[0]) > 2:\n        raise RuntimeError\nexcept ValueError:\n    pass\n", "torch/__init__.py": f"__version__ = '{'9' * 5000}.8.0'\n"},
         None,
     ),
     "a release that is refused to nobody": (
