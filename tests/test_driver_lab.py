@@ -11,7 +11,7 @@ from core.knowledge.causes import cause_ranks
 from tests.faultlab.driver_on_gpu import HELD_OUT, SCENES, Place, Scene, works
 
 
-@pytest.mark.parametrize("scene", (*SCENES, *HELD_OUT), ids=lambda s: s.name)
+@pytest.mark.parametrize("scene", [*SCENES, *HELD_OUT], ids=lambda s: s.name)
 def test_a_plant_is_sound_shell_and_its_causes_exist(scene: Scene, tmp_path: Path):
     (tmp_path / "libcuda.so.1").touch()
     script = scene.plant(Place(folder=tmp_path, version="580.159.04", work=tmp_path))

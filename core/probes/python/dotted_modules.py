@@ -5,24 +5,32 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
+from core.common.late_pattern import late_pattern
 from core.probes.python.bound_names import (
     BoundNames,
     GetattrRule,
     factory_getattr_rule,
     likely_names,
+    may_bind,
     read_names,
     sets_attribute,
 )
 from core.probes.python.compiled_names import CompiledModules, compiled
-from core.probes.python.module_text import absolute, bound_names
+from core.probes.python.module_text import FILLS_MODULES, absolute, bound_names
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
 
 MAX_FILE_BYTES, MAX_PACKAGE_BYTES = 4 << 20, 96 << 20
 
 STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
+
+STAR = late_pattern(r"(?m)^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*")
+
+LONG_NAME = 2
+"""Letters of a name that a text does not have all over."""
 
 MOST_STARS = 8
 """Maximum length of a chain of ``import *``."""
@@ -59,6 +67,7 @@ class DottedModules:
         self.of_other_text: dict[str, str] = {}
         """Sources that Python does not read -> the byte code that it takes, made from another text."""
         self.texts: dict[str, str] = {}
+        self._filling: tuple[int, list[str]] = 0, []
         self._modules: dict[str, Module] = {}
         self._names: dict[str, BoundNames | None] = {}
         self._compiled = CompiledModules(where)
@@ -128,6 +137,14 @@ class DottedModules:
             self.texts[its.path] = data
         return self.texts[its.path]
 
+    def texts_that_fill_modules(self) -> list[str]:
+        """Return the texts read so far that put modules into ``sys.modules`` themselves; each is searched once."""
+        searched, filling = self._filling
+        new = (text for text in islice(self.texts.values(), searched, None) if "sys.modules" in text)
+        filling += [text for text in new if FILLS_MODULES.search(text)]
+        self._filling = len(self.texts), filling
+        return filling
+
     def names(self, its: Module) -> BoundNames | None:
         """Return the names in a module's text; None if it has no Python source."""
         if its.path not in self._names:
@@ -183,9 +200,7 @@ class DottedModules:
         text = self.text(its)
         if not text:
             return its.kind in ("module", "package") and its.path.endswith(".py") and self.is_empty(its)
-        if its.path not in self._likely:
-            self._likely[its.path] = likely_names(text)
-        if name in self._likely[its.path]:
+        if self._may_bind(its, name) or self._may_bring(dotted, its, name, depth):
             return False
         names = self.names(its)
         if names is None or name in names.bound:
@@ -197,6 +212,25 @@ class DottedModules:
             return True
         handed = self.getattr_names(dotted, its, names)
         return self.occurs_nowhere(its, name) if handed is None else name not in handed
+
+    def _may_bind(self, its: Module, name: str) -> bool:
+        if len(name) >= LONG_NAME:
+            return may_bind(self.text(its), name)
+        if its.path not in self._likely:
+            self._likely[its.path] = likely_names(self.text(its))
+        return name in self._likely[its.path]
+
+    def _may_bring(self, dotted: str, its: Module, name: str, depth: int) -> bool:
+        """Whether a star import may bring the name, by what the texts spell; Python's parser takes a hundred times as long."""
+        if depth >= MOST_STARS or name.startswith("_"):
+            return False
+        for dots, module in STAR.findall(self.text(its)):
+            star = absolute(len(dots), module, package_of(dotted, its))
+            other = self.find(star) if star else NONE
+            text = self.text(other)
+            if self._may_bind(other, name) and ("__all__" not in text or f'"{name}"' in text or f"'{name}'" in text):
+                return True
+        return False
 
     def _star_lacks(self, module: str, name: str, depth: int) -> bool:
         """Whether a star import of this module does not bring the name."""

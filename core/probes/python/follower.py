@@ -40,7 +40,6 @@ from core.probes.python.generated_code import SWITCHES, refused_at
 from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
     EXTENDS_PATH,
-    FILLS_MODULES,
     GUARD,
     IMPORT,
     MAKES_MODULES,
@@ -57,7 +56,7 @@ from core.probes.python.modules import ModuleSearch
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.sysroot import Sysroot
 
-MOST_SECONDS = 3.0
+MOST_SECONDS = 5.0
 """Processor time for one environment: a busy machine finds what a quiet one does."""
 
 MOST_WAITING = 25.0
@@ -169,6 +168,7 @@ class Follower:
         whole: frozenset[str] = frozenset(),
         suspects: Suspects = NOTHING_SUSPECT,
         end: tuple[float, float] | None = None,
+        known: Iterable[str] = (),
     ) -> None:
         self._search, self._distributions, self._where = search, distributions, where
         self._found = DottedModules(search, where, left)
@@ -178,8 +178,8 @@ class Follower:
         now = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
         self._end_of_work, self._end_of_time = end or now
         self._steps, self._is_late = 0, False
-        self._entered: dict[str, _Ended | None] = {}
-        """Modules that were entered, each with where its import ends."""
+        self._entered: dict[str, _Ended | None] = dict.fromkeys(known)
+        """Modules that were entered, each with where its import ends; ``known``: those that another follower came through."""
         self._start = ""
         self._asked: list[str] = []
         """Modules whose release the evaluation of expressions came to."""
@@ -214,6 +214,11 @@ class Follower:
             names = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+(?:{'|'.join(map(re.escape, sorted(found)))})\b")
             found |= {name for name, text in texts.items() if name not in found and names.search(text)}
         return frozenset(found)
+
+    @property
+    def followed(self) -> frozenset[str]:
+        """The modules whose imports were followed to their ends, and do not fail."""
+        return frozenset(name for name, ended in self._entered.items() if ended is None)
 
     @property
     def had_time(self) -> bool:
@@ -332,6 +337,8 @@ class Follower:
                 sent = self._begin(wanted, frame, stack)
             except _Ended as e:
                 ended = e
+        for frame, _steps in stack:
+            del self._entered[frame.name]  # The limit came first.
         if ended is not None and not stack:
             raise ended
 
@@ -668,7 +675,7 @@ class Follower:
     def _is_surely_absent(self, dotted: str) -> bool:
         parent, dot, name = dotted.rpartition(".")
         spelt = (f'"{dotted}"', f"'{dotted}'")
-        if any(any(s in t for s in spelt) and FILLS_MODULES.search(t) for t in self._found.texts.values()):
+        if any(s in t for t in self._found.texts_that_fill_modules() for s in spelt):
             return False
         if not dot:
             return not self._search.has_unknown_finders

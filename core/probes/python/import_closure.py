@@ -43,7 +43,7 @@ MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
 
 FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH", "pth")
 
-USER_SECONDS = 2.0
+USER_SECONDS = 4.0
 """Processor time in seconds after which no further package that uses a framework is begun, unless it is in doubt.
 
 The next scan continues from there.
@@ -157,9 +157,12 @@ class _Ends:
         begun, followed = time.thread_time(), 0
         last_begin = begun + (MOST_SECONDS if users.in_doubt or broken else USER_SECONDS) - sum(self._spent)
         end = begun + MOST_SECONDS, time.monotonic() + MOST_WAITING
+        known: frozenset[str] = frozenset()
         while rest:
 
-            def look_further(watched: Sysroot, modules: tuple[str, ...] = rest) -> tuple[_Followed, bool]:
+            def look_further(
+                watched: Sysroot, modules: tuple[str, ...] = rest, known: frozenset[str] = known
+            ) -> tuple[_Followed, bool]:
                 nonlocal followed
                 followed += 1
                 its = self._search.seen_through(watched)
@@ -172,11 +175,14 @@ class _Ends:
                     whole=whole,
                     suspects=self._suspects,
                     end=end,
+                    known=known,
                 )
                 portion = _portion(modules, extensions, follower, last_begin, alone=followed == 1)
-                return msgspec.structs.replace(portion, not_found=tuple(sorted(its.not_found))), portion.done > 0
+                found = {"not_found": its.not_found, "followed": follower.followed - known}
+                kept = {name: tuple(sorted(values)) for name, values in found.items()}
+                return msgspec.structs.replace(portion, **kept), portion.done > 0
 
-            key = (given, broken, rest)
+            key = (given, broken, rest, sorted(known))
             portion = kept_look("imports of users", key, _Followed, look_further, self._where, known=self._known)
             if not self._elsewhere.isdisjoint(portion.not_found):
                 return None
@@ -186,7 +192,7 @@ class _Ends:
             if not portion.done:
                 self._late(False)
                 break
-            rest = rest[portion.done :]
+            rest, known = rest[portion.done :], known.union(portion.followed)
         self._spent.append(time.thread_time() - begun)
         return tuple(_with_starts(ended, names) for ended, names in ends.items())
 
@@ -281,6 +287,8 @@ class _Followed(Frozen, frozen=True):
     found: tuple[EndedImport, ...]
     not_found: tuple[str, ...] = ()
     """Names that no entry of the search has."""
+    followed: tuple[str, ...] = ()
+    """Modules that the next portion need not follow again."""
 
 
 def _portion(
@@ -304,8 +312,8 @@ def _portion(
         ended = follower.follow_framework(*extensions[module]) if module in extensions else follower.follow(module)
         if ended:
             found.setdefault(ended, []).append(module)
-        elif not follower.had_time:
-            break
+        elif not follower.had_time or (done and not follower.may_read):
+            break  # The next portion begins with it.
         done += 1
         if not follower.may_read:
             break

@@ -43,6 +43,9 @@ GUARD = late_pattern(r"^if [^\n]*[vV]er[^\n]*:[ \t]*\r?\n[ \t]+raise\b", re.MULT
 """How a module refuses a release as it is imported."""
 
 
+_ATTRIBUTES = late_pattern(r"(?:\.[A-Za-z_]\w*)+")
+
+
 def has_blocks(text: str) -> bool:
     """Whether the top level of a module has more than imports, definitions and assignments."""
     return _BLOCK.search(text) is not None
@@ -50,9 +53,16 @@ def has_blocks(text: str) -> bool:
 
 def attributes_of(text: str, names: Iterable[str]) -> set[tuple[str, ...]]:
     """Return the chains of attributes that a text looks up on these names, anywhere: ("np", "random", "rand")."""
-    spelt = "|".join(map(re.escape, names))
-    found = re.findall(rf"(?<![\w.])((?:{spelt})(?:\.[A-Za-z_]\w*)+)", text) if spelt else ()
-    return {tuple(one.split(".")) for one in set(found)}
+    found = set()
+    for name in names:  # one find for each: a pattern with all of them is tried at every letter
+        at = text.find(f"{name}.")
+        while at >= 0:
+            end = at + len(name)
+            before = text[at - 1 : at]
+            if not (before.isalnum() or before in ("_", ".")) and (chain := _ATTRIBUTES.match(text, end)):
+                found.add(name + chain[0])
+            at = text.find(f"{name}.", end)
+    return {tuple(one.split(".")) for one in found}
 
 
 def behind_docstring(text: str) -> int:
@@ -98,18 +108,18 @@ def absolute(dots: int, module: str, package: str) -> str:
 
 def binds(text: str, name: str) -> bool:
     """Whether a package's own text binds the name to something other than its submodule of that name."""
-    if name not in text:
-        return False
-    forms = (
-        f"def {name}(",
-        f"class {name}(",
-        f"class {name}:",
-        f"\n{name} =",
-        f"\n{name}:",
-        f" as {name}\n",
-        f" as {name},",
-    )
-    return any(form in text for form in forms)
+    at = text.find(name)
+    while at >= 0:
+        before, behind = text[max(0, at - 6) : at], text[at + len(name) : at + len(name) + 2]
+        if (
+            (before.endswith("def ") and behind[:1] == "(")
+            or (before == "class " and behind[:1] in ("(", ":"))
+            or (before.endswith("\n") and (behind == " =" or behind[:1] == ":"))
+            or (before.endswith(" as ") and behind[:1] in ("\n", ","))
+        ):
+            return True
+        at = text.find(name, at + 1)
+    return False
 
 
 def top_level_lines(text: str) -> frozenset[int]:
