@@ -37,7 +37,11 @@ def _guides() -> tuple[Guide, ...]:
     return read_table("guides", Guides).guides
 
 
-def guide_steps(guide: GuideName, machine: Machine, *, branch: str = "") -> tuple[GuideStep, ...]:
+def _filled(text: str, branch: str, library: str) -> str:
+    return text.replace("{branch}", branch).replace("{library}", library)
+
+
+def guide_steps(guide: GuideName, machine: Machine, *, branch: str = "", library: str = "") -> tuple[GuideStep, ...]:
     """Return the steps for this system; empty if there are none, or if they need a driver branch that is unknown."""
     name = "" if machine.wsl else machine.release.lower()  # its driver is Windows' own
     for row in _guides():
@@ -45,7 +49,6 @@ def guide_steps(guide: GuideName, machine: Machine, *, branch: str = "") -> tupl
             if not branch and any("{branch}" in s.do for s in row.steps):
                 return ()
             return tuple(
-                GuideStep(do=s.do.replace("{branch}", branch), check=s.check.replace("{branch}", branch))
-                for s in row.steps
+                GuideStep(do=_filled(s.do, branch, library), check=_filled(s.check, branch, library)) for s in row.steps
             )
     return ()

@@ -69,6 +69,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "driver_component_missing": N_("A part of the GPU's driver is missing or does not load."),
     "device_node_wrong": N_("The system's entry for the GPU is missing or leads nowhere."),
     "driver_broken_by_env": N_("A setting keeps the GPU's driver from starting."),
+    "address_space_limited": N_("A limit on memory addresses keeps the GPU's driver from starting."),
     "noexec_mount": N_("The libraries of {who} lie on a disk from which no program may start."),
     "module_shadowed": N_("Another file with the framework's name gets in the way of {who}."),
     "python_environment_broken": N_("The Python of {who} was moved or removed."),

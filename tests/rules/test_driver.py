@@ -54,6 +54,17 @@ COMPAT = DriverLibrary(
     size=28 << 20,
     source="LD_LIBRARY_PATH",
 )
+UNSEARCHED = replace(COMPAT, source="CUDA compatibility package")
+DANGLING = DriverLibrary(
+    path="/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+    real_path="/usr/lib/x86_64-linux-gnu/libcuda.so.535.54.03",
+    version="535.54.03",
+    stub=None,
+    size=None,
+    problem="is a symbolic link to a file that is not there",
+    source="ld.so.cache",
+    state="dangling",
+)
 WITH_COMPAT = (COMPAT, *(m.working_driver().libraries or ()))
 STARTS = CudaInit(status=0, device_count=1, library=LIBCUDA)
 TAKEN = tuple(
@@ -190,7 +201,22 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
     ),
     "module without the library": (
         changed(libraries=(), cuda=GONE, nvml=Nvml(problem="not there")),
-        "driver_library_mismatch",
+        "driver_component_missing",
+        ERROR,
+    ),
+    "links to a library that is gone": (
+        changed(libraries=(DANGLING, UNSEARCHED), cuda=GONE),
+        "driver_component_missing",
+        ERROR,
+    ),
+    "too few addresses": (
+        changed(cuda=CudaInit(status=2, library=LIBCUDA), address_space=6_000_000 << 10),
+        "address_space_limited",
+        ERROR,
+    ),
+    "a limit on addresses that leaves enough": (
+        changed(cuda=CudaInit(status=999, library=LIBCUDA), address_space=1 << 50),
+        "",
         ERROR,
     ),
     "nodes closed": (changed(nodes=SHUT, cuda=NO_DEVICE, nvml=Nvml(status=999)), "device_node_permission", ERROR),

@@ -192,6 +192,8 @@ class Driver(Frozen, frozen=True, kw_only=True):
     """The same call without this session's variables, except those that every program has; None if it was not made."""
     blamed: tuple[str, ...] = ()
     """Of these variables those without which CUDA starts; empty where taking away no few of them does it."""
+    address_space: int | None = None
+    """Bytes of addresses that a program of this session may use (RLIMIT_AS); None: no limit, or unknown."""
     nvswitches: int | None = None
     """Switches between GPUs that the kernel module lists; None where it lists none."""
     fabric_manager: bool | None = None

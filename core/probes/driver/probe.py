@@ -121,9 +121,18 @@ def look(request: ProbeRequest) -> Driver:
         cuda_clean=clean.cuda if clean else None,
         cuda_bare=bare,
         blamed=blamed,
+        address_space=_address_space() if where.is_running_system and where.system == "linux" else None,
         parts=answer.parts,
         windows_driver_model=managed.driver_model,
     )
+
+
+def _address_space() -> int | None:
+    """Return the limit that this process's programs inherit; None for none."""
+    import resource
+
+    soft, _hard = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def _begin(work: Callable[[], DriverAnswers]) -> Callable[[], DriverAnswers]:

@@ -130,6 +130,7 @@ EXPLANATIONS = (
     user_mode.wrong_library,
     user_mode.compatibility_library,
     user_mode.hidden_library,
+    user_mode.limited_addresses,
     gpu_access.hidden_gpus,
     gpu_access.blamed_variable,
     user_mode.container_without_compute,

@@ -409,24 +409,62 @@ def wsl_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The kernel module is there, but the user-mode library is not."""
-    if driver.module_version and driver.libraries is not None and not cuda_libraries(driver):
-        yield driver_error(
-            "library-missing",
-            "driver_library_mismatch",
-            _("The driver's library for CUDA (libcuda.so.1) is not installed."),
-            _("The kernel module is loaded, but programs have no library to access it with."),
-            evidence=driver_answers(driver),
-            fix=manual_fix(
-                _("Install the driver's libraries"),
-                _(
-                    "Install the CUDA library of driver {module_version} (Debian: libcuda1; Ubuntu: "
-                    "libnvidia-compute of the same version).",
-                    module_version=driver.module_version,
-                ),
+CUDA_OUT_OF_MEMORY = 2
+"""CUDA_ERROR_OUT_OF_MEMORY in cuda.h."""
+
+
+def limited_addresses(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """CuInit has no memory where a limit is set: CUDA reserves addresses for all memory of the machine and of its GPUs.
+
+    Source: CUDA C++ Programming Guide, "Unified Virtual Address Space". Seen on an H200: cuInit returns 2 below a limit of 6 GB.
+    """
+    limit, cuda = driver.address_space, driver.cuda
+    if limit is None or cuda is None or cuda.status != CUDA_OUT_OF_MEMORY:
+        return
+    yield driver_error(
+        "address-space",
+        "address_space_limited",
+        _("This session may use too few addresses for CUDA to start: {size}.", size=f"{limit >> 20} MiB"),
+        _(
+            "CUDA reserves addresses for all memory of the machine and of its GPUs, without using that memory. A limit on addresses "
+            "(ulimit -v) therefore stops it, however much memory is free."
+        ),
+        evidence=[observation("ulimit -v", str(limit // 1024), "getrlimit"), *driver_answers(driver)],
+        fix=manual_fix(
+            _("Remove the limit"),
+            _("For this terminal: {command}", command="ulimit -v unlimited"),
+            _(
+                "Find where it is set: ~/.bashrc, ~/.profile, /etc/security/limits.conf, a job's script, or LimitAS of a service."
             ),
-        )
+            _(
+                "To limit memory itself, use a control group: {command}",
+                command="systemd-run --user --scope -p MemoryMax=16G ...",
+            ),
+            restart="terminal",
+        ),
+    )
+
+
+def no_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The kernel module is there, but the user-mode library is not: no file, or only links to files that are gone."""
+    cuda, libraries = driver.cuda, cuda_libraries(driver)
+    searched = [lib for lib in libraries if _is_searched(lib)]
+    if not driver.module_version or driver.libraries is None or (cuda and cuda.status is not None):
+        return
+    if libraries and (cuda is None or not cuda.asked or cuda.library or any(s.state != "dangling" for s in searched)):
+        return
+    yield driver_error(
+        "library-missing",
+        "driver_component_missing",
+        _("The driver's library for CUDA (libcuda.so.1) is not installed."),
+        _("The kernel module is loaded, but programs have no library to access it with."),
+        evidence=[
+            *(observation(_("File"), f"{s.path}: {translate_fact(s.problem)}", s.real_path) for s in searched),
+            *driver_answers(driver),
+        ],
+        fix=whole_driver(seen, driver, "libcuda.so.1"),
+        subject=searched[0].path if searched else "",
+    )
 
 
 def lost_gpu(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
