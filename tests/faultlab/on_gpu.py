@@ -8,6 +8,7 @@ gets a redacted report for each, and the table is printed.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
 
 from core.model.findings import Report
@@ -168,6 +170,21 @@ def find(site: Path, work: Path) -> Place:
     return Place(wheel=site / "nvidia" / "cudnn" / "lib", other=other, work=work)
 
 
+def required_by(name: str) -> set[str]:
+    """Return a distribution and all that it requires here, by their names."""
+    found, todo = set(), [name]
+    while todo:
+        one = todo.pop()
+        try:
+            wishes = requires(one) or []
+        except PackageNotFoundError:  # for another system or Python
+            continue
+        found.add(one)
+        names = (re.match(r"[\w.-]+", w) for w in wishes if "extra ==" not in w)
+        todo += [m[0] for m in names if m and m[0] not in found]
+    return found
+
+
 def environment(place: Place, name: str) -> tuple[Path, Path]:
     """Make an environment that shares the real one's files by hard links; return its prefix and its cuDNN folder."""
     prefix, site = place.work / name, place.wheel.parents[2]
@@ -177,9 +194,11 @@ def environment(place: Place, name: str) -> tuple[Path, Path]:
     (prefix / "bin" / "python").symlink_to(Path(sys.executable).resolve())
     home = Path(sys.executable).resolve().parent
     (prefix / "pyvenv.cfg").write_text(f"home = {home}\nversion = {sys.version.split()[0]}\n")
-    for pattern in ("torch", "torch-*", "nvidia", "nvidia_*"):
-        for source in site.glob(pattern):
-            shutil.copytree(source, there / source.name, copy_function=os.link, symlinks=True)
+    for file in {str(f) for name in required_by("torch") for f in distribution(name).files or ()}:
+        source, target = site / file, there / file
+        if ".." not in file and source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.link(source, target)
     return prefix, there / "nvidia" / "cudnn" / "lib"
 
 
