@@ -22,7 +22,7 @@ from core.explain.render import render_text
 from core.knowledge.messages import Clue, known_clues
 from tests.explain.threads import UNSEEN, Thread, all_threads
 
-TRAINED, HELD_OUT, LATER = ("first", "second"), ("held out",), ("third", "fourth", "sixth")
+TRAINED, HELD_OUT, LATER = ("first", "second"), ("held out",), ("third", "fourth", "sixth", "seventh")
 NOT_NAMED = 99
 """Place of a true cause that was not named at all."""
 SURE = 0.8
