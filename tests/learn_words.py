@@ -30,7 +30,7 @@ from tests.explain.threads import Thread, all_threads
 KNOWLEDGE = Path(resources.__path__[0], "knowledge")
 HELP = Path(resources.__path__[0], "help")
 NOISE = Path(__file__).parent / "explain" / "noise.jsonl"
-LEARNED = ("first", "second", "third", "fourth", "sixth", "seventh")
+LEARNED = ("first", "second", "third", "fourth", "sixth")
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")
 """Tables whose words or marks the examples have."""

@@ -41,10 +41,6 @@ TAKEN_FOR = {
         "nvcc_toolkit_mismatch_build",
         "gpu_arch_too_new",
     ),
-    "Could not load library libcublasLt.so.12. Error: libcublasLt.so.12: cannot open shared object file": (
-        "cudnn_cuda_major_mismatch",
-        "",
-    ),
 }
 
 SEVERAL = {
@@ -61,6 +57,10 @@ SEVERAL = {
     "ERROR: Cannot install torch==2.4.0+cu124 because these package versions have conflicting dependencies.\nERROR: ResolutionImpossible": (
         "requirement_broken",
         "upstream_packaging_bug",
+    ),
+    "Could not load library libcublasLt.so.12. Error: libcublasLt.so.12: cannot open shared object file": (
+        "cudnn_cuda_major_mismatch",
+        "cuda_not_on_search_path",
     ),
     "CUDA backend failed to initialize: Unable to load cuDNN. Is it installed?": (
         "cudnn_not_installed",

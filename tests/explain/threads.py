@@ -7,7 +7,7 @@ not by the words of a message, labelled before they were scored, and scored once
 same way, by topic and by product, 64 of them from 2023 to 2026; also scored once before anything was mended by them. ``fifth``: 56
 more in the same way, from 2022 to 2026; nothing is learned from them and nothing is mended by them. ``sixth``: collected after
 the fifth and learned from, from repositories that the fifth does not have. ``seventh``: 51 more, from 2023 to 2026, looked for by product and
-message, from any repository but those of the held-out and the fifth set; scored once (docs/explain.md), then learned from. The
+message, from any repository but those of the held-out and the fifth set; scored once (docs/explain.md), then mended by, not learned from. The
 messages are shortened; where a thread only describes one, it is what the program prints. Causes were labelled from the thread's
 resolution before anything ran. A year that nothing tells is None.
 """
