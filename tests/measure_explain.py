@@ -21,8 +21,9 @@ from core.explain.reading import read_text
 from core.explain.render import render_text
 from core.knowledge.messages import Clue, known_clues
 from tests.explain.threads import UNSEEN, Thread, all_threads
+from tests.learn_words import LEARNED
 
-TRAINED, HELD_OUT, LATER = ("first", "second"), ("held out",), ("third", "fourth", "sixth")
+TRAINED, HELD_OUT, LATER = ("first", "second"), ("held out",), ("third", "fourth", "sixth", "seventh")
 NOT_NAMED = 99
 """Place of a true cause that was not named at all."""
 SURE = 0.8
@@ -127,7 +128,9 @@ def tables() -> tuple[list[str], float]:
     later = [answer(t) for t in all_threads(LATER)]
     lines = [HEADER, row("all cases", [*trained, *unseen, *later]), row("in-sample", trained)]
     lines += [row(f"in-sample, {name}", [a for a in trained if a.thread.set == name]) for name in TRAINED]
-    lines += [row(f"{name}, since it is learned from", [a for a in later if a.thread.set == name]) for name in LATER]
+    for name in LATER:
+        since = "it is learned from" if name in LEARNED else "its classes are mended"
+        lines.append(row(f"{name}, since {since}", [a for a in later if a.thread.set == name]))
     lines += [row("out-of-sample", unseen), row("out-of-sample, the message alone", bare)]
     for title, label, least in (
         ("System", lambda t: t.system, 1),

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from core.common.i18n import N_, _, join_sentences
 from core.explain.model import CodeMeaning
+from core.explain.ranking import matching_clues
 from core.explain.reading import ParsedText
 from core.knowledge.kernel_log import Xid, kernel_log_table
 from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName, parse_library_name
@@ -66,7 +67,7 @@ FAMILY_MEANINGS = {
 
 
 def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
-    """Return the meaning of every code and message in a text: codes first, in the order of the text."""
+    """Return the meaning of every code and message in a text: codes first, then what only one fault prints, then the rest."""
     words = list(dict.fromkeys(m[0].lower() for m in _WORD.finditer(reading.text)))
     by_name = _by_name()
     found = [code for word in words for code in by_name.get(word, ())]
@@ -80,13 +81,22 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     shown += _of_this_cudnn(list(dict.fromkeys(found)), reading)
     # Several rows of the table may match the same words; the one with the fewest phrases is the most exact.
     told: dict[str, CodeMeaning] = {}
-    messages = [m for m in (*reading.symptoms, *reading.harmless) if m.code not in named]
+    exact = _exact_marks(reading)
+    messages = sorted(
+        (m for m in (*reading.symptoms, *reading.harmless) if m.code not in named), key=lambda m: m.id not in exact
+    )
     for m in sorted(messages, key=lambda m: -len(m.phrases)):
         told[_matched_phrase(m, reading.low)] = _message_meaning(m, reading.low)
     # "undefined symbol: _zn3c10" says all that "undefined symbol" does
     told = {said: its for said, its in told.items() if not any(said in more for more in told.keys() - {said})}
     shown += [told.pop(said) for m in messages if (said := _matched_phrase(m, reading.low)) in told]
     return tuple(dict.fromkeys(shown))[:MAX_MEANINGS]
+
+
+def _exact_marks(reading: ParsedText) -> set[str]:
+    """Return the marks of the exact clues that hold."""
+    clues = [clue for clue in matching_clues(reading) if clue.exact]
+    return {mark for clue in clues for part in clue.when if not part.startswith("!") for mark in part.split("|")}
 
 
 def _of_this_cudnn(found: list[CodeEntry], reading: ParsedText) -> list[CodeMeaning]:

@@ -6,6 +6,7 @@ import re
 
 from core.common.i18n import _
 from core.explain.context import compiled_and_loaded
+from core.explain.origin import driver_mismatch, python_mismatch, system_of, torch_mismatch
 from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
 from core.model.paths import file_name
@@ -46,16 +47,22 @@ def other_machine_reasons(reading: ParsedText, seen: Snapshot | None) -> str:
     if seen is None:
         return ""
     strong = [s for s in (_system_mismatch(reading, seen), _home_mismatch(reading, seen)) if s]
-    weak = [s for s in (_cudnn_mismatch(reading, seen), _python_mismatch(reading, seen)) if s]
+    weak = [
+        s
+        for s in (
+            _cudnn_mismatch(reading, seen),
+            python_mismatch(reading, seen),
+            torch_mismatch(reading, seen),
+            driver_mismatch(reading, seen),
+        )
+        if s
+    ]
     return " ".join((*strong, *weak)) if strong or len(weak) > 1 else ""
 
 
 def _system_mismatch(reading: ParsedText, seen: Snapshot) -> str:
-    marks = reading.marks
-    if "both-systems" in marks or {"windows", "linux"} <= marks or "wsl" in marks:
-        return ""
     names = {"windows": "Windows", "linux": "Linux"}
-    said = "windows" if "windows" in marks else "linux" if "linux" in marks else ""
+    said = system_of(reading)
     if not said or said == seen.machine.system:
         return ""
     return _(
@@ -93,12 +100,3 @@ def _cudnn_mismatch(reading: ParsedText, seen: Snapshot) -> str:
     if any(v.startswith(loaded) for v in here):
         return ""
     return _("It mentions cuDNN {loaded}, which is not on this machine.", loaded=loaded)
-
-
-def _python_mismatch(reading: ParsedText, seen: Snapshot) -> str:
-    """Return a Python version in a path that no environment here has."""
-    said = {m[1] for m in re.finditer(r"python(3\.\d{1,2})/site-packages", reading.low)}
-    here = {".".join(p.version.split(".")[:2]) for p in seen.pythons or () if p.version}
-    if not said or not here or said & here:
-        return ""
-    return _("It comes from Python {said}, which is not among the environments here.", said=min(said))

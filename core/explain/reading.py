@@ -61,7 +61,7 @@ _OTHERWISE = (
 )
 """Words which give another reason."""
 _SYSTEM_LIBRARY = re.compile(
-    r"(?<![\w+\-])(lib[\w+\-]{1,40}\.so(?:\.\d{1,6}){0,3}): cannot open shared object file: no such file"
+    r"(?<![\w+\-])(lib[\w+\-]{1,40}\.so(?:\.\d{1,6}){0,3}): cannot open shared object file(?:: no such file|(?!:))"
 )
 """glibc's loader messages about any library."""
 _OPENED = re.compile(

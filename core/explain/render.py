@@ -55,8 +55,8 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = TEX
             "",
             *_wrap_lines(e.foreign, "", width),
             _(
-                "The report of that machine decides: run convalesce scan --out FILE there, then explain --report "
-                "FILE here."
+                "The report of that machine decides: run convalesce scan --out FILE there, then convalesce "
+                "explain --report FILE here."
             ),
         ]
     if worth := worth_showing(e.causes):

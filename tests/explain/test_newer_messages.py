@@ -32,7 +32,49 @@ TAKEN_FOR = {
     "CUDA error: the launch timed out and was terminated": ("program_error", ""),
     "bin E:\\envs\\ai\\lib\\site-packages\\bitsandbytes\\libbitsandbytes_cpu.so\nlibcudart.so not found in any path\n"
     "CUDA Setup failed despite GPU being available": ("extension_abi_mismatch", "cuda_not_on_search_path"),
+    "ImportError: libnuma.so.1: cannot open shared object file\n[sgl_kernel] CRITICAL: Could not load any common_ops library!": (
+        "system_library_missing",
+        "extension_abi_mismatch",
+    ),
+    "ERROR: No matching distribution found for torch==2.6.0+cu121": ("package_for_another_python", "program_error"),
+    "ptxas /tmp/x.ptx, line 5; fatal   : Unsupported .version 8.4; current version is '8.2'": (
+        "nvcc_toolkit_mismatch_build",
+        "gpu_arch_too_new",
+    ),
 }
+
+SEVERAL = {
+    # one message, several causes: none of them is near to certain, each is named
+    "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found": (
+        "no_nvidia_gpu",
+        "container_no_gpu_runtime",
+        "driver_too_old",
+    ),
+    "OS: container\nNCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)": (
+        "nccl_failed",
+        "shared_memory_too_small",
+    ),
+    "ERROR: Cannot install torch==2.4.0+cu124 because these package versions have conflicting dependencies.\nERROR: ResolutionImpossible": (
+        "requirement_broken",
+        "upstream_packaging_bug",
+    ),
+    "Could not load library libcublasLt.so.12. Error: libcublasLt.so.12: cannot open shared object file": (
+        "cudnn_cuda_major_mismatch",
+        "cuda_not_on_search_path",
+    ),
+    "CUDA backend failed to initialize: Unable to load cuDNN. Is it installed?": (
+        "cudnn_not_installed",
+        "cudnn_major_mismatch",
+        "cudnn_not_on_search_path",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SEVERAL)
+def test_one_message_of_several_causes_names_them_and_is_sure_of_none(text: str) -> None:
+    told = explain(text)
+    assert {r.cause for r in told.causes[: len(SEVERAL[text]) + 1]} >= {*SEVERAL[text]}
+    assert told.causes[0].score < 0.8
 
 
 @pytest.mark.parametrize("text", TAKEN_FOR)
@@ -67,3 +109,19 @@ def test_the_same_words_are_explained_once() -> None:
 def test_steps_of_an_unlikely_second_cause_are_left_out() -> None:
     said = render_text(explain("ImportError: numpy.core.multiarray failed to import"))
     assert said.count("If this is the cause") == 1
+
+
+FIRST_LINES = {
+    # what only one fault prints, before what many print
+    "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found": "passes into WSL",
+    "ptxas /tmp/x, line 5; fatal   : Unsupported .version 8.4; current version is '8.2'\nptxas fatal   : aborted": "newer CUDA",
+    "ERROR: No matching distribution found for torch==2.6.0+cu121": "no build",
+    "ImportError: libnuma.so.1: cannot open shared object file\n[sgl_kernel] CRITICAL: Could not load any common_ops library!": "SGLang",
+    "NansException: A tensor with all NaNs was produced in VAE": "NaN",
+}
+
+
+@pytest.mark.parametrize("text", FIRST_LINES)
+def test_the_first_line_is_about_the_most_exact_message(text: str) -> None:
+    assert FIRST_LINES[text] in explain(text).says.meaning
+    assert "loss" not in explain(text).says.meaning

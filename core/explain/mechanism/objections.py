@@ -12,6 +12,7 @@ from core.explain.mechanism.driver_answers import driver_marks
 from core.explain.mechanism.fault_facts import FaultFacts
 from core.explain.mechanism.frameworks import FRAMEWORK_DISTRIBUTIONS, frameworks_of
 from core.explain.mechanism.libraries import blamed_libraries, is_same_library
+from core.explain.origin import driver_mismatch, file_mismatch, python_mismatch, toolkit_mismatch, torch_mismatch
 from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
 
@@ -109,6 +110,21 @@ def another_copy(reading: ParsedText, about: FaultFacts) -> str:
     )
 
 
+def another_driver(reading: ParsedText, about: FaultFacts) -> str:
+    """The text shows another driver than the one here."""
+    return driver_mismatch(reading, about.seen)
+
+
+def another_environment(reading: ParsedText, about: FaultFacts) -> str:
+    """The text comes from a Python, or names a build of PyTorch, that no environment here has."""
+    return python_mismatch(reading, about.seen) or torch_mismatch(reading, about.seen)
+
+
+def another_toolkit_folder(reading: ParsedText, about: FaultFacts) -> str:
+    """The text names the folder of a CUDA release, or of a library, that is not here."""
+    return toolkit_mismatch(reading, about.seen) or file_mismatch(reading, about.seen)
+
+
 WITHOUT_DRIVER = (
     *("driver_module_not_loaded", "secure_boot_blocks_module", "container_no_gpu_runtime", "wsl_libcuda_not_found"),
 )
@@ -197,6 +213,9 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_library,
     another_release,
     another_copy,
+    another_driver,
+    another_environment,
+    another_toolkit_folder,
     driver_responds,
     program_selects_gpus,
     another_maker,
@@ -209,6 +228,12 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
 def mismatch_with_machine(reading: ParsedText, seen: Snapshot) -> str:
     """Return what in a text does not fit this machine, whatever its faults, in one sentence; empty if nothing."""
     here = FaultFacts("", seen)
-    return next(
-        (said for object_ in (another_gpu, another_copy, another_release) if (said := object_(reading, here))), ""
+    of_machine = (
+        another_gpu,
+        another_copy,
+        another_release,
+        another_driver,
+        another_environment,
+        another_toolkit_folder,
     )
+    return next((said for object_ in of_machine if (said := object_(reading, here))), "")
