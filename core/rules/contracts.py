@@ -16,7 +16,6 @@ from core.knowledge.contracts import (
     Contract,
     ContractKind,
     asked_words,
-    code_sources,
     flags_of,
     named_places,
     options_of,
@@ -80,7 +79,7 @@ def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
     """A framework's own code converts the variable, which fails with this value."""
     told: set[str] = set()
     for row in seen.vocabularies or ():
-        value = _read_value(seen, row) if row.takes and row.variable not in told else None
+        value = effective_variable(seen, row.variable) if row.takes and row.variable not in told else None
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
@@ -109,18 +108,6 @@ def _by_code(seen: Snapshot, views: list[EnvironmentView]) -> Iterator[Finding]:
         )
         its = _finding(seen, contract, value, wrong, near)
         yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
-
-
-def _read_value(seen: Snapshot, row: Vocabulary) -> Variable | None:
-    """Return the variable of a row. What no report lists has the value of this session, unless a way of starting sets it."""
-    its = effective_variable(seen, row.variable)
-    tabled = {c.variable for c in variable_contracts()}
-    if its is not None or not row.unknown or row.variable in tabled:
-        return its
-    if any(row.variable.startswith(source.starts) for source in code_sources()):
-        return None  # a report lists it wherever it is set
-    started = {v.name.upper() for s in seen.starts or () for v in s.variables}
-    return None if row.variable in started else Variable(name=row.variable, value=row.unknown[0], source="environment")
 
 
 def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
@@ -247,10 +234,11 @@ def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
     nearest = min((h.near for h in reading), default=4)
     if nearest > 2:
         return NOTE
-    # A folder inside it is made when a kernel is compiled or a file is fetched: many programs do neither.
+    # A folder inside it, or what is loaded from it, is made when a kernel is compiled or a file is fetched: many programs do neither.
     seldom = (
         contract.fetches
         or contract.inside
+        or contract.loads
         or contract.kind == "together"
         or (contract.known and contract.known.libraries)
     )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from core.knowledge.tables import read_table
 from core.loader.contents import written_words
 from core.loader.linux.cache import CacheEntry
-from core.model.facts import Distribution, Start, Variable
+from core.model.facts import Distribution, Environment, Start, StartLook, Variable
 from core.probes.python import tools
 from core.probes.sysroot import Sysroot
 from core.probes.variables import vocabulary
@@ -68,6 +68,23 @@ def test_values_of_other_ways_of_starting_are_compared_too(library: bytes, tmp_p
     )
     (row,) = vocabulary.look(replace(wanted, seen=replace(wanted.seen, starts=(start,))))
     assert row.unknown == ("odd",)
+
+
+def test_a_refused_variable_that_no_table_lists_is_told_of_with_the_others(tmp_path: Path):
+    write(tmp_path, f"{SITE}/gradio/server.py", "import os\nPORT = int(os.environ['GRADIO_SERVER_PORT'])\n")
+    env = {"GRADIO_SERVER_PORT": "tcp://10.0.0.1:80", "GRADIO_SERVER_NAME": "here"}
+    asking = asked(tmp_path, env, "gradio")
+    inherited = StartLook(starts=("terminal:bash",), environment=Environment())
+    seen = replace(
+        asking.seen, environment=Environment(), vocabularies=vocabulary.look(asking), start_looks=(inherited,)
+    )
+    its = vocabulary.with_refused_variables(seen, env)
+    told = (Variable(name="GRADIO_SERVER_PORT", value="tcp://10.0.0.1:80", source="environment"),)
+    sections = (its.environment, *(k.environment for k in its.start_looks or ()))
+    assert [s.variables for s in sections if s] == [told, told]
+    assert vocabulary.with_refused_variables(seen, {}) == seen  # as after a cure
+    own = replace(seen, starts=(Start(id="terminal:fish", kind="terminal", variables=told),))
+    assert vocabulary.with_refused_variables(own, env) == own
 
 
 def test_a_file_for_each_word(tmp_path: Path):

@@ -85,6 +85,7 @@ def test_modules_that_show_it_and_releases_that_are_known_for_it_are_one_fault_w
     assert "numpy<2" in found.fix.advice
     alone = replace(both, pythons=(has(PREFIX, h5py="3.10.0", numpy="2.1.0"),))
     (found,) = numpy_abi(alone)
+    assert found.title.startswith("h5py 3.10.0 was built for NumPy 1")
     assert found.fix is not None
     assert "--upgrade h5py numpy==2.1.0" in found.fix.advice
 

@@ -516,8 +516,10 @@ def _built_for_numpy_1(
         Step.FRAMEWORKS,
         home.severity if ends_import else min(home.severity, WARNING) if frameworks else NOTE,
         "numpy-abi",
-        _(
+        n_(
+            "{names} was built for NumPy 1, but {numpy} is installed.",
             "{names} were built for NumPy 1, but {numpy} is installed.",
+            len(names),
             names=join_names(
                 [f"{b.distribution} {b.version}" for b in shown] + [f"{d.name} {d.version}" for d, _row in known]
             ),
