@@ -22,8 +22,8 @@ from core.model.facts import (
 )
 from core.model.findings import Finding
 from core.model.steps import Severity
-from core.rules.contracts import RULES
 from core.rules.root_cause import diagnose
+from core.rules.variables import contracts, own_code
 from tests.machines import PREFIX, SITE, linux_machine, python, wheel_machine, working_driver
 
 JAX = (
@@ -46,7 +46,7 @@ def machine(
 
 
 def found(seen: Snapshot) -> list[Finding]:
-    return [f for rule in RULES for f in rule(seen)]
+    return [f for rule in (*contracts.RULES, *own_code.RULES) for f in rule(seen)]
 
 
 @pytest.mark.parametrize(

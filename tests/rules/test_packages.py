@@ -17,13 +17,9 @@ from core.model.facts import (
 )
 from core.model.steps import Severity
 from core.rules.frameworks.environment_view import environment_views
-from core.rules.frameworks.packages import (
-    duplicate_packages,
-    jax_without_its_other_half,
-    numpy_abi,
-    overwritten_packages,
-)
+from core.rules.frameworks.packages import duplicate_packages, overwritten_packages
 from core.rules.frameworks.records import WHOLE_STATE, _is_broken
+from core.rules.frameworks.requirements import jax_without_its_other_half, numpy_abi
 from core.rules.newer import newer_packages
 from core.rules.ways import snapshot_for_way
 from tests.machines import PREFIX, python, wheel_machine

@@ -31,8 +31,9 @@ from core.rules.driver.facts import driver_answers
 from core.rules.driver.gpu_access import compute_cache
 from core.rules.environment import activation_command
 from core.rules.frameworks.fit import GpuSide
-from core.rules.frameworks.packages import UnmetRequirement, how_bad, retired_pynvml
+from core.rules.frameworks.packages import retired_pynvml
 from core.rules.frameworks.records import damaged_libraries
+from core.rules.frameworks.requirements import UnmetRequirement, how_bad
 from core.rules.incomplete_scan import unexamined_places
 from core.rules.newer import newer_copies
 from core.rules.root_cause import diagnose, is_consequence

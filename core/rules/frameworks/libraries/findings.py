@@ -26,7 +26,7 @@ from core.rules.frameworks.libraries.lacks import (
     cuda_majors,
     find_lack,
 )
-from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import NOTE, UNKNOWN, Concern, concern_row, make_finding, observation
 
 LIBRARIES_ID = "libraries-"
