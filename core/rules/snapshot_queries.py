@@ -113,7 +113,8 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
             is_inside(system, folder, text) and normalise(system, folder) != normalise(system, text) and len(text) > 3
         )
         depth = normalise(system, folder)[len(normalise(system, text)) :].count("\\" if system == "windows" else "/")
-        spelt = normalise(system, folder) == normalise(system, text) and bool({"quoted", "unexpanded"} & set(e.marks))
+        same = normalise(system, folder) in (normalise(system, text), normalise(system, e.meant or text))
+        spelt = same and bool({"quoted", "unexpanded"} & set(e.marks))
         if e.variable in ("PATH", "LD_LIBRARY_PATH") and ((near and depth <= 2) or spelt):
             label = (
                 _("{variable} contains it in quotation marks or with an unexpanded variable", variable=e.variable)

@@ -81,6 +81,31 @@ def test_a_switch_that_imports_what_is_not_there():
     assert not found(machine("HF_HUB_ENABLE_HF_TRANSFER", "0", hub, vocabularies=(told,)))
 
 
+def test_no_folder_for_compiled_functions():
+    librosa = Distribution(name="librosa", version="0.11.0", location=SITE)
+    row = Vocabulary(
+        variable="NUMBA_CACHE_DIR", prefix=PREFIX, files=("/s/librosa/core/notation.py",), known=("/s/__pycache__", "/.cache/numba"), takes="cache",
+        line=15, reader="librosa", sure=False,
+    )  # fmt: skip
+    (its,) = found(machine("TZ", "UTC", librosa, vocabularies=(row,)))
+    assert (its.cause, its.severity, its.subject) == ("variable_value_wrong", Severity.WARNING, "NUMBA_CACHE_DIR")
+    assert "librosa" in its.title
+    assert not found(machine("TZ", "UTC", librosa, vocabularies=(replace(row, prefix="/other"),)))
+
+
+@pytest.mark.parametrize(
+    ("place", "beside", "wrong"),
+    [({"state": "folder", "runs": False}, "", True), ({"state": "missing", "runs": False}, "", False), ({"state": "folder", "blocked": "/t"}, "", False),
+     ({"state": "folder", "runs": False}, "/scratch", False), ({"state": "folder"}, "", False)],
+)  # fmt: skip
+def test_a_folder_for_temporary_files_matters_where_code_is_loaded_from_it(place: dict, beside: str, wrong: bool):
+    named = NamedPlace(variable="TMPDIR", path="/t", **place)
+    seen = machine("TMPDIR", "/t", *TORCH, places=(named,))
+    more = Variable(name="TORCHINDUCTOR_CACHE_DIR", value=beside, source="environment")
+    seen = replace(seen, environment=replace(seen.environment, variables=(*seen.environment.variables, more)))
+    assert [(f.subject, f.severity) for f in found(seen)] == [("TMPDIR", Severity.WARNING)] * wrong
+
+
 TRANSFORMERS = Distribution(name="transformers", version="4.51.3", location=SITE)
 
 
@@ -248,6 +273,15 @@ def test_values_for_jax(variable: str, value: str, severity: Severity | None):
         ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments=True", TORCH, None),
         ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:true", TORCH, Severity.ERROR),
         ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:16", TORCH, Severity.ERROR),
+        ("JAX_NUM_CPU_DEVICES", "0", JAX, Severity.ERROR),
+        ("JAX_NUM_CPU_DEVICES", "-2", JAX, None),
+        ("JAX_NUM_CPU_DEVICES", "+10", JAX, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:-1", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "max_non_split_rounding_mb:10", TORCH, Severity.ERROR),
+        ("PYTORCH_CUDA_ALLOC_CONF", "pinned_num_register_threads:8", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "pinned_num_register_threads:200", TORCH, Severity.ERROR),
+        ("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:[256:1,512:2,>:8]", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:[256:3]", TORCH, Severity.ERROR),
         ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb: 512,garbage_collection_threshold:0.8,", TORCH, None),
         ("JAX_NUM_CPU_DEVICES", "four", JAX, Severity.ERROR),
         ("TORCHINDUCTOR_COMPILE_THREADS", "auto", TORCH, Severity.ERROR),

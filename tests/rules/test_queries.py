@@ -61,6 +61,20 @@ def test_an_entry_above_a_folder_nearly_names_it(folder: str, variable: str, ent
     assert len(near_misses(replace(m.system_machine(), environment=Environment(entries=entries)), folder)) == said
 
 
+def test_an_entry_with_a_tilde_names_the_folder_that_was_meant() -> None:
+    entry = PathEntry(
+        variable="LD_LIBRARY_PATH",
+        index=0,
+        text="~/c/lib",
+        expanded="~/c/lib",
+        marks=("unexpanded",),
+        meant="/opt/c/lib",
+    )
+    seen = replace(m.system_machine(), environment=Environment(entries=(entry,)))
+    assert [e.value for e in near_misses(seen, "/opt/c/lib")] == ["~/c/lib"]
+    assert not near_misses(seen, "/opt/d/lib")
+
+
 @pytest.mark.parametrize(("kind", "command"), [("conda", "conda activate "), ("venv", "source ")])
 def test_an_environment_is_activated_as_its_kind_wants_it(kind: str, command: str) -> None:
     seen = replace(m.wheel_machine(), pythons=(m.python(kind=kind),))

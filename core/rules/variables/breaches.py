@@ -149,12 +149,17 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
 def _obstacle(contract: Contract, path: str, place: NamedPlace) -> str:
     """Return why nothing can be written to a folder, or loaded from it; empty where it serves."""
     values = {"name": contract.variable, "path": path, "at": place.blocked}
-    if contract.loads and not place.runs and not place.blocked:
+    if (
+        contract.loads
+        and not place.runs
+        and not place.blocked
+        and (place.state == "folder" or not contract.passed_over)
+    ):
         return _(
             "The variable {name} names {path}, on a file system that is mounted with noexec: what is compiled there cannot be loaded.",
             **values,
         )
-    if not place.blocked or (contract.reads and place.state == "folder"):
+    if contract.passed_over or not place.blocked or (contract.reads and place.state == "folder"):
         return ""
     if place.state == "folder":
         return _("The variable {name} names {path}, a folder that this user may not write to.", **values)

@@ -33,7 +33,7 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
-        if row.setting or row.takes == "account":
+        if row.setting or row.takes in ("account", "cache"):
             continue
         told.add(row.variable)
         if row.takes == "module":
@@ -41,7 +41,7 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
             its = without_backend(near[0], contract, value, row.reader, row.known[0])
             yield replace(its, severity=min(its.severity, WARNING))
             continue
-        kind: ContractKind = row.takes if row.takes in ("words", "switch", "file") else "pattern"
+        kind: ContractKind = row.takes if row.takes in ("words", "switch", "file", "path") else "pattern"
         contract = Contract(
             variable=row.variable,
             readers=re.escape(row.reader),
@@ -95,6 +95,41 @@ def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
+def no_place_for_a_cache(seen: Snapshot) -> Iterator[Finding]:
+    """A package's functions are kept in a cache, and there is no folder for it that can be written to."""
+    views = [h for h in environment_views(seen) if h.near <= 2]
+    rows = [
+        (h, r) for h in views for r in seen.vocabularies or () if r.takes == "cache" and r.prefix == h.python.prefix
+    ]
+    if not rows:
+        return
+    home, row = rows[0]
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING),
+        "no-place-for-a-cache",
+        _(
+            "Nothing can be written to any folder in which {reader} may keep its compiled functions.",
+            reader=join_names(list(dict.fromkeys(r.reader for _home, r in rows))),
+        ),
+        cause="variable_value_wrong",
+        why=_(
+            "Its modules ask Numba for a cache when they are imported, and fail: cannot cache function, no locator available."
+        ),
+        evidence=[
+            observation(_("Asks for a cache"), row.files[0], f"{row.files[0]}:{row.line}"),
+            *(observation(_("Cannot be written to"), folder, row.variable) for folder in row.known),
+            *(h.concerns(r.reader) for h, r in rows),
+        ],
+        subject=row.variable,
+        fix=manual_fix(
+            _("Set the variable {name} to a folder that can be written to", name=row.variable),
+            _("In this terminal: export {name}={value}", name=row.variable, value="/scratch/cache"),
+            restart="terminal",
+        ),
+    )
+
+
 TAKEN = {
     "whole number": N_("a whole number"),
     "number": N_("a number"),
@@ -143,4 +178,4 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-RULES = (refused_by_code, unusable_settings, user_without_a_name)
+RULES = (refused_by_code, unusable_settings, user_without_a_name, no_place_for_a_cache)
