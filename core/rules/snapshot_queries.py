@@ -125,6 +125,20 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
     return rows
 
 
+def meant_entries(seen: Snapshot, folder: str) -> list[Evidence]:
+    """Return the search-path entries whose tilde a shell would have made this folder of."""
+    system = seen.machine.system
+    return [
+        Evidence(
+            label=_("{variable} contains it in quotation marks or with an unexpanded variable", variable=e.variable),
+            value=e.text,
+            source=e.variable,
+        )
+        for e in (seen.environment.entries if seen.environment else ())
+        if e.meant and normalise(system, e.meant) == normalise(system, folder)
+    ]
+
+
 def capability_number(cc: str | None) -> int | None:
     """Return a compute capability as 10 x major + minor."""
     found = re.fullmatch(r"(\d{1,3})\.(\d)", cc or "")

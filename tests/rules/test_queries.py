@@ -37,7 +37,7 @@ from core.rules.frameworks.requirements import UnmetRequirement, how_bad
 from core.rules.incomplete_scan import unexamined_places
 from core.rules.newer import newer_copies
 from core.rules.root_cause import diagnose, is_consequence
-from core.rules.snapshot_queries import near_misses
+from core.rules.snapshot_queries import meant_entries, near_misses
 from core.rules.wording import ERROR, Step, make_finding
 from tests import machines as m
 from tests.rules.test_frameworks_verdicts import trial
@@ -73,6 +73,8 @@ def test_an_entry_with_a_tilde_names_the_folder_that_was_meant() -> None:
     seen = replace(m.system_machine(), environment=Environment(entries=(entry,)))
     assert [e.value for e in near_misses(seen, "/opt/c/lib")] == ["~/c/lib"]
     assert not near_misses(seen, "/opt/d/lib")
+    assert [e.source for e in meant_entries(seen, "/opt/c/lib/")] == ["LD_LIBRARY_PATH"]
+    assert not meant_entries(seen, "/opt/c")
 
 
 @pytest.mark.parametrize(("kind", "command"), [("conda", "conda activate "), ("venv", "source ")])
