@@ -143,7 +143,8 @@ def take_snapshot(
     request = ProbeRequest(host=host, seen=snapshot, env=host.fresh_environment(), watch=watch, **asdict(options))
     scan = _Scan(request, probes, wanted)
     scan.run(meanwhile)
-    return _with_own_changes(_with_known_names(scan.to_snapshot(), scan.patience, request), host)
+    seen = vocabulary.with_refused_variables(scan.to_snapshot(), request.env)
+    return _with_own_changes(_with_known_names(seen, scan.patience, request), host)
 
 
 class _Scan:

@@ -103,6 +103,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     """For writable: the folder that its readers make in the one that the value names, and that alone must be writable."""
     loads: bool = False
     """For writable: what is compiled there is loaded as code, so the file system must allow that."""
+    passed_over: bool = False
+    """For writable: where nothing can be written, its readers take another folder."""
     reads: bool = False
     """For writable: an existing read-only folder is accepted, too."""
     fails_on_folder: str = ""
@@ -137,6 +139,16 @@ class CodeSource(Frozen, frozen=True, kw_only=True):
     """How the names of its variables begin."""
 
 
+class CachingSource(Frozen, frozen=True, kw_only=True):
+    """Python modules whose functions ask Numba for a cache as the module is imported."""
+
+    readers: str
+    """A pattern of distributions."""
+    files: tuple[str, ...]
+    """Below the folder of packages."""
+    source: str
+
+
 class SettingsFile(Frozen, frozen=True, kw_only=True):
     """One setting of a JSON file that a framework reads when it is imported."""
 
@@ -162,6 +174,7 @@ class ContractTable(Frozen, frozen=True, kw_only=True):
     contracts: tuple[Contract, ...]
     code: tuple[CodeSource, ...] = ()
     settings: tuple[SettingsFile, ...] = ()
+    caching: tuple[CachingSource, ...] = ()
 
 
 def code_sources() -> tuple[CodeSource, ...]:
@@ -172,6 +185,11 @@ def code_sources() -> tuple[CodeSource, ...]:
 def settings_files() -> tuple[SettingsFile, ...]:
     """Return the settings that frameworks read from files of their own."""
     return read_table("variables", ContractTable).settings
+
+
+def caching_sources() -> tuple[CachingSource, ...]:
+    """Return the modules that need a place for compiled functions."""
+    return read_table("variables", ContractTable).caching
 
 
 def variable_contracts() -> tuple[Contract, ...]:

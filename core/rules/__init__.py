@@ -13,7 +13,6 @@ from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.rules import (
     collectives,
-    contracts,
     environment,
     newer,
     not_run,
@@ -34,6 +33,7 @@ from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
 from core.rules.frameworks import tools as framework_tools
 from core.rules.frameworks.libraries import findings as libraries
+from core.rules.variables import contracts, own_code
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
@@ -49,6 +49,7 @@ RULES: tuple[Rule, ...] = (
     *cudnn.RULES,
     *environment.RULES,
     *contracts.RULES,
+    *own_code.RULES,
     *which_python.RULES,
     *programs.RULES,
     *frameworks.RULES,

@@ -113,7 +113,8 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
             is_inside(system, folder, text) and normalise(system, folder) != normalise(system, text) and len(text) > 3
         )
         depth = normalise(system, folder)[len(normalise(system, text)) :].count("\\" if system == "windows" else "/")
-        spelt = normalise(system, folder) == normalise(system, text) and bool({"quoted", "unexpanded"} & set(e.marks))
+        same = normalise(system, folder) in (normalise(system, text), normalise(system, e.meant or text))
+        spelt = same and bool({"quoted", "unexpanded"} & set(e.marks))
         if e.variable in ("PATH", "LD_LIBRARY_PATH") and ((near and depth <= 2) or spelt):
             label = (
                 _("{variable} contains it in quotation marks or with an unexpanded variable", variable=e.variable)
@@ -122,6 +123,20 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
             )
             rows.append(Evidence(label=label, value=e.text, source=e.variable))
     return rows
+
+
+def meant_entries(seen: Snapshot, folder: str) -> list[Evidence]:
+    """Return the search-path entries whose tilde a shell would have made this folder of."""
+    system = seen.machine.system
+    return [
+        Evidence(
+            label=_("{variable} contains it in quotation marks or with an unexpanded variable", variable=e.variable),
+            value=e.text,
+            source=e.variable,
+        )
+        for e in (seen.environment.entries if seen.environment else ())
+        if e.meant and normalise(system, e.meant) == normalise(system, folder)
+    ]
 
 
 def capability_number(cc: str | None) -> int | None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from core.knowledge.tables import read_table
 from core.loader.contents import written_words
 from core.loader.linux.cache import CacheEntry
-from core.model.facts import Distribution, Start, Variable
+from core.model.facts import Distribution, Environment, Start, StartLook, Variable
 from core.probes.python import tools
 from core.probes.sysroot import Sysroot
 from core.probes.variables import vocabulary
@@ -68,6 +68,63 @@ def test_values_of_other_ways_of_starting_are_compared_too(library: bytes, tmp_p
     )
     (row,) = vocabulary.look(replace(wanted, seen=replace(wanted.seen, starts=(start,))))
     assert row.unknown == ("odd",)
+
+
+@pytest.mark.parametrize(
+    ("value", "refused"), [("/lib/a.so", ()), ("/gone/a.so", ("/gone/a.so",)), ("/lib", ("/lib",)), ("a.so", ())]
+)
+def test_a_library_that_code_asks_for_must_be_there(tmp_path: Path, value: str, refused: tuple[str, ...]):
+    code = """import os, pathlib
+def library():
+    if 'PHONEMIZER_ESPEAK_LIBRARY' in os.environ:
+        path = pathlib.Path(os.environ['PHONEMIZER_ESPEAK_LIBRARY'])
+        if not (path.is_file() and os.access(path, os.R_OK)):
+            raise RuntimeError('not a readable file')
+"""
+    write(tmp_path, "/lib/a.so", "x")
+    write(tmp_path, f"{SITE}/phonemizer/backend/espeak/wrapper.py", code)
+    write(tmp_path, f"{SITE}/phonemizer_fork-3.3.2.dist-info/METADATA", "Name: phonemizer-fork\n")
+    found = vocabulary.look(asked(tmp_path, {"PHONEMIZER_ESPEAK_LIBRARY": value}, "phonemizer-fork"))
+    assert [(r.unknown, r.takes, r.sure) for r in found] == ([(refused, "file", False)] if refused else [])
+
+
+def test_a_cache_for_compiled_functions_needs_one_folder_of_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write(
+        tmp_path,
+        f"{SITE}/librosa/core/notation.py",
+        "import numba\n\n@numba.jit(nopython=True, cache=True)\ndef fold(): pass\n",
+    )
+    for name in ("home/ada/x", "scratch/x"):
+        write(tmp_path, f"/{name}", "x")
+    closed = {"/scratch", "/home/ada", f"{SITE}/librosa/core"}
+    monkeypatch.setattr(Sysroot, "may_access", lambda _self, path, _wish: path not in closed)
+    env = {"HOME": "/home/ada", "NUMBA_CACHE_DIR": "/scratch/numba"}
+    (row,) = vocabulary.look(asked(tmp_path, env, "librosa", "numba"))
+    assert (row.takes, row.reader, row.line) == ("cache", "librosa", 3)
+    assert row.known == ("/scratch/numba", f"{SITE}/librosa/core/__pycache__", "/home/ada/.cache/numba")
+    assert not vocabulary.look(asked(tmp_path, env, "librosa"))
+    assert not vocabulary.look(asked(tmp_path, {**env, "NUMBA_DISABLE_JIT": "1"}, "librosa", "numba"))
+    for one in tuple(closed):
+        closed.remove(one)
+        assert not vocabulary.look(asked(tmp_path, env, "librosa", "numba"))
+        closed.add(one)
+
+
+def test_a_refused_variable_that_no_table_lists_is_told_of_with_the_others(tmp_path: Path):
+    write(tmp_path, f"{SITE}/gradio/server.py", "import os\nPORT = int(os.environ['GRADIO_SERVER_PORT'])\n")
+    env = {"GRADIO_SERVER_PORT": "tcp://10.0.0.1:80", "GRADIO_SERVER_NAME": "here"}
+    asking = asked(tmp_path, env, "gradio")
+    inherited = StartLook(starts=("terminal:bash",), environment=Environment())
+    seen = replace(
+        asking.seen, environment=Environment(), vocabularies=vocabulary.look(asking), start_looks=(inherited,)
+    )
+    its = vocabulary.with_refused_variables(seen, env)
+    told = (Variable(name="GRADIO_SERVER_PORT", value="tcp://10.0.0.1:80", source="environment"),)
+    sections = (its.environment, *(k.environment for k in its.start_looks or ()))
+    assert [s.variables for s in sections if s] == [told, told]
+    assert vocabulary.with_refused_variables(seen, {}) == seen  # as after a cure
+    own = replace(seen, starts=(Start(id="terminal:fish", kind="terminal", variables=told),))
+    assert vocabulary.with_refused_variables(own, env) == own
 
 
 def test_a_file_for_each_word(tmp_path: Path):
@@ -367,7 +424,8 @@ def test_only_where_code_is_loaded_noexec_matters(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("name", "value", "listed"),
     [("NO_PROXY", "localhost", True), ("HF_ENDPOINT", "hf.co", True), ("SLURM_PROCID", "0", True), ("MASTER_ADDR", "a", True),
-     ("HOME", "/home/ada", False), ("GRADIO_SERVER_PORT", "1", False), ("NO_PROXY", "http://a:b@c", False)],
+     ("HOME", "/home/ada", False), ("GRADIO_SERVER_PORT", "1", False), ("PHONEMIZER_ESPEAK_LIBRARY", "/gone", True), ("MLIR_ENABLE_DUMP", "1", True),
+     ("NO_PROXY", "http://a:b@c", False)],
 )  # fmt: skip
 def test_a_variable_with_a_contract_is_listed(name: str, value: str, listed: bool):
     known = read_table("environment", EnvironmentKnowledge)

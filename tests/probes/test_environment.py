@@ -15,7 +15,9 @@ from core.common.patience import Patience
 from core.knowledge import tables
 from core.model.facts import Environment, Variable
 from core.model.path_list import searched_entries
+from core.probes.sysroot import Sysroot
 from core.probes.variables import probe
+from core.probes.variables.probe import examine_folder
 from core.probes.variables.search_paths import EntryOnDisk, RawEntry, expand_percent, path_entries
 from tests.probes.request import request
 
@@ -275,3 +277,13 @@ def test_what_variables_with_a_contract_name(tmp_path: Path, monkeypatch: pytest
         ("LD_PRELOAD", "/opt/cuda/bin/ptxas", "file", ()),
         ("LD_PRELOAD", "/opt/none.so", "missing", ()),
     ]
+
+
+def test_what_a_tilde_means_is_told_with_links_followed(tmp_path: Path):
+    (tmp_path / "env/lib").mkdir(parents=True)
+    (tmp_path / "venv").symlink_to(tmp_path / "env")
+    here = Sysroot(system="linux")
+    seen = examine_folder("~/venv/lib", here, str(tmp_path))
+    assert (seen.state, seen.meant) == ("unknown", str((tmp_path / "env/lib").resolve()))
+    assert [examine_folder(n, here, str(tmp_path)).meant for n in ("~/gone", "~ada/lib", "venv")] == [""] * 3
+    assert examine_folder("~/venv/lib", here).meant == ""

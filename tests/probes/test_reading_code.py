@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.variables.reading_code import account_asked, takes_value, values_read, variables_of
+from core.probes.variables.reading_code import account_asked, cached_function, takes_value, values_read, variables_of
 
 HEAD = "import enum, json, logging, os\nfrom os import environ, getenv\n"
 CASES: dict[str, tuple[str, Mapping[str, bool]]] = {
@@ -155,3 +155,25 @@ def test_what_an_import_does_not_come_to_is_told_as_such(code: str):
 @pytest.mark.parametrize("text", ["a = (", "\0", "(" * 5000, "int(os.environ['X_A'])\nclass"])
 def test_what_cannot_be_parsed_tells_nothing(text: str):
     assert list(values_read(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [("@numba.jit(nopython=True, cache=True)\ndef f(): pass", 1), ("\n@njit(cache=True)\ndef f(): pass", 2), ("@njit(cache=False)\ndef f(): pass", 0),
+     ("@lru(cache=True)\ndef f(): pass", 0), ("def g():\n    @njit(cache=True)\n    def f(): pass", 0), ("@njit\ndef f(): pass", 0), ("(", 0)],
+)  # fmt: skip
+def test_functions_that_are_cached_as_their_module_is_imported(code: str, line: int) -> None:
+    assert cached_function(code) == line
+
+
+@pytest.mark.parametrize(
+    ("code", "takes"),
+    [("if not os.path.isfile(X):\n    raise OSError", ["file"]), ("if X and not os.path.isdir(X):\n    raise OSError", ["folder"]),
+     ("if not X or not Path(X).exists():\n    raise OSError", ["path"]), ("if not Path(X).is_file():\n    X = None", []),
+     ("if Path(X).exists():\n    raise OSError", []), ("if strict and not os.path.isfile(X):\n    raise OSError", []),
+     ("try:\n    if not os.path.isfile(X):\n        raise OSError\nexcept OSError:\n    pass", [])],
+)  # fmt: skip
+def test_paths_whose_absence_ends_in_an_exception(code: str, takes: list[str]) -> None:
+    found = [*values_read(f"{HEAD}from pathlib import Path\nX = os.environ.get('X_A')\n{code}\n")]
+    assert [v.takes for v in found if v.required] == takes
+    assert takes or not found

@@ -17,14 +17,13 @@ from core.model.facts import (
     Environment,
     NamedPlace,
     Snapshot,
-    Start,
     Variable,
     Vocabulary,
 )
 from core.model.findings import Finding
 from core.model.steps import Severity
-from core.rules.contracts import RULES
 from core.rules.root_cause import diagnose
+from core.rules.variables import contracts, own_code
 from tests.machines import PREFIX, SITE, linux_machine, python, wheel_machine, working_driver
 
 JAX = (
@@ -47,7 +46,7 @@ def machine(
 
 
 def found(seen: Snapshot) -> list[Finding]:
-    return [f for rule in RULES for f in rule(seen)]
+    return [f for rule in (*contracts.RULES, *own_code.RULES) for f in rule(seen)]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +79,31 @@ def test_a_switch_that_imports_what_is_not_there():
     assert (its.cause, its.severity) == ("variable_value_wrong", Severity.WARNING)
     assert "hf_transfer" in its.title
     assert not found(machine("HF_HUB_ENABLE_HF_TRANSFER", "0", hub, vocabularies=(told,)))
+
+
+def test_no_folder_for_compiled_functions():
+    librosa = Distribution(name="librosa", version="0.11.0", location=SITE)
+    row = Vocabulary(
+        variable="NUMBA_CACHE_DIR", prefix=PREFIX, files=("/s/librosa/core/notation.py",), known=("/s/__pycache__", "/.cache/numba"), takes="cache",
+        line=15, reader="librosa", sure=False,
+    )  # fmt: skip
+    (its,) = found(machine("TZ", "UTC", librosa, vocabularies=(row,)))
+    assert (its.cause, its.severity, its.subject) == ("variable_value_wrong", Severity.WARNING, "NUMBA_CACHE_DIR")
+    assert "librosa" in its.title
+    assert not found(machine("TZ", "UTC", librosa, vocabularies=(replace(row, prefix="/other"),)))
+
+
+@pytest.mark.parametrize(
+    ("place", "beside", "wrong"),
+    [({"state": "folder", "runs": False}, "", True), ({"state": "missing", "runs": False}, "", False), ({"state": "folder", "blocked": "/t"}, "", False),
+     ({"state": "folder", "runs": False}, "/scratch", False), ({"state": "folder"}, "", False)],
+)  # fmt: skip
+def test_a_folder_for_temporary_files_matters_where_code_is_loaded_from_it(place: dict, beside: str, wrong: bool):
+    named = NamedPlace(variable="TMPDIR", path="/t", **place)
+    seen = machine("TMPDIR", "/t", *TORCH, places=(named,))
+    more = Variable(name="TORCHINDUCTOR_CACHE_DIR", value=beside, source="environment")
+    seen = replace(seen, environment=replace(seen.environment, variables=(*seen.environment.variables, more)))
+    assert [(f.subject, f.severity) for f in found(seen)] == [("TMPDIR", Severity.WARNING)] * wrong
 
 
 TRANSFORMERS = Distribution(name="transformers", version="4.51.3", location=SITE)
@@ -249,6 +273,15 @@ def test_values_for_jax(variable: str, value: str, severity: Severity | None):
         ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments=True", TORCH, None),
         ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:true", TORCH, Severity.ERROR),
         ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:16", TORCH, Severity.ERROR),
+        ("JAX_NUM_CPU_DEVICES", "0", JAX, Severity.ERROR),
+        ("JAX_NUM_CPU_DEVICES", "-2", JAX, None),
+        ("JAX_NUM_CPU_DEVICES", "+10", JAX, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:-1", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "max_non_split_rounding_mb:10", TORCH, Severity.ERROR),
+        ("PYTORCH_CUDA_ALLOC_CONF", "pinned_num_register_threads:8", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "pinned_num_register_threads:200", TORCH, Severity.ERROR),
+        ("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:[256:1,512:2,>:8]", TORCH, None),
+        ("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:[256:3]", TORCH, Severity.ERROR),
         ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb: 512,garbage_collection_threshold:0.8,", TORCH, None),
         ("JAX_NUM_CPU_DEVICES", "four", JAX, Severity.ERROR),
         ("TORCHINDUCTOR_COMPILE_THREADS", "auto", TORCH, Severity.ERROR),
@@ -309,9 +342,9 @@ def test_words_that_the_readers_own_files_do_not_have(variable: str, value: str,
 @pytest.mark.parametrize(
     ("variable", "distributions", "place", "wrong"),
     [
-        ("TRITON_CACHE_DIR", "triton", {"state": "missing"}, False),
-        ("TRITON_CACHE_DIR", "triton", {"state": "missing", "blocked": "/srv/file"}, True),
-        ("TRITON_CACHE_DIR", "triton", {"state": "folder", "blocked": "/srv"}, True),
+        ("CUPY_CACHE_DIR", "cupy-cuda12x", {"state": "missing"}, False),
+        ("CUPY_CACHE_DIR", "cupy-cuda12x", {"state": "missing", "blocked": "/srv/file"}, True),
+        ("CUPY_CACHE_DIR", "cupy-cuda12x", {"state": "folder", "blocked": "/srv"}, True),
         ("CC", "triton", {"state": "missing"}, True),
         ("CC", "triton", {"state": "file"}, False),
         ("CC", "triton", {"state": "file", "runs": False}, True),
@@ -532,7 +565,9 @@ def test_variables_that_need_another(reader: str, values: dict[str, str], wrong:
 def test_a_cache_that_nothing_can_be_loaded_from(variable: str, runs: bool, wrong: bool):
     place = NamedPlace(variable=variable, path="/drive/cache", state="missing", runs=runs)
     its = found(machine(variable, "/drive/cache", *TORCH, places=(place,)))
-    assert ["noexec" in f.title for f in its] == [True] * wrong
+    assert [("noexec" in f.title, f.severity) for f in its] == [
+        (True, Severity.WARNING)
+    ] * wrong  # only compiling fails
 
 
 def test_a_value_that_code_refuses_of_a_variable_that_no_report_lists():
@@ -541,13 +576,11 @@ def test_a_value_that_code_refuses_of_a_variable_that_no_report_lists():
         line=30, reader="gradio", sure=True,
     )  # fmt: skip
     gradio = Distribution(name="gradio", version="5.44.1", location=SITE)
-    (its,) = found(machine("LANG", "C", gradio, vocabularies=(row,)))
+    value = row.unknown[0]
+    (its,) = found(machine("GRADIO_SERVER_PORT", value, gradio, vocabularies=(row,)))
     assert (its.severity, its.subject, its.cause) == (Severity.ERROR, "GRADIO_SERVER_PORT", "variable_value_wrong")
     assert "tcp://10.0.0.1:80" in its.title
-    elsewhere = Start(
-        id="terminal:bash", kind="terminal", variables=(Variable(name="GRADIO_SERVER_PORT", value="tcp://10.0.0.1:80"),)
-    )
-    assert not found(machine("LANG", "C", gradio, vocabularies=(row,), starts=(elsewhere,)))
+    assert not found(machine("LANG", "C", gradio, vocabularies=(row,)))  # the same machine without the variable
 
 
 @pytest.mark.parametrize(("unknown", "wrong"), [(("tbb",), True), ((), False)])

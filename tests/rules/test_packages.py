@@ -17,13 +17,9 @@ from core.model.facts import (
 )
 from core.model.steps import Severity
 from core.rules.frameworks.environment_view import environment_views
-from core.rules.frameworks.packages import (
-    duplicate_packages,
-    jax_without_its_other_half,
-    numpy_abi,
-    overwritten_packages,
-)
+from core.rules.frameworks.packages import duplicate_packages, overwritten_packages
 from core.rules.frameworks.records import WHOLE_STATE, _is_broken
+from core.rules.frameworks.requirements import jax_without_its_other_half, numpy_abi
 from core.rules.newer import newer_packages
 from core.rules.ways import snapshot_for_way
 from tests.machines import PREFIX, python, wheel_machine
@@ -85,6 +81,7 @@ def test_modules_that_show_it_and_releases_that_are_known_for_it_are_one_fault_w
     assert "numpy<2" in found.fix.advice
     alone = replace(both, pythons=(has(PREFIX, h5py="3.10.0", numpy="2.1.0"),))
     (found,) = numpy_abi(alone)
+    assert found.title.startswith("h5py 3.10.0 was built for NumPy 1")
     assert found.fix is not None
     assert "--upgrade h5py numpy==2.1.0" in found.fix.advice
 

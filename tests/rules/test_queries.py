@@ -31,12 +31,13 @@ from core.rules.driver.facts import driver_answers
 from core.rules.driver.gpu_access import compute_cache
 from core.rules.environment import activation_command
 from core.rules.frameworks.fit import GpuSide
-from core.rules.frameworks.packages import UnmetRequirement, how_bad, retired_pynvml
+from core.rules.frameworks.packages import retired_pynvml
 from core.rules.frameworks.records import damaged_libraries
+from core.rules.frameworks.requirements import UnmetRequirement, how_bad
 from core.rules.incomplete_scan import unexamined_places
 from core.rules.newer import newer_copies
 from core.rules.root_cause import diagnose, is_consequence
-from core.rules.snapshot_queries import near_misses
+from core.rules.snapshot_queries import meant_entries, near_misses
 from core.rules.wording import ERROR, Step, make_finding
 from tests import machines as m
 from tests.rules.test_frameworks_verdicts import trial
@@ -58,6 +59,22 @@ from tests.rules.test_root_cause import overridden
 def test_an_entry_above_a_folder_nearly_names_it(folder: str, variable: str, entry: str, said: int) -> None:
     entries = (PathEntry(variable=variable, index=0, text=entry, expanded=entry),)
     assert len(near_misses(replace(m.system_machine(), environment=Environment(entries=entries)), folder)) == said
+
+
+def test_an_entry_with_a_tilde_names_the_folder_that_was_meant() -> None:
+    entry = PathEntry(
+        variable="LD_LIBRARY_PATH",
+        index=0,
+        text="~/c/lib",
+        expanded="~/c/lib",
+        marks=("unexpanded",),
+        meant="/opt/c/lib",
+    )
+    seen = replace(m.system_machine(), environment=Environment(entries=(entry,)))
+    assert [e.value for e in near_misses(seen, "/opt/c/lib")] == ["~/c/lib"]
+    assert not near_misses(seen, "/opt/d/lib")
+    assert [e.source for e in meant_entries(seen, "/opt/c/lib/")] == ["LD_LIBRARY_PATH"]
+    assert not meant_entries(seen, "/opt/c")
 
 
 @pytest.mark.parametrize(("kind", "command"), [("conda", "conda activate "), ("venv", "source ")])

@@ -19,7 +19,7 @@ from core.probes.python.distributions import ANCHORS, is_relevant
 from core.probes.python.environment import describe_environment
 from core.probes.sysroot import Sysroot
 from core.rules.frameworks.environment_view import environment_views, unmet_requirements
-from core.rules.frameworks.packages import broken_requirements, numpy_abi
+from core.rules.frameworks.requirements import broken_requirements, numpy_abi
 from core.rules.wording import NOTE
 from tests.machines import SITE, python, wheel_machine
 from tests.probes.test_modules import environment

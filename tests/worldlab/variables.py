@@ -61,7 +61,9 @@ PROGRAMS = {
         "import os; os.makedirs(huggingface_hub.constants.HF_HUB_CACHE, exist_ok=True)\n"
         "os.makedirs(os.path.join(torch.hub.get_dir(), 'checkpoints'), exist_ok=True)\n"
         "from triton.runtime.cache import get_cache_manager; get_cache_manager('a' * 64).put('x', 'y.txt')\n"
-        "try:\n    requests.get('https://127.0.0.1:9/x', timeout=5)\nexcept requests.ConnectionError:\n    pass"
+        "try:\n    requests.get('https://127.0.0.1:9/x', timeout=5)\nexcept requests.ConnectionError:\n    pass\n"
+        "from huggingface_hub import HfApi\n"
+        "try:\n    HfApi().model_info('gpt2', timeout=5)\nexcept requests.ConnectionError:\n    pass"
     ),
 }
 """Environment -> imports and first uses that need no GPU."""

@@ -53,6 +53,8 @@ class PathEntry(Frozen, frozen=True, kw_only=True):
     exists: bool = True
     marks: tuple[Mark, ...] = ()
     duplicate_of: int | None = None
+    meant: str = ""
+    """Of an entry that begins with ~, which no loader expands: the folder that a shell would have made of it, links followed."""
 
 
 class Renewal(Frozen, frozen=True, kw_only=True):
@@ -117,9 +119,12 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     """Where the reader's words stand."""
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    takes: Literal["", "whole number", "number", "switch", "words", "JSON", "file", "folder", "module", "account"] = ""
+    takes: Literal[
+        "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache"
+    ] = ""
     """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
-    switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none."""
+    switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none.
+    cache: the code asks Numba for a cache, and nothing can be written to any of the folders ``known``."""
     line: int = 0
     """Of the file, from 1, where the code does so."""
     reader: str = ""

@@ -36,7 +36,7 @@ from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
-from core.probes.starting.started_programs import flask_ways, ipython_ways, pytest_ways
+from core.probes.starting.started_programs import flask_ways, ipython_ways, pytest_ways, start_code_ways
 from core.probes.starting.starters import first_line_ways, launcher_ways, script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
@@ -113,6 +113,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from hub_ways(ground, pythons)
     yield from server_ways(ground, terminal, pythons)
     yield from ipython_ways(ground, pythons)
+    yield from start_code_ways(ground, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
     yield from supervised_ways(ground, pythons)

@@ -54,6 +54,28 @@ def ipython_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         yield Reached(kind="ipython", at=last, state=state)
 
 
+START_CODE = ("sitecustomize.py", "usercustomize.py")
+TOLD_ELSEWHERE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+"""Of start-up code, the rules about hidden GPUs read the facts of its environment."""
+
+
+def start_code_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the environments whose own start-up code sets variables: every program that they run has these.
+
+    A variable that is set already is left out: most of this code keeps its value.
+    """
+    for python in pythons:
+        for path in (f"{site}/{name}" for site in python.site_packages for name in START_CODE):
+            text = ground.read(path) if ground.around.kind(path) == "file" else None
+            state = State(dict(ground.env), set(ground.env), files=[path])
+            for name, value, line in variable_lines(text) if text else ():
+                if name not in ground.env and name not in TOLD_ELSEWHERE and not name.startswith(TOO_LATE):
+                    state.set_variable(name, value, path, line, "python")
+                    state.exported.add(name)
+            if state.lines:
+                yield Reached(kind="task", at=f"{path}: python", state=state, prefix=python.prefix)
+
+
 def _having(package: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> list[PythonEnvironment]:
     return [p for p in pythons if any(ground.around.kind(f"{s}/{package}") == "folder" for s in p.site_packages)]
 

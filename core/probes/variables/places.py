@@ -41,7 +41,7 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
         path=path_text(path),
         state=state,
         holds=holds,
-        blocked=path_text(_write_obstacle(_made(contract, place, where), where)) if contract.kind == "writable" else "",
+        blocked=path_text(write_obstacle(_made(contract, place, where), where)) if contract.kind == "writable" else "",
         runs=_runs(contract, place, state, where),
     )
 
@@ -70,7 +70,7 @@ def _command_path(name: str, search: str, where: Sysroot) -> str:
     return where.join("/" if where.system == "linux" else "C:\\", name) if search else ""
 
 
-def _write_obstacle(folder: str, where: Sysroot) -> str:
+def write_obstacle(folder: str, where: Sysroot) -> str:
     """Return the folder that prevents writing: the folder itself or its nearest existing ancestor; empty if writing
     works.
     """

@@ -12,7 +12,7 @@ from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.knowledge import tables
-from core.knowledge.contracts import variable_contracts
+from core.knowledge.contracts import code_sources, variable_contracts
 from core.model import path_list
 from core.model.facts import Environment, Frozen, Limit, Scope, System, Variable, path_text
 from core.probes.probe import ProbeRequest
@@ -55,7 +55,7 @@ def look(request: ProbeRequest) -> Environment:
         (name, raw_entries(name, request.env, variables, system))
         for name in folder_variables(request.env, system, known)
     ]
-    seen = functools.cache(lambda folder: examine_folder(folder, where))
+    seen = functools.cache(lambda folder: examine_folder(folder, where, request.env.get("HOME", "")))
     found = tuple(e for name, its in wanted for e in path_entries(name, its, system, seen))
     exceeded = exceeded_lengths(request.env, variables, system, known)
     return Environment(
@@ -71,7 +71,7 @@ def is_relevant_variable(variable: Variable, known: EnvironmentKnowledge) -> boo
     """Whether a variable concerns CUDA, Python or loaders, and cannot contain a secret."""
     name = variable.name.upper()
     listed = name in known.names or name in _contract_names()
-    return (listed or name.startswith(known.prefixes)) and may_be_told(variable, known)
+    return (listed or name.startswith((*known.prefixes, *_code_prefixes()))) and may_be_told(variable, known)
 
 
 def may_be_told(variable: Variable, known: EnvironmentKnowledge) -> bool:
@@ -80,6 +80,12 @@ def may_be_told(variable: Variable, known: EnvironmentKnowledge) -> bool:
     listed = name in known.names or name in _contract_names()
     secret = not listed and set(name.split("_")) & set(known.secret_words)
     return not secret and not _PASSWORD_IN_URL.search(variable.value)
+
+
+@functools.cache
+def _code_prefixes() -> tuple[str, ...]:
+    """Return how the variables begin that frameworks' own code converts."""
+    return tuple(dict.fromkeys(s for source in code_sources() for s in source.starts))
 
 
 @functools.cache
@@ -180,12 +186,14 @@ def _printable(variable: Variable) -> Variable:
     )
 
 
-def examine_folder(folder: str, where: Sysroot) -> EntryOnDisk:
+def examine_folder(folder: str, where: Sysroot, home: str = "") -> EntryOnDisk:
     """Examine one entry on disk. A relative one depends on the working directory, so it is not judged.
 
     "writable by others": anybody may put a file there, which includes folders such as /tmp whose sticky bit only
     prevents people from removing each other's files. Windows' access lists are not read.
     """
+    if folder.startswith("~/") and where.path_module.isabs(home) and where.is_folder(home + folder[1:]):
+        return EntryOnDisk(state="unknown", meant=where.real_path(home + folder[1:]))
     if not where.path_module.isabs(folder) or folder.startswith("~"):
         return EntryOnDisk(state="unknown")
     real = where.local_path(folder)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from core.model.facts import Frozen
 
-Takes = Literal["whole number", "number", "switch", "words", "JSON", "file", "folder", "module"]
+Takes = Literal["whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module"]
 Case = Literal["", "lower", "upper"]
 
 CONVERSIONS: dict[str, Takes] = {
@@ -37,6 +37,18 @@ CONVERSIONS: dict[str, Takes] = {
 
 OPENED: dict[str, Takes] = {"open": "file", "listdir": "folder", "scandir": "folder", "chdir": "folder"}
 """Functions that require the path to exist."""
+
+ASKED: dict[str, Takes] = {
+    "is_file": "file",
+    "isfile": "file",
+    "is_dir": "folder",
+    "isdir": "folder",
+    "exists": "path",
+}
+"""Questions about a path; where a denial is followed by a ``raise``, the path must be there."""
+
+COMPILERS = ("jit", "njit", "vectorize", "guvectorize", "generated_jit", "stencil")
+"""Numba's decorators."""
 
 LEVELS = ("CRITICAL", "FATAL", "ERROR", "WARN", "WARNING", "INFO", "DEBUG", "NOTSET")
 """Names that logging.Logger.setLevel() accepts."""
@@ -66,6 +78,8 @@ class CodeValue(Frozen, frozen=True, kw_only=True):
     """The letter case that the code gives the value before comparing."""
     at_import: bool = False
     """The code runs when its module is imported."""
+    required: bool = False
+    """The code raises an exception unless the path is there."""
 
 
 class Read(Frozen, frozen=True):
@@ -150,6 +164,20 @@ def account_asked(text: str) -> int:
     return 0
 
 
+def cached_function(text: str) -> int:
+    """Return the line of the first function that is decorated with ``cache=True`` as its module is imported; 0 for none."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 0
+    for function in (n for n in body if isinstance(n, ast.FunctionDef)):
+        for decorator in function.decorator_list:
+            words = decorator.keywords if isinstance(decorator, ast.Call) and _last(decorator.func) in COMPILERS else []
+            if any(k.arg == "cache" and isinstance(k.value, ast.Constant) and k.value.value for k in words):
+                return decorator.lineno
+    return 0
+
+
 def variables_of(text: str) -> frozenset[str]:
     """Return the names of variables that a module's text reads."""
     return frozenset(re.findall(r"(?:environ(?:\.get)?|getenv)\s*[\[(]\s*[\"']([A-Za-z_]\w*)[\"']", text))
@@ -223,7 +251,7 @@ class _Module:
                 self.helpers[node.name] = helper
         found = [*_Walk(self).block(self.tree.body, {}, at_import=True)]
         for value in found:
-            if value.variable in self.asked:
+            if value.variable in self.asked and not value.required:
                 continue
             if value.variable in self.tested and (value.variable, value.line) in self.looked_up:
                 continue
@@ -237,6 +265,7 @@ class _Module:
                 words=words,
                 case=value.case,
                 at_import=value.at_import,
+                required=value.required,
             )
 
     def _helper(self, function: ast.FunctionDef) -> Helper | None:
@@ -327,11 +356,34 @@ class _Walk:
             yield from self._accepted_words(
                 node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=False
             )
+        if isinstance(node.body[-1], ast.Raise) and not caught:
+            for read, takes in self._required(node.test, scope):
+                yield CodeValue(
+                    variable=read.variable, takes=takes, line=node.lineno, at_import=at_import, required=True
+                )
         if id(node) not in self.further and not caught:
             yield from self._left_over(node, scope, at_import=at_import)
         plain = self._is_asked_alone(node.test, scope)
         for block in (node.body, node.orelse):
             yield from self.block(block, scope, at_import=at_import and plain, caught=caught)
+
+    def _required(self, test: ast.expr, scope: Scope) -> Iterator[tuple[Read, Takes]]:
+        """Yield the paths that are absent wherever a condition holds because of them: ``not isfile(X)``, ``X and not isfile(X)``."""
+        match test:
+            case ast.BoolOp(op=ast.Or(), values=values):
+                for value in values:
+                    yield from self._required(value, scope)
+            case ast.BoolOp(op=ast.And(), values=[*others, last]) if all(
+                self._is_asked_alone(v, scope) for v in others
+            ):
+                yield from self._required(last, scope)
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                questions = inner.values if isinstance(inner, ast.BoolOp) and isinstance(inner.op, ast.And) else [inner]
+                for question in questions:
+                    if isinstance(question, ast.Call) and (takes := ASKED.get(_last(question.func))):
+                        own = question.func.value if isinstance(question.func, ast.Attribute) else None
+                        for asked in (*question.args[:1], own):
+                            yield from ((read, takes) for read in self._reads(asked, scope))
 
     def _left_over(self, node: ast.If, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
         """Yield the words of ``if X == "a": ... elif X in ("b", "c"): ... else: raise``."""
@@ -526,7 +578,7 @@ class _Walk:
                 return tuple(Read(r.variable, case) for r in self._reads(inner, scope))
             case (
                 ast.Call(func=ast.Attribute(attr="strip" | "expanduser", value=inner), args=[])
-                | ast.Call(func=ast.Name(id="str"), args=[inner])
+                | ast.Call(func=ast.Name(id="str" | "Path") | ast.Attribute(attr="Path"), args=[inner])
                 | ast.Call(func=ast.Attribute(attr="expanduser"), args=[inner])
             ):
                 return self._reads(inner, scope)

@@ -31,6 +31,7 @@ class EntryOnDisk(Frozen, frozen=True, kw_only=True):
 
     state: FolderState = "folder"
     others_write: bool = False
+    meant: str = ""
 
 
 class RawEntry(Frozen, frozen=True, kw_only=True):
@@ -119,6 +120,7 @@ def path_entries(
                 marks=tuple(marks),
                 exists=seen.state != "missing",
                 duplicate_of=original if original != index else None,
+                meant=seen.meant,
             )
         )
     return tuple(found)
@@ -132,6 +134,7 @@ def _entry(
     marks: tuple[Mark, ...],
     exists: bool = True,
     duplicate_of: int | None = None,
+    meant: str = "",
 ) -> PathEntry:
     return PathEntry(
         variable=variable,
@@ -142,4 +145,5 @@ def _entry(
         exists=exists,
         marks=marks,
         duplicate_of=duplicate_of,
+        meant=path_text(meant),
     )

@@ -13,6 +13,8 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
 from core.knowledge.contracts import (
@@ -20,6 +22,7 @@ from core.knowledge.contracts import (
     SettingsFile,
     WordSource,
     asked_words,
+    caching_sources,
     code_sources,
     settings_files,
     variable_contracts,
@@ -29,13 +32,21 @@ from core.knowledge.tables import read_table
 from core.loader import read_image
 from core.loader.contents import written_words
 from core.loader.linux.cache import read_cache
-from core.model.facts import PythonEnvironment, Variable, Vocabulary, path_text
+from core.model.facts import PythonEnvironment, Snapshot, Variable, Vocabulary, path_text
 from core.probes.driver.libraries import search_folders
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.variables.places import write_obstacle
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
-from core.probes.variables.reading_code import CodeValue, account_asked, takes_value, values_read, variables_of
+from core.probes.variables.reading_code import (
+    CodeValue,
+    account_asked,
+    cached_function,
+    takes_value,
+    values_read,
+    variables_of,
+)
 
 MOST_TEXT = 4 << 20
 """Maximum number of bytes read of a Python module."""
@@ -49,7 +60,40 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
     """Return, for each relevant environment, which words of the variables are known to the packages that read them."""
     where = sysroot_of(request.host)
     words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
-    return (*words, *_by_code(request, where), *_of_settings(request, where), *_without_account(request, where))
+    return (
+        *words,
+        *_by_code(request, where),
+        *_of_settings(request, where),
+        *_without_account(request, where),
+        *_without_cache(request, where),
+    )
+
+
+def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
+    """Return the Snapshot with the variables of this session that only a package's own code knows, and refuses: no table lists
+    them, and every way of starting passes them on.
+    """
+    if seen.environment is None:
+        return seen
+    given = {n.upper(): v for n, v in env.items()}
+    listed = {v.name.upper() for v in seen.environment.variables}
+    listed |= {v.name.upper() for s in seen.starts or () for v in s.variables}
+    rows = {r.variable: r for r in seen.vocabularies or () if r.takes not in ("", "account", "cache") and not r.setting}
+    found = tuple(
+        Variable(name=name, value=value, source="environment")
+        for name, row in rows.items()
+        if name not in listed and (value := path_text(given.get(name, ""))) and value in row.unknown
+    )
+    if not found:
+        return seen
+    looks = tuple(
+        replace(k, environment=replace(k.environment, variables=(*k.environment.variables, *found)))
+        if k.environment
+        else k
+        for k in seen.start_looks or ()
+    )
+    mine = replace(seen.environment, variables=(*seen.environment.variables, *found))
+    return replace(seen, environment=mine, start_looks=looks if seen.start_looks is not None else None)
 
 
 ACCOUNT_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
@@ -88,6 +132,41 @@ def _without_account(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabula
                         files=(path_text(path),),
                         unknown=(str(number),),
                         takes="account",
+                        line=line,
+                        reader=reader,
+                        sure=False,
+                    )
+                    break
+
+
+def _without_cache(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    """Yield the modules that ask Numba for a cache where none of its places can be written to (numba/core/caching.py: the variable's
+    folder, the one beside the module, the user's).
+    """
+    home = request.env.get("HOME", "")
+    if where.system != "linux" or not where.path_module.isabs(home) or request.env.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return
+    given = request.env.get("NUMBA_CACHE_DIR", "")
+    users = where.join(request.env.get("XDG_CACHE_HOME", "") or where.join(home, ".cache"), "numba")
+    if not all(where.path_module.isabs(p) and write_obstacle(p, where) for p in (given or users, users)):
+        return
+    for python in request.seen.pythons or ():
+        recorded = _recorded(python, where)
+        for source in caching_sources() if "numba" in recorded else ():
+            reader = next((n for n in recorded if re.fullmatch(source.readers, n)), "")
+            for path in (p for f in source.files if reader for p in _matching(f, python, where)):
+                request.watch.check()
+                beside = where.join(where.parent(path), "__pycache__")
+                if not write_obstacle(beside, where):
+                    break
+                text = where.text(path, MOST_TEXT) or ""
+                if "cache=True" in text and (line := cached_function(text)):
+                    yield Vocabulary(
+                        variable="NUMBA_CACHE_DIR",
+                        prefix=python.prefix,
+                        files=(path_text(path),),
+                        known=tuple(path_text(p) for p in (given, beside, users) if p),
+                        takes="cache",
                         line=line,
                         reader=reader,
                         sure=False,
@@ -201,13 +280,14 @@ def _is_there(module: str, python: PythonEnvironment, where: Sysroot) -> bool:
 
 
 def _is_refused(code: CodeValue, value: str, where: Sysroot) -> bool:
-    if code.takes not in ("file", "folder"):
+    if code.takes not in ("file", "folder", "path"):
         return not takes_value(code, value)
     text = value.strip()
-    seen = where.stat(text) if code.at_import and where.path_module.isabs(text) else None
-    if not code.at_import or not where.path_module.isabs(text) or value in code.words:
+    if not (code.at_import or code.required) or not where.path_module.isabs(text) or value in code.words:
         return False
-    return seen is None or where.is_folder(text) is (code.takes == "file")
+    if where.stat(text) is None:
+        return True
+    return code.takes != "path" and where.is_folder(text) is (code.takes == "file")
 
 
 def _of_settings(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:

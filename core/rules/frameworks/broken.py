@@ -17,7 +17,7 @@ from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.advice import framework_pip_command, index_of_build
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
-from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 OF_PYTHONS_START = ("PYTHONHOME", "PYTHONPLATLIBDIR")

@@ -37,7 +37,7 @@ from core.rules.frameworks.imports import (
     stop_shadowing,
     views_with_imports,
 )
-from core.rules.frameworks.packages import FRAMEWORKS, SHARED, check_of
+from core.rules.frameworks.requirements import FRAMEWORKS, SHARED, check_of
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
 PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")

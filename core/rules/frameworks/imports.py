@@ -17,7 +17,7 @@ from core.model.remedies import GiveOtherName, Place, PutPackageBack, Remedy, Se
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from core.model.facts import PythonEnvironment
 from core.probes.python.search_path import later_entries, python_search_path, read_interpreter
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_programs import SYS_PATH, ipython_ways, pytest_ways
+from core.probes.starting.started_programs import SYS_PATH, ipython_ways, pytest_ways, start_code_ways
 from core.probes.sysroot import Sysroot
 from tests.probes.starting.shells import begin, ground
 
@@ -109,6 +109,17 @@ def test_ipython_runs_its_own_files(home: Path) -> None:
     assert way.state.environment()["XLA_FLAGS"] == "--a"
     assert "LD_LIBRARY_PATH" not in way.state.environment()
     assert not list(ipython_ways(here(home), pythons(home, "IPython")))
+
+
+def test_start_code_sets_variables_for_every_program_of_its_environment(home: Path) -> None:
+    site = "env/lib/python3.11/site-packages"
+    code = "import os\nos.environ.setdefault('TORCH_LOGS', 'odd')\nos.environ['HOME'] = '/x'\nos.environ['LD_PRELOAD'] = '/late'\n"
+    write(home, {f"{site}/sitecustomize.py": code + "os.environ['CUDA_VISIBLE_DEVICES'] = ''\n"})
+    (way,) = start_code_ways(here(home), pythons(home))
+    assert way.prefix == str(home / "env")
+    assert {n: [r.line for r in rows] for n, rows in way.state.lines.items()} == {"TORCH_LOGS": [2]}
+    write(home, {f"{site}/sitecustomize.py": "import sys\n"})
+    assert not list(start_code_ways(here(home), pythons(home)))
 
 
 def test_a_started_program_has_the_standard_library_before_what_it_adds(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ from core.rules.frameworks.libraries.lacks import (
     cuda_majors,
     find_lack,
 )
-from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.frameworks.requirements import FRAMEWORKS
+from core.rules.snapshot_queries import meant_entries
 from core.rules.wording import NOTE, UNKNOWN, Concern, concern_row, make_finding, observation
 
 LIBRARIES_ID = "libraries-"
@@ -275,6 +276,7 @@ def _rows(lack: Lack) -> Iterator[Evidence]:
         yield observation(edge.name, value, _("named by {by}", by=edge.wanted_by))
         for path in edge.elsewhere[:1]:
             yield observation(_("Location of {name}", name=edge.name), path)
+            yield from meant_entries(lack.home.seen, parent(lack.system, path))
     for gap in lack.gaps:
         what = f"{gap.name} {gap.version}".strip()
         yield observation(what, _("is not in {path}", path=gap.provider) if gap.provider else _("is in no loaded library"),

@@ -13,7 +13,7 @@ from core.model.findings import Finding
 from core.model.steps import Step
 from core.rules.frameworks.ended_imports import ENDED_ID
 from core.rules.frameworks.libraries.findings import LIBRARIES_ID
-from core.rules.frameworks.packages import FRAMEWORKS
+from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.frameworks.unfit_extensions import UNFIT_ID
 from core.rules.wording import NOTE
 

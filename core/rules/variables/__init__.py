@@ -1,0 +1,1 @@
+"""Rules about variables that name places or mean a contract."""

@@ -1,0 +1,242 @@
+"""How a value breaks a contract, in one sentence."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable
+
+from core.common.i18n import _
+from core.common.text import join_names
+from core.common.versions import version_tuple
+from core.knowledge.contracts import (
+    SWITCHES,
+    Contract,
+    flags_of,
+    named_places,
+    options_of,
+    proxy_scheme,
+    words_of,
+)
+from core.model.facts import NamedPlace, Snapshot
+from core.rules.driver.user_mode import lacks_compute
+from core.rules.frameworks.fit import gpu_side
+from core.rules.snapshot_queries import effective_variable
+
+WHOLE = ("words", "switch", "folder", "file", "files", "path", "program", "interfaces", "proxy")
+"""Kinds whose readers take a value as it is; others convert it, or split it at white space, to which a carriage return belongs."""
+
+
+def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return how a value violates a contract, in one sentence; empty if it complies, or if that is unknown."""
+    wrong = _(
+        "The variable {name} is {value}, which is not a valid value.",
+        name=contract.variable,
+        value=repr(value),
+    )
+    if "\r" in value and contract.kind in WHOLE:
+        return _(
+            "The variable {name} is {value}, with a carriage return, as in a file that was written on Windows.",
+            name=contract.variable,
+            value=repr(value),
+        )
+    match contract.kind:
+        case "words":
+            known = {w.lower() for w in contract.words}
+            odd = [w for w in words_of(contract, value) if w.lower() not in known]
+            return wrong if odd and value.strip() and not (contract.open or contract.known) else ""
+        case "switch":
+            return wrong if value.strip() and value.strip().lower() not in SWITCHES else ""
+        case "number":
+            number = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*", value)
+            inside = number is not None and contract.least <= float(number[1]) <= contract.most
+            return "" if inside or not value.strip() else wrong
+        case "pattern":
+            return "" if not value.strip() or re.fullmatch(contract.pattern, value.strip()) else wrong
+        case "options":
+            return _wrong_options(contract, options_of(value))
+        case "proxy":
+            scheme = proxy_scheme(value)
+            return wrong if scheme and scheme not in contract.words else ""
+        case "encoding":
+            return "" if _is_encoding(value) else wrong
+        case "requirement" | "capabilities" | "devices" | "together":
+            return _unmet(contract, value, seen)
+        case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
+            return wrong_flag
+    return _wrong_place(contract, value, seen)
+
+
+def _unmet(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return what a value asks for that the machine, or another variable, does not give."""
+    match contract.kind:
+        case "requirement":
+            return _unmet_requirement(value, seen)
+        case "capabilities":
+            return _without_compute(contract, value, seen)
+        case "devices":
+            return _without_devices(contract, value, seen)
+        case _:
+            return _lacks_another(contract, value, seen)
+
+
+def _lacks_another(contract: Contract, value: str, seen: Snapshot) -> str:
+    lost = [n for n in contract.words if not effective_variable(seen, n)]
+    if not lost or not re.fullmatch(contract.pattern, value.strip()):
+        return ""
+    return _("The variable {name} is set, but {other} is not.", name=contract.variable, other=join_names(lost))
+
+
+def _is_encoding(value: str) -> bool:
+    name = value.partition(":")[0].strip()
+    try:
+        return not name or bool(codecs.lookup(name))
+    except (LookupError, ValueError):
+        return False
+
+
+def _wrong_options(contract: Contract, options: Iterable[tuple[str, str]]) -> str:
+    patterns = dict(contract.values)
+    for name, its in options:
+        pattern = patterns.get(name)
+        if pattern is not None and not re.fullmatch(pattern, its):
+            return _(
+                "The variable {name} gives {option} the value {value}, which is not valid.",
+                name=contract.variable,
+                option=name,
+                value=repr(its),
+            )
+    return ""
+
+
+def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return what is wrong with the path in a value; a relative path depends on the working directory."""
+    places = {
+        p.path: p for p in (seen.environment.places if seen.environment else ()) if p.variable == contract.variable
+    }
+    for path in named_places(contract, value, seen.machine.system):
+        place = places.get(path)
+        values = {"name": contract.variable, "path": path}
+        if contract.kind == "interfaces":
+            if place is not None and place.holds and not _has_interface(value, place.holds):
+                return _(
+                    "The variable {name} is {value}: no network interface here has such a name.",
+                    name=contract.variable,
+                    value=repr(value),
+                )
+            continue
+        if contract.kind == "writable":
+            if place is not None and (told := _obstacle(contract, path, place)):
+                return told
+            continue
+        if contract.kind == "flags" and (place is None or place.state != "file"):
+            return _("The variable {name} is {path}, which is neither a flag nor a file.", **values)
+        if place is None:
+            continue
+        if place.state == "missing":
+            return _("The variable {name} names {path}, which does not exist.", **values)
+        if contract.kind == "folder" and place.state == "file":
+            return _("The variable {name} names {path}, which is not a folder.", **values)
+        if contract.kind == "program" and place.state == "file" and not place.runs:
+            return _("The variable {name} names {path}, which this user may not run.", **values)
+        if contract.kind in ("file", "files", "program") and place.state == "folder":
+            return _("The variable {name} names {path}, which is a folder.", **values)
+        if contract.holds and not place.holds:
+            return _("The variable {name} names {path}, which lacks what programs look for there.", **values)
+    return ""
+
+
+def _obstacle(contract: Contract, path: str, place: NamedPlace) -> str:
+    """Return why nothing can be written to a folder, or loaded from it; empty where it serves."""
+    values = {"name": contract.variable, "path": path, "at": place.blocked}
+    if (
+        contract.loads
+        and not place.runs
+        and not place.blocked
+        and (place.state == "folder" or not contract.passed_over)
+    ):
+        return _(
+            "The variable {name} names {path}, on a file system that is mounted with noexec: what is compiled there cannot be loaded.",
+            **values,
+        )
+    if contract.passed_over or not place.blocked or (contract.reads and place.state == "folder"):
+        return ""
+    if place.state == "folder":
+        return _("The variable {name} names {path}, a folder that this user may not write to.", **values)
+    return _("The variable {name} names {path}, a folder that cannot be created: {at} is in the way.", **values)
+
+
+def _has_interface(value: str, names: tuple[str, ...]) -> bool:
+    """Whether a value in NCCL's format matches an interface: prefixes of names, "=" before exact names, "^" before
+    excluded ones.
+    """
+    text = value.strip()
+    rest = text.lstrip("^=")
+    wanted = [w for w in rest.split(",") if w]
+    whole = "=" in text[: len(text) - len(rest)]
+
+    def fits(name: str) -> bool:
+        return any(name == w.partition(":")[0] if whole else name.startswith(w.partition(":")[0]) for w in wanted)
+
+    return not wanted or (any(not fits(n) for n in names) if text.startswith("^") else any(map(fits, names)))
+
+
+def _unmet_requirement(value: str, seen: Snapshot) -> str:
+    """Return why no alternative of NVIDIA_REQUIRE_CUDA is met: a space means or, a comma means and."""
+    driver = seen.driver
+    if seen.machine.container is None or driver is None:
+        return ""
+    side = gpu_side(seen)
+    facts = {"cuda": side.cuda or "", "driver": side.driver or ""}
+    if (
+        not value.strip()
+        or not any(facts.values())
+        or any(_may_hold(alternative, facts) for alternative in value.split())
+    ):
+        return ""
+    return _(
+        "The image asks for {wanted}, but the driver is {driver} and runs CUDA up to {cuda}.",
+        wanted=value.split(maxsplit=1)[0],
+        driver=facts["driver"] or _("unknown"),
+        cuda=facts["cuda"] or _("unknown"),
+    )
+
+
+def _may_hold(alternative: str, facts: dict[str, str]) -> bool:
+    for condition in alternative.split(","):
+        found = re.fullmatch(r"(\w+)(>=|<=|!=|=|>|<)([\w.]+)", condition)
+        have = version_tuple(facts.get(found[1], "")) if found else ()
+        if found is None or not have:
+            continue  # Brands and architectures are not compared.
+        want = version_tuple(found[3])
+        mine = have[: len(want)]
+        holds = {
+            ">=": mine >= want,
+            "<=": mine <= want,
+            "=": mine == want,
+            "!=": mine != want,
+            ">": mine > want,
+            "<": mine < want,
+        }
+        if not holds[found[2]]:
+            return False
+    return True
+
+
+def _without_compute(contract: Contract, value: str, seen: Snapshot) -> str:
+    if seen.machine.container is None or seen.driver is None or gpu_side(seen).works:
+        return ""
+    if lacks_compute(seen, seen.driver, value):
+        return ""  # The driver's own rule reports it.
+    given = {part.strip() for part in value.split(",")} - {""}  # Without any, the default applies, which includes CUDA.
+    if not given or given & set(contract.words) or not (seen.driver.nodes or ()):
+        return ""
+    return _("The container got the driver without CUDA: {name} is {value}.", name=contract.variable, value=repr(value))
+
+
+def _without_devices(contract: Contract, value: str, seen: Snapshot) -> str:
+    if seen.machine.container is None or seen.driver is None or gpu_side(seen).works or value.strip() == "":
+        return ""
+    if value.strip() not in contract.words or seen.driver.nodes:
+        return ""
+    return _("The container was started without a GPU: {name} is {value}.", name=contract.variable, value=repr(value))

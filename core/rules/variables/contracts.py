@@ -1,0 +1,136 @@
+"""Rules about variables with a contract: values that the programs that read them cannot use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from core.common.i18n import _, n_
+from core.common.text import join_names
+from core.common.versions import version_tuple
+from core.knowledge.contracts import (
+    Contract,
+    asked_words,
+    proxy_scheme,
+    variable_contracts,
+)
+from core.model.facts import Snapshot, Variable, Vocabulary
+from core.model.findings import Finding
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.snapshot_queries import effective_variable
+from core.rules.variables.breaches import contract_breach
+from core.rules.variables.findings import contract_finding, reader_of, without_backend
+from core.rules.wording import observation
+
+
+def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
+    """A variable has a value that its readers cannot use; only a note if no installed program reads it."""
+    if seen.environment is None:
+        return
+    views = [h for h in environment_views(seen) if h.near <= 3]
+    for contract in variable_contracts():
+        value = _value(seen, contract)
+        if value is None:
+            continue
+        reading = [h for h in views if contract.readers and reader_of(h, contract)]
+        if contract.readers_only and not reading:
+            continue
+        odd = unknown_words(contract, value.value, seen)
+        if odd:
+            reading = [h for h in reading if h.python.prefix in odd]
+            yield _unknown(seen, contract, value, odd, reading)
+        elif problem := contract_breach(contract, value.value, seen):
+            if contract.fails_on_folder and _names_a_folder(contract, value.value, seen):
+                contract = replace(contract, fails=any(_fails_on_folder(h, contract) for h in reading))  # noqa: PLW2901 - of this value
+            yield contract_finding(seen, contract, value, problem, reading)
+
+
+def _value(seen: Snapshot, contract: Contract) -> Variable | None:
+    """Return the variable as its readers take it; None if they take another one."""
+    if any(v and v.value.strip() for v in (effective_variable(seen, n) for n in contract.unless)):
+        return None
+    if not all((v := effective_variable(seen, n)) and re.fullmatch(p, v.value.strip()) for n, p in contract.given):
+        return None
+    its = effective_variable(seen, contract.variable)
+    if its is None and contract.inside:  # HOME, say, which no report lists
+        places = seen.environment.places if seen.environment else ()
+        found = next((p for p in places if p.variable == contract.variable and p.blocked), None)
+        return Variable(name=found.variable, value=found.path, source="environment") if found else None
+    if its is None or not contract.variable.endswith("_PROXY"):
+        return its
+    small = (v for v in (seen.environment.variables if seen.environment else ()) if v.name == contract.variable.lower())
+    return next((v for v in small if v.scope == its.scope), its)  # urllib prefers the small letters.
+
+
+def _names_a_folder(contract: Contract, value: str, seen: Snapshot) -> bool:
+    places = seen.environment.places if seen.environment else ()
+    return any(p.variable == contract.variable and p.path == value.strip() and p.state == "folder" for p in places)
+
+
+def _fails_on_folder(home: EnvironmentView, contract: Contract) -> bool:
+    """Whether the reader's release fails if the value names a folder."""
+    versions = [d.version for d in home.python.distributions if re.fullmatch(contract.readers, d.name)]
+    return any(version_tuple(v) >= version_tuple(contract.fails_on_folder) for v in versions)
+
+
+def unknown_words(contract: Contract, value: str, seen: Snapshot) -> dict[str, Vocabulary]:
+    """Return environment -> words of a value that do not occur in its reader's own files."""
+    words = set(asked_words(contract, value)) if contract.known else set()
+    rows = (v for v in seen.vocabularies or () if v.variable == contract.variable) if words else ()
+    return {v.prefix: v for v in rows if words & set(v.unknown)}
+
+
+def _unknown(
+    seen: Snapshot, contract: Contract, value: Variable, odd: dict[str, Vocabulary], reading: list[EnvironmentView]
+) -> Finding:
+    """Return the finding about words that the reader's own files do not contain."""
+    rows = [odd[h.python.prefix] for h in reading if h.python.prefix in odd] or list(odd.values())
+    words = [w for w in asked_words(contract, value.value) if w in rows[0].unknown]
+    who = reader_of(reading[0], contract) if reading else contract.readers
+    problem = n_(
+        "The variable {name} says {words}, which {reader} here does not know.",
+        "The variable {name} says {words}, none of which {reader} here knows.",
+        len(words),
+        name=contract.variable,
+        words=join_names(words),
+        reader=who,
+    )
+    if contract.known and contract.known.libraries:
+        lacking = join_names([name for word, name in contract.known.libraries if word in {w.lower() for w in words}])
+        problem = _(
+            "The variable {name} asks {reader} for {word}, whose library {file} is not found.",
+            name=contract.variable,
+            reader=who,
+            word=join_names(words),
+            file=lacking,
+        )
+    its = contract_finding(seen, contract, value, problem, reading)
+    files = observation(_("Read for the words that it knows"), join_names(rows[0].files[:4]), rows[0].prefix)
+    return replace(its, evidence=(*its.evidence, files))
+
+
+def absent_backends(seen: Snapshot) -> Iterator[Finding]:
+    """A variable requests a backend that is not installed in the environment: JAX for CUDA without the plugin."""
+    for contract in variable_contracts():
+        value = _value(seen, contract) if contract.needs else None
+        given = value.value if value else ""
+        words = (
+            [proxy_scheme(given)]
+            if contract.kind == "proxy"
+            else [w.strip().lower() for w in given.split(contract.separator or ",")]
+        )
+        for home in environment_views(seen) if value else ():
+            reader = reader_of(home, contract)
+            for word in words if reader and home.near <= 2 else ():
+                pattern = dict(contract.needs).get(word)
+                if (
+                    value
+                    and pattern
+                    and not any(re.fullmatch(pattern, f"{d.name}=={d.version}") for d in home.python.distributions)
+                ):
+                    yield without_backend(home, contract, value, reader, contract.means or word)
+
+
+RULES = (broken_contracts, absent_backends)

@@ -1,0 +1,164 @@
+"""The findings about one variable: whom it concerns, how bad it is, what it must be."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.i18n import _
+from core.common.text import join_names
+from core.common.versions import version_tuple
+from core.knowledge.contracts import (
+    Contract,
+)
+from core.model.facts import Snapshot, Variable
+from core.model.findings import Evidence, Finding
+from core.model.remedies import Unset
+from core.model.steps import Severity, Step
+from core.rules.frameworks.environment_view import EnvironmentView
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+
+
+def reader_of(home: EnvironmentView, contract: Contract) -> str:
+    """Return the distribution of an environment that reads the variable; empty for none."""
+    its = [d for d in home.python.distributions if re.fullmatch(contract.readers, d.name)]
+    if contract.beside and not any(re.fullmatch(contract.beside, d.name) for d in home.python.distributions):
+        return ""
+    return next(
+        (
+            d.name
+            for d in its
+            if (not contract.until or version_tuple(d.version) < version_tuple(contract.until))
+            and version_tuple(d.version) >= version_tuple(contract.since)
+        ),
+        "",
+    )
+
+
+def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
+    if not contract.readers:
+        asked = contract.kind in ("requirement", "capabilities", "devices")
+        return ERROR if contract.fails else WARNING if asked else NOTE
+    nearest = min((h.near for h in reading), default=4)
+    if nearest > 2:
+        return NOTE
+    # A folder inside it, or what is loaded from it, is made when a kernel is compiled or a file is fetched: many programs do neither.
+    seldom = (
+        contract.fetches
+        or contract.inside
+        or contract.loads
+        or contract.kind == "together"
+        or (contract.known and contract.known.libraries)
+    )
+    return ERROR if contract.fails and nearest <= 1 and not seldom else WARNING if contract.fails else NOTE
+
+
+def contract_finding(
+    seen: Snapshot, contract: Contract, value: Variable, problem: str, reading: list[EnvironmentView]
+) -> Finding:
+    """Return the finding about a value that breaks a contract."""
+    windows = seen.machine.system == "windows"
+    container = contract.kind in ("requirement", "capabilities", "devices")
+    return make_finding(
+        Step.ENVIRONMENT,
+        _severity(contract, reading),
+        f"contract-{contract.variable.lower()}",
+        problem,
+        cause=("driver_too_old" if contract.kind == "requirement" else "container_no_gpu_runtime")
+        if container
+        else "variable_value_wrong",
+        why=_("The container was started with this request, which the host's driver does not meet.")
+        if container
+        else _("With this value, programs that read the variable cannot fetch anything, such as models or weights.")
+        if contract.fetches
+        else _("Programs that read the variable fail with this value.")
+        if contract.fails
+        else _("Programs that read the variable ignore this value, or take another one."),
+        evidence=[
+            observation(value.name, repr(value.value), value.source or value.scope),
+            *_allowed_rows(contract),
+            *(h.concerns(reader_of(h, contract)) for h in reading if h.near <= 2),
+        ],
+        subject=contract.variable,
+        fix=manual_fix(
+            _("Start the container with what it needs of the driver")
+            if container
+            else _("Set the variable {name} to a folder that can be written to", name=contract.unless[-1])
+            if contract.inside
+            else _("Remove the variable {name}, or correct its value", name=contract.variable),
+            _("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ...")
+            if container
+            else _("In this terminal: export {name}={value}", name=contract.unless[-1], value="/scratch/cache")
+            if contract.inside
+            else _("Remove it in the Start menu under Edit environment variables.")
+            if windows
+            else _("In this terminal: unset {name}.", name=contract.variable),
+            restart="terminal",
+        ),
+        remedy=None if container or contract.inside else Unset(variable=contract.variable),
+    )
+
+
+def _allowed_rows(contract: Contract) -> list[Evidence]:
+    label, source = _("It must be"), contract.source.partition(";")[0]
+    words = [w for w in contract.words if w]
+    if contract.kind == "together":
+        return [observation(_("Must be set as well"), join_names(words), source)]
+    if contract.kind == "options":
+        return [observation(_("Known options"), join_names(words), source)]
+    if contract.kind == "writable":
+        return [observation(label, _("a folder that can be written to, or made"), source)]
+    if contract.kind == "program":
+        return [observation(label, _("a program that is there and can be run"), source)]
+    if contract.kind == "interfaces":
+        return [observation(label, _("the start of the name of a network interface that is there"), source)]
+    if contract.kind == "switch":
+        return [observation(label, join_names(("true", "false", "1", "0")), source)]
+    if contract.kind == "number":
+        return [
+            observation(
+                label,
+                _("a number from {least} to {most}", least=f"{contract.least:g}", most=f"{contract.most:g}"),
+                source,
+            )
+        ]
+    if contract.kind == "flags":
+        return [observation(label, _("flags that begin with --, or a file that has such flags"), source)]
+    if contract.kind in ("folder", "file", "files", "path"):
+        holds = join_names(contract.holds) if contract.holds else ""
+        text = _("a folder that has one of: {names}", names=holds) if holds else _("a file that is there")
+        return [observation(label, text, source)]
+    return [observation(label, join_names(words) or contract.means, source)]
+
+
+def without_backend(home: EnvironmentView, contract: Contract, value: Variable, reader: str, word: str) -> Finding:
+    """Return the finding about a value that asks for what is not installed."""
+    return make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING) if contract.fetches else home.severity,
+        f"backend-{contract.variable.lower()}",
+        _(
+            "The variable {name} asks {reader} for {word}, which is not installed in {prefix}.",
+            name=contract.variable,
+            reader=reader,
+            word=repr(word),
+            prefix=home.python.prefix,
+        ),
+        cause="variable_value_wrong",
+        why=_("With this value, programs that read the variable cannot fetch anything, such as models or weights.")
+        if contract.fetches
+        else _("With this variable, it does not fall back to another backend: it fails at the first use."),
+        evidence=[
+            observation(value.name, repr(value.value), value.source or value.scope),
+            observation(
+                _("It must be"), _("empty, or the name of one that is installed"), contract.source.partition(";")[0]
+            ),
+            home.concerns(reader),
+        ],
+        subject=home.python.prefix,
+        fix=manual_fix(
+            _("Remove the variable {name}, or install what it asks for", name=contract.variable),
+            _("In this terminal: unset {name}.", name=contract.variable) if home.seen.machine.system == "linux" else "",
+            restart="terminal",
+        ),
+        remedy=Unset(variable=contract.variable),
+    )

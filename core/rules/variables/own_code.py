@@ -1,0 +1,181 @@
+"""Rules about values that packages' own code cannot use: of a variable, of a setting in a file, or of the account."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from core.common.i18n import N_, _
+from core.common.text import join_names
+from core.knowledge.contracts import (
+    Contract,
+    ContractKind,
+    settings_files,
+    variable_contracts,
+)
+from core.model.facts import Snapshot
+from core.model.findings import Finding
+from core.model.steps import Step
+from core.rules.frameworks.environment_view import environment_views
+from core.rules.snapshot_queries import effective_variable
+from core.rules.variables.findings import contract_finding, without_backend
+from core.rules.wording import WARNING, make_finding, manual_fix, observation
+
+
+def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
+    """A framework's own code converts the variable, which fails with this value."""
+    views = [h for h in environment_views(seen) if h.near <= 3]
+    told: set[str] = set()
+    for row in seen.vocabularies or ():
+        value = effective_variable(seen, row.variable) if row.takes and row.variable not in told else None
+        near = [h for h in views if h.python.prefix == row.prefix]
+        if value is None or value.value not in row.unknown or not near:
+            continue
+        if row.setting or row.takes in ("account", "cache"):
+            continue
+        told.add(row.variable)
+        if row.takes == "module":
+            contract = Contract(variable=row.variable, readers="", kind="words", source=f"{row.files[0]}:{row.line}")
+            its = without_backend(near[0], contract, value, row.reader, row.known[0])
+            yield replace(its, severity=min(its.severity, WARNING))
+            continue
+        kind: ContractKind = row.takes if row.takes in ("words", "switch", "file", "path") else "pattern"
+        contract = Contract(
+            variable=row.variable,
+            readers=re.escape(row.reader),
+            kind=kind,
+            words=row.known,
+            means=_(TAKEN[row.takes]) if row.takes in TAKEN else "",
+            fails=True,
+            source=f"{row.files[0]}:{row.line}",
+        )
+        wrong = _(
+            "The variable {name} is {value}, which is not a valid value.",
+            name=row.variable,
+            value=repr(value.value),
+        )
+        its = contract_finding(seen, contract, value, wrong, near)
+        yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
+
+
+def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
+    """A framework's code asks for the name of a user who has no account and no variable that names one."""
+    views = [h for h in environment_views(seen) if h.near <= 2]
+    rows = [
+        (h, r) for h in views for r in seen.vocabularies or () if r.takes == "account" and r.prefix == h.python.prefix
+    ]
+    if not rows or effective_variable(seen, "USER") or effective_variable(seen, "LOGNAME"):
+        return
+    home, row = rows[0]
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING),
+        "user-without-a-name",
+        _("The user {number} has no name here: there is no account of this number.", number=row.unknown[0]),
+        cause="variable_value_wrong",
+        why=_(
+            "{reader} asks for it to name its cache folder when it compiles, and stops: KeyError or OSError, uid not found.",
+            reader=row.reader,
+        ),
+        evidence=[
+            observation(_("Asks for the name of the user"), row.files[0], f"{row.files[0]}:{row.line}"),
+            observation(_("No account"), row.unknown[0], "/etc/passwd"),
+            observation(_("Not set"), join_names(("USER", "LOGNAME")), "environment"),
+            *(h.concerns(r.reader) for h, r in rows),
+        ],
+        subject=f"user {row.unknown[0]}",
+        fix=manual_fix(
+            _("Set the variable {name}", name="USER"),
+            _("In this terminal: export {name}={value}", name="USER", value="user"),
+            _("docker run -e USER=user ...") if seen.machine.container else "",
+            restart="terminal",
+        ),
+    )
+
+
+def no_place_for_a_cache(seen: Snapshot) -> Iterator[Finding]:
+    """A package's functions are kept in a cache, and there is no folder for it that can be written to."""
+    views = [h for h in environment_views(seen) if h.near <= 2]
+    rows = [
+        (h, r) for h in views for r in seen.vocabularies or () if r.takes == "cache" and r.prefix == h.python.prefix
+    ]
+    if not rows:
+        return
+    home, row = rows[0]
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING),
+        "no-place-for-a-cache",
+        _(
+            "Nothing can be written to any folder in which {reader} may keep its compiled functions.",
+            reader=join_names(list(dict.fromkeys(r.reader for _home, r in rows))),
+        ),
+        cause="variable_value_wrong",
+        why=_(
+            "Its modules ask Numba for a cache when they are imported, and fail: cannot cache function, no locator available."
+        ),
+        evidence=[
+            observation(_("Asks for a cache"), row.files[0], f"{row.files[0]}:{row.line}"),
+            *(observation(_("Cannot be written to"), folder, row.variable) for folder in row.known),
+            *(h.concerns(r.reader) for h, r in rows),
+        ],
+        subject=row.variable,
+        fix=manual_fix(
+            _("Set the variable {name} to a folder that can be written to", name=row.variable),
+            _("In this terminal: export {name}={value}", name=row.variable, value="/scratch/cache"),
+            restart="terminal",
+        ),
+    )
+
+
+TAKEN = {
+    "whole number": N_("a whole number"),
+    "number": N_("a number"),
+    "JSON": N_("text in JSON's form"),
+    "folder": N_("a folder that is there"),
+}
+"""What code converts a value into, in words."""
+
+
+def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
+    """A settings file that a framework reads at import has a value that the framework cannot use."""
+    views = [h for h in environment_views(seen) if h.near <= 3]
+    told: set[str] = set()
+    for row in seen.vocabularies or ():
+        near = [h for h in views if h.python.prefix == row.prefix]
+        value = next(iter((*row.unknown, *row.known)), "") if row.setting else ""
+        names = {s.variable for s in settings_files() if s.key == row.variable and re.fullmatch(s.reader, row.reader)}
+        needs = dict(n for c in variable_contracts() if c.variable in names for n in c.needs)
+        installed = [f"{d.name}=={d.version}" for h in near for d in h.python.distributions]
+        absent = value in needs and not any(re.fullmatch(needs[value], i) for i in installed)
+        if not near or not row.setting or row.setting in told or not (row.unknown or absent):
+            continue
+        told.add(row.setting)
+        file = row.setting.rpartition(":")[0]
+        allowed = _("empty, or the name of one that is installed") if absent else join_names(row.known)
+        yield make_finding(
+            Step.ENVIRONMENT,
+            near[0].severity,
+            f"setting-{row.variable.lower()}",
+            _(
+                "The file {file} sets {name} to {value}, which {reader} cannot use.",
+                file=file,
+                name=row.variable,
+                value=repr(value),
+                reader=row.reader,
+            ),
+            cause="variable_value_wrong",
+            why=_("{reader} reads this file when it is imported, and fails with this value.", reader=row.reader),
+            evidence=[
+                observation(row.variable, repr(value), row.setting),
+                *([observation(_("It must be"), allowed, row.reader)] if allowed else []),
+                *(h.concerns(row.reader) for h in near),
+            ],
+            subject=file,
+            fix=manual_fix(_("Correct the value of {name} in {file}", name=row.variable, file=file)),
+        )
+
+
+RULES = (refused_by_code, unusable_settings, user_without_a_name, no_place_for_a_cache)
