@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.explain.mechanism.complaints import reports_mixed_releases, same_answer
+from core.explain.mechanism.complaints import asks_in_vain, reports_mixed_releases, same_answer
 from core.explain.mechanism.driver_answers import driver_marks
 from core.explain.mechanism.fault_facts import FaultFacts, fault_facts
 from core.explain.mechanism.libraries import is_same_library
@@ -22,6 +22,7 @@ from core.explain.mechanism.objections import (
     another_release,
     compiler_reports,
     driver_responds,
+    engines_message,
     inside_container,
     program_selects_gpus,
 )
@@ -266,3 +267,28 @@ def test_a_fault_is_about_the_part_that_did_not_open() -> None:
     ):
         loaded = replace(seen, loads=(m.load(copy, m.PYTHON, roll_call=roll),))
         assert [f.name for f in fault_facts("corrupt_or_truncated_file", loaded, ()).files] == files
+
+
+def test_an_engines_message_may_come_from_the_driver_of_its_host() -> None:
+    text = read_text('docker: Error: could not select device driver "" with capabilities: [[gpu]].')
+    dead = CudaInit(status=999, status_name="CUDA_ERROR_UNKNOWN", device_count=0)
+    broken = m.with_driver(m.wheel_machine(), cuda=dead)
+    assert driver_marks(broken)
+    assert engines_message(text, about()) == "The message comes from a container engine."
+    assert not engines_message(text, about(seen=broken))
+    assert not engines_message(text, about(seen=m.container_machine()))
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "asks"),
+    [
+        ("ImportError: /a/site-packages/x/_C.so: undefined symbol: _ZN5torch3abcE", ("_ZN5torch3abcE", "/a/site-packages/x/_C.so"), True),
+        ("ImportError: /a/site-packages/x/_C.so: undefined symbol: _ZN5torch3abcE", ("_ZN5torch3abcE", "/a/site-packages/y/_D.so"), False),
+        ("undefined symbol: _ZN5torch3abcE", ("_ZN5torch3abcE",), True),
+        ("undefined symbol: _ZN5torch3abcE", ("_ZN5torch9otherE",), False),
+    ],
+)  # fmt: skip
+def test_a_symbol_is_the_findings_where_the_text_blames_no_other_module(
+    text: str, said: tuple[str, ...], asks: bool
+) -> None:
+    assert asks_in_vain(read_text(text), about(said=said)) is asks

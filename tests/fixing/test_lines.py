@@ -481,3 +481,31 @@ def test_an_edit_stands_as_long_as_its_lines_do(tmp_path: Path) -> None:
         journal=Journal(tmp_path / "state"),
     )
     assert is_edit_in_place(change)
+
+
+def test_a_toolkit_is_named_for_everybody_where_nobody_changes_what_is_below_it() -> None:
+    class Toolkit(Ground):
+        """The toolkit's folder has one folder, which others can change or not."""
+
+        loose = ""
+
+        def kind(self, path: str) -> str:
+            return "folder" if path.startswith("/opt/cuda") else "file"
+
+        def names(self, path: str) -> tuple[str, ...]:
+            return ("bin",) if path == "/opt/cuda" else ()
+
+        def changeable_part(self, path: str) -> str:
+            return path if path == self.loose else ""
+
+    row = replace(
+        GOOD,
+        name="CUDA_HOME",
+        value="/opt/cuda",
+        before="export CUDA_HOME=/opt/gone\n",
+        after="export CUDA_HOME=/opt/cuda\n",
+    )
+    ground = Toolkit({})
+    assert not any("can be changed" in r for r in closed_list.refusal_sentences((row,), ground))
+    ground.loose = "/opt/cuda/bin"
+    assert "/opt/cuda/bin can be changed" in closed_list.refusal_sentences((row,), ground)[0]
