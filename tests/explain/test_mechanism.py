@@ -8,18 +8,20 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.explain.mechanism.complaints import asks_in_vain, reports_mixed_releases, same_answer
+from core.explain.mechanism.complaints import CAUSED_COMPLAINTS, asks_in_vain, reports_mixed_releases, same_answer
 from core.explain.mechanism.driver_answers import driver_marks
 from core.explain.mechanism.fault_facts import FaultFacts, fault_facts
 from core.explain.mechanism.libraries import is_same_library
 from core.explain.mechanism.mechanism import find_mechanism
 from core.explain.mechanism.objections import (
+    after_suspend,
     another_copy,
     another_framework,
     another_gpu,
     another_library,
     another_maker,
     another_release,
+    another_system,
     compiler_reports,
     driver_responds,
     engines_message,
@@ -292,3 +294,20 @@ def test_a_symbol_is_the_findings_where_the_text_blames_no_other_module(
     text: str, said: tuple[str, ...], asks: bool
 ) -> None:
     assert asks_in_vain(read_text(text), about(said=said)) is asks
+
+
+@pytest.mark.parametrize(("resumed", "said"), [(0.0, True), (5.0, False), (None, False)])
+def test_a_suspend_is_none_of_a_machine_that_has_not_slept(resumed: float | None, said: bool) -> None:
+    text = read_text("CUDA error after resume from suspend")
+    asleep = next(c for c, rows in CAUSED_COMPLAINTS.items() if "the driver's answer" in rows)
+    seen = m.with_driver(m.wheel_machine(), resumed=resumed)
+    assert "suspend" in text.marks
+    assert bool(after_suspend(text, about(asleep, seen=seen))) is said
+    assert not after_suspend(text, about(asleep, seen=replace(seen, driver=None)))
+
+
+def test_a_text_of_the_other_system_is_told_but_under_wsl_both_are_at_home() -> None:
+    text = read_text(r"Could not load library cudnn64_9.dll. Error code 126 C:\\x.dll")
+    assert another_system(text, about())
+    assert not another_system(text, about(seen=m.windows_machine()))
+    assert not another_system(text, about(seen=m.wsl_machine()))

@@ -14,13 +14,15 @@ from core.doctor import repair
 from core.doctor.examine import diagnose_snapshot
 from core.doctor.repair import RepairContext
 from core.doctor.scan import PROBES, take_snapshot
+from core.fixes.lines import _rows
 from core.host.interface import Host
 from core.host.linux.host import LinuxHost
 from core.host.policy import Policy
 from core.host.startup.edit import Edit, edit_text
 from core.model.changes import ChangeError, EditLine
-from core.model.facts import LineForm
+from core.model.facts import LineForm, Start, StartLine
 from core.model.findings import Report
+from core.model.remedies import Place, PreferFolder, TakeOut
 from core.transaction.broker import closed_list
 from core.transaction.broker.ground import RealGround
 from core.transaction.execute import Plan, execute, undo
@@ -509,3 +511,15 @@ def test_a_toolkit_is_named_for_everybody_where_nobody_changes_what_is_below_it(
     assert not any("can be changed" in r for r in closed_list.refusal_sentences((row,), ground))
     ground.loose = "/opt/cuda/bin"
     assert "/opt/cuda/bin can be changed" in closed_list.refusal_sentences((row,), ground)[0]
+
+
+def test_each_folder_of_a_remedy_is_taken_out_of_the_line_that_names_it() -> None:
+    row = StartLine(name=L, does="set", value=f"{A}:{B}", file="/home/ada/.bashrc", line=3)
+    way = Start(id="terminal", kind="terminal", lines=(row,))
+    places = (Place(folder=A, prefix="/x"), Place(folder="/opt/c", prefix="/x"))
+    assert [entry for _row, entry in _rows(TakeOut(variable=L, places=places), way)] == [A]
+    for over, rows in ((A, [A]), ("/opt/c", [])):
+        assert [
+            entry
+            for _row, entry in _rows(PreferFolder(over=over, by="LD_LIBRARY_PATH", places=(Place(folder=A),)), way)
+        ] == rows

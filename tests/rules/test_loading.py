@@ -27,7 +27,7 @@ from core.model.facts import (
 from core.model.findings import Finding
 from core.model.steps import Severity
 from core.rules.consumer_loads import consumer_loads
-from core.rules.cudnn.loading import changeable_copy
+from core.rules.cudnn.loading import changeable_copy, untrusted_copy
 from core.rules.cudnn.not_found import search_stopped
 from core.rules.root_cause import diagnose
 from core.rules.wording import CONCERNS_LABEL
@@ -514,3 +514,14 @@ def test_an_unusable_file_of_cudnns_is_told_here_and_a_toolkits_by_its_own_rule(
     (c,) = consumer_loads(replace(seen, loads=loads))
     assert stopped.winner is not None
     assert len([*search_stopped(c)]) == told
+
+
+@pytest.mark.parametrize(("elevated", "words"), [(True, "administrator rights"), (False, "You did not name it")])
+def test_why_a_copy_was_not_tried(elevated: bool, words: str) -> None:
+    seen = m.wheel_machine()
+    seen = replace(seen, machine=replace(seen.machine, elevated=elevated))
+    (load, *_others) = seen.loads or ()
+    refused = replace(load, changeable=Changeable(path="/srv", writers=("staff",)), refused=True)
+    (c,) = consumer_loads(replace(seen, loads=(refused,)))
+    (found,) = untrusted_copy(c)
+    assert words in found.why

@@ -139,3 +139,9 @@ def test_what_others_can_change_is_named() -> None:
     one = Execution(what="nvcc", path="/srv/bin/nvcc", changeable=Changeable(path="/srv", writers=("staff",)))
     for run, place in ((one, "/srv"), (replace(one, changeable=None), "/srv/bin/nvcc")):
         assert _not_run_finding(run).title.endswith(f"others can change {place}.")
+
+
+def test_the_program_or_the_library_that_wants_a_file_is_named() -> None:
+    for by, name in (("", PATH), ("/opt/app/lib/libx.so", "/opt/app/lib/libx.so")):
+        (found,) = told(resolutions=(search("libodd.so.1", nothing("/usr/lib/libodd.so.1"), by=by),), linked=())
+        assert any(e.label == f"Wanted by {name}" for e in found.evidence)
