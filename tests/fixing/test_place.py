@@ -19,6 +19,7 @@ from core.fixes import archives, cudnn_set
 from core.fixes.archives import ArchiveError, _ExtractionBudget, _Limited
 from core.fixes.cudnn_set import CudnnSet, SetRequirement
 from core.host import scratch
+from core.host.safe_folder import CHUNK_BYTES
 from core.model.changes import ChangeError
 from core.model.facts import CudnnCopy
 from core.transaction.execute import Plan, execute, undo
@@ -463,5 +464,6 @@ def test_an_archive_is_read_ahead_in_pieces_and_never_skipped() -> None:
         def seek(self, offset: int, whence: int = 0) -> int:
             raise AssertionError("it is read, not sought")
 
-    stream = _Limited(Forward(bytes(100)), _ExtractionBudget(100, Path("/nowhere"), Progress()))
-    assert (stream.seek(70), stream.tell()) == (70, 70)
+    there = 2 * CHUNK_BYTES + 1
+    stream = _Limited(Forward(bytes(there + 1)), _ExtractionBudget(there, Path("/nowhere"), Progress()))
+    assert (stream.seek(there), stream.tell()) == (there, there)
